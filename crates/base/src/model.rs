@@ -1,0 +1,201 @@
+//! A recursive state machine, unfolded on demand.
+//!
+//! This is the extended recursive state machine of Alur, Chaudhuri, Etessami and
+//! Madhusudan, *On-the-fly Reachability and Cycle Detection for Recursive State
+//! Machines* (TACAS 2005), section 2, as an interface: the search algorithms ask
+//! for what a state can do and never see how it is computed. Everything that can
+//! be explored is a [`Model`]: Boolean programs, products with monitors, and any
+//! Rust type a user writes.
+//!
+//! Two things are added to the paper's machine:
+//!
+//! * **Refinement.** A state may stand for many (a program state in which some
+//!   variable has no value yet). When it has to commit itself it answers
+//!   [`Steps::split`] instead of steps, and the engine asks for the parts one by one
+//!   through [`Model::refine`]. Refining is not a step of the run: all the parts are at
+//!   the same position. A state with 2⁶⁴ parts costs nothing until they are looked at.
+//! * **Termination.** When the outermost procedure is left, the run goes on in
+//!   [`Model::terminated`], if the model says so.
+
+use std::hash::Hash;
+
+/// Which call of a state: what [`Model::resume`] gets to tell several calls of one
+/// state apart. Its meaning belongs to the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CallId(pub u32);
+
+/// A proposition of the model, for [`Model::holds`]. Its meaning belongs to the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PropId(pub u32);
+
+/// An extended recursive state machine, generated on demand.
+///
+/// # Contract
+///
+/// * `steps`, `resume`, `refine` and `terminated` are functions of their arguments: the
+///   same state always gives the same answers in the same order. (Trusted; a model that
+///   breaks this may get wrong verdicts, and its traces then fail to replay.)
+/// * A state is either split or it has steps, never both. ([`Steps`] asserts it.)
+/// * `holds` is only asked of states that are not split.
+/// * The states reachable within one procedure from one entry state should be finite
+///   in number, or the search may not end (it still stops at its limits).
+pub trait Model {
+    /// Control location, globals and the locals in scope; never the stack.
+    type State: Clone + Eq + Hash;
+
+    /// The states in which a run may start.
+    fn initial(&self, out: &mut Vec<Self::State>);
+
+    /// What `state` can do: internal steps, calls, exits; or a split.
+    fn steps(&self, state: &Self::State, out: &mut Steps<Self::State>);
+
+    /// The states in which `caller` may go on when its callee leaves through `exit`.
+    fn resume(
+        &self,
+        caller: &Self::State,
+        call: CallId,
+        exit: &Self::State,
+        out: &mut Vec<Self::State>,
+    );
+
+    /// Whether `proposition` is true of `state`.
+    fn holds(&self, state: &Self::State, proposition: PropId) -> bool;
+
+    /// Part number `index` of a state whose steps were a [`Split`] with this `tag`;
+    /// `index` is less than the split's count.
+    fn refine(&self, state: &Self::State, tag: u32, index: u64) -> Self::State {
+        let _ = (state, tag, index);
+        panic!("a model whose states split must implement `refine`")
+    }
+
+    /// Where a run goes on after the outermost procedure has been left through `exit`:
+    /// usually a state whose only step is to itself. With `None`, which is the default,
+    /// such a run ends there and is not an infinite run.
+    fn terminated(&self, exit: &Self::State) -> Option<Self::State> {
+        let _ = exit;
+        None
+    }
+}
+
+/// One thing a state can do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step<S> {
+    /// Go to this state of the same procedure.
+    Internal(S),
+    /// Call a procedure, whose run begins in this entry state. When it exits, the
+    /// caller goes on as [`Model::resume`] says.
+    Call(CallId, S),
+    /// Leave the procedure. The state holds what the caller gets to see: globals and
+    /// results. It is a value, not a position of the run.
+    Exit(S),
+}
+
+/// A state that stands for `count` others, told apart by [`Model::refine`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Split {
+    /// Handed back to [`Model::refine`]; its meaning belongs to the model.
+    pub tag: u32,
+    /// How many parts there are; at least one. `u64::MAX` also stands for 2⁶⁴.
+    pub count: u64,
+}
+
+/// The answer of [`Model::steps`]: a buffer the engine clears and hands out again.
+#[derive(Clone, Debug)]
+pub struct Steps<S> {
+    items: Vec<Step<S>>,
+    split: Option<Split>,
+    overflow: bool,
+}
+
+impl<S> Default for Steps<S> {
+    fn default() -> Self {
+        Steps {
+            items: Vec::new(),
+            split: None,
+            overflow: false,
+        }
+    }
+}
+
+impl<S> Steps<S> {
+    /// More successors of a single state than this are not stored; the search then
+    /// stops with [`StopReason::TooManySuccessors`](crate::StopReason::TooManySuccessors).
+    pub const MOST: usize = 1 << 24;
+
+    /// An empty buffer.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds an internal step to `state`.
+    #[inline]
+    pub fn step(&mut self, state: S) {
+        self.push(Step::Internal(state));
+    }
+
+    /// Adds a call of a procedure that starts in `entry`.
+    #[inline]
+    pub fn call(&mut self, call: CallId, entry: S) {
+        self.push(Step::Call(call, entry));
+    }
+
+    /// Adds an exit; `exit` is what callers get to see.
+    #[inline]
+    pub fn exit(&mut self, exit: S) {
+        self.push(Step::Exit(exit));
+    }
+
+    /// Says that the state has to be refined into `count` parts before it can step.
+    #[inline]
+    pub fn split(&mut self, tag: u32, count: u64) {
+        assert!(count > 0, "a split has at least one part");
+        debug_assert!(
+            self.items.is_empty(),
+            "a state is split or it has steps, never both"
+        );
+        self.split = Some(Split { tag, count });
+    }
+
+    #[inline]
+    fn push(&mut self, step: Step<S>) {
+        debug_assert!(
+            self.split.is_none(),
+            "a state is split or it has steps, never both"
+        );
+        if self.items.len() < Self::MOST {
+            self.items.push(step);
+        } else {
+            self.overflow = true;
+        }
+    }
+
+    /// Takes back every step given so far, to split the state instead.
+    pub fn clear(&mut self) {
+        self.items.clear();
+        self.split = None;
+        self.overflow = false;
+    }
+
+    /// The split, if the state was split.
+    #[inline]
+    pub fn as_split(&self) -> Option<Split> {
+        self.split
+    }
+
+    /// The steps.
+    #[inline]
+    pub fn items(&self) -> &[Step<S>] {
+        &self.items
+    }
+
+    /// Takes the steps out, in order, leaving the buffer's memory in place.
+    #[inline]
+    pub fn drain(&mut self) -> std::vec::Drain<'_, Step<S>> {
+        self.items.drain(..)
+    }
+
+    /// Whether steps were dropped because there were more than [`Self::MOST`].
+    pub fn overflowed(&self) -> bool {
+        self.overflow
+    }
+}

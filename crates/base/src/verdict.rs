@@ -1,0 +1,59 @@
+//! The answer of an engine.
+
+use crate::StopReason;
+
+/// Holds, violated with a witness, or unknown with the reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use = "a verdict is the point of the exercise"]
+pub enum Verdict<T> {
+    /// No run violates the property.
+    Holds(Certificate),
+    /// Some run violates it: this one.
+    Violated(T),
+    /// A limit was reached first.
+    Unknown(StopReason),
+}
+
+/// What makes a [`Verdict::Holds`] checkable without search. Empty for now: the place
+/// is kept so that engines can fill it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Certificate {}
+
+impl<T> Verdict<T> {
+    /// The same verdict with another form of witness.
+    pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Verdict<U> {
+        match self {
+            Verdict::Holds(certificate) => Verdict::Holds(certificate),
+            Verdict::Violated(witness) => Verdict::Violated(f(witness)),
+            Verdict::Unknown(reason) => Verdict::Unknown(reason),
+        }
+    }
+
+    /// Whether the property holds.
+    pub fn holds(&self) -> bool {
+        matches!(self, Verdict::Holds(_))
+    }
+
+    /// Whether the property is violated.
+    pub fn is_violated(&self) -> bool {
+        matches!(self, Verdict::Violated(_))
+    }
+
+    /// The witness of a violation.
+    pub fn witness(&self) -> Option<&T> {
+        match self {
+            Verdict::Violated(witness) => Some(witness),
+            _ => None,
+        }
+    }
+
+    /// The word used on the command line and in JSON.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Verdict::Holds(_) => "holds",
+            Verdict::Violated(_) => "violated",
+            Verdict::Unknown(_) => "unknown",
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! A concrete run of a [`Program`](crate::program::Program): what a violated verdict is
+//! shown, stored and replayed as.
+//!
+//! Every variable has a value in every configuration; a step lists those that changed.
+//! Calls that returned are kept folded, as in [`droste_base::Trace`]: what the callee did
+//! is a [`CalleeRun`], which several steps may share, so that an execution of
+//! astronomically many steps (a procedure that calls itself twice, a hundred levels
+//! deep) still has a small witness. [`Execution::length`] counts the steps it stands for.
+
+use crate::program::{NodeId, Value, VarRef, Violation};
+
+/// Index into [`Execution::runs`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CalleeRunId(pub u32);
+
+/// A frame's variables and the globals, all with values.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Valuation {
+    /// In the order of the program's globals.
+    pub globals: Vec<Value>,
+    /// In the order of the procedure's locals (parameters first).
+    pub locals: Vec<Value>,
+}
+
+impl Valuation {
+    /// The value of a variable.
+    pub fn get(&self, var: VarRef) -> Value {
+        match var {
+            VarRef::Global(i) => self.globals[i as usize],
+            VarRef::Local(i) => self.locals[i as usize],
+        }
+    }
+
+    /// Sets a variable.
+    pub fn set(&mut self, var: VarRef, value: Value) {
+        match var {
+            VarRef::Global(i) => self.globals[i as usize] = value,
+            VarRef::Local(i) => self.locals[i as usize] = value,
+        }
+    }
+}
+
+/// One executed statement, or part of one: from the current position to the next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// The statement at `Step::node` is executed and control goes on to `to` in the same procedure.
+    Internal {
+        /// The next position.
+        to: NodeId,
+        /// The variables that have another value afterwards.
+        changes: Vec<(VarRef, Value)>,
+    },
+    /// A call that does not return in this execution: the next position is the callee's entry.
+    /// The globals are unchanged.
+    Call {
+        /// Values of all the callee's locals, parameters first.
+        locals: Vec<Value>,
+    },
+    /// A call, everything the callee does, its return, and the storing of the results.
+    Folded {
+        /// What the callee does.
+        run: CalleeRunId,
+        /// The next position, after the return.
+        to: NodeId,
+        /// The globals and the caller's locals that have another value afterwards.
+        changes: Vec<(VarRef, Value)>,
+    },
+    /// `main` returns and the program has ended. There is no next position; in an infinite
+    /// run, the configuration stays as it is for ever.
+    Terminate,
+    /// Executing the statement is a violation: the run ends here.
+    Fail(Violation),
+}
+
+/// A position and what happens there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The position.
+    pub node: NodeId,
+    /// What happens.
+    pub action: Action,
+}
+
+/// A procedure's run from its entry to its return.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CalleeRun {
+    /// Globals and locals at the entry.
+    pub entry: Valuation,
+    /// Up to, not including, the return. Only `Internal` and `Folded`, and `Folded` refers only to
+    /// runs with smaller ids.
+    pub steps: Vec<Step>,
+    /// The node of the return.
+    pub exit: NodeId,
+    /// The values returned, converted to the result types.
+    pub results: Vec<Value>,
+}
+
+/// How an execution ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// At this position, which has been reached but whose statement is not executed.
+    At(NodeId),
+    /// With the last step, which is [`Action::Fail`] or [`Action::Terminate`].
+    Final,
+    /// Never. After the last step, control is again at the node of step number `start`, with the same
+    /// globals and locals, and the steps from there on are repeated for ever.
+    Lasso {
+        /// Where the cycle begins.
+        start: usize,
+        /// Whether the cycle contains a call that does not return: the stack grows for ever.
+        pumping: bool,
+    },
+    /// Never: the last step is [`Action::Terminate`], and the final configuration is repeated for ever.
+    Terminated,
+}
+
+/// A run of a program, from the first statement of `main`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Execution {
+    /// Globals and `main`'s locals at the start.
+    pub start: Valuation,
+    /// What [`Action::Folded`] refers to.
+    pub runs: Vec<CalleeRun>,
+    /// What happens, in order.
+    pub steps: Vec<Step>,
+    /// How it ends.
+    pub ending: Ending,
+}
+
+impl Execution {
+    /// How many steps the execution has when every folded call is written out: each call
+    /// and each return is a step. Saturates. For a lasso, stem and one round of the cycle.
+    pub fn length(&self) -> u64 {
+        let mut lengths: Vec<u64> = Vec::with_capacity(self.runs.len());
+        for run in &self.runs {
+            // The return itself is one step.
+            let length = 1u64.saturating_add(unfolded_length(&run.steps, &lengths));
+            lengths.push(length);
+        }
+        unfolded_length(&self.steps, &lengths)
+    }
+}
+
+fn unfolded_length(steps: &[Step], lengths: &[u64]) -> u64 {
+    steps.iter().fold(0u64, |sum, step| {
+        sum.saturating_add(match step.action {
+            // The call is one step, the callee's steps and its return follow.
+            Action::Folded { run, .. } => 1u64.saturating_add(lengths[run.0 as usize]),
+            _ => 1,
+        })
+    })
+}

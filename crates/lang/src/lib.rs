@@ -1,0 +1,15 @@
+//! Boolean programs: from source text to the recursive state machine that engines explore.
+//!
+//! The way of the data, one module each:
+//!
+//! [`source`] text with line numbers → `lexer` → `parser` → [`ast`] (what was written)
+//! → `lower` (names and types resolved) → [`program`] (the extended recursive state
+//! machine). On the side: [`diagnostics`] (errors with spans), `printer` (back to text)
+//! and [`execution`] (concrete runs, for people, JSON and the replayer).
+
+pub mod ast;
+pub mod diagnostics;
+pub mod execution;
+pub mod monitor;
+pub mod program;
+pub mod source;
