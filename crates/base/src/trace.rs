@@ -17,13 +17,8 @@ pub enum Via {
     Start,
     /// An internal step.
     Step,
-    /// The state before was split; this is part `index` of it, at the same position of the run.
-    Refine {
-        /// The tag of the split.
-        tag: u32,
-        /// Which part.
-        index: u64,
-    },
+    /// The state before was split; this is a part of it, at the same position of the run.
+    Refine,
     /// A call that has not returned where the trace ends: this position is the entry.
     Call(crate::CallId),
     /// A call that returned; what the callee did is this run.

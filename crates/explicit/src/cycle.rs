@@ -1,0 +1,541 @@
+//! Is there an infinite run that meets every mark again and again?
+//!
+//! FAIR-CYCLE-DETECT of Alur, Chaudhuri, Etessami and Madhusudan (TACAS 2005), section 4,
+//! in one depth-first search instead of phases. By their Lemma 1 there is such a run iff
+//! the state graph (internal, call and summary edges) has a reachable cycle that meets the
+//! marks, in its states or inside its summaries.
+//!
+//! **The graph.** Vertices are contexts (state, entry, marks met since the entry). Internal
+//! and summary edges stay with the entry, call edges go to the context of the callee's
+//! entry. Infinite paths of this graph and of the state graph correspond one to one, so cycles
+//! exist in both or in neither. Where a context with more marks is known, it stands for
+//! those with fewer: it has the same successors, and its summaries are at least as good.
+//!
+//! **Why one search is enough.** Components are found with Gabow's path-based algorithm
+//! (Inf. Process. Lett. 74, 2000): `open` holds the vertices of components not yet closed, and
+//! `boundaries` where each component of the current path starts. Summary edges appear while the
+//! search runs; the paper collects them and searches again, phase by phase. But an
+//! exit of an entry e is found only while e is open (the exiting context is reachable
+//! from e and still being explored), and a caller v of e has an edge to e, so v is open as
+//! well, and unless e was closed when v's call was explored, v and e are then in one
+//! component. A component that is about to be closed is a single vertex of the contracted graph,
+//! and the edges of a vertex may be explored in any order: so before it is closed, the
+//! summary edges that have appeared at any of its members are explored from it (`late`). A closed
+//! component has all its edges, and no exit of its entries is missing. Every context is expanded
+//! once: linear in contexts and edges, up to a heap of waiting callers.
+//!
+//! **Early termination.** A back edge contracts the path into one component at once; the search stops
+//! as soon as a component with a cycle has every mark.
+//!
+//! **Bounded stacks.** With [`Runs::FiniteStack`] a cycle must not contain call edges. Such a
+//! cycle lies within a component of the whole graph. A component with every mark is searched for one,
+//! ignoring call edges, when it first has every mark, whenever it has doubled since, and finally
+//! when it is closed and has all its edges.
+
+use std::collections::BinaryHeap;
+
+use droste_base::{
+    CallId, Certificate, Guard, Model, Progress, PropId, Step, Steps, StopReason, Verdict,
+};
+use hashbrown::HashTable;
+
+use crate::lasso::{self, Component};
+use crate::path::Parents;
+use crate::tables::{Calls, Edge, Interner, NONE, hash_pair};
+use crate::{Options, Outcome, Runs, Stats};
+
+/// Searches for a run that meets every proposition of `marks` (at most 32) infinitely often;
+/// with no marks, for any infinite run.
+pub fn repeat<M: Model>(
+    model: &M,
+    marks: &[PropId],
+    runs: Runs,
+    options: &Options<'_>,
+) -> Outcome<M::State> {
+    assert!(marks.len() <= 32, "at most 32 marks");
+    let mut search = Search::new(model, marks, runs, options);
+    let found = search.run();
+    search.report("done");
+    let stats = search.stats();
+    let verdict = match found {
+        Ok(Some(component)) => {
+            Verdict::Violated(lasso::lasso(&search, &component, search.all_marks, runs))
+        }
+        Ok(None) => Verdict::Holds(Certificate::default()),
+        Err(reason) => Verdict::Unknown(reason),
+    };
+    Outcome { verdict, stats }
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Context {
+    pub(crate) entry: u32,
+    pub(crate) state: u32,
+    /// Marks met from the entry up to, not including, this state.
+    pub(crate) marks: u32,
+    parent: u32,
+    edge: u32,
+    /// The next context with the same entry and state and other marks.
+    next: u32,
+    /// 0: not visited; [`CLOSED`]; otherwise one more than its place in `open`.
+    index: u32,
+}
+
+const CLOSED: u32 = u32::MAX;
+
+/// A frame of the depth-first search: the path of Gabow's algorithm.
+struct Frame {
+    context: u32,
+    /// Its successors are the items of `successors` from here on.
+    successors: usize,
+    /// Parts of a split that have not been looked at: tag, next, count.
+    split: Option<(u32, u64, u64)>,
+}
+
+/// An edge still to be explored.
+struct Successor<S> {
+    from: u32,
+    edge: Edge,
+    state: S,
+}
+
+/// A component of the current path.
+struct Boundary {
+    /// Where its vertices start in `open`.
+    start: u32,
+    /// Marks of its states and of the edges inside it.
+    marks: u32,
+    /// Marks of the tree edge that leads into it.
+    in_marks: u32,
+    /// Whether it contains an edge.
+    cyclic: bool,
+    /// With [`Runs::FiniteStack`]: its size when it was last searched for a cycle.
+    searched: u32,
+}
+
+pub(crate) struct Search<'a, M: Model> {
+    pub(crate) model: &'a M,
+    marks: &'a [PropId],
+    all_marks: u32,
+    runs: Runs,
+    options: &'a Options<'a>,
+    guard: Guard,
+    pub(crate) states: Interner<M::State>,
+    pub(crate) contexts: Vec<Context>,
+    table: HashTable<u32>,
+    pub(crate) calls: Calls,
+    frames: Vec<Frame>,
+    successors: Vec<Successor<M::State>>,
+    open: Vec<u32>,
+    boundaries: Vec<Boundary>,
+    /// Callers with exits they have not been resumed with, by their place in `open`.
+    late: BinaryHeap<(u32, u32)>,
+    resumed: Vec<M::State>,
+    steps: Steps<M::State>,
+}
+
+impl<'a, M: Model> Search<'a, M> {
+    fn new(model: &'a M, marks: &'a [PropId], runs: Runs, options: &'a Options<'a>) -> Self {
+        Search {
+            model,
+            marks,
+            all_marks: (1u64 << marks.len()).wrapping_sub(1) as u32,
+            runs,
+            options,
+            guard: options.limits.guard(),
+            states: Interner::new(),
+            contexts: Vec::new(),
+            table: HashTable::new(),
+            calls: Calls::new(),
+            frames: Vec::new(),
+            successors: Vec::new(),
+            open: Vec::new(),
+            boundaries: Vec::new(),
+            late: BinaryHeap::new(),
+            resumed: Vec::new(),
+            steps: Steps::new(),
+        }
+    }
+
+    /// The contexts of a component with a fair cycle, if there is one.
+    fn run(&mut self) -> Result<Option<Component>, StopReason> {
+        self.guard.check_now()?;
+        let mut initial = Vec::new();
+        self.model.initial(&mut initial);
+        let mut roots = Vec::new();
+        for state in initial {
+            let state = self.states.intern(state)?;
+            let (entry, new) = self.calls.entry(state);
+            if new {
+                self.calls.entries[entry as usize].initial = true;
+                let root = self.context(state, entry, 0, NONE, Edge::Start)?;
+                self.calls.entries[entry as usize].context = root;
+                roots.push(root);
+            }
+        }
+        for root in roots {
+            if self.contexts[root as usize].index == 0 {
+                self.visit(root, 0)?;
+                if let Some(component) = self.search()? {
+                    return Ok(Some(component));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn search(&mut self) -> Result<Option<Component>, StopReason> {
+        let mut ticks = 0u32;
+        loop {
+            self.guard.check()?;
+            ticks = ticks.wrapping_add(1);
+            if ticks.trailing_zeros() >= 18 {
+                self.report("searching");
+            }
+            let Some(frame) = self.frames.last_mut() else { return Ok(None) };
+            let context = frame.context;
+            let edge = if let Some((tag, next, count)) = &mut frame.split
+                && next < count
+            {
+                let state = self.contexts[context as usize].state;
+                let part = self.model.refine(self.states.get(state), *tag, *next);
+                *next += 1;
+                Some(Successor { from: context, edge: Edge::Refine, state: part })
+            } else if self.successors.len() > frame.successors {
+                self.successors.pop()
+            } else {
+                None
+            };
+            if let Some(edge) = edge {
+                if let Some(component) = self.follow(edge)? {
+                    return Ok(Some(component));
+                }
+                continue;
+            }
+            // Every edge of this frame has been followed.
+            let Some(boundary) = self.boundaries.last() else { return Ok(None) };
+            let start = boundary.start;
+            if self.contexts[context as usize].index == start + 1 {
+                // The root of a component: first the edges that have appeared at its members.
+                if self.resume_late(start) {
+                    continue;
+                }
+                if let Some(component) = self.close()? {
+                    return Ok(Some(component));
+                }
+            }
+            self.frames.pop();
+        }
+    }
+
+    /// Follows an edge from a member of the top component (UPDATE-SCCs).
+    fn follow(&mut self, edge: Successor<M::State>) -> Result<Option<Component>, StopReason> {
+        let Successor { from, edge, state } = edge;
+        let source = self.contexts[from as usize];
+        let state = self.states.intern(state)?;
+        let mut edge_marks = 0;
+        let (entry, marks) = match edge {
+            Edge::Refine => (source.entry, source.marks),
+            Edge::Call(call) => {
+                let (entry, _) = self.calls.entry(state);
+                let caller = self.calls.add_caller(entry, from, call);
+                if self.calls.entries[entry as usize].first_exit != NONE {
+                    self.queue(caller);
+                }
+                (entry, 0)
+            }
+            _ => {
+                if let Edge::Summary(exit) = edge {
+                    edge_marks = self.calls.exits[exit as usize].marks;
+                }
+                let own = self.own_marks(self.states.get(source.state));
+                (source.entry, source.marks | own | edge_marks)
+            }
+        };
+        let target = match self.calls.entries[entry as usize].context {
+            // The context of the entry itself, not one with more marks that came back to it.
+            known if known != NONE && matches!(edge, Edge::Call(_)) => known,
+            _ => self.context(state, entry, marks, from, edge)?,
+        };
+        if matches!(edge, Edge::Call(_)) {
+            self.calls.entries[entry as usize].context = target;
+        }
+        match self.contexts[target as usize].index {
+            0 => {
+                self.visit(target, edge_marks)?;
+                Ok(None)
+            }
+            CLOSED => Ok(None),
+            index => self.contract(index, edge_marks),
+        }
+    }
+
+    /// An edge from the top component to the component that holds place `index`: all
+    /// between them become one.
+    fn contract(&mut self, index: u32, edge_marks: u32) -> Result<Option<Component>, StopReason> {
+        let mut marks = edge_marks;
+        let mut searched = 0;
+        while let Some(top) = self.boundaries.last()
+            && top.start >= index
+        {
+            marks |= top.marks | top.in_marks;
+            searched += top.searched;
+            self.boundaries.pop();
+        }
+        let open = self.open.len() as u32;
+        let Some(top) = self.boundaries.last_mut() else { return Ok(None) };
+        top.marks |= marks;
+        top.searched += searched;
+        top.cyclic = true;
+        if top.marks != self.all_marks {
+            return Ok(None);
+        }
+        let start = top.start;
+        match self.runs {
+            Runs::All => Ok(Some(self.component(start))),
+            Runs::FiniteStack => {
+                let size = open - start;
+                if size < 2 * top.searched {
+                    return Ok(None);
+                }
+                top.searched = size;
+                self.find_flat_cycle(start)
+            }
+        }
+    }
+
+    fn component(&self, start: u32) -> Component {
+        Component { contexts: self.open[start as usize..].to_vec() }
+    }
+
+    fn find_flat_cycle(&mut self, start: u32) -> Result<Option<Component>, StopReason> {
+        self.guard.check_now()?;
+        let component = self.component(start);
+        Ok(lasso::flat_component(self, &component, self.all_marks))
+    }
+
+    /// The top component has all its edges (CREATE-COMPONENT).
+    fn close(&mut self) -> Result<Option<Component>, StopReason> {
+        let Some(boundary) = self.boundaries.pop() else { return Ok(None) };
+        if self.runs == Runs::FiniteStack && boundary.cyclic && boundary.marks == self.all_marks {
+            let found = self.find_flat_cycle(boundary.start)?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        for context in self.open.drain(boundary.start as usize..) {
+            self.contexts[context as usize].index = CLOSED;
+        }
+        Ok(None)
+    }
+
+    /// Puts the summary edges of a waiting caller in the top component on the agenda.
+    fn resume_late(&mut self, start: u32) -> bool {
+        let before = self.successors.len();
+        while let Some(&(place, id)) = self.late.peek()
+            && place > start
+        {
+            self.late.pop();
+            let caller = self.calls.callers[id as usize];
+            let entry = self.calls.entries[caller.entry as usize];
+            let mut exit = match caller.seen {
+                NONE => entry.first_exit,
+                seen => self.calls.exits[seen as usize].next,
+            };
+            let state = self.contexts[caller.context as usize].state;
+            while exit != NONE {
+                let record = self.calls.exits[exit as usize];
+                self.model.resume(
+                    self.states.get(state),
+                    CallId(caller.call),
+                    self.states.get(record.state),
+                    &mut self.resumed,
+                );
+                self.successors.extend(self.resumed.drain(..).map(|state| Successor {
+                    from: caller.context,
+                    edge: Edge::Summary(exit),
+                    state,
+                }));
+                exit = record.next;
+            }
+            let caller = &mut self.calls.callers[id as usize];
+            caller.seen = entry.last_exit;
+            caller.queued = false;
+            if self.successors.len() > before {
+                self.successors[before..].reverse();
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Makes a caller wait until its component is about to be closed.
+    fn queue(&mut self, caller: u32) {
+        let record = &mut self.calls.callers[caller as usize];
+        if !record.queued {
+            record.queued = true;
+            let place = self.contexts[record.context as usize].index;
+            debug_assert!(place != CLOSED, "a caller is open as long as its callee is");
+            self.late.push((place, caller));
+        }
+    }
+
+    /// Expands a new context and makes it the top component.
+    fn visit(&mut self, context: u32, in_marks: u32) -> Result<(), StopReason> {
+        let place = self.open.len() as u32;
+        self.open.push(context);
+        let record = &mut self.contexts[context as usize];
+        record.index = place + 1;
+        let Context { entry, state, marks, .. } = *record;
+        let state = self.states.get(state).clone();
+        let mut frame = Frame { context, successors: self.successors.len(), split: None };
+        let mut own = 0;
+        let mut steps = std::mem::take(&mut self.steps);
+        steps.clear();
+        self.model.steps(&state, &mut steps);
+        if let Some(split) = steps.as_split() {
+            frame.split = Some((split.tag, 0, split.count));
+        } else {
+            if steps.overflowed() {
+                return Err(StopReason::TooManySuccessors);
+            }
+            own = self.own_marks(&state);
+            for step in steps.drain() {
+                let (edge, state) = match step {
+                    Step::Internal(state) => (Edge::Step, state),
+                    Step::Call(call, state) => {
+                        if call.0 > Edge::LARGEST {
+                            return Err(StopReason::TooManyStates);
+                        }
+                        (Edge::Call(call.0), state)
+                    }
+                    Step::Exit(exit) => {
+                        let last = self.calls.entries[entry as usize].initial;
+                        let last = if last { self.model.terminated(&exit) } else { None };
+                        let exit = self.states.intern(exit)?;
+                        if self.calls.add_exit(entry, exit, marks | own, context)?.is_some() {
+                            let mut caller = self.calls.entries[entry as usize].first_caller;
+                            while caller != NONE {
+                                self.queue(caller);
+                                caller = self.calls.callers[caller as usize].next;
+                            }
+                        }
+                        let Some(last) = last else { continue };
+                        (Edge::Terminated, last)
+                    }
+                };
+                self.successors.push(Successor { from: context, edge, state });
+            }
+            self.successors[frame.successors..].reverse();
+        }
+        self.steps = steps;
+        self.frames.push(frame);
+        self.boundaries.push(Boundary {
+            start: place,
+            marks: own,
+            in_marks,
+            cyclic: false,
+            searched: 0,
+        });
+        Ok(())
+    }
+
+    /// The marks of a state that does not split.
+    pub(crate) fn own_marks(&self, state: &M::State) -> u32 {
+        let mut marks = 0;
+        for (i, &mark) in self.marks.iter().enumerate() {
+            marks |= u32::from(self.model.holds(state, mark)) << i;
+        }
+        marks
+    }
+
+    /// The context (state, entry) with at least these marks; made if there is none.
+    fn context(
+        &mut self,
+        state: u32,
+        entry: u32,
+        marks: u32,
+        parent: u32,
+        edge: Edge,
+    ) -> Result<u32, StopReason> {
+        let hash = hash_pair(entry, state);
+        let contexts = &mut self.contexts;
+        let id = contexts.len() as u32;
+        if id >= NONE - 2 {
+            return Err(StopReason::TooManyStates);
+        }
+        let head = self.table.find_mut(hash, |&id| {
+            let context = &contexts[id as usize];
+            context.state == state && context.entry == entry
+        });
+        let mut next = NONE;
+        if let Some(head) = head {
+            let mut known = *head;
+            while known != NONE {
+                let context = &contexts[known as usize];
+                if context.marks & marks == marks {
+                    return Ok(known);
+                }
+                known = context.next;
+            }
+            next = std::mem::replace(head, id);
+        }
+        contexts.push(Context { entry, state, marks, parent, edge: edge.pack(), next, index: 0 });
+        if next == NONE {
+            self.table.insert_unique(hash, id, |&id| {
+                let context = &contexts[id as usize];
+                hash_pair(context.entry, context.state)
+            });
+        }
+        Ok(id)
+    }
+
+    fn report(&self, phase: &'static str) {
+        if let Some(reporter) = self.options.reporter {
+            reporter(Progress {
+                phase,
+                contexts: self.contexts.len() as u64,
+                states: self.states.len() as u64,
+                waiting: self.frames.len() as u64,
+            });
+        }
+    }
+
+    fn stats(&self) -> Stats {
+        let stacks = self.frames.capacity() * size_of::<Frame>()
+            + self.successors.capacity() * size_of::<Successor<M::State>>()
+            + self.open.capacity() * 4
+            + self.boundaries.capacity() * size_of::<Boundary>();
+        Stats {
+            contexts: self.contexts.len() as u64,
+            states: self.states.len() as u64,
+            entries: self.calls.entries.len() as u64,
+            summaries: self.calls.exits.len() as u64,
+            bytes: self.states.bytes()
+                + self.calls.bytes()
+                + (self.contexts.len() * size_of::<Context>() + self.table.capacity() * 5 + stacks)
+                    as u64,
+        }
+    }
+}
+
+impl<M: Model> Parents for Search<'_, M> {
+    type State = M::State;
+
+    fn parent(&self, context: u32) -> (u32, Edge) {
+        let context = &self.contexts[context as usize];
+        (context.parent, Edge::unpack(context.edge))
+    }
+
+    fn state(&self, context: u32) -> &M::State {
+        self.states.get(self.contexts[context as usize].state)
+    }
+
+    fn state_by_id(&self, state: u32) -> &M::State {
+        self.states.get(state)
+    }
+
+    fn calls(&self) -> &Calls {
+        &self.calls
+    }
+}

@@ -1,0 +1,78 @@
+//! On-the-fly search over any [`Model`](droste_base::Model).
+//!
+//! * [`reach`]: is a state with a given proposition reachable? REACHABILITY of Alur,
+//!   Chaudhuri, Etessami and Madhusudan (TACAS 2005), section 3, Fig. 2.
+//! * [`repeat`]: is there an infinite run that meets given propositions again and again?
+//!   FAIR-CYCLE-DETECT, section 4, in a single depth-first search.
+//!
+//! Both explore *contexts*, pairs of an entry state and a state reachable from it within
+//! the procedure; both stop as soon as what they have seen contains an answer; neither
+//! uses the native stack for its search.
+
+mod cycle;
+mod lasso;
+mod path;
+mod reach;
+mod tables;
+
+use droste_base::{Limits, Reporter, Trace, Verdict};
+
+pub use cycle::repeat;
+pub use reach::reach;
+
+/// In which order contexts are explored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Depth first: the last context found is expanded first. Finds deep bugs with little work.
+    #[default]
+    Dfs,
+    /// By the number of steps from the start of the run: the trace is a shortest one, counting every
+    /// step inside called procedures.
+    Bfs,
+}
+
+/// Which infinite runs count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Runs {
+    /// Every one, also those that recurse for ever.
+    #[default]
+    All,
+    /// Those whose stack height stays bounded.
+    FiniteStack,
+}
+
+/// How to search.
+#[derive(Clone, Default)]
+pub struct Options<'a> {
+    /// The order of [`reach`]; [`repeat`] is always depth first.
+    pub order: Order,
+    /// When to give up.
+    pub limits: Limits,
+    /// Whom to tell about progress.
+    pub reporter: Option<Reporter<'a>>,
+}
+
+/// What a search looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Contexts found.
+    pub contexts: u64,
+    /// Distinct states found.
+    pub states: u64,
+    /// Entry states found.
+    pub entries: u64,
+    /// Summaries (pairs of entry and exit) found.
+    pub summaries: u64,
+    /// Bytes of the tables at the end.
+    pub bytes: u64,
+}
+
+/// A verdict and what it took.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Outcome<S> {
+    /// The answer.
+    pub verdict: Verdict<Trace<S>>,
+    /// The effort.
+    pub stats: Stats,
+}

@@ -1,0 +1,423 @@
+//! Is a state with the target proposition reachable?
+//!
+//! REACHABILITY of Alur, Chaudhuri, Etessami and Madhusudan, *On-the-fly Reachability and
+//! Cycle Detection for Recursive State Machines* (TACAS 2005), section 3, Fig. 2; comments
+//! of the form `(line n)` refer to it. A context (s, s_en) says that s is reachable from
+//! the entry state s_en within the procedure. On a call the search goes on from the
+//! callee's entry with that entry as its own context (the figure's lines 19-20 say s_en; that
+//! is a slip), and the caller waits in `VisitedCalls`. Each exit found is followed in every
+//! waiting caller, each new caller follows every exit found before: no summary is missed,
+//! whichever of the two comes first.
+//!
+//! Departures from the figure:
+//!
+//! * The recursion is a work list, so that deep programs need no native stack.
+//! * With [`Order::Bfs`] the list is a priority queue by the number of steps of the run so far.
+//!   The length of a context is that of its entry plus a shortest way from there; a summary
+//!   is as long as its shortest inner path. An entry is first called at its least
+//!   length, and a resumed caller always lies further than the exit that resumes it, so
+//!   contexts leave the queue in the order of their true length: this is Dijkstra's argument, and the
+//!   first target to leave the queue ends a shortest run.
+//! * States that split (see [`Model`]) are refined one part at a time, with a cursor on the
+//!   work list: what is not looked at costs nothing.
+
+use std::collections::BTreeMap;
+
+use droste_base::{Certificate, Guard, Model, Progress, PropId, Step, Steps, StopReason, Verdict};
+use hashbrown::HashTable;
+use rustc_hash::FxHashMap;
+
+use crate::path::{Parents, trace_to};
+use crate::tables::{Calls, Edge, Interner, NONE, hash_pair};
+use crate::{Options, Order, Outcome, Stats};
+
+/// Explores until `target` is met, everything has been seen, or a limit is reached.
+pub fn reach<M: Model>(model: &M, target: PropId, options: &Options<'_>) -> Outcome<M::State> {
+    let mut search = Search::new(model, options);
+    let found = search.run(target);
+    search.report("done");
+    let stats = search.stats();
+    let verdict = match found {
+        Ok(Some(context)) => Verdict::Violated(trace_to(&search, context)),
+        Ok(None) => Verdict::Holds(Certificate::default()),
+        Err(reason) => Verdict::Unknown(reason),
+    };
+    Outcome { verdict, stats }
+}
+
+/// A context: 16 bytes, and about 8 in the table.
+#[derive(Clone, Copy)]
+struct Context {
+    entry: u32,
+    state: u32,
+    parent: u32,
+    edge: u32,
+}
+
+/// What is still to be done.
+enum Agenda {
+    /// Last in, first out.
+    Stack(Vec<u32>),
+    /// By length; contexts whose length has been improved since are skipped.
+    Queue { buckets: BTreeMap<u64, Vec<u32>>, lengths: Vec<u64>, waiting: u64 },
+}
+
+/// Set on an agenda item whose split is under way; its cursor is in `Search::cursors`.
+const SPLIT: u32 = 1 << 31;
+
+/// Parts of a split that have not been looked at.
+struct Cursor {
+    tag: u32,
+    next: u64,
+    count: u64,
+}
+
+struct Search<'a, M: Model> {
+    model: &'a M,
+    options: &'a Options<'a>,
+    guard: Guard,
+    states: Interner<M::State>,
+    contexts: Vec<Context>,
+    table: HashTable<u32>,
+    calls: Calls,
+    agenda: Agenda,
+    cursors: FxHashMap<u32, Cursor>,
+    /// New contexts of the state being expanded: put on the stack in reverse, so that the
+    /// first successor is explored first.
+    fresh: Vec<u32>,
+    resumed: Vec<M::State>,
+}
+
+impl<'a, M: Model> Search<'a, M> {
+    fn new(model: &'a M, options: &'a Options<'a>) -> Self {
+        Search {
+            model,
+            options,
+            guard: options.limits.guard(),
+            states: Interner::new(),
+            contexts: Vec::new(),
+            table: HashTable::new(),
+            calls: Calls::new(),
+            agenda: match options.order {
+                Order::Dfs => Agenda::Stack(Vec::new()),
+                Order::Bfs => {
+                    Agenda::Queue { buckets: BTreeMap::new(), lengths: Vec::new(), waiting: 0 }
+                }
+            },
+            cursors: FxHashMap::default(),
+            fresh: Vec::new(),
+            resumed: Vec::new(),
+        }
+    }
+
+    fn run(&mut self, target: PropId) -> Result<Option<u32>, StopReason> {
+        self.guard.check_now()?;
+        let mut initial = Vec::new();
+        self.model.initial(&mut initial);
+        for state in initial {
+            let state = self.states.intern(state)?;
+            self.enter(state, NONE, Edge::Start, 0)?;
+        }
+        for entry in &mut self.calls.entries {
+            entry.initial = true;
+        }
+        self.schedule_fresh();
+
+        let mut steps = Steps::new();
+        let mut ticks = 0u32;
+        while let Some(item) = self.next_item() {
+            self.guard.check()?;
+            ticks = ticks.wrapping_add(1);
+            if ticks.trailing_zeros() >= 18 {
+                self.report("searching");
+            }
+            if item & SPLIT != 0 {
+                self.refine(item & !SPLIT)?;
+                self.schedule_fresh();
+                continue;
+            }
+            let context = item;
+            let Context { entry, state, .. } = self.contexts[context as usize];
+            let state = self.states.get(state).clone();
+            steps.clear();
+            self.model.steps(&state, &mut steps);
+            if let Some(split) = steps.as_split() {
+                self.cursors
+                    .insert(context, Cursor { tag: split.tag, next: 0, count: split.count });
+                self.refine(context)?;
+                self.schedule_fresh();
+                continue;
+            }
+            // (lines 2-3); only now, because a state that splits is not yet one state.
+            if self.model.holds(&state, target) {
+                return Ok(Some(context));
+            }
+            if steps.overflowed() {
+                return Err(StopReason::TooManySuccessors);
+            }
+            for step in steps.drain() {
+                match step {
+                    Step::Internal(next) => {
+                        // (lines 10-14)
+                        self.visit(next, entry, context, Edge::Step, 1)?;
+                    }
+                    Step::Call(call, callee) => {
+                        // (lines 15-24)
+                        let callee = self.states.intern(callee)?;
+                        if call.0 > Edge::LARGEST {
+                            return Err(StopReason::TooManyStates);
+                        }
+                        let callee = self.enter(callee, context, Edge::Call(call.0), 1)?;
+                        let caller = self.calls.add_caller(callee, context, call.0);
+                        let mut exit = self.calls.entries[callee as usize].first_exit;
+                        while exit != NONE {
+                            self.resume(caller, exit)?;
+                            exit = self.calls.exits[exit as usize].next;
+                        }
+                    }
+                    Step::Exit(exit) => {
+                        // (lines 4-9)
+                        if self.calls.entries[entry as usize].initial
+                            && let Some(last) = self.model.terminated(&exit)
+                        {
+                            self.visit(last, entry, context, Edge::Terminated, 1)?;
+                        }
+                        let exit = self.states.intern(exit)?;
+                        if let Some(exit) = self.calls.add_exit(entry, exit, 0, context)? {
+                            let mut caller = self.calls.entries[entry as usize].first_caller;
+                            while caller != NONE {
+                                self.resume(caller, exit)?;
+                                caller = self.calls.callers[caller as usize].next;
+                            }
+                        }
+                    }
+                }
+            }
+            self.schedule_fresh();
+        }
+        Ok(None)
+    }
+
+    /// The entry of a callee (or of the run) and its context, scheduled if it is new.
+    fn enter(
+        &mut self,
+        state: u32,
+        parent: u32,
+        edge: Edge,
+        cost: u64,
+    ) -> Result<u32, StopReason> {
+        let (entry, new) = self.calls.entry(state);
+        if new {
+            let context = self.visit_id(state, entry, parent, edge, cost)?;
+            self.calls.entries[entry as usize].context = context;
+        }
+        Ok(entry)
+    }
+
+    /// GETRETURNSTATE (lines 7 and 22), and the contexts it leads to.
+    fn resume(&mut self, caller: u32, exit: u32) -> Result<(), StopReason> {
+        let caller = self.calls.callers[caller as usize];
+        let call_context = self.contexts[caller.context as usize];
+        let exit_record = self.calls.exits[exit as usize];
+        let mut resumed = std::mem::take(&mut self.resumed);
+        self.model.resume(
+            self.states.get(call_context.state),
+            droste_base::CallId(caller.call),
+            self.states.get(exit_record.state),
+            &mut resumed,
+        );
+        let cost = match &self.agenda {
+            Agenda::Stack(_) => 0,
+            // The call, the callee's way to its exit, the return.
+            Agenda::Queue { lengths, .. } => {
+                let start = self.calls.entries[exit_record.entry as usize].context;
+                lengths[exit_record.context as usize]
+                    .saturating_sub(lengths[start as usize])
+                    .saturating_add(2)
+            }
+        };
+        for state in resumed.drain(..) {
+            self.visit(state, call_context.entry, caller.context, Edge::Summary(exit), cost)?;
+        }
+        self.resumed = resumed;
+        Ok(())
+    }
+
+    /// Looks at one more part of a split.
+    fn refine(&mut self, context: u32) -> Result<(), StopReason> {
+        let Context { entry, state, .. } = self.contexts[context as usize];
+        let Some(cursor) = self.cursors.get_mut(&context) else { return Ok(()) };
+        let part = self.model.refine(self.states.get(state), cursor.tag, cursor.next);
+        cursor.next += 1;
+        if cursor.next >= cursor.count {
+            self.cursors.remove(&context);
+        } else {
+            // The rest comes after this part: below it on a stack, at the same length in a queue.
+            match &mut self.agenda {
+                Agenda::Stack(stack) => stack.push(context | SPLIT),
+                Agenda::Queue { buckets, lengths, waiting } => {
+                    *waiting += 1;
+                    buckets
+                        .entry(lengths[context as usize])
+                        .or_default()
+                        .push(context | SPLIT);
+                }
+            }
+        }
+        self.visit(part, entry, context, Edge::Refine, 0)
+    }
+
+    #[inline]
+    fn visit(
+        &mut self,
+        state: M::State,
+        entry: u32,
+        parent: u32,
+        edge: Edge,
+        cost: u64,
+    ) -> Result<(), StopReason> {
+        let state = self.states.intern(state)?;
+        self.visit_id(state, entry, parent, edge, cost)?;
+        Ok(())
+    }
+
+    /// Adds the context (state, entry) if it is new (lines 1, 8, 13, 19, 23).
+    #[inline]
+    fn visit_id(
+        &mut self,
+        state: u32,
+        entry: u32,
+        parent: u32,
+        edge: Edge,
+        cost: u64,
+    ) -> Result<u32, StopReason> {
+        let hash = hash_pair(entry, state);
+        let contexts = &mut self.contexts;
+        let known = self.table.find(hash, |&id| {
+            let context = &contexts[id as usize];
+            context.state == state && context.entry == entry
+        });
+        if let Some(&id) = known {
+            self.improve(id, parent, edge, cost);
+            return Ok(id);
+        }
+        let id = contexts.len() as u32;
+        if id >= SPLIT - 1 {
+            return Err(StopReason::TooManyStates);
+        }
+        contexts.push(Context { entry, state, parent, edge: edge.pack() });
+        self.table.insert_unique(hash, id, |&id| {
+            let context = &contexts[id as usize];
+            hash_pair(context.entry, context.state)
+        });
+        if let Agenda::Queue { lengths, .. } = &mut self.agenda {
+            let length = match parent {
+                NONE => 0,
+                _ => lengths[parent as usize].saturating_add(cost),
+            };
+            lengths.push(length);
+        }
+        self.fresh.push(id);
+        Ok(id)
+    }
+
+    /// In breadth-first order: a shorter way to a context that has not been expanded.
+    fn improve(&mut self, id: u32, parent: u32, edge: Edge, cost: u64) {
+        if let Agenda::Queue { lengths, .. } = &mut self.agenda
+            && parent != NONE
+        {
+            let length = lengths[parent as usize].saturating_add(cost);
+            if length < lengths[id as usize] {
+                lengths[id as usize] = length;
+                let context = &mut self.contexts[id as usize];
+                context.parent = parent;
+                context.edge = edge.pack();
+                self.fresh.push(id);
+            }
+        }
+    }
+
+    fn schedule_fresh(&mut self) {
+        match &mut self.agenda {
+            Agenda::Stack(stack) => stack.extend(self.fresh.drain(..).rev()),
+            Agenda::Queue { buckets, lengths, waiting } => {
+                *waiting += self.fresh.len() as u64;
+                for id in self.fresh.drain(..) {
+                    buckets.entry(lengths[id as usize]).or_default().push(id);
+                }
+            }
+        }
+    }
+
+    fn next_item(&mut self) -> Option<u32> {
+        match &mut self.agenda {
+            Agenda::Stack(stack) => stack.pop(),
+            Agenda::Queue { buckets, lengths, waiting } => loop {
+                let mut bucket = buckets.first_entry()?;
+                let length = *bucket.key();
+                let item = bucket.get_mut().pop();
+                let Some(item) = item else {
+                    bucket.remove();
+                    continue;
+                };
+                *waiting -= 1;
+                if lengths[(item & !SPLIT) as usize] < length {
+                    continue; // Improved, and expanded, since.
+                }
+                return Some(item);
+            },
+        }
+    }
+
+    fn report(&self, phase: &'static str) {
+        if let Some(reporter) = self.options.reporter {
+            reporter(Progress {
+                phase,
+                contexts: self.contexts.len() as u64,
+                states: self.states.len() as u64,
+                waiting: match &self.agenda {
+                    Agenda::Stack(stack) => stack.len() as u64,
+                    Agenda::Queue { waiting, .. } => *waiting,
+                },
+            });
+        }
+    }
+
+    fn stats(&self) -> Stats {
+        let agenda = match &self.agenda {
+            Agenda::Stack(stack) => stack.capacity() * 4,
+            Agenda::Queue { lengths, .. } => lengths.len() * 12,
+        };
+        Stats {
+            contexts: self.contexts.len() as u64,
+            states: self.states.len() as u64,
+            entries: self.calls.entries.len() as u64,
+            summaries: self.calls.exits.len() as u64,
+            bytes: self.states.bytes()
+                + self.calls.bytes()
+                + (self.contexts.len() * size_of::<Context>() + self.table.capacity() * 5 + agenda)
+                    as u64,
+        }
+    }
+}
+
+impl<M: Model> Parents for Search<'_, M> {
+    type State = M::State;
+
+    fn parent(&self, context: u32) -> (u32, Edge) {
+        let context = &self.contexts[context as usize];
+        (context.parent, Edge::unpack(context.edge))
+    }
+
+    fn state(&self, context: u32) -> &M::State {
+        self.states.get(self.contexts[context as usize].state)
+    }
+
+    fn state_by_id(&self, state: u32) -> &M::State {
+        self.states.get(state)
+    }
+
+    fn calls(&self) -> &Calls {
+        &self.calls
+    }
+}

@@ -1,0 +1,257 @@
+//! The flat tables both searches share: interned states, entries, exits, callers.
+//!
+//! A state is stored once and named by 32 bits. Everything else is a handful of such ids
+//! in plain vectors; lists (the exits and the callers of an entry) are linked by index.
+
+use std::hash::{BuildHasher, Hash};
+
+use droste_base::StopReason;
+use hashbrown::HashTable;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+
+/// No id: end of a list, no parent.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// States by id.
+pub(crate) struct Interner<S> {
+    states: Vec<S>,
+    table: HashTable<u32>,
+}
+
+impl<S: Eq + Hash> Interner<S> {
+    pub(crate) fn new() -> Self {
+        Interner { states: Vec::new(), table: HashTable::new() }
+    }
+
+    #[inline]
+    fn hash(state: &S) -> u64 {
+        FxBuildHasher.hash_one(state)
+    }
+
+    #[inline]
+    pub(crate) fn intern(&mut self, state: S) -> Result<u32, StopReason> {
+        let hash = Self::hash(&state);
+        let Interner { states, table } = self;
+        if let Some(&id) = table.find(hash, |&id| states[id as usize] == state) {
+            return Ok(id);
+        }
+        let id = states.len() as u32;
+        if id >= NONE - 1 {
+            return Err(StopReason::TooManyStates);
+        }
+        states.push(state);
+        table.insert_unique(hash, id, |&id| Self::hash(&states[id as usize]));
+        Ok(id)
+    }
+
+    pub(crate) fn find(&self, state: &S) -> Option<u32> {
+        self.table.find(Self::hash(state), |&id| &self.states[id as usize] == state).copied()
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, id: u32) -> &S {
+        &self.states[id as usize]
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.states.len()
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        (self.states.len() * size_of::<S>() + self.table.capacity() * 5) as u64
+    }
+}
+
+/// Spreads a pair of ids over 64 bits; both ends of the result are well mixed, as hashbrown wants.
+#[inline]
+pub(crate) fn hash_pair(a: u32, b: u32) -> u64 {
+    let x = (u64::from(a) << 32 | u64::from(b)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (x ^ (x >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93)
+}
+
+/// How a context was reached from its parent, in 32 bits: a kind and, for a summary, the exit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Edge {
+    Start,
+    Step,
+    Refine,
+    Call(u32),
+    Summary(u32),
+    Terminated,
+}
+
+impl Edge {
+    /// Exits and call ids beyond this cannot be packed.
+    pub(crate) const LARGEST: u32 = (1 << 29) - 1;
+
+    #[inline]
+    pub(crate) fn pack(self) -> u32 {
+        match self {
+            Edge::Start => 0,
+            Edge::Step => 1,
+            Edge::Refine => 2,
+            Edge::Call(call) => 3 | call << 3,
+            Edge::Summary(exit) => 4 | exit << 3,
+            Edge::Terminated => 5,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn unpack(bits: u32) -> Self {
+        match bits & 7 {
+            0 => Edge::Start,
+            1 => Edge::Step,
+            2 => Edge::Refine,
+            3 => Edge::Call(bits >> 3),
+            4 => Edge::Summary(bits >> 3),
+            _ => Edge::Terminated,
+        }
+    }
+}
+
+/// An entry state in which some call, or the run itself, begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    pub(crate) state: u32,
+    /// The context (entry, entry).
+    pub(crate) context: u32,
+    pub(crate) first_exit: u32,
+    pub(crate) last_exit: u32,
+    pub(crate) first_caller: u32,
+    /// Whether a run starts here, so that its exits end the program.
+    pub(crate) initial: bool,
+}
+
+/// A summary: an entry and a way out of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Exit {
+    pub(crate) entry: u32,
+    pub(crate) state: u32,
+    /// Acceptance marks met on the way.
+    pub(crate) marks: u32,
+    /// The context that exits.
+    pub(crate) context: u32,
+    pub(crate) next: u32,
+}
+
+/// Somebody waiting for the exits of an entry.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Caller {
+    pub(crate) context: u32,
+    pub(crate) call: u32,
+    /// The entry that is called.
+    pub(crate) entry: u32,
+    /// The next caller of the same entry.
+    pub(crate) next: u32,
+    /// The last exit this caller has been resumed with.
+    pub(crate) seen: u32,
+    /// Whether it waits to be resumed (fair cycles only).
+    pub(crate) queued: bool,
+}
+
+/// Entries with their exits and callers: `VisitedCalls` and `VisitedExits` of the paper.
+pub(crate) struct Calls {
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) exits: Vec<Exit>,
+    pub(crate) callers: Vec<Caller>,
+    entry_of_state: FxHashMap<u32, u32>,
+    exit_table: HashTable<u32>,
+}
+
+impl Calls {
+    pub(crate) fn new() -> Self {
+        Calls {
+            entries: Vec::new(),
+            exits: Vec::new(),
+            callers: Vec::new(),
+            entry_of_state: FxHashMap::default(),
+            exit_table: HashTable::new(),
+        }
+    }
+
+    /// The entry of a state, and whether it is new. A new one has no context yet.
+    pub(crate) fn entry(&mut self, state: u32) -> (u32, bool) {
+        let next = self.entries.len() as u32;
+        let entry = *self.entry_of_state.entry(state).or_insert(next);
+        if entry == next {
+            self.entries.push(Entry {
+                state,
+                context: NONE,
+                first_exit: NONE,
+                last_exit: NONE,
+                first_caller: NONE,
+                initial: false,
+            });
+        }
+        (entry, entry == next)
+    }
+
+    pub(crate) fn find_entry(&self, state: u32) -> Option<u32> {
+        self.entry_of_state.get(&state).copied()
+    }
+
+    /// Adds a caller of `entry` and returns its index.
+    pub(crate) fn add_caller(&mut self, entry: u32, context: u32, call: u32) -> u32 {
+        let id = self.callers.len() as u32;
+        let next = self.entries[entry as usize].first_caller;
+        self.callers.push(Caller { context, call, entry, next, seen: NONE, queued: false });
+        self.entries[entry as usize].first_caller = id;
+        id
+    }
+
+    /// Adds a summary; `None` if it was known, or if a known one has the same exit state and
+    /// at least its marks.
+    pub(crate) fn add_exit(
+        &mut self,
+        entry: u32,
+        state: u32,
+        marks: u32,
+        context: u32,
+    ) -> Result<Option<u32>, StopReason> {
+        let hash = hash_pair(entry, state);
+        let Calls { exits, exit_table, .. } = self;
+        let known = exit_table
+            .iter_hash(hash)
+            .map(|&id| &exits[id as usize])
+            .any(|e| e.entry == entry && e.state == state && e.marks & marks == marks);
+        if known {
+            return Ok(None);
+        }
+        let id = exits.len() as u32;
+        if id > Edge::LARGEST {
+            return Err(StopReason::TooManyStates);
+        }
+        exits.push(Exit { entry, state, marks, context, next: NONE });
+        exit_table.insert_unique(hash, id, |&id| {
+            let exit = &exits[id as usize];
+            hash_pair(exit.entry, exit.state)
+        });
+        let last = std::mem::replace(&mut self.entries[entry as usize].last_exit, id);
+        if last == NONE {
+            self.entries[entry as usize].first_exit = id;
+        } else {
+            self.exits[last as usize].next = id;
+        }
+        Ok(Some(id))
+    }
+
+    /// With which call id `context` called the entry of `exit`.
+    pub(crate) fn call_of(&self, context: u32, exit: u32) -> u32 {
+        let mut caller = self.entries[self.exits[exit as usize].entry as usize].first_caller;
+        while caller != NONE {
+            let c = &self.callers[caller as usize];
+            if c.context == context {
+                return c.call;
+            }
+            caller = c.next;
+        }
+        unreachable!("a summary edge starts at a caller of its entry")
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        (self.entries.len() * size_of::<Entry>()
+            + self.exits.len() * (size_of::<Exit>() + 6)
+            + self.callers.len() * size_of::<Caller>()
+            + self.entry_of_state.capacity() * 9) as u64
+    }
+}
