@@ -48,7 +48,7 @@ impl fmt::Display for StopReason {
             }
             StopReason::Cancelled => f.write_str("interrupted"),
             StopReason::TooManySuccessors => {
-                f.write_str("one statement has more than 16 million successors in one state")
+                f.write_str("one statement offers more than 16 million choices in one state")
             }
             StopReason::TooManyStates => f.write_str("there are more than 4 billion states"),
         }

@@ -49,14 +49,15 @@ pub trait Model {
     /// What `state` can do: internal steps, calls, exits; or a split.
     fn steps(&self, state: &Self::State, out: &mut Steps<Self::State>);
 
-    /// The states in which `caller` may go on when its callee leaves through `exit`.
+    /// The states in which `caller` may go on when its callee leaves through `exit`. A model
+    /// that cannot list them all says so with `false`, and the search ends without a verdict.
     fn resume(
         &self,
         caller: &Self::State,
         call: CallId,
         exit: &Self::State,
         out: &mut Vec<Self::State>,
-    );
+    ) -> bool;
 
     /// Whether `proposition` is true of `state`.
     fn holds(&self, state: &Self::State, proposition: PropId) -> bool;
@@ -169,6 +170,11 @@ impl<S> Steps<S> {
         }
     }
 
+    /// Says that finding all the steps would take too long.
+    pub fn give_up(&mut self) {
+        self.overflow = true;
+    }
+
     /// Takes back every step given so far, to split the state instead.
     pub fn clear(&mut self) {
         self.items.clear();
@@ -194,7 +200,7 @@ impl<S> Steps<S> {
         self.items.drain(..)
     }
 
-    /// Whether steps were dropped because there were more than [`Self::MOST`].
+    /// Whether steps are missing: there were more than [`Self::MOST`], or the model gave up.
     pub fn overflowed(&self) -> bool {
         self.overflow
     }

@@ -217,7 +217,7 @@ impl<'a, M: Model> Search<'a, M> {
             let start = boundary.start;
             if self.contexts[context as usize].index == start + 1 {
                 // The root of a component: first the edges that have appeared at its members.
-                if self.resume_late(start) {
+                if self.resume_late(start)? {
                     continue;
                 }
                 if let Some(component) = self.close()? {
@@ -330,7 +330,7 @@ impl<'a, M: Model> Search<'a, M> {
     }
 
     /// Puts the summary edges of a waiting caller in the top component on the agenda.
-    fn resume_late(&mut self, start: u32) -> bool {
+    fn resume_late(&mut self, start: u32) -> Result<bool, StopReason> {
         let before = self.successors.len();
         while let Some(&(place, id)) = self.late.peek()
             && place > start
@@ -345,12 +345,15 @@ impl<'a, M: Model> Search<'a, M> {
             let state = self.contexts[caller.context as usize].state;
             while exit != NONE {
                 let record = self.calls.exits[exit as usize];
-                self.model.resume(
+                let complete = self.model.resume(
                     self.states.get(state),
                     CallId(caller.call),
                     self.states.get(record.state),
                     &mut self.resumed,
                 );
+                if !complete {
+                    return Err(StopReason::TooManySuccessors);
+                }
                 self.successors.extend(self.resumed.drain(..).map(|state| Successor {
                     from: caller.context,
                     edge: Edge::Summary(exit),
@@ -363,10 +366,10 @@ impl<'a, M: Model> Search<'a, M> {
             caller.queued = false;
             if self.successors.len() > before {
                 self.successors[before..].reverse();
-                return true;
+                return Ok(true);
             }
         }
-        false
+        Ok(false)
     }
 
     /// Makes a caller wait until its component is about to be closed.

@@ -220,12 +220,15 @@ impl<'a, M: Model> Search<'a, M> {
         let call_context = self.contexts[caller.context as usize];
         let exit_record = self.calls.exits[exit as usize];
         let mut resumed = std::mem::take(&mut self.resumed);
-        self.model.resume(
+        let complete = self.model.resume(
             self.states.get(call_context.state),
             droste_base::CallId(caller.call),
             self.states.get(exit_record.state),
             &mut resumed,
         );
+        if !complete {
+            return Err(StopReason::TooManySuccessors);
+        }
         let cost = match &self.agenda {
             Agenda::Stack(_) => 0,
             // The call, the callee's way to its exit, the return.

@@ -1,0 +1,812 @@
+//! A program compiled for exploration: what each node does to packed states.
+//!
+//! # Nondeterminism on demand
+//!
+//! A state holds, beside the values, which variables have none yet: uninitialised ones,
+//! those that were assigned `*`, and those whose value cannot matter any more. Such a state stands
+//! for all its completions. An operation that has to read a variable without a value
+//! does nothing but ask for it: the state is split by that variable, and each part tries again.
+//! A right-hand side that can be either Boolean (`*`, `schoose[F, F]`) makes its target unknown
+//! instead of giving two successors, which is right because each `*` is independent of
+//! everything else in the state.
+//!
+//! *Why this is exact.* By induction on the path, an unknown variable is independent of all
+//! others: any completion of a reached state is reachable by the same path of statements. It becomes unknown
+//! when it may have any value, whatever the rest is; it stays unknown while nobody reads it;
+//! and copying is reading, unless the source is given up in the same step, so no two variables ever
+//! share one unknown value. Conversely a concrete run is covered step by step by the states that
+//! keep the values it read. A concrete path is recovered by choosing, where a variable
+//! became unknown, the value it is later read with (see `concretize`). Summaries need no more:
+//! an entry with an unknown global and an exit where it is known describe the calls with
+//! that value; a global nobody touched comes back unknown and is still the same unknown.
+//! One thing must not be unknown across a call: the old value of a variable that the call
+//! may change and its `constrain` reads (to compare it with the new one), because the callee may
+//! have read it; it is read before the call.
+
+use droste_base::Steps;
+use droste_lang::program::{
+    Expr, ExprNode, NodeId, Op, ProcId, Program, Proposition, VarRef, Violation,
+};
+
+use crate::code::{Code, Outcome, Scope, TRUE, convert, failures};
+use crate::layout::{Field, Layout, Status};
+use crate::words::Words;
+
+/// Which variables have no value at which places, because it cannot matter.
+pub trait Liveness {
+    /// Whether the value of `var` may matter when control is at `node`.
+    fn live(&self, node: NodeId, var: VarRef) -> bool;
+    /// Whether the value of a global may matter when `procedure` has returned.
+    fn live_at_exit(&self, procedure: ProcId, global: u32) -> bool;
+    /// Whether the value of a global may matter after `main` has returned.
+    fn live_after_termination(&self, global: u32) -> bool;
+}
+
+/// Every value matters everywhere.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AllLive;
+
+impl Liveness for AllLive {
+    fn live(&self, _: NodeId, _: VarRef) -> bool {
+        true
+    }
+    fn live_at_exit(&self, _: ProcId, _: u32) -> bool {
+        true
+    }
+    fn live_after_termination(&self, _: u32) -> bool {
+        true
+    }
+}
+
+/// A value to be stored: where, what, and whether an unknown variable may move there.
+type Store = (Field, Code, bool);
+
+enum Action {
+    Goto(Box<[u32]>),
+    Assign { stores: Box<[Store]>, discards: Box<[Code]>, constrain: Option<Code>, next: u32 },
+    Branch { condition: Code, yes: u32, no: u32 },
+    Assume { condition: Code, next: u32 },
+    Assert { condition: Code, next: u32 },
+    Call {
+        callee: u32,
+        /// Variables whose old value `constrain` reads and the call may change.
+        before: Box<[Field]>,
+        args: Box<[Store]>,
+        /// Where each result comes from and goes to.
+        targets: Box<[(Field, Field)]>,
+        constrain: Option<Code>,
+        next: u32,
+    },
+    Return(Box<[Store]>),
+    Stuck,
+}
+
+struct Node {
+    procedure: u32,
+    action: Action,
+    ensure: Option<Code>,
+}
+
+/// What is asked about states, by [`PropId`](droste_base::PropId).
+pub(crate) enum Question {
+    /// Control is at one of these nodes (a bit set).
+    At(Vec<u64>),
+    /// The run has ended in a violation.
+    Failed,
+    /// Either.
+    AtOrFailed(Vec<u64>),
+    /// A proposition: code for each node, and for the terminated program.
+    Proposition(Vec<Code>, Code),
+}
+
+/// A compiled program.
+pub struct Machine {
+    pub(crate) layout: Layout,
+    nodes: Vec<Node>,
+    entries: Vec<u32>,
+    main: u32,
+    /// Per node `layout.words` words: the bits that are kept on arrival.
+    masks: Vec<u64>,
+    /// Likewise per procedure, for exits.
+    exit_masks: Vec<u64>,
+    terminated_mask: Vec<u64>,
+    pub(crate) questions: Vec<Question>,
+    /// Whether violations are states, or just the end of a run.
+    failures: bool,
+}
+
+/// The variable that is needed first, by slot.
+pub(crate) struct Needs(pub(crate) u32);
+
+/// Values that variables (by slot) are wanted to have after a step: used when a concrete run is
+/// rebuilt, to make the choices that lead where the run goes.
+pub(crate) type Goal<'a> = &'a dyn Fn(u32) -> Option<u64>;
+
+impl Machine {
+    /// Compiles `program`. With `failures`, a violation is a state in which nothing more happens;
+    /// without, the run just ends.
+    pub fn new(program: &Program, liveness: &dyn Liveness, failures: bool) -> Self {
+        let layout = Layout::new(program);
+        let mut masks = vec![0; layout.words * program.nodes.len()];
+        let mut nodes = Vec::with_capacity(program.nodes.len());
+        for (i, node) in program.nodes.iter().enumerate() {
+            let id = NodeId(i as u32);
+            let locals = &layout.locals[node.procedure.0 as usize];
+            let mask = &mut masks[i * layout.words..][..layout.words];
+            layout.cover_control(mask);
+            let globals = layout.globals.iter().enumerate();
+            let variables = globals
+                .map(|(i, field)| (VarRef::Global(i as u32), field))
+                .chain(locals.iter().enumerate().map(|(i, f)| (VarRef::Local(i as u32), f)));
+            for (var, field) in variables {
+                if liveness.live(id, var) {
+                    field.cover(mask);
+                }
+            }
+            let compiler = Compiler { program, layout: &layout, liveness, id, locals };
+            nodes.push(compiler.node());
+        }
+        let mut exit_masks = vec![0; layout.words * program.procedures.len()];
+        for p in 0..program.procedures.len() {
+            let mask = &mut exit_masks[p * layout.words..][..layout.words];
+            layout.cover_control(mask);
+            for (i, field) in layout.globals.iter().enumerate() {
+                if liveness.live_at_exit(ProcId(p as u32), i as u32) {
+                    field.cover(mask);
+                }
+            }
+            for field in &layout.results[p] {
+                field.cover(mask);
+            }
+        }
+        let mut terminated_mask = vec![0; layout.words];
+        layout.cover_control(&mut terminated_mask);
+        for (i, field) in layout.globals.iter().enumerate() {
+            if liveness.live_after_termination(i as u32) {
+                field.cover(&mut terminated_mask);
+            }
+        }
+        Machine {
+            nodes,
+            entries: program.procedures.iter().map(|p| p.entry.0).collect(),
+            main: program.main.0,
+            masks,
+            exit_masks,
+            terminated_mask,
+            questions: Vec::new(),
+            failures,
+            layout,
+        }
+    }
+
+    /// Words a state needs.
+    pub fn words(&self) -> usize {
+        self.layout.words
+    }
+
+    /// Adds a question about control: is it at one of these nodes, or, with `failed`, has the run ended
+    /// in a violation?
+    pub fn ask_control(&mut self, nodes: &[NodeId], failed: bool) -> droste_base::PropId {
+        let mut bits = vec![0; self.nodes.len() / 64 + 1];
+        for node in nodes {
+            bits[node.0 as usize / 64] |= 1 << (node.0 % 64);
+        }
+        self.questions.push(match (nodes, failed) {
+            ([], true) => Question::Failed,
+            (_, true) => Question::AtOrFailed(bits),
+            (_, false) => Question::At(bits),
+        });
+        droste_base::PropId(self.questions.len() as u32 - 1)
+    }
+
+    /// Adds a question about variables and control. States are split until it has an answer.
+    pub fn ask(&mut self, proposition: &Proposition) -> droste_base::PropId {
+        let codes = self.nodes.iter().enumerate().map(|(i, node)| {
+            let scope = Scope {
+                globals: &self.layout.globals,
+                locals: &self.layout.locals[node.procedure as usize],
+                node: Some(NodeId(i as u32)),
+                after: false,
+            };
+            scope.compile(&proposition.by_procedure[node.procedure as usize], true)
+        });
+        let codes = codes.collect();
+        let scope = Scope { globals: &self.layout.globals, locals: &[], node: None, after: false };
+        let terminated = scope.compile(&proposition.terminated, true);
+        self.questions.push(Question::Proposition(codes, terminated));
+        droste_base::PropId(self.questions.len() as u32 - 1)
+    }
+
+    /// The answer to a question.
+    pub(crate) fn answer(&self, words: &[u64], question: u32) -> bool {
+        let node = self.layout.node(words) as usize;
+        let at = |bits: &[u64]| bits[node / 64] >> (node % 64) & 1 == 1;
+        let status = self.layout.status(words);
+        match (&self.questions[question as usize], status) {
+            (Question::At(bits) | Question::AtOrFailed(bits), Status::Running) => at(bits),
+            (Question::Failed | Question::AtOrFailed(_), Status::Failed(_)) => true,
+            (Question::Proposition(codes, _), Status::Running) => {
+                codes[node].eval(words, words) == Outcome::Set(TRUE)
+            }
+            (Question::Proposition(_, code), Status::Terminated) => {
+                code.eval(words, words) == Outcome::Set(TRUE)
+            }
+            _ => false,
+        }
+    }
+
+    /// The variable that some proposition needs before it has an answer.
+    fn observe(&self, words: &[u64], status: Status) -> Result<(), Needs> {
+        for question in &self.questions {
+            if let Question::Proposition(codes, terminated) = question {
+                let code = match status {
+                    Status::Running => &codes[self.layout.node(words) as usize],
+                    _ => terminated,
+                };
+                if let Outcome::Needs(slot) = code.eval(words, words) {
+                    return Err(Needs(slot));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The one state in which every run starts: nothing has a value.
+    pub(crate) fn initial<W: Words>(&self) -> W {
+        let mut state = W::zeroed(self.layout.words);
+        self.layout.set_control(
+            state.words_mut(),
+            self.entries[self.main as usize],
+            Status::Running,
+        );
+        state
+    }
+
+    /// The field with this slot, at this state.
+    pub(crate) fn field(&self, words: &[u64], slot: u32) -> &Field {
+        let slot = slot as usize;
+        let globals = self.layout.globals.len();
+        if slot < globals {
+            &self.layout.globals[slot]
+        } else {
+            let procedure = self.nodes[self.layout.node(words) as usize].procedure;
+            &self.layout.locals[procedure as usize][slot - globals]
+        }
+    }
+
+    /// Everything a state can do, or the split it needs first.
+    pub(crate) fn steps<W: Words>(&self, state: &W, out: &mut Steps<W>) {
+        let words = state.words();
+        let status = self.layout.status(words);
+        if !self.questions.is_empty()
+            && matches!(status, Status::Running | Status::Terminated)
+            && let Err(needs) = self.observe(words, status)
+        {
+            return self.split(words, &needs, out);
+        }
+        match status {
+            Status::Running => {
+                if let Err(needs) = self.execute(state, None, out) {
+                    out.clear();
+                    self.split(words, &needs, out);
+                }
+            }
+            Status::Terminated => out.step(state.clone()),
+            Status::Failed(_) | Status::Exited => {}
+        }
+    }
+
+    fn split<W>(&self, words: &[u64], needs: &Needs, out: &mut Steps<W>) {
+        out.split(needs.0, self.field(words, needs.0).top.saturating_add(1));
+    }
+
+    /// Control arrives at `node`: what does not matter there is forgotten.
+    #[inline]
+    fn arrive<W: Words>(&self, mut state: W, node: u32) -> W {
+        let words = state.words_mut();
+        self.layout.set_control(words, node, Status::Running);
+        let mask = &self.masks[node as usize * self.layout.words..];
+        for (word, mask) in words.iter_mut().zip(mask) {
+            *word &= mask;
+        }
+        state
+    }
+
+    fn fail<W: Words>(&self, state: &W, violation: Violation) -> W {
+        let mut state = state.clone();
+        let node = self.layout.node(state.words());
+        self.layout.set_control(state.words_mut(), node, Status::Failed(violation));
+        state
+    }
+
+    fn push_failures<W: Words>(&self, state: &W, set: u8, out: &mut Steps<W>) {
+        if self.failures {
+            for violation in failures(set) {
+                out.step(self.fail(state, violation));
+            }
+        }
+    }
+
+    /// Stores the outcome of `code`, evaluated in `now`, into `next`. False if there is none
+    /// but failures, which are added to `out`.
+    #[inline]
+    fn store<W: Words>(
+        &self,
+        state: &W,
+        &(field, ref code, movable): &Store,
+        next: &mut [u64],
+        out: &mut Steps<W>,
+    ) -> Result<bool, Needs> {
+        let now = state.words();
+        match code.eval(now, now) {
+            Outcome::Set(set) => {
+                self.push_failures(state, set, out);
+                match set & 3 {
+                    0 => return Ok(false),
+                    1 => field.set(next, Some(0)),
+                    2 => field.set(next, Some(1)),
+                    _ => field.set(next, None),
+                }
+            }
+            Outcome::Int(value) => match convert(value, field.ty) {
+                Ok(value) => field.set(next, Some(field.offset(value))),
+                Err(violation) => {
+                    if self.failures {
+                        out.step(self.fail(state, violation));
+                    }
+                    return Ok(false);
+                }
+            },
+            Outcome::Any => field.set(next, None),
+            Outcome::Needs(_) if movable => field.set(next, None),
+            Outcome::Needs(slot) | Outcome::NeedsNext(slot) => return Err(Needs(slot)),
+        }
+        Ok(true)
+    }
+
+    /// The outcomes of a condition.
+    #[inline]
+    fn condition(code: &Code, now: &[u64]) -> Result<u8, Needs> {
+        match code.eval(now, now) {
+            Outcome::Set(set) => Ok(set),
+            Outcome::Needs(slot) | Outcome::NeedsNext(slot) => Err(Needs(slot)),
+            Outcome::Int(_) | Outcome::Any => unreachable!("a condition is Boolean"),
+        }
+    }
+
+    /// Executes the node a running state is at.
+    #[inline]
+    pub(crate) fn execute<W: Words>(
+        &self,
+        state: &W,
+        goal: Option<Goal<'_>>,
+        out: &mut Steps<W>,
+    ) -> Result<(), Needs> {
+        let now = state.words();
+        let node = &self.nodes[self.layout.node(now) as usize];
+        let ensure = node.ensure.as_ref();
+        // A step that changes nothing.
+        let step = |next: u32, out: &mut Steps<W>| -> Result<(), Needs> {
+            if ensure.is_none() {
+                out.step(self.arrive(state.clone(), next));
+                return Ok(());
+            }
+            self.settle(state, state.clone(), [None, ensure], false, goal, out, |s, out| {
+                out.step(self.arrive(s, next));
+            })
+        };
+        match &node.action {
+            Action::Goto(targets) => {
+                for &target in targets {
+                    step(target, out)?;
+                }
+            }
+            Action::Branch { condition, yes, no } => {
+                let set = Self::condition(condition, now)?;
+                self.push_failures(state, set, out);
+                if set & TRUE != 0 {
+                    step(*yes, out)?;
+                }
+                if set & crate::code::FALSE != 0 {
+                    step(*no, out)?;
+                }
+            }
+            Action::Assume { condition, next } => {
+                let set = Self::condition(condition, now)?;
+                self.push_failures(state, set, out);
+                if set & TRUE != 0 {
+                    step(*next, out)?;
+                }
+            }
+            Action::Assert { condition, next } => {
+                let set = Self::condition(condition, now)?;
+                self.push_failures(state, set, out);
+                if set & crate::code::FALSE != 0 && self.failures {
+                    out.step(self.fail(state, Violation::Assertion));
+                }
+                if set & TRUE != 0 {
+                    step(*next, out)?;
+                }
+            }
+            Action::Assign { stores, discards, constrain, next } => {
+                let mut post = state.clone();
+                for store in stores {
+                    if !self.store(state, store, post.words_mut(), out)? {
+                        return Ok(());
+                    }
+                }
+                for code in discards {
+                    match code.eval(now, now) {
+                        Outcome::Needs(slot) => return Err(Needs(slot)),
+                        Outcome::Set(set) => {
+                            self.push_failures(state, set, out);
+                            if set & 3 == 0 {
+                                return Ok(());
+                            }
+                        }
+                        _ => {}
+                    }
+                }
+                if constrain.is_none() && ensure.is_none() && goal.is_none() {
+                    out.step(self.arrive(post, *next));
+                    return Ok(());
+                }
+                if let Some(goal) = goal {
+                    for (field, ..) in stores {
+                        reach_goal(field, post.words_mut(), goal);
+                    }
+                }
+                let conditions = [constrain.as_ref(), ensure];
+                self.settle(state, post, conditions, false, goal, out, |post, out| {
+                    out.step(self.arrive(post, *next));
+                })?;
+            }
+            Action::Call { callee, before, args, .. } => {
+                for field in before {
+                    if field.get(now).is_none() {
+                        return Err(Needs(field.slot));
+                    }
+                }
+                let mut entry = W::zeroed(self.layout.words);
+                // Globals first: parameters lie behind them.
+                self.copy_globals(now, entry.words_mut());
+                for arg in args {
+                    if !self.store(state, arg, entry.words_mut(), out)? {
+                        return Ok(());
+                    }
+                }
+                let first = self.entries[*callee as usize];
+                out.call(droste_base::CallId(0), self.arrive(entry, first));
+            }
+            Action::Return(values) => {
+                let mut exit = W::zeroed(self.layout.words);
+                self.copy_globals(now, exit.words_mut());
+                for value in values {
+                    if !self.store(state, value, exit.words_mut(), out)? {
+                        return Ok(());
+                    }
+                }
+                let words = exit.words_mut();
+                self.layout.set_control(words, 0, Status::Exited);
+                let mask = &self.exit_masks[node.procedure as usize * self.layout.words..];
+                for (word, mask) in words.iter_mut().zip(mask) {
+                    *word &= mask;
+                }
+                out.exit(exit);
+            }
+            Action::Stuck => {}
+        }
+        Ok(())
+    }
+
+    fn copy_globals(&self, from: &[u64], to: &mut [u64]) {
+        for field in &self.layout.globals {
+            field.set(to, field.get(from));
+        }
+    }
+
+    /// Gives `emit` every way to complete `post` as far as the conditions need it and they can
+    /// be true; failures of a condition go to `out`, as violations at `now`.
+    ///
+    /// A variable whose value after the step is needed gets every value in turn. So does, with
+    /// `inline`, one whose value before the step is needed; it must be one that the step does
+    /// not change. (After a return the caller's state cannot be split any more.) Without `inline` it is
+    /// reported.
+    #[expect(clippy::too_many_arguments, reason = "private, three call sites")]
+    fn settle<W: Words>(
+        &self,
+        now: &W,
+        post: W,
+        conditions: [Option<&Code>; 2],
+        inline: bool,
+        goal: Option<Goal<'_>>,
+        out: &mut Steps<W>,
+        mut emit: impl FnMut(W, &mut Steps<W>),
+    ) -> Result<(), Needs> {
+        /// A pair of states, and the values of a variable still to be tried in them.
+        struct Try<W> {
+            now: W,
+            post: W,
+            rest: Option<(Field, u64, bool)>,
+        }
+        let mut work = vec![Try { now: now.clone(), post, rest: None }];
+        let mut effort = 0;
+        'work: while let Some(mut item) = work.pop() {
+            effort += 1;
+            if effort > Steps::<W>::MOST {
+                out.give_up();
+                return Ok(());
+            }
+            if let Some((field, offset, both)) = item.rest.take() {
+                let mut part =
+                    Try { now: item.now.clone(), post: item.post.clone(), rest: None };
+                field.set(part.post.words_mut(), Some(offset));
+                if both {
+                    field.set(part.now.words_mut(), Some(offset));
+                }
+                if offset < field.top {
+                    work.push(Try { rest: Some((field, offset + 1, both)), ..item });
+                }
+                item = part;
+            }
+            for code in conditions.into_iter().flatten() {
+                let (slot, both) = match code.eval(item.now.words(), item.post.words()) {
+                    Outcome::Set(set) => {
+                        self.push_failures(now, set, out);
+                        if set & TRUE == 0 {
+                            continue 'work;
+                        }
+                        continue;
+                    }
+                    Outcome::NeedsNext(slot) => (slot, false),
+                    Outcome::Needs(slot) if inline => (slot, true),
+                    Outcome::Needs(slot) => return Err(Needs(slot)),
+                    Outcome::Int(_) | Outcome::Any => unreachable!("a condition is Boolean"),
+                };
+                let field = *self.field(item.now.words(), slot);
+                if let Some(offset) = goal.and_then(|goal| goal(slot)) {
+                    field.set(item.post.words_mut(), Some(offset));
+                    work.push(item);
+                } else {
+                    work.push(Try { rest: Some((field, 0, both)), ..item });
+                }
+                continue 'work;
+            }
+            emit(item.post, out);
+        }
+        Ok(())
+    }
+
+    /// Where `caller` may go on when its callee leaves through `exit`.
+    pub(crate) fn resume<W: Words>(
+        &self,
+        caller: &W,
+        exit: &W,
+        goal: Option<Goal<'_>>,
+        out: &mut Steps<W>,
+    ) {
+        let node = &self.nodes[self.layout.node(caller.words()) as usize];
+        let Action::Call { targets, constrain, next, .. } = &node.action else {
+            unreachable!("only a call is resumed")
+        };
+        let mut post = caller.clone();
+        self.copy_globals(exit.words(), post.words_mut());
+        for (from, to) in targets {
+            let offset = match from.get(exit.words()) {
+                None if from.ty == to.ty => None,
+                None => {
+                    // Any value of one type is not any value of the other: try each.
+                    for offset in 0..=from.top {
+                        let mut exit = exit.clone();
+                        from.set(exit.words_mut(), Some(offset));
+                        self.resume(caller, &exit, goal, out);
+                        if offset > Steps::<W>::MOST as u64 {
+                            out.give_up();
+                        }
+                        if out.overflowed() {
+                            return;
+                        }
+                    }
+                    return;
+                }
+                Some(offset) => match convert(from.value(offset), to.ty) {
+                    Ok(value) => Some(to.offset(value)),
+                    Err(violation) => {
+                        if self.failures {
+                            out.step(self.fail(caller, violation));
+                        }
+                        return;
+                    }
+                },
+            };
+            to.set(post.words_mut(), offset);
+        }
+        if let Some(goal) = goal {
+            for (_, to) in targets {
+                reach_goal(to, post.words_mut(), goal);
+            }
+        }
+        let conditions = [constrain.as_ref(), node.ensure.as_ref()];
+        let settled = self.settle(caller, post, conditions, true, goal, out, |post, out| {
+            out.step(self.arrive(post, *next));
+        });
+        debug_assert!(settled.is_ok(), "whatever is needed is tried inline");
+    }
+
+    /// The state after `main` has returned through `exit`.
+    pub(crate) fn terminated<W: Words>(&self, exit: &W) -> W {
+        let mut state = W::zeroed(self.layout.words);
+        let words = state.words_mut();
+        self.copy_globals(exit.words(), words);
+        self.layout.set_control(words, 0, Status::Terminated);
+        for (word, mask) in words.iter_mut().zip(&self.terminated_mask) {
+            *word &= mask;
+        }
+        state
+    }
+
+    /// The procedure of a running state's node.
+    pub(crate) fn procedure(&self, words: &[u64]) -> u32 {
+        self.nodes[self.layout.node(words) as usize].procedure
+    }
+}
+
+/// A value still to be chosen is chosen as wanted.
+fn reach_goal(field: &Field, words: &mut [u64], goal: Goal<'_>) {
+    if field.get(words).is_none()
+        && let Some(offset) = goal(field.slot)
+    {
+        field.set(words, Some(offset));
+    }
+}
+
+/// Compiles one node.
+struct Compiler<'a> {
+    program: &'a Program,
+    layout: &'a Layout,
+    liveness: &'a dyn Liveness,
+    id: NodeId,
+    locals: &'a [Field],
+}
+
+impl Compiler<'_> {
+    fn scope(&self, after: bool) -> Scope<'_> {
+        Scope { globals: &self.layout.globals, locals: self.locals, node: None, after }
+    }
+
+    fn boolean(&self, expr: &Expr) -> Code {
+        self.scope(false).compile(expr, true)
+    }
+
+    fn node(&self) -> Node {
+        let node = self.program.node(self.id);
+        let ensure = node.ensure.as_ref().map(|expr| self.scope(true).compile(expr, true));
+        let action = match &node.op {
+            Op::Goto(targets) => Action::Goto(targets.iter().map(|t| t.0).collect()),
+            Op::Assign { assigns, discards, constrain, next } => {
+                let assigned: Vec<VarRef> = assigns.iter().map(|(var, _)| *var).collect();
+                let values: Vec<&Expr> =
+                    assigns.iter().map(|(_, e)| e).chain(discards).chain(constrain).collect();
+                let stores = assigns.iter().map(|(var, expr)| {
+                    let field = self.scope(false).field(*var);
+                    let given_up = |source: VarRef| {
+                        assigned.contains(&source) || !self.liveness.live(*next, source)
+                    };
+                    self.store(field, expr, &values, given_up)
+                });
+                Action::Assign {
+                    stores: stores.collect(),
+                    discards: discards.iter().map(|e| self.discard(e)).collect(),
+                    constrain: constrain.as_ref().map(|e| self.boolean(e)),
+                    next: next.0,
+                }
+            }
+            Op::Branch { condition, yes, no } => {
+                Action::Branch { condition: self.boolean(condition), yes: yes.0, no: no.0 }
+            }
+            Op::Assume { condition, next } => {
+                Action::Assume { condition: self.boolean(condition), next: next.0 }
+            }
+            Op::Assert { condition, next } => {
+                Action::Assert { condition: self.boolean(condition), next: next.0 }
+            }
+            Op::Call { callee, args, targets, constrain, next } => {
+                let values: Vec<&Expr> = args.iter().chain(constrain).collect();
+                let params = &self.layout.locals[callee.0 as usize];
+                let given_up = |source: VarRef| {
+                    matches!(source, VarRef::Local(_))
+                        && (targets.contains(&Some(source))
+                            || !self.liveness.live(*next, source))
+                };
+                let stores = args
+                    .iter()
+                    .zip(params)
+                    .map(|(expr, param)| self.store(*param, expr, &values, given_up));
+                let stores = stores.collect();
+                let constrain = constrain.as_ref().map(|e| self.boolean(e));
+                let changed: Vec<u32> = targets
+                    .iter()
+                    .filter_map(|target| target.map(|var| self.scope(false).field(var).slot))
+                    .collect();
+                let mut before: Vec<Field> = Vec::new();
+                if let Some(code) = &constrain {
+                    code.for_each_read(|field| {
+                        let changes = (field.slot as usize) < self.layout.globals.len()
+                            || changed.contains(&field.slot);
+                        if changes
+                            && before.iter().all(|f| f.slot != field.slot)
+                        {
+                            before.push(*field);
+                        }
+                    });
+                }
+                let results = &self.layout.results[callee.0 as usize];
+                let targets = targets.iter().zip(results).filter_map(|(target, result)| {
+                    target.map(|var| (*result, self.scope(false).field(var)))
+                });
+                Action::Call {
+                    callee: callee.0,
+                    before: before.into(),
+                    args: stores,
+                    targets: targets.collect(),
+                    constrain,
+                    next: next.0,
+                }
+            }
+            Op::Return(values) => {
+                let results = &self.layout.results[node.procedure.0 as usize];
+                let all: Vec<&Expr> = values.iter().collect();
+                let given_up = |source: VarRef| matches!(source, VarRef::Local(_));
+                let stores = values
+                    .iter()
+                    .zip(results)
+                    .map(|(expr, result)| self.store(*result, expr, &all, given_up));
+                Action::Return(stores.collect())
+            }
+            Op::AtomicBegin(next) | Op::AtomicEnd(next) => Action::Goto([next.0].into()),
+            // Programs that start threads are refused before they get here.
+            Op::Stuck | Op::StartThread { .. } | Op::EndThread => Action::Stuck,
+        };
+        Node { procedure: node.procedure.0, action, ensure }
+    }
+
+    /// The code for a value; an unknown variable may move to `field` if it is given up
+    /// and nothing else in the step reads it.
+    fn store(
+        &self,
+        field: Field,
+        expr: &Expr,
+        values: &[&Expr],
+        given_up: impl Fn(VarRef) -> bool,
+    ) -> Store {
+        let code = self.scope(false).compile(expr, field.ty.is_bool());
+        let movable = match expr.nodes[..] {
+            [ExprNode::Var(source)] => {
+                let reads = values
+                    .iter()
+                    .flat_map(|e| &e.nodes)
+                    .filter(|n| matches!(n, ExprNode::Var(v) | ExprNode::Next(v) if *v == source));
+                let ensured = self.program.node(self.id).ensure.iter().any(|e| {
+                    e.nodes.iter().any(|n| matches!(n, ExprNode::Var(v) if *v == source))
+                });
+                code.as_load().is_some_and(|from| from.ty == field.ty)
+                    && reads.count() == 1
+                    && !ensured
+                    && given_up(source)
+            }
+            _ => false,
+        };
+        (field, code, movable)
+    }
+
+    fn discard(&self, expr: &Expr) -> Code {
+        // What it is does not matter, only whether it fails.
+        let boolean = match expr.root() {
+            ExprNode::Nondet(ty) => ty.is_bool(),
+            ExprNode::Var(var) | ExprNode::Next(var) => self.scope(false).field(*var).ty.is_bool(),
+            ExprNode::BitNot(_) | ExprNode::Neg(_) => false,
+            _ => true,
+        };
+        self.scope(false).compile(expr, boolean)
+    }
+}

@@ -1,0 +1,65 @@
+//! The machine as a [`Model`].
+
+use std::cell::RefCell;
+use std::marker::PhantomData;
+
+use droste_base::{CallId, Model, PropId, Step, Steps};
+
+use crate::machine::Machine;
+use crate::words::Words;
+
+/// A compiled program with states of type `W`, which must have at least
+/// [`Machine::words`] words.
+pub struct Unfolding<'a, W> {
+    machine: &'a Machine,
+    scratch: RefCell<Steps<W>>,
+    words: PhantomData<W>,
+}
+
+impl<'a, W: Words> Unfolding<'a, W> {
+    /// The model of a machine.
+    pub fn new(machine: &'a Machine) -> Self {
+        assert!(W::zeroed(machine.words()).words().len() >= machine.words(), "states fit");
+        Unfolding { machine, scratch: RefCell::default(), words: PhantomData }
+    }
+}
+
+impl<W: Words> Model for Unfolding<'_, W> {
+    type State = W;
+
+    fn initial(&self, out: &mut Vec<W>) {
+        out.push(self.machine.initial());
+    }
+
+    #[inline]
+    fn steps(&self, state: &W, out: &mut Steps<W>) {
+        self.machine.steps(state, out);
+    }
+
+    fn resume(&self, caller: &W, _: CallId, exit: &W, out: &mut Vec<W>) -> bool {
+        let mut steps = self.scratch.borrow_mut();
+        steps.clear();
+        self.machine.resume(caller, exit, None, &mut steps);
+        out.extend(steps.drain().filter_map(|step| match step {
+            Step::Internal(state) => Some(state),
+            _ => None,
+        }));
+        !steps.overflowed()
+    }
+
+    #[inline]
+    fn holds(&self, state: &W, proposition: PropId) -> bool {
+        self.machine.answer(state.words(), proposition.0)
+    }
+
+    fn refine(&self, state: &W, tag: u32, index: u64) -> W {
+        let mut part = state.clone();
+        let field = *self.machine.field(state.words(), tag);
+        field.set(part.words_mut(), Some(index));
+        part
+    }
+
+    fn terminated(&self, exit: &W) -> Option<W> {
+        Some(self.machine.terminated(exit))
+    }
+}
