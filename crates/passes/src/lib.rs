@@ -1,0 +1,172 @@
+//! Cleaning passes: a smaller [`Program`] that answers a query exactly as the given one does.
+//!
+//! Four passes, each with its own argument why it is right in its own file:
+//!
+//! * constants, propagated along feasible steps through calls and returns;
+//! * unreachable code: what no feasible step leads to;
+//! * slicing: what cannot lead to anything the query asks about;
+//! * dead variables: what is computed for nothing. The [`Live`] variables come out as well,
+//!   so that engines can forget the others.
+//!
+//! # What stays exact
+//!
+//! Ids of nodes, variables and procedures never change. A run of the cleaned program, as a
+//! sequence of nodes, is one of the given program; and every run of the given program that
+//! answers the query is one of the cleaned program. At each position the variables that are
+//! live in the cleaned program have the same values in both. The others do not: assignments
+//! to them are gone, and arguments and results that do not matter are constants. So values for
+//! a trace are found by running the *given* program along the nodes of the trace, choosing each
+//! `*` such that the variables that are live at the next node get the values of the trace.
+//! (Two visits of a cycle may then differ in variables that are not live.)
+
+mod constants;
+mod dead;
+mod faint;
+mod fold;
+mod graph;
+mod interval;
+mod live;
+mod simplify;
+mod slice;
+
+pub use live::Live;
+
+use constants::Constants;
+use droste_lang::program::{NodeId, Op, Program, Proposition};
+use graph::Graph;
+
+/// What is asked about a program.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Query<'a> {
+    /// Nodes the property asks about: reached or visited again and again.
+    pub targets: &'a [NodeId],
+    /// Violations are what is looked for.
+    pub violations: bool,
+    /// Observed at every position.
+    pub propositions: &'a [&'a Proposition],
+    /// Whether what happens at every position matters (monitors, temporal formulas). If not,
+    /// code that cannot lead to a target any more is cut.
+    pub every_position: bool,
+}
+
+/// Which passes are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools, reason = "independent switches")]
+pub struct Config {
+    /// Cut what no step leads to.
+    pub unreachable: bool,
+    /// Propagate constants and simplify expressions.
+    pub constants: bool,
+    /// Find dead variables and drop assignments to them.
+    pub dead: bool,
+    /// Cut what cannot lead to what is asked about.
+    pub slice: bool,
+}
+
+impl Default for Config {
+    /// All passes.
+    fn default() -> Self {
+        Config {
+            unreachable: true,
+            constants: true,
+            dead: true,
+            slice: true,
+        }
+    }
+}
+
+impl Config {
+    /// No pass: the program stays as it is and everything is live.
+    pub fn none() -> Self {
+        Config {
+            unreachable: false,
+            constants: false,
+            dead: false,
+            slice: false,
+        }
+    }
+}
+
+/// A program that answers the query as the given one does.
+#[derive(Clone, Debug)]
+pub struct Cleaned {
+    /// The program, with the same ids.
+    pub program: Program,
+    /// Which variables matter where, in this program.
+    pub live: Live,
+    /// What was done, one line each.
+    pub report: Vec<String>,
+}
+
+/// How often the passes are made: what one finds helps the others.
+const ROUNDS: usize = 3;
+
+/// Cleans `program` for `query`.
+pub fn clean(program: &Program, query: &Query, config: &Config) -> Cleaned {
+    let mut program = program.clone();
+    let mut live = Live::all(&program);
+    let mut report = Vec::new();
+    // What one thread does may matter to another, wherever it leads the thread itself.
+    let may_slice = config.slice
+        && !query.every_position
+        && query.propositions.is_empty()
+        && !program.is_concurrent();
+    for round in 0..ROUNDS {
+        let mut changed = 0;
+        let mut note = |count: usize, what: &str| {
+            changed += count;
+            if count > 0 {
+                report.push(format!("round {}: {count} {what}", round + 1));
+            }
+        };
+        if config.constants || config.unreachable {
+            let graph = Graph::new(&program);
+            let mut fold = config.constants;
+            let found = Constants::new(&program, &graph, fold).or_else(|| {
+                fold = false;
+                Constants::new(&program, &graph, false)
+            });
+            if let Some(mut found) = found {
+                let counts = simplify::simplify(&mut program, &mut found, fold, config.unreachable);
+                note(counts.expressions, "expressions simplified");
+                note(counts.decided, "conditions decided");
+                note(counts.unreachable, "unreachable nodes cut");
+            }
+        }
+        if may_slice {
+            let graph = Graph::new(&program);
+            let cut = slice::slice(&mut program, &graph, query.targets, query.violations);
+            note(cut, "nodes cut that lead to nothing asked about");
+        }
+        if config.dead {
+            let graph = Graph::new(&program);
+            let liveness = dead::liveness(&program, &graph, query.propositions);
+            let dropped = faint::drop_faint(&mut program, &liveness);
+            note(dropped.assignments, "assignments to dead variables dropped");
+            note(dropped.values, "values dropped that do not matter");
+            live = Live::from(liveness.sets);
+        }
+        if changed == 0 {
+            break;
+        }
+    }
+    if config.dead {
+        let (count, all) = live.count(&program);
+        report.push(format!(
+            "{count} of {all} pairs of a node and a variable are live"
+        ));
+    }
+    if *config != Config::none() {
+        let nodes = program.nodes.len();
+        let stuck = program.nodes.iter().filter(|node| node.op == Op::Stuck);
+        report.push(format!(
+            "{} of {nodes} nodes are left",
+            nodes - stuck.count()
+        ));
+    }
+    Cleaned {
+        program,
+        live,
+        report,
+    }
+}
