@@ -139,13 +139,11 @@ fn check_steps(
         Ending::At(node) if node != cursor.node => {
             return end("control is at another node at the end");
         }
-        Ending::At(_) => {}
         Ending::Final if !over => return end("the last step does not end the run"),
-        Ending::Final => {}
         Ending::Terminated if last != Some(&Action::Terminate) => {
             return end("`main` has not returned");
         }
-        Ending::Terminated => {}
+        Ending::At(_) | Ending::Final | Ending::Terminated => {}
         Ending::Lasso { pumping, .. } => {
             if over {
                 return end("the run has ended, nothing repeats");
@@ -266,10 +264,8 @@ impl<'a> Cursor<'a> {
         let procedure = self.program.procedure(*callee);
         check_values("locals", locals, &procedure.locals)?;
         let params = step::arguments(self.program, *callee, args, &self.now)?;
-        for ((_, outcomes), (variable, &value)) in params
-            .vars
-            .iter()
-            .zip(procedure.locals.iter().zip(locals))
+        for ((_, outcomes), (variable, &value)) in
+            params.vars.iter().zip(procedure.locals.iter().zip(locals))
         {
             if !outcomes.can_be(value) {
                 return Err(format!(

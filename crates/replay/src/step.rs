@@ -29,8 +29,8 @@ impl From<Undecided> for String {
 }
 
 /// The node's `ensure` condition.
-pub(crate) fn ensure(_node: &Node) -> Option<&Expr> {
-    None
+pub(crate) fn ensure(node: &Node) -> Option<&Expr> {
+    node.ensure.as_deref()
 }
 
 /// What the variables that a step assigns can become.

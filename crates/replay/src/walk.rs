@@ -311,7 +311,10 @@ impl Walk<'_> {
                 break;
             }
         }
-        let (Some((results, next)), Some(frame)) = (chosen, self.stack.pop()) else {
+        let Some((results, next)) = chosen else {
+            return Ok(Progress::Stuck);
+        };
+        let Some(frame) = self.stack.pop() else {
             return Ok(Progress::Stuck);
         };
         let run = CalleeRunId(self.runs.len() as u32);
