@@ -10,6 +10,8 @@
 pub mod ast;
 pub mod diagnostics;
 pub mod execution;
+pub mod lower;
 pub mod monitor;
 pub mod program;
 pub mod source;
+mod suggest;
