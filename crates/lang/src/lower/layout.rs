@@ -85,6 +85,7 @@ pub(super) struct Layout<'a> {
 }
 
 /// A block or statement whose walk has begun.
+#[derive(Clone, Copy)]
 enum Frame<'a> {
     Block {
         stmts: &'a [StmtId],

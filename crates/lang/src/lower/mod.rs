@@ -185,7 +185,7 @@ fn sections(
                     .label("each thread starts at its own `main`");
             let mut names: Vec<&str> = table.functions.keys().copied().collect();
             names.sort_unstable();
-            if let Some(suggestion) = nearest("main", names) {
+            if let Some(suggestion) = nearest("main", names.into_iter()) {
                 diagnostic = diagnostic.help(format!("did you mean `{suggestion}`?"));
             }
             sink.push(diagnostic);

@@ -282,7 +282,7 @@ impl<'a> Environment<'a> {
         .label("unknown label");
         let mut labels: Vec<&str> = here.layout.labels.keys().copied().collect();
         labels.sort_unstable();
-        if let Some(suggestion) = nearest(&name.text, labels) {
+        if let Some(suggestion) = nearest(&name.text, labels.into_iter()) {
             diagnostic = diagnostic.help(format!("did you mean `{suggestion}`?"));
         }
         let elsewhere = self.procs.iter().find_map(|other| {
