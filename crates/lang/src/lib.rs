@@ -9,12 +9,17 @@
 
 pub mod ast;
 pub mod diagnostics;
+pub mod display;
+pub mod dot;
 pub mod execution;
+pub mod labels;
 pub mod lexer;
+pub mod lower;
 pub mod monitor;
 pub mod parser;
 mod precedence;
 pub mod printer;
 pub mod program;
+pub mod properties;
 pub mod source;
 pub mod suggest;

@@ -523,16 +523,20 @@ impl<W: Words> Forward<'_, '_, W> {
                         _ => None,
                     })
                     .ok_or(gap)?;
-                let action = match machine.layout.status(next.words()) {
-                    // Storing a result out of range: shown as a failure of the call.
-                    Status::Failed(violation) => Action::Fail(violation),
-                    _ => Action::Folded {
-                        run,
-                        to: self.node(&next),
-                        changes: self.changes(&frame.state, &next),
-                    },
-                };
-                (next, action)
+                if let Status::Failed(violation) = machine.layout.status(next.words()) {
+                    // Storing the results fails: a violation of the callee's return.
+                    let run = &self.runs[run.0 as usize];
+                    let locals = run.entry.locals.clone();
+                    frame.steps.push(Step { node, action: Action::Call { locals } });
+                    frame.steps.extend_from_slice(&run.steps);
+                    frame.steps.push(Step { node: run.exit, action: Action::Fail(violation) });
+                    frame.state = next;
+                    frame.at = i;
+                    return Ok(Advance::Done);
+                }
+                let to = self.node(&next);
+                let changes = self.changes(&frame.state, &next);
+                (next, Action::Folded { run, to, changes })
             }
             Via::Terminated => {
                 let next = self
@@ -564,13 +568,10 @@ impl<W: Words> Forward<'_, '_, W> {
         let procedure = machine.procedure(frame.state.words()) as usize;
         let results = &machine.layout.results[procedure];
         let known = work.exits[run];
-        let find = |slot: u32, field: &Field| {
-            field.get(known.words()).or_else(|| lookup(&plan.exit, slot))
-        };
+        // Known results are what they are; they may be placeholders where nobody looks at them.
         let wanted = |slot: u32| {
-            let globals = &machine.layout.globals;
-            let field = globals.get(slot as usize).or_else(|| results.get(slot as usize - globals.len()));
-            field.and_then(|field| find(slot, field))
+            let global = machine.layout.globals.get(slot as usize);
+            global.and_then(|field| field.get(known.words())).or_else(|| lookup(&plan.exit, slot))
         };
         let exits: Vec<W> = self
             .steps

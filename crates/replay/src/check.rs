@@ -1,0 +1,376 @@
+//! Checks a whole execution, step by step.
+//!
+//! A [`Cursor`] is where control is: a node and the values of the globals and the top
+//! frame. Executions never return to a frame below (calls that return are folded), so no stack
+//! is needed to follow one, only the last caller, and for failures on return alone.
+//!
+//! Callee runs refer only to runs with smaller ids, so they are checked in the order of their ids:
+//! when a folded call is met, what its run does has been checked already and only the
+//! ends must fit. Each run and each step is looked at once.
+
+use droste_lang::execution::{Action, CalleeRun, CalleeRunId, Ending, Execution, Valuation};
+use droste_lang::program::{NodeId, Op, ProcId, Program, Value, VarRef, Variable};
+
+use crate::Rejection;
+use crate::step::{self, Caller};
+
+/// Where control is.
+struct Cursor<'a> {
+    program: &'a Program,
+    node: NodeId,
+    procedure: ProcId,
+    now: Valuation,
+    /// The same values, except during a step.
+    next: Valuation,
+}
+
+/// What a checked run amounts to for its callers.
+struct Checked {
+    procedure: ProcId,
+    /// The globals at the return.
+    globals: Vec<Value>,
+}
+
+/// What is known about an execution that has been checked.
+pub(crate) struct Facts {
+    /// The stack height at which the lasso's cycle starts and at which it ends, less one.
+    pub(crate) pumped: usize,
+}
+
+/// Accepts `execution` if it is a run of `program`, whatever it is meant to show.
+pub(crate) fn check(program: &Program, execution: &Execution) -> Result<Facts, Rejection> {
+    let mut checked: Vec<Checked> = Vec::with_capacity(execution.runs.len());
+    for (id, run) in execution.runs.iter().enumerate() {
+        let id = CalleeRunId(u32::try_from(id).unwrap_or(u32::MAX));
+        let done = check_run(program, run, &execution.runs, &checked)
+            .map_err(|(step, reason)| Rejection::new(step, Some(id), reason))?;
+        checked.push(done);
+    }
+    check_steps(program, execution, &checked)
+        .map_err(|(step, reason)| Rejection::new(step, None, reason))
+}
+
+fn check_run(
+    program: &Program,
+    run: &CalleeRun,
+    runs: &[CalleeRun],
+    checked: &[Checked],
+) -> Result<Checked, (usize, String)> {
+    let exit = program
+        .nodes
+        .get(run.exit.0 as usize)
+        .ok_or_else(|| (run.steps.len(), "there is no such exit node".to_owned()))?;
+    let mut cursor =
+        Cursor::new(program, exit.procedure, &run.entry).map_err(|reason| (0, reason))?;
+    for (i, step) in run.steps.iter().enumerate() {
+        cursor.arrive(step.node).map_err(|reason| (i, reason))?;
+        match &step.action {
+            Action::Internal { to, changes } => cursor.internal(*to, changes),
+            Action::Folded { run, to, changes } => cursor.folded(*run, *to, changes, runs, checked),
+            _ => Err("a callee's run consists of internal steps and folded calls".to_owned()),
+        }
+        .map_err(|reason| (i, reason))?;
+    }
+    cursor
+        .leave(run.exit, &run.results)
+        .map_err(|reason| (run.steps.len(), reason))?;
+    Ok(Checked {
+        procedure: exit.procedure,
+        globals: cursor.now.globals,
+    })
+}
+
+fn check_steps(
+    program: &Program,
+    execution: &Execution,
+    checked: &[Checked],
+) -> Result<Facts, (usize, String)> {
+    let steps = &execution.steps;
+    let mut cursor =
+        Cursor::new(program, program.main, &execution.start).map_err(|reason| (0, reason))?;
+    // Calls so far: how many, and the last one.
+    let mut height = 0usize;
+    let mut caller: Option<(NodeId, Valuation)> = None;
+    let mut cycle: Option<(NodeId, Valuation, usize)> = None;
+    let mut over = false;
+    for (i, step) in steps.iter().enumerate() {
+        let at = |reason: String| (i, reason);
+        if over {
+            return Err(at("there is a step after the end".to_owned()));
+        }
+        cursor.arrive(step.node).map_err(at)?;
+        if matches!(execution.ending, Ending::Lasso { start, .. } if start == i) {
+            cycle = Some((cursor.node, cursor.now.clone(), height));
+        }
+        match &step.action {
+            Action::Internal { to, changes } => cursor.internal(*to, changes),
+            Action::Folded { run, to, changes } => {
+                cursor.folded(*run, *to, changes, &execution.runs, checked)
+            }
+            Action::Call { locals } => cursor.call(locals).map(|from| {
+                height += 1;
+                caller = Some(from);
+            }),
+            Action::Terminate => {
+                over = true;
+                cursor.terminate(height)
+            }
+            Action::Fail(violation) => {
+                over = true;
+                let caller = caller.as_ref().map(|(node, valuation)| Caller {
+                    node: *node,
+                    locals: &valuation.locals,
+                    globals: &valuation.globals,
+                });
+                let node = program.node(cursor.node);
+                match step::failures(program, node, &cursor.now, caller.as_ref()) {
+                    Ok(possible) if possible.contains(*violation) => Ok(()),
+                    Ok(_) => Err("the statement cannot fail in this way here".to_owned()),
+                    Err(undecided) => Err(undecided.into()),
+                }
+            }
+        }
+        .map_err(at)?;
+    }
+    let end = |reason: &str| Err((steps.len(), reason.to_owned()));
+    let last = steps.last().map(|step| &step.action);
+    match execution.ending {
+        Ending::At(_) if over => return end("the run has ended, control is nowhere"),
+        Ending::At(node) if node != cursor.node => {
+            return end("control is at another node at the end");
+        }
+        Ending::Final if !over => return end("the last step does not end the run"),
+        Ending::Terminated if last != Some(&Action::Terminate) => {
+            return end("`main` has not returned");
+        }
+        Ending::At(_) | Ending::Final | Ending::Terminated => {}
+        Ending::Lasso { pumping, .. } => {
+            if over {
+                return end("the run has ended, nothing repeats");
+            }
+            let Some((node, valuation, start_height)) = cycle else {
+                return end("the cycle is empty");
+            };
+            if node != cursor.node {
+                return end("the cycle ends at another node");
+            }
+            if valuation != cursor.now {
+                return end("the cycle ends with other values");
+            }
+            if pumping != (height > start_height) {
+                return end("the cycle's effect on the stack is not as stated");
+            }
+            return Ok(Facts {
+                pumped: height - start_height,
+            });
+        }
+    }
+    Ok(Facts { pumped: 0 })
+}
+
+fn check_values(kind: &str, values: &[Value], variables: &[Variable]) -> Result<(), String> {
+    if values.len() != variables.len() {
+        return Err(format!(
+            "there are {} values for {} {kind}",
+            values.len(),
+            variables.len()
+        ));
+    }
+    for (&value, variable) in values.iter().zip(variables) {
+        if value < variable.ty.lo() || value > variable.ty.hi() {
+            return Err(format!(
+                "`{}` has the value {value}, which is not of its type {}",
+                variable.name, variable.ty
+            ));
+        }
+    }
+    Ok(())
+}
+
+impl<'a> Cursor<'a> {
+    /// At the entry of `procedure`.
+    fn new(program: &'a Program, procedure: ProcId, entry: &Valuation) -> Result<Self, String> {
+        check_values("globals", &entry.globals, &program.globals)?;
+        let callee = program.procedure(procedure);
+        check_values("locals", &entry.locals, &callee.locals)?;
+        Ok(Cursor {
+            program,
+            node: callee.entry,
+            procedure,
+            now: entry.clone(),
+            next: entry.clone(),
+        })
+    }
+
+    /// Accepts a step that starts at `node`.
+    fn arrive(&self, node: NodeId) -> Result<(), String> {
+        if node == self.node {
+            Ok(())
+        } else {
+            Err(format!(
+                "the step is at node {}, but control is at node {}",
+                node.0, self.node.0
+            ))
+        }
+    }
+
+    /// Makes `next` differ from `now` by `changes`, which must be real ones.
+    fn apply(&mut self, changes: &[(VarRef, Value)]) -> Result<(), String> {
+        for &(var, value) in changes {
+            let procedure = self.program.procedure(self.procedure);
+            let variable = match var {
+                VarRef::Global(i) => self.program.globals.get(i as usize),
+                VarRef::Local(i) => procedure.locals.get(i as usize),
+            }
+            .ok_or_else(|| "a variable that does not exist changes".to_owned())?;
+            if value < variable.ty.lo() || value > variable.ty.hi() {
+                return Err(format!(
+                    "`{}` becomes {value}, which is not of its type {}",
+                    variable.name, variable.ty
+                ));
+            }
+            if self.next.get(var) != self.now.get(var) {
+                return Err(format!("`{}` changes twice", variable.name));
+            }
+            if self.now.get(var) == value {
+                return Err(format!("`{}` has this value already", variable.name));
+            }
+            self.next.set(var, value);
+        }
+        Ok(())
+    }
+
+    /// Goes on to `to`; `now` catches up with `next`.
+    fn go_on(&mut self, to: NodeId, changes: &[(VarRef, Value)]) {
+        for &(var, value) in changes {
+            self.now.set(var, value);
+        }
+        self.node = to;
+    }
+
+    fn internal(&mut self, to: NodeId, changes: &[(VarRef, Value)]) -> Result<(), String> {
+        self.apply(changes)?;
+        let node = self.program.node(self.node);
+        step::internal(self.program, node, &self.now, &self.next, changes, to)?;
+        self.go_on(to, changes);
+        Ok(())
+    }
+
+    /// Accepts `locals` as those of the callee at the entry, if control is at a call.
+    fn entering(&self, locals: &[Value]) -> Result<ProcId, String> {
+        let Op::Call { callee, args, .. } = &self.program.node(self.node).op else {
+            return Err("there is no call here".to_owned());
+        };
+        let procedure = self.program.procedure(*callee);
+        check_values("locals", locals, &procedure.locals)?;
+        let params = step::arguments(self.program, *callee, args, &self.now)?;
+        for ((_, outcomes), (variable, &value)) in
+            params.vars.iter().zip(procedure.locals.iter().zip(locals))
+        {
+            if !outcomes.can_be(value) {
+                return Err(format!(
+                    "the argument for `{}` cannot be {value}",
+                    variable.name
+                ));
+            }
+        }
+        Ok(*callee)
+    }
+
+    /// Enters a callee for good; returns the call and the valuation there.
+    fn call(&mut self, locals: &[Value]) -> Result<(NodeId, Valuation), String> {
+        let callee = self.entering(locals)?;
+        let from = self.node;
+        let caller = Valuation {
+            globals: self.now.globals.clone(),
+            locals: std::mem::replace(&mut self.now.locals, locals.to_vec()),
+        };
+        self.next.locals = locals.to_vec();
+        self.procedure = callee;
+        self.node = self.program.procedure(callee).entry;
+        Ok((from, caller))
+    }
+
+    fn folded(
+        &mut self,
+        id: CalleeRunId,
+        to: NodeId,
+        changes: &[(VarRef, Value)],
+        runs: &[CalleeRun],
+        checked: &[Checked],
+    ) -> Result<(), String> {
+        let index = id.0 as usize;
+        let (Some(run), Some(done)) = (runs.get(index), checked.get(index)) else {
+            return Err(format!("run {index} is not one of the earlier runs"));
+        };
+        let callee = self.entering(&run.entry.locals)?;
+        if callee != done.procedure {
+            return Err(format!("run {index} is of another procedure"));
+        }
+        if run.entry.globals != self.now.globals {
+            return Err(format!("run {index} starts with other globals"));
+        }
+        let node = self.program.node(self.node);
+        let Op::Call {
+            targets,
+            constrain,
+            next: target,
+            ..
+        } = &node.op
+        else {
+            return Err("there is no call here".to_owned());
+        };
+        if to != *target {
+            return Err(format!("control cannot go on to node {}", to.0));
+        }
+        self.apply(changes)?;
+        let caller = (&done.globals[..], &self.now.locals[..]);
+        let expected =
+            step::after_return(self.program, self.procedure, targets, &run.results, caller)?;
+        if expected != self.next {
+            return Err("the changes are not those that the call makes".to_owned());
+        }
+        if !step::related(
+            constrain.as_ref(),
+            step::ensure(node),
+            &self.now,
+            &self.next,
+        )? {
+            return Err("`constrain` or `enforce` does not allow this return".to_owned());
+        }
+        self.go_on(to, changes);
+        Ok(())
+    }
+
+    /// Accepts a return from the node `exit` with these results.
+    fn leave(&self, exit: NodeId, results: &[Value]) -> Result<(), String> {
+        self.arrive(exit)?;
+        let Op::Return(values) = &self.program.node(exit).op else {
+            return Err("there is no return here".to_owned());
+        };
+        let possible = step::results(self.program, self.procedure, values, &self.now)?;
+        if possible.len() != results.len() {
+            return Err("the number of results is wrong".to_owned());
+        }
+        for (outcomes, &result) in possible.iter().zip(results) {
+            if !outcomes.can_be(result) {
+                return Err(format!("{result} cannot be returned here"));
+            }
+        }
+        Ok(())
+    }
+
+    fn terminate(&self, height: usize) -> Result<(), String> {
+        let Op::Return(values) = &self.program.node(self.node).op else {
+            return Err("there is no return here".to_owned());
+        };
+        if height > 0 {
+            return Err("a return from a called procedure does not end the program".to_owned());
+        }
+        let possible = step::results(self.program, self.procedure, values, &self.now)?;
+        if possible.iter().any(|outcomes| outcomes.values.is_empty()) {
+            return Err("the return can only fail".to_owned());
+        }
+        Ok(())
+    }
+}

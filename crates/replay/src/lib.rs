@@ -1,0 +1,153 @@
+//! Replays executions: an interpreter that accepts or rejects what an engine has found.
+//!
+//! Nothing here is shared with an engine. [`replay`] looks at a [`Program`] and an
+//! [`Execution`] and checks, one step after the other, that the program allows the step,
+//! and at the end that the execution shows what it is said to show, its [`Claim`]. It takes
+//! time linear in the size of the execution as stored, folded, and needs no native stack.
+//!
+//! The modules: `values` (which values an expression can take), `step` (what one
+//! statement allows), `check` (whole executions), `watch` (monitors), and [`walk`], which makes
+//! executions by walking through a program at random.
+//!
+//! The program and the monitor are trusted to be well-formed; the execution may be anything.
+//!
+//! A violation that occurs while the results of a call are stored (or in the call's `constrain`)
+//! belongs to the step in which the callee returns: the execution has the call as
+//! [`Action::Call`](droste_lang::execution::Action::Call), then what the callee does, and ends with
+//! [`Action::Fail`] at the callee's return statement.
+
+mod check;
+mod step;
+mod values;
+pub mod walk;
+mod watch;
+
+use std::fmt;
+
+use droste_lang::execution::{Action, CalleeRunId, Ending, Execution};
+use droste_lang::monitor::Monitor;
+use droste_lang::program::{NodeId, Program};
+
+/// What an execution is said to show.
+#[derive(Clone, Copy, Debug)]
+pub enum Claim<'a> {
+    /// It ends at one of these nodes.
+    Reaches(&'a [NodeId]),
+    /// Its last step is a violation.
+    Fails,
+    /// It ends at one of these nodes, or with a violation.
+    Default(&'a [NodeId]),
+    /// It never ends and visits one of these nodes again and again.
+    Repeats(&'a [NodeId]),
+    /// The monitor can enter a target state.
+    MonitorTarget(&'a Monitor),
+    /// It never ends and the monitor can enter repeating states again and again.
+    MonitorRepeats(&'a Monitor),
+}
+
+/// Why an execution is not accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rejection {
+    /// Which step is at fault; one past the last if the ending is, or a run's return.
+    pub step: usize,
+    /// The callee run that the step belongs to; `None` for the execution's own steps.
+    pub run: Option<CalleeRunId>,
+    /// What is wrong.
+    pub reason: String,
+}
+
+impl Rejection {
+    fn new(step: usize, run: Option<CalleeRunId>, reason: impl Into<String>) -> Self {
+        Rejection {
+            step,
+            run,
+            reason: reason.into(),
+        }
+    }
+}
+
+impl fmt::Display for Rejection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "step {}", self.step)?;
+        if let Some(run) = self.run {
+            write!(f, " of callee run {}", run.0)?;
+        }
+        write!(f, ": {}", self.reason)
+    }
+}
+
+impl std::error::Error for Rejection {}
+
+/// Accepts `execution` if it is a run of `program`, whatever it shows.
+pub fn valid(program: &Program, execution: &Execution) -> Result<(), Rejection> {
+    check::check(program, execution).map(drop)
+}
+
+/// Accepts `execution` if it is a run of `program` and shows what `claim` says.
+/// With `finite_stack`, a claim about an infinite run also needs a stack that stays bounded.
+pub fn replay(
+    program: &Program,
+    execution: &Execution,
+    claim: Claim,
+    finite_stack: bool,
+) -> Result<(), Rejection> {
+    let facts = check::check(program, execution)?;
+    let wrong = |reason: &str| Err(Rejection::new(execution.steps.len(), None, reason));
+    let infinite = matches!(claim, Claim::Repeats(_) | Claim::MonitorRepeats(_));
+    if infinite && finite_stack && facts.pumped > 0 {
+        return wrong("the stack grows for ever");
+    }
+    let reaches =
+        |nodes: &[NodeId]| matches!(execution.ending, Ending::At(node) if nodes.contains(&node));
+    let fails = execution.ending == Ending::Final
+        && matches!(
+            execution.steps.last().map(|step| &step.action),
+            Some(Action::Fail(_))
+        );
+    match claim {
+        Claim::Reaches(nodes) if !reaches(nodes) => wrong("it does not end at a node asked for"),
+        Claim::Fails if !fails => wrong("it does not end in a violation"),
+        Claim::Default(nodes) if !fails && !reaches(nodes) => {
+            wrong("it ends neither in a violation nor at a node asked for")
+        }
+        Claim::Repeats(nodes) if !repeats(program, execution, nodes) => {
+            wrong("it does not visit a node asked for again and again")
+        }
+        Claim::MonitorTarget(monitor) if !watch::enters_target(program, execution, monitor) => {
+            wrong("the monitor does not enter a target state")
+        }
+        Claim::MonitorRepeats(monitor) if !watch::repeats(program, execution, monitor) => {
+            wrong("the monitor does not visit repeating states again and again")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether the cycle of a lasso visits one of `nodes`, in folded calls or outside.
+fn repeats(program: &Program, execution: &Execution, nodes: &[NodeId]) -> bool {
+    let Ending::Lasso { start, .. } = execution.ending else {
+        return false;
+    };
+    let mut wanted = vec![false; program.nodes.len()];
+    for node in nodes {
+        if let Some(entry) = wanted.get_mut(node.0 as usize) {
+            *entry = true;
+        }
+    }
+    // Whether each run visits one; runs refer to earlier ones only.
+    let mut visits: Vec<bool> = Vec::with_capacity(execution.runs.len());
+    let visit = |steps: &[droste_lang::execution::Step], visits: &[bool]| {
+        steps.iter().any(|step| {
+            wanted[step.node.0 as usize]
+                || matches!(step.action, Action::Folded { run, .. } if visits[run.0 as usize])
+        })
+    };
+    for run in &execution.runs {
+        let visited = wanted[run.exit.0 as usize] || visit(&run.steps, &visits);
+        visits.push(visited);
+    }
+    execution
+        .steps
+        .get(start..)
+        .is_some_and(|cycle| visit(cycle, &visits))
+}

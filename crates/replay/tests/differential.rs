@@ -1,0 +1,133 @@
+//! Replay against the naive semantics in `support`: random programs, random walks and lassos
+//! from them, mutants of both, random monitors. Both must agree on every one.
+
+mod support;
+
+use droste_lang::execution::{Ending, Execution};
+use droste_lang::monitor::StateKind;
+use droste_lang::program::Program;
+use droste_replay::{Claim, replay, valid, walk::random_walk};
+use support::{Random, lasso, monitor, mutant, naive, program};
+
+fn executions(program: &Program, seed: u64, random: &mut Random) -> Vec<Execution> {
+    let mut all = vec![random_walk(program, seed, 25)];
+    if let Some(lasso) = lasso(&all[0], random) {
+        all.push(lasso);
+    }
+    if all[0].steps.last().map(|s| &s.action) == Some(&droste_lang::execution::Action::Terminate) {
+        let mut forever = all[0].clone();
+        forever.ending = Ending::Terminated;
+        all.push(forever);
+    }
+    all
+}
+
+fn seeds(count: u64) -> std::ops::Range<u64> {
+    match std::env::var("SEED").ok().and_then(|s| s.parse().ok()) {
+        Some(seed) => seed..seed + 1,
+        None => 0..count,
+    }
+}
+
+#[test]
+fn walks_are_accepted() {
+    for seed in seeds(3000) {
+        let program = program(seed);
+        let mut random = Random(seed + 1);
+        for execution in executions(&program, seed, &mut random) {
+            assert_eq!(valid(&program, &execution), Ok(()), "seed {seed}");
+            assert!(
+                naive::flatten(&program, &execution).is_some(),
+                "seed {seed}"
+            );
+        }
+    }
+}
+
+#[test]
+fn mutants_are_accepted_only_if_they_are_runs() {
+    let (mut accepted, mut rejected) = (0, 0);
+    for seed in seeds(1500) {
+        let program = program(seed);
+        let mut random = Random(seed + 1);
+        for execution in executions(&program, seed, &mut random) {
+            for number in 0..20 {
+                let mutant = mutant(&execution, &mut random);
+                if mutant == execution {
+                    continue;
+                }
+                let verdict = valid(&program, &mutant);
+                let naive = naive::flatten(&program, &mutant).is_some();
+                // The naive semantics does not look at runs that nothing refers to.
+                let in_run = verdict.as_ref().is_err_and(|r| r.run.is_some());
+                assert!(
+                    verdict.is_ok() == naive || (in_run && unused(&mutant, &verdict)),
+                    "seed {seed}, mutant {number}: replay says {verdict:?}, naive {naive}\n{mutant:#?}"
+                );
+                if naive {
+                    accepted += 1;
+                } else {
+                    rejected += 1;
+                }
+            }
+        }
+    }
+    println!("{accepted} mutants accepted, {rejected} rejected");
+    if std::env::var("SEED").is_err() {
+        assert!(rejected > 4 * accepted && accepted > 0);
+    }
+}
+
+/// Whether the run that was rejected is one that no step leads to.
+fn unused(execution: &Execution, verdict: &Result<(), droste_replay::Rejection>) -> bool {
+    use droste_lang::execution::Action;
+    let Err(rejection) = verdict else {
+        return false;
+    };
+    let mut open: Vec<_> = execution.steps.iter().collect();
+    while let Some(step) = open.pop() {
+        if let Action::Folded { run, .. } = step.action {
+            if Some(run) == rejection.run {
+                return false;
+            }
+            if let Some(run) = execution.runs.get(run.0 as usize) {
+                open.extend(&run.steps);
+            }
+        }
+    }
+    true
+}
+
+#[test]
+fn monitors_agree_with_the_product_written_out() {
+    let mut found = [0, 0];
+    for seed in seeds(2000) {
+        let program = program(seed);
+        let mut random = Random(seed + 1);
+        for execution in executions(&program, seed, &mut random) {
+            for _ in 0..4 {
+                let monitor = monitor(&mut random, &program);
+                let claims = [
+                    (Claim::MonitorTarget(&monitor), StateKind::Target),
+                    (Claim::MonitorRepeats(&monitor), StateKind::Repeating),
+                ];
+                for (i, (claim, kind)) in claims.into_iter().enumerate() {
+                    let infinite =
+                        matches!(execution.ending, Ending::Lasso { .. } | Ending::Terminated);
+                    if i == 1 && !infinite {
+                        continue;
+                    }
+                    let naive = naive::watch(&program, &execution, &monitor, kind);
+                    let verdict = replay(&program, &execution, claim, false);
+                    assert_eq!(
+                        verdict.is_ok(),
+                        naive,
+                        "seed {seed}: {verdict:?}\n{execution:#?}\n{monitor:#?}"
+                    );
+                    found[i] += usize::from(naive);
+                }
+            }
+        }
+    }
+    println!("{found:?} accepted");
+}

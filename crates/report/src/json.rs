@@ -1,0 +1,220 @@
+//! Executions as JSON: the same information as the text, nothing left out, calls folded.
+
+use droste_lang::execution::{Action, CalleeRun, Ending, Execution, Step, Valuation};
+use droste_lang::program::{NodeId, Op, Procedure, Program, Type, Value, VarRef, Violation};
+use droste_lang::source::SourceFile;
+use serde_json::{Map, Value as Json, json};
+
+use crate::view::View;
+
+/// The largest integer up to which JSON numbers are exact everywhere.
+const EXACT: Value = 1 << 53;
+
+/// `execution` as JSON: an object with `start`, `steps`, `runs`, `ending` and `length`.
+///
+/// Booleans are JSON Booleans; integers are numbers, beyond ±2⁵³ strings. A local that has
+/// the name of a global is written `procedure::name`. Folded steps and `runs` refer to each
+/// other by index. `length` is the number of steps with every call written out, saturating.
+pub fn json(program: &Program, source: &SourceFile, execution: &Execution) -> Json {
+    let writer = Writer {
+        view: View::new(program, source, execution),
+        globals: program.globals.iter().map(|v| &*v.name).collect(),
+    };
+    let main = program.procedures.get(program.main.0 as usize);
+    let mut depth = 0u64;
+    let mut steps = Vec::with_capacity(execution.steps.len());
+    for step in &execution.steps {
+        steps.push(writer.step(step, depth));
+        if matches!(step.action, Action::Call { .. }) {
+            depth += 1;
+        }
+    }
+    let runs: Vec<Json> = execution
+        .runs
+        .iter()
+        .zip(&writer.view.lengths)
+        .map(|(run, length)| writer.run(run, *length))
+        .collect();
+    json!({
+        "file": source.name(),
+        "start": writer.valuation(main, &execution.start),
+        "steps": steps,
+        "runs": runs,
+        "ending": writer.ending(execution.ending),
+        "length": writer.view.length(&execution.steps),
+    })
+}
+
+struct Writer<'a> {
+    view: View<'a>,
+    globals: std::collections::HashSet<&'a str>,
+}
+
+fn number(value: Value, ty: Type) -> Json {
+    match (ty, value) {
+        (Type::Bool, 0 | 1) => Json::Bool(value == 1),
+        _ if (-EXACT..=EXACT).contains(&value) => Json::from(value as i64),
+        _ => Json::String(value.to_string()),
+    }
+}
+
+fn violation(violation: Violation) -> &'static str {
+    match violation {
+        Violation::Assertion => "assertion",
+        Violation::OutOfRange => "out of range",
+        Violation::DivisionByZero => "division by zero",
+        Violation::NegativeShift => "negative shift",
+    }
+}
+
+impl Writer<'_> {
+    /// The name of a local, which must not be mistaken for a global.
+    fn local_name(&self, procedure: &Procedure, index: usize) -> Option<String> {
+        let name = &*procedure.locals.get(index)?.name;
+        Some(if self.globals.contains(name) {
+            format!("{}::{name}", procedure.name)
+        } else {
+            name.to_owned()
+        })
+    }
+
+    fn locals(
+        &self,
+        procedure: Option<&Procedure>,
+        values: &[Value],
+        into: &mut Map<String, Json>,
+    ) {
+        let Some(procedure) = procedure else { return };
+        for (i, (&value, variable)) in values.iter().zip(&procedure.locals).enumerate() {
+            if let Some(name) = self.local_name(procedure, i) {
+                into.insert(name, number(value, variable.ty));
+            }
+        }
+    }
+
+    fn valuation(&self, procedure: Option<&Procedure>, valuation: &Valuation) -> Json {
+        let mut map = Map::new();
+        for (&value, variable) in valuation.globals.iter().zip(&self.view.program.globals) {
+            map.insert(variable.name.to_string(), number(value, variable.ty));
+        }
+        self.locals(procedure, &valuation.locals, &mut map);
+        Json::Object(map)
+    }
+
+    fn changes(&self, at: NodeId, changes: &[(VarRef, Value)]) -> Json {
+        let mut map = Map::new();
+        for &(var, value) in changes {
+            let Some(variable) = self.view.variable(at, var) else {
+                continue;
+            };
+            let name = match var {
+                VarRef::Global(_) => Some(variable.name.to_string()),
+                VarRef::Local(i) => self
+                    .view
+                    .procedure_of(at)
+                    .and_then(|procedure| self.local_name(procedure, i as usize)),
+            };
+            if let Some(name) = name {
+                map.insert(name, number(value, variable.ty));
+            }
+        }
+        Json::Object(map)
+    }
+
+    /// Line, column, procedure, node, statement and labels.
+    fn place(&self, node: NodeId) -> Map<String, Json> {
+        let mut map = Map::new();
+        if let Some(at) = self.view.position(node) {
+            map.insert("line".to_owned(), at.line.into());
+            map.insert("column".to_owned(), at.column.into());
+        }
+        if let Some(procedure) = self.view.procedure_of(node) {
+            map.insert("procedure".to_owned(), (*procedure.name).into());
+        }
+        map.insert("node".to_owned(), node.0.into());
+        map.insert("statement".to_owned(), self.view.statement(node).into());
+        let labels = self.view.node(node).map(|node| &node.labels[..]);
+        let labels: Vec<Json> = labels
+            .unwrap_or(&[])
+            .iter()
+            .map(|label| Json::from(&**label))
+            .collect();
+        map.insert("labels".to_owned(), labels.into());
+        map
+    }
+
+    fn callee(&self, node: NodeId) -> Option<&Procedure> {
+        match &self.view.node(node)?.op {
+            Op::Call { callee, .. } => self.view.program.procedures.get(callee.0 as usize),
+            _ => None,
+        }
+    }
+
+    fn step(&self, step: &Step, depth: u64) -> Json {
+        let mut map = self.place(step.node);
+        let mut set = |key: &str, value: Json| drop(map.insert(key.to_owned(), value));
+        set("depth", depth.into());
+        let callee = self.callee(step.node);
+        if let Some(callee) = callee {
+            set("callee", (*callee.name).into());
+        }
+        match &step.action {
+            Action::Internal { changes, .. } => {
+                set("action", "step".into());
+                set("changes", self.changes(step.node, changes));
+            }
+            Action::Call { locals } => {
+                set("action", "call".into());
+                let mut entry = Map::new();
+                self.locals(callee, locals, &mut entry);
+                set("locals", entry.into());
+            }
+            Action::Folded { run, changes, .. } => {
+                set("action", "folded".into());
+                set("run", run.0.into());
+                set("changes", self.changes(step.node, changes));
+            }
+            Action::Terminate => set("action", "terminate".into()),
+            Action::Fail(kind) => {
+                set("action", "fail".into());
+                set("violation", violation(*kind).into());
+            }
+        }
+        Json::Object(map)
+    }
+
+    fn run(&self, run: &CalleeRun, length: u64) -> Json {
+        let procedure = self.view.procedure_of(run.exit);
+        let steps: Vec<Json> = run.steps.iter().map(|step| self.step(step, 0)).collect();
+        let types = procedure.map_or(&[][..], |procedure| &procedure.results);
+        let results: Vec<Json> = run
+            .results
+            .iter()
+            .zip(types)
+            .map(|(&result, &ty)| number(result, ty))
+            .collect();
+        json!({
+            "procedure": procedure.map(|procedure| &*procedure.name),
+            "entry": self.valuation(procedure, &run.entry),
+            "steps": steps,
+            "exit": self.place(run.exit),
+            "results": results,
+            "length": length,
+        })
+    }
+
+    fn ending(&self, ending: Ending) -> Json {
+        match ending {
+            Ending::At(node) => {
+                let mut map = self.place(node);
+                map.insert("kind".to_owned(), "at".into());
+                Json::Object(map)
+            }
+            Ending::Final => json!({ "kind": "final" }),
+            Ending::Lasso { start, pumping } => {
+                json!({ "kind": "lasso", "start": start, "pumping": pumping })
+            }
+            Ending::Terminated => json!({ "kind": "terminated" }),
+        }
+    }
+}

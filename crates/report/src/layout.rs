@@ -1,0 +1,121 @@
+//! Lines in columns: line number, statement indented by call depth, remark.
+
+use crate::Style;
+
+/// Deeper calls are not indented further but say how deep they are.
+const INDENTED: usize = 12;
+
+/// What a line is, which decides its colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A step.
+    Step,
+    /// A heading between parts; has no columns.
+    Heading,
+    /// The step that violates the property.
+    Mark,
+    /// Steps that are left out.
+    Gap,
+}
+
+/// One line of a report.
+pub(crate) struct Line {
+    pub(crate) kind: Kind,
+    pub(crate) number: Option<u32>,
+    pub(crate) depth: usize,
+    pub(crate) text: String,
+    pub(crate) remark: String,
+}
+
+impl Line {
+    pub(crate) fn heading(text: impl Into<String>) -> Self {
+        Line {
+            kind: Kind::Heading,
+            number: None,
+            depth: 0,
+            text: text.into(),
+            remark: String::new(),
+        }
+    }
+}
+
+/// The lines with their columns aligned.
+pub(crate) fn lay_out(lines: &[Line], style: &Style) -> String {
+    let rows: Vec<String> = lines.iter().map(indented).collect();
+    let gutter = lines
+        .iter()
+        .filter_map(|line| line.number)
+        .max()
+        .map_or(1, |number| number.to_string().len())
+        + 2;
+    // The remarks start behind the longest statement that has one, within reason.
+    let room = style.width.max(40).saturating_sub(gutter + 3);
+    let column = lines
+        .iter()
+        .zip(&rows)
+        .filter(|(line, _)| !line.remark.is_empty() && line.kind != Kind::Heading)
+        .map(|(_, row)| row.chars().count())
+        .max()
+        .unwrap_or(0)
+        .min(room * 11 / 20);
+    let mut text = String::new();
+    for (line, row) in lines.iter().zip(&rows) {
+        if line.kind == Kind::Heading {
+            paint(&mut text, style, "1", &line.text);
+            text.push('\n');
+            continue;
+        }
+        let number = line.number.map_or(String::new(), |n| n.to_string());
+        paint(&mut text, style, "2", &format!("{number:>gutter$} │ "));
+        let limit = if line.remark.is_empty() { room } else { column };
+        let row = shorten(row, limit);
+        if line.remark.is_empty() {
+            match line.kind {
+                Kind::Gap => paint(&mut text, style, "2", &row),
+                _ => text.push_str(&row),
+            }
+        } else {
+            text.push_str(&row);
+            let padding = column.saturating_sub(row.chars().count()) + 3;
+            text.extend(std::iter::repeat_n(' ', padding));
+            let code = if line.kind == Kind::Mark {
+                "1;31"
+            } else {
+                "36"
+            };
+            paint(&mut text, style, code, &line.remark);
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn indented(line: &Line) -> String {
+    let shown = line.depth.min(INDENTED);
+    let mut row = "  ".repeat(shown);
+    if line.depth > shown {
+        row.push('⟨');
+        row.push_str(&line.depth.to_string());
+        row.push_str("⟩ ");
+    }
+    row.push_str(&line.text);
+    row
+}
+
+fn shorten(text: &str, limit: usize) -> String {
+    if text.chars().count() <= limit {
+        return text.to_owned();
+    }
+    let mut short: String = text.chars().take(limit.saturating_sub(1)).collect();
+    short.truncate(short.trim_end().len());
+    short.push('…');
+    short
+}
+
+fn paint(out: &mut String, style: &Style, code: &str, text: &str) {
+    if style.color {
+        out.extend(["\x1b[", code, "m", text, "\x1b[0m"]);
+    } else {
+        out.push_str(text);
+    }
+}

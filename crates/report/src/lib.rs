@@ -1,0 +1,36 @@
+//! Executions as text for people ([`text()`]) and as JSON for tools ([`json()`]).
+//!
+//! Both take time and space linear in what they print, which for text is bounded by
+//! [`Style::max_steps`] and for JSON is the execution as stored, with folded calls. Nothing
+//! here recurses on the native stack. An execution that does not fit its program
+//! makes a poor report, with question marks in it, but no panic.
+
+mod explain;
+mod json;
+mod layout;
+mod text;
+mod view;
+
+pub use json::json;
+pub use text::text;
+
+/// How text is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Use ANSI colours.
+    pub color: bool,
+    /// About how many steps are written out before calls are folded and steps left out.
+    pub max_steps: usize,
+    /// How many columns a line should have at most.
+    pub width: usize,
+}
+
+impl Default for Style {
+    fn default() -> Self {
+        Style {
+            color: false,
+            max_steps: 2000,
+            width: 100,
+        }
+    }
+}

@@ -1,0 +1,495 @@
+//! Executions as text.
+//!
+//! Each step is a line with its source line number, its statement, indented by call depth,
+//! and the variables that changed. If the whole execution, written out, has at most
+//! [`Style::max_steps`] steps, every call is written out. Otherwise a callee's run is
+//! written out where it is first used, as long as there is room, and is one line wherever it
+//! is used again; if even the outermost steps are too many, the middle is left out.
+
+use droste_lang::execution::{Action, CalleeRun, CalleeRunId, Ending, Execution, Step, Valuation};
+use droste_lang::program::{NodeId, Op, Procedure, Program, Value, VarRef, Violation};
+use droste_lang::source::SourceFile;
+
+use crate::Style;
+use crate::explain;
+use crate::layout::{Kind, Line, lay_out};
+use crate::view::{View, bindings, count, steps as steps_text, value};
+
+/// More locals than this are not listed when a procedure is entered.
+const LOCALS: usize = 6;
+
+/// `execution` as text, one step per line.
+pub fn text(
+    program: &Program,
+    source: &SourceFile,
+    execution: &Execution,
+    style: &Style,
+) -> String {
+    let view = View::new(program, source, execution);
+    let total = view.length(&execution.steps);
+    let last = last_configuration(&view);
+    let mut writer = Writer {
+        full: total <= style.max_steps as u64,
+        room: style.max_steps.saturating_sub(execution.steps.len()),
+        shown: vec![false; execution.runs.len()],
+        lines: Vec::new(),
+        last,
+        view,
+        style,
+    };
+    let mut out = writer.title(total);
+    out.push_str(&writer.start());
+    writer.sections();
+    out.push_str(&lay_out(&writer.lines, style));
+    out
+}
+
+/// The configuration in which the last step is made.
+struct Last {
+    now: Valuation,
+    /// The last call that has not returned.
+    caller: Option<NodeId>,
+}
+
+fn last_configuration(view: &View) -> Last {
+    let mut now = view.execution.start.clone();
+    let mut caller = None;
+    for step in &view.execution.steps {
+        match &step.action {
+            Action::Internal { changes, .. } | Action::Folded { changes, .. } => {
+                for &(var, value) in changes {
+                    let place = match var {
+                        VarRef::Global(i) => now.globals.get_mut(i as usize),
+                        VarRef::Local(i) => now.locals.get_mut(i as usize),
+                    };
+                    if let Some(place) = place {
+                        *place = value;
+                    }
+                }
+            }
+            Action::Call { locals } => {
+                now.locals.clone_from(locals);
+                caller = Some(step.node);
+            }
+            Action::Terminate | Action::Fail(_) => {}
+        }
+    }
+    Last { now, caller }
+}
+
+/// Steps that are being written.
+struct Open<'a> {
+    steps: &'a [Step],
+    index: usize,
+    depth: usize,
+    /// For a callee's run: the run, and the step that it belongs to.
+    call: Option<(&'a CalleeRun, &'a Step)>,
+}
+
+struct Writer<'a> {
+    view: View<'a>,
+    style: &'a Style,
+    lines: Vec<Line>,
+    last: Last,
+    /// Every call is written out.
+    full: bool,
+    /// How many more steps of callees may be written out otherwise.
+    room: usize,
+    /// The runs that have been written out.
+    shown: Vec<bool>,
+}
+
+impl<'a> Writer<'a> {
+    /// Where it happens, what happens, and how long it takes.
+    fn title(&self, total: u64) -> String {
+        let execution = self.view.execution;
+        let last = execution.steps.last();
+        let (node, what) = match execution.ending {
+            Ending::At(node) => (Some(node), self.reached(node)),
+            Ending::Lasso { start, .. } => {
+                let (stem, cycle) = execution.steps.split_at(start.min(execution.steps.len()));
+                let stem = match self.view.length(stem) {
+                    0 => String::new(),
+                    length => format!("{}, then ", steps_text(length)),
+                };
+                let cycle = steps_text(self.view.length(cycle));
+                let node = execution.steps.get(start).map(|step| step.node);
+                (node, format!("runs for ever: {stem}a cycle of {cycle}"))
+            }
+            Ending::Terminated => (
+                last.map(|step| step.node),
+                "the program ends and stays as it is for ever".to_owned(),
+            ),
+            Ending::Final => match last.map(|step| (step.node, &step.action)) {
+                Some((node, Action::Fail(violation))) => {
+                    (Some(node), self.violation(node, *violation))
+                }
+                other => (other.map(|(node, _)| node), "the program ends".to_owned()),
+            },
+        };
+        let line = node
+            .and_then(|node| self.view.position(node))
+            .map_or(String::new(), |at| format!(":{}", at.line));
+        let name = self.view.source.name();
+        let length = match execution.ending {
+            Ending::Lasso { .. } => String::new(),
+            _ => format!(" ({})", steps_text(total)),
+        };
+        let title = format!("{name}{line}: {what}{length}");
+        if self.style.color {
+            format!("\x1b[1m{title}\x1b[0m\n\n")
+        } else {
+            format!("{title}\n\n")
+        }
+    }
+
+    fn violation(&self, node: NodeId, violation: Violation) -> String {
+        explain::violation(
+            &self.view,
+            node,
+            self.last.caller,
+            &self.last.now,
+            violation,
+        )
+    }
+
+    fn reached(&self, node: NodeId) -> String {
+        match self.view.node(node).map(|node| &node.labels[..]) {
+            Some([label]) => format!("label {label} reached"),
+            Some([first, rest @ ..]) => {
+                let mut text = format!("labels {first}");
+                for label in rest {
+                    text.push_str(", ");
+                    text.push_str(label);
+                }
+                text + " reached"
+            }
+            _ => "reached".to_owned(),
+        }
+    }
+
+    /// The values at the start, wrapped.
+    fn start(&self) -> String {
+        let program = self.view.program;
+        let start = &self.view.execution.start;
+        let mut out = String::new();
+        let globals = program.globals.iter().zip(start.globals.iter().copied());
+        self.paragraph("globals", &bindings(globals), &mut out);
+        if let Some(main) = program.procedures.get(program.main.0 as usize) {
+            let shown =
+                if main.locals.len() - (main.params as usize).min(main.locals.len()) <= LOCALS {
+                    main.locals.len()
+                } else {
+                    main.params as usize
+                };
+            let values = main.locals.iter().zip(start.locals.iter().copied());
+            let mut text = bindings(values.take(shown));
+            if shown < main.locals.len() {
+                text.push_str(if text.is_empty() { "…" } else { ", …" });
+            }
+            self.paragraph(&main.name, &text, &mut out);
+        }
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        out
+    }
+
+    fn paragraph(&self, title: &str, text: &str, out: &mut String) {
+        if text.is_empty() {
+            return;
+        }
+        let start = format!("{title:<8} ");
+        let width = self.style.width.max(40);
+        let mut column = start.chars().count();
+        let indent = column;
+        out.push_str(&start);
+        for (i, word) in text.split(", ").enumerate() {
+            let length = word.chars().count() + 2;
+            if i > 0 {
+                out.push(',');
+                if column + length > width {
+                    out.push('\n');
+                    out.extend(std::iter::repeat_n(' ', indent));
+                    column = indent;
+                } else {
+                    out.push(' ');
+                }
+            }
+            out.push_str(word);
+            column += length;
+        }
+        out.push('\n');
+    }
+
+    fn sections(&mut self) {
+        let execution = self.view.execution;
+        let steps = &execution.steps[..];
+        match execution.ending {
+            Ending::Lasso { start, pumping } => {
+                let (stem, cycle) = steps.split_at(start.min(steps.len()));
+                let mut depth = 0;
+                if !stem.is_empty() {
+                    self.lines.push(Line::heading("stem"));
+                    depth = self.section(stem, 0, self.style.max_steps / 2);
+                }
+                let end = calls(cycle);
+                let heading = match end {
+                    0 if !pumping => "cycle (repeats for ever)".to_owned(),
+                    1 => "cycle (repeats for ever; each round leaves 1 more frame on the stack)"
+                        .to_owned(),
+                    n => format!(
+                        "cycle (repeats for ever; each round leaves {} more frames on the stack)",
+                        count(n as u64)
+                    ),
+                };
+                self.lines.push(Line::heading(heading));
+                depth = self.section(cycle, depth, self.style.max_steps / 2);
+                let line = cycle.first().and_then(|step| self.view.position(step.node));
+                if let Some(at) = line {
+                    let text = format!("↺ again from line {}", at.line);
+                    self.push(Kind::Gap, None, depth, text, String::new());
+                }
+            }
+            Ending::At(node) => {
+                let depth = self.section(steps, 0, self.style.max_steps);
+                let remark = format!("● {}", self.reached(node));
+                self.step(Kind::Mark, node, depth, remark);
+            }
+            Ending::Final => drop(self.section(steps, 0, self.style.max_steps)),
+            Ending::Terminated => {
+                let depth = self.section(steps, 0, self.style.max_steps);
+                let text = "↺ stays as it is for ever".to_owned();
+                self.push(Kind::Gap, None, depth, text, String::new());
+            }
+        }
+    }
+
+    /// Writes the steps, leaving out the middle if they are too many; the depth after them.
+    fn section(&mut self, steps: &'a [Step], depth: usize, most: usize) -> usize {
+        let most = most.max(8);
+        let (head, rest) = steps.split_at(if steps.len() > most {
+            most / 2
+        } else {
+            steps.len()
+        });
+        let (gap, tail) = rest.split_at(rest.len().saturating_sub(most / 2));
+        self.write(head, depth);
+        let mut depth = depth + calls(head);
+        if !gap.is_empty() {
+            let text = format!("… {} left out …", steps_text(self.view.length(gap)));
+            self.push(Kind::Gap, None, depth, text, String::new());
+            depth += calls(gap);
+        }
+        self.write(tail, depth);
+        depth + calls(tail)
+    }
+
+    /// Writes the steps, and what callees do in them, by a stack of those that are open.
+    fn write(&mut self, steps: &'a [Step], depth: usize) {
+        let mut stack = vec![Open {
+            steps,
+            index: 0,
+            depth,
+            call: None,
+        }];
+        while let Some(open) = stack.last_mut() {
+            let Some(step) = open.steps.get(open.index) else {
+                if let Some((run, call)) = open.call {
+                    let remark = self.returns(run, call);
+                    self.step(Kind::Step, run.exit, open.depth, remark);
+                }
+                stack.pop();
+                continue;
+            };
+            open.index += 1;
+            let (depth, node) = (open.depth, step.node);
+            match &step.action {
+                Action::Internal { changes, .. } => {
+                    let remark = self.changes(node, changes);
+                    self.step(Kind::Step, node, depth, remark);
+                }
+                Action::Call { locals } => {
+                    let remark = format!("→ {}", self.entering(node, locals, true));
+                    self.step(Kind::Step, node, depth, remark);
+                    open.depth += 1;
+                }
+                Action::Folded {
+                    run: id, changes, ..
+                } => {
+                    let index = id.0 as usize;
+                    let Some(run) = self.view.execution.runs.get(index) else {
+                        self.step(Kind::Step, node, depth, "?".to_owned());
+                        continue;
+                    };
+                    if self.writes_out(*id, run, open.call.map(|(_, call)| call)) {
+                        let entering = self.entering(node, &run.entry.locals, true);
+                        self.step(Kind::Step, node, depth, format!("→ {entering}"));
+                        stack.push(Open {
+                            steps: &run.steps,
+                            index: 0,
+                            depth: depth + 1,
+                            call: Some((run, step)),
+                        });
+                    } else {
+                        let remark = self.folded(node, *id, run, changes);
+                        self.step(Kind::Step, node, depth, remark);
+                    }
+                }
+                Action::Terminate => {
+                    self.step(Kind::Step, node, depth, "← the program ends".to_owned());
+                }
+                Action::Fail(violation) => {
+                    let remark = format!("✗ {}", self.violation(node, *violation));
+                    self.step(Kind::Mark, node, depth, remark);
+                }
+            }
+        }
+    }
+
+    /// Whether a run is to be written out; it is met in a step of the run that `within` is for.
+    fn writes_out(&mut self, id: CalleeRunId, run: &CalleeRun, within: Option<&Step>) -> bool {
+        // An ill-founded reference would never end.
+        let founded = match within.map(|step| &step.action) {
+            Some(Action::Folded { run, .. }) => id < *run,
+            _ => true,
+        };
+        let index = id.0 as usize;
+        if !founded {
+            return false;
+        }
+        if self.full {
+            return true;
+        }
+        let size = run.steps.len() + 1;
+        if self.shown[index] || size > self.room {
+            return false;
+        }
+        self.room -= size;
+        self.shown[index] = true;
+        true
+    }
+
+    /// `g = T, x = 3`
+    fn changes(&self, at: NodeId, changes: &[(VarRef, Value)]) -> String {
+        bindings(
+            changes
+                .iter()
+                .filter_map(|&(var, value)| Some((self.view.variable(at, var)?, value))),
+        )
+    }
+
+    /// `flip(n = 3; x = F)`: the callee of the call at `node`, its parameters, its locals.
+    fn entering(&self, node: NodeId, values: &[Value], with_locals: bool) -> String {
+        let Some(callee) = self.callee(node) else {
+            return "?".to_owned();
+        };
+        let pairs = || callee.locals.iter().zip(values.iter().copied());
+        let params = callee.params as usize;
+        let mut text = bindings(pairs().take(params));
+        let others = callee.locals.len().saturating_sub(params);
+        if with_locals && others > 0 {
+            text.push_str("; ");
+            if others <= LOCALS {
+                text.push_str(&bindings(pairs().skip(params)));
+            } else {
+                text.push('…');
+            }
+        }
+        format!("{}({text})", callee.name)
+    }
+
+    fn callee(&self, node: NodeId) -> Option<&'a Procedure> {
+        match &self.view.node(node)?.op {
+            Op::Call { callee, .. } => self.view.program.procedures.get(callee.0 as usize),
+            _ => None,
+        }
+    }
+
+    /// `returns T, 3`
+    fn results(&self, run: &CalleeRun) -> String {
+        let mut text = "returns".to_owned();
+        let types = self.view.procedure_of(run.exit).map(|p| &p.results[..]);
+        for (i, (&result, &ty)) in run.results.iter().zip(types.unwrap_or(&[])).enumerate() {
+            text.push_str(if i > 0 { ", " } else { " " });
+            text.push_str(&value(result, ty));
+        }
+        text
+    }
+
+    /// `← returns T; x = T`: with the variables of the caller that the results changed.
+    fn returns(&self, run: &CalleeRun, call: &Step) -> String {
+        let mut text = format!("← {}", self.results(run));
+        let stored = match self.view.node(call.node).map(|node| &node.op) {
+            Some(Op::Call { targets, .. }) => &targets[..],
+            _ => &[],
+        };
+        if let Action::Folded { changes, .. } = &call.action {
+            let stored: Vec<(VarRef, Value)> = changes
+                .iter()
+                .copied()
+                .filter(|(var, _)| stored.contains(&Some(*var)))
+                .collect();
+            if !stored.is_empty() {
+                text.push_str("; ");
+                text.push_str(&self.changes(call.node, &stored));
+            }
+        }
+        text
+    }
+
+    /// A call in one line.
+    fn folded(
+        &self,
+        node: NodeId,
+        id: CalleeRunId,
+        run: &CalleeRun,
+        changes: &[(VarRef, Value)],
+    ) -> String {
+        let mut text = self.entering(node, &run.entry.locals, false);
+        text.push_str(" … ");
+        text.push_str(&self.results(run));
+        if !changes.is_empty() {
+            text.push_str("; ");
+            text.push_str(&self.changes(node, changes));
+        }
+        let above = if self.shown.get(id.0 as usize) == Some(&true) {
+            "as above, "
+        } else {
+            ""
+        };
+        let length = steps_text(self.view.run_length(id));
+        format!("{text} ({above}{length})")
+    }
+
+    fn step(&mut self, kind: Kind, node: NodeId, depth: usize, remark: String) {
+        let number = self.view.position(node).map(|at| at.line);
+        let text = self.view.statement(node).to_owned();
+        self.push(kind, number, depth, text, remark);
+    }
+
+    fn push(
+        &mut self,
+        kind: Kind,
+        number: Option<u32>,
+        depth: usize,
+        text: String,
+        remark: String,
+    ) {
+        self.lines.push(Line {
+            kind,
+            number,
+            depth,
+            text,
+            remark,
+        });
+    }
+}
+
+/// How many calls that do not return there are.
+fn calls(steps: &[Step]) -> usize {
+    steps
+        .iter()
+        .filter(|step| matches!(step.action, Action::Call { .. }))
+        .count()
+}

@@ -1,0 +1,122 @@
+//! Names, values, source lines and lengths: what text and JSON both show.
+
+use droste_lang::execution::{Action, CalleeRunId, Execution, Step};
+use droste_lang::program::{Node, NodeId, Procedure, Program, Type, Value, VarRef, Variable};
+use droste_lang::source::{LineColumn, SourceFile};
+
+/// A program, its source and one of its executions.
+pub(crate) struct View<'a> {
+    pub(crate) program: &'a Program,
+    pub(crate) source: &'a SourceFile,
+    pub(crate) execution: &'a Execution,
+    /// How many steps each run has when written out, its return included; saturates.
+    pub(crate) lengths: Vec<u64>,
+}
+
+impl<'a> View<'a> {
+    pub(crate) fn new(
+        program: &'a Program,
+        source: &'a SourceFile,
+        execution: &'a Execution,
+    ) -> Self {
+        let mut view = View {
+            program,
+            source,
+            execution,
+            lengths: Vec::with_capacity(execution.runs.len()),
+        };
+        for run in &execution.runs {
+            let length = view.length(&run.steps).saturating_add(1);
+            view.lengths.push(length);
+        }
+        view
+    }
+
+    /// How many steps these are when written out.
+    pub(crate) fn length(&self, steps: &[Step]) -> u64 {
+        steps.iter().fold(0u64, |sum, step| {
+            sum.saturating_add(match step.action {
+                Action::Folded { run, .. } => self.run_length(run).saturating_add(1),
+                _ => 1,
+            })
+        })
+    }
+
+    pub(crate) fn run_length(&self, run: CalleeRunId) -> u64 {
+        self.lengths.get(run.0 as usize).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn node(&self, id: NodeId) -> Option<&'a Node> {
+        self.program.nodes.get(id.0 as usize)
+    }
+
+    pub(crate) fn procedure_of(&self, id: NodeId) -> Option<&'a Procedure> {
+        let procedure = self.node(id)?.procedure;
+        self.program.procedures.get(procedure.0 as usize)
+    }
+
+    pub(crate) fn position(&self, id: NodeId) -> Option<LineColumn> {
+        Some(self.source.line_column(self.node(id)?.span.start))
+    }
+
+    /// The first line of the statement.
+    pub(crate) fn statement(&self, id: NodeId) -> &'a str {
+        let text = self
+            .node(id)
+            .map_or("?", |node| self.source.slice(node.span));
+        text.lines().next().unwrap_or("").trim()
+    }
+
+    /// The variable `var` in the procedure of the node `at`.
+    pub(crate) fn variable(&self, at: NodeId, var: VarRef) -> Option<&'a Variable> {
+        match var {
+            VarRef::Global(i) => self.program.globals.get(i as usize),
+            VarRef::Local(i) => self.procedure_of(at)?.locals.get(i as usize),
+        }
+    }
+}
+
+/// A value as it is written in programs.
+pub(crate) fn value(value: Value, ty: Type) -> String {
+    match (ty, value) {
+        (Type::Bool, 0) => "F".to_owned(),
+        (Type::Bool, 1) => "T".to_owned(),
+        _ => value.to_string(),
+    }
+}
+
+/// `x = 1, y = T`
+pub(crate) fn bindings<'v>(pairs: impl Iterator<Item = (&'v Variable, Value)>) -> String {
+    let mut all = String::new();
+    for (variable, v) in pairs {
+        if !all.is_empty() {
+            all.push_str(", ");
+        }
+        all.push_str(&variable.name);
+        all.push_str(" = ");
+        all.push_str(&value(v, variable.ty));
+    }
+    all
+}
+
+/// A count with a comma between thousands.
+pub(crate) fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1 step`, `2 steps`; says so when the count has overflowed.
+pub(crate) fn steps(number: u64) -> String {
+    match number {
+        1 => "1 step".to_owned(),
+        u64::MAX => "more than 10^19 steps".to_owned(),
+        _ => format!("{} steps", count(number)),
+    }
+}
