@@ -113,6 +113,8 @@ pub struct Machine {
     pub(crate) questions: Vec<Question>,
     /// Whether violations are states, or just the end of a run.
     failures: bool,
+    /// Whether every variable that matters gets a value at once.
+    eager: bool,
 }
 
 /// The variable that is needed first, by slot.
@@ -175,8 +177,31 @@ impl Machine {
             terminated_mask,
             questions: Vec::new(),
             failures,
+            eager: false,
             layout,
         }
+    }
+
+    /// With `true`, variables get a value as soon as they may matter instead of when they are
+    /// read: many more states, the same verdicts.
+    pub fn set_eager(&mut self, eager: bool) {
+        self.eager = eager;
+    }
+
+    /// A variable that may matter here and has no value.
+    fn undecided(&self, words: &[u64], status: Status) -> Result<(), Needs> {
+        let node = self.layout.node(words) as usize;
+        let (mask, locals): (&[u64], &[Field]) = match status {
+            Status::Terminated => (&self.terminated_mask, &[]),
+            _ => (
+                &self.masks[node * self.layout.words..],
+                &self.layout.locals[self.nodes[node].procedure as usize],
+            ),
+        };
+        let fields = self.layout.globals.iter().chain(locals);
+        // A field is covered as a whole or not at all.
+        let unknown = |f: &&Field| f.get(mask).is_some() && f.get(words).is_none();
+        fields.into_iter().find(unknown).map_or(Ok(()), |field| Err(Needs(field.slot)))
     }
 
     /// Words a state needs.
@@ -281,6 +306,12 @@ impl Machine {
         if !self.questions.is_empty()
             && matches!(status, Status::Running | Status::Terminated)
             && let Err(needs) = self.observe(words, status)
+        {
+            return self.split(words, &needs, out);
+        }
+        if self.eager
+            && matches!(status, Status::Running | Status::Terminated)
+            && let Err(needs) = self.undecided(words, status)
         {
             return self.split(words, &needs, out);
         }

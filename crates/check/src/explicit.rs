@@ -1,0 +1,143 @@
+//! The explicit engine's driver: which model, which search, which width of states.
+
+use droste_base::{Model, PropId, Trace, Verdict};
+use droste_explicit::{Outcome, Runs, Stats, reach, repeat};
+use droste_lang::execution::Execution;
+use droste_lang::monitor::{Monitor, StateKind};
+use droste_lang::program::{NodeId, ProcId, Program, Proposition, VarRef};
+use droste_omega::{Product, Watcher, WatcherState};
+use droste_passes::{Live, Query, clean};
+use droste_unfold::{Gap, Liveness, Machine, Unfolding, Words, concretize};
+
+use crate::{Fault, Options, Question};
+
+/// What the engine found, not yet replayed.
+pub(crate) struct Found {
+    pub(crate) verdict: Verdict<Result<Execution, Gap>>,
+    pub(crate) stats: Stats,
+    pub(crate) notes: Vec<String>,
+}
+
+/// The passes' liveness, in the machine's words.
+struct Known(Live);
+
+impl Liveness for Known {
+    fn live(&self, node: NodeId, var: VarRef) -> bool {
+        self.0.is_live(node, var)
+    }
+    fn live_at_exit(&self, procedure: ProcId, global: u32) -> bool {
+        self.0.at_exit(procedure, global)
+    }
+    fn live_after_termination(&self, global: u32) -> bool {
+        self.0.after_termination(global)
+    }
+}
+
+/// What the search looks for, in the machine's propositions.
+enum Goal {
+    Reach(PropId),
+    Repeat(PropId),
+    Watch(Watcher),
+}
+
+pub(crate) fn search(
+    program: &Program,
+    question: &Question<'_>,
+    options: &Options<'_>,
+) -> Result<Found, Fault> {
+    let propositions: Vec<&Proposition> = match question {
+        Question::Target(monitor) | Question::Repeating(monitor) => {
+            monitor.states.iter().flat_map(|s| s.edges.iter().map(|(guard, _)| guard)).collect()
+        }
+        _ => Vec::new(),
+    };
+    let targets: &[NodeId] = match question {
+        Question::Default(nodes) | Question::Reach(nodes) | Question::Repeat(nodes) => nodes,
+        _ => &[],
+    };
+    let violations = matches!(question, Question::Default(_));
+    let watched = matches!(question, Question::Target(_) | Question::Repeating(_));
+    let query = Query {
+        targets,
+        violations,
+        propositions: &propositions,
+        every_position: watched,
+    };
+    let cleaned = clean(program, &query, &options.passes);
+    let mut machine = Machine::new(&cleaned.program, &Known(cleaned.live), violations);
+    machine.set_eager(options.eager);
+    let goal = match question {
+        Question::Default(nodes) => Goal::Reach(machine.ask_control(nodes, true)),
+        Question::Reach(nodes) => Goal::Reach(machine.ask_control(nodes, false)),
+        Question::Repeat(nodes) => Goal::Repeat(machine.ask_control(nodes, false)),
+        Question::Target(monitor) | Question::Repeating(monitor) => {
+            Goal::Watch(watcher(monitor, &mut machine))
+        }
+    };
+    let (verdict, stats) = match machine.words() {
+        1 => run::<[u64; 1]>(program, &machine, &goal, options),
+        2 => run::<[u64; 2]>(program, &machine, &goal, options),
+        3 => run::<[u64; 3]>(program, &machine, &goal, options),
+        4 => run::<[u64; 4]>(program, &machine, &goal, options),
+        5 | 6 => run::<[u64; 6]>(program, &machine, &goal, options),
+        7 | 8 => run::<[u64; 8]>(program, &machine, &goal, options),
+        _ => run::<Box<[u64]>>(program, &machine, &goal, options),
+    };
+    Ok(Found { verdict, stats, notes: cleaned.report })
+}
+
+/// A monitor over the machine's propositions.
+fn watcher(monitor: &Monitor, machine: &mut Machine) -> Watcher {
+    let states = monitor.states.iter().map(|state| WatcherState {
+        edges: state.edges.iter().map(|(guard, to)| (machine.ask(guard), *to)).collect(),
+        otherwise: state.otherwise,
+        target: state.kind == StateKind::Target,
+        repeating: state.kind == StateKind::Repeating,
+    });
+    Watcher { states: states.collect(), initial: monitor.initial }
+}
+
+type Verdicts = (Verdict<Result<Execution, Gap>>, Stats);
+
+fn run<W: Words>(
+    program: &Program,
+    machine: &Machine,
+    goal: &Goal,
+    options: &Options<'_>,
+) -> Verdicts {
+    let model = Unfolding::<W>::new(machine);
+    let search = droste_explicit::Options {
+        order: options.order,
+        limits: options.limits.clone(),
+        reporter: options.reporter,
+    };
+    let finish = |outcome: Outcome<W>| concrete(program, outcome.verdict, outcome.stats);
+    match goal {
+        Goal::Reach(target) => finish(reach(&model, *target, &search)),
+        Goal::Repeat(mark) => finish(repeat(&model, &[*mark], options.runs, &search)),
+        Goal::Watch(watcher) => {
+            let product = Product::new(&model, watcher);
+            let is_safety = watcher.states.iter().any(|state| state.target);
+            let outcome = watch(&product, is_safety, options.runs, &search);
+            let verdict = outcome.verdict.map(|trace| trace.map(|(state, _)| state));
+            concrete(program, verdict, outcome.stats)
+        }
+    }
+}
+
+fn watch<M: Model>(
+    product: &Product<'_, M>,
+    is_safety: bool,
+    runs: Runs,
+    search: &droste_explicit::Options<'_>,
+) -> Outcome<(M::State, u32)> {
+    if is_safety {
+        reach(product, Product::<M>::TARGET, search)
+    } else {
+        repeat(product, &[Product::<M>::REPEATING], runs, search)
+    }
+}
+
+fn concrete<W: Words>(program: &Program, verdict: Verdict<Trace<W>>, stats: Stats) -> Verdicts {
+    (verdict.map(|trace| concretize(program, &trace)), stats)
+}

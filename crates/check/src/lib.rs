@@ -1,0 +1,230 @@
+//! From a question about a program to an answer one can rely on.
+//!
+//! [`check`] cleans the program for the question, has an engine search it, turns the
+//! engine's trace into a concrete execution of the program as it was written, and has that
+//! replayed by an interpreter that shares nothing with the engine. Only then is a violation a
+//! verdict.
+
+mod explicit;
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use droste_base::{Limits, Reporter, Verdict};
+use droste_lang::execution::Execution;
+use droste_lang::labels;
+use droste_lang::monitor::{Monitor, StateKind};
+use droste_lang::program::{NodeId, Program};
+use droste_replay::{Claim, Rejection};
+
+pub use droste_explicit::{Order, Runs, Stats};
+pub use droste_passes::Config as Passes;
+
+/// The labels that the default property asks about.
+pub const ERROR_LABELS: [&str; 2] = ["ERROR", "SLIC_ERROR"];
+
+/// What is asked about a program.
+#[derive(Clone, Debug)]
+pub enum Property {
+    /// No assertion fails, no value leaves its range, nothing is divided by zero, and none of
+    /// [`ERROR_LABELS`] is reached.
+    Default,
+    /// None of these labels is reached. `LABEL` in any procedure, or `PROC:LABEL`.
+    Reach(Vec<String>),
+    /// No run visits these labels infinitely often.
+    Repeat(Vec<String>),
+    /// The monitor reaches no target, or visits its repeating states only finitely often.
+    Monitor(Monitor),
+}
+
+impl fmt::Display for Property {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Property::Default => f.write_str("no assertion fails and no error label is reached"),
+            Property::Reach(labels) => write!(f, "{} is never reached", labels.join(" or ")),
+            Property::Repeat(labels) => {
+                write!(f, "{} is not visited infinitely often", labels.join(" or "))
+            }
+            Property::Monitor(monitor) => write!(f, "monitor {}", monitor.name),
+        }
+    }
+}
+
+/// How to search.
+#[derive(Clone)]
+pub struct Options<'a> {
+    /// The order of the search for reachability.
+    pub order: Order,
+    /// Which infinite runs count.
+    pub runs: Runs,
+    /// Which cleaning passes are made.
+    pub passes: Passes,
+    /// Give every variable a value at once instead of when it is read: slower, never better;
+    /// there to be compared with.
+    pub eager: bool,
+    /// Whether violations are replayed.
+    pub replay: bool,
+    /// When to give up.
+    pub limits: Limits,
+    /// Whom to tell about progress.
+    pub reporter: Option<Reporter<'a>>,
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Options {
+            order: Order::default(),
+            runs: Runs::default(),
+            passes: Passes::default(),
+            eager: false,
+            replay: true,
+            limits: Limits::default(),
+            reporter: None,
+        }
+    }
+}
+
+/// An answer.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The verdict; a violation has been replayed unless that was switched off.
+    pub verdict: Verdict<Execution>,
+    /// Which engine found it.
+    pub engine: &'static str,
+    /// What it took.
+    pub stats: Stats,
+    /// How long it took, all in all.
+    pub time: Duration,
+    /// What the passes did and the like, for the curious.
+    pub notes: Vec<String>,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug)]
+pub enum Fault {
+    /// The question makes no sense for this program, or cannot be answered yet.
+    Refused(String),
+    /// A fault of ours: what the engine found is not an execution of the program.
+    Wrong(String),
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Refused(reason) => f.write_str(reason),
+            Fault::Wrong(reason) => write!(
+                f,
+                "the engine found a violation that does not replay ({reason}); this is a defect in Droste, \
+                 please report it together with the program"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// Answers whether `program` has the property.
+pub fn check(
+    program: &Program,
+    property: &Property,
+    options: &Options<'_>,
+) -> Result<Report, Fault> {
+    let start = Instant::now();
+    if program.is_concurrent() {
+        return Err(Fault::Refused(
+            "the program starts threads; checking concurrent programs is not supported yet"
+                .to_owned(),
+        ));
+    }
+    let question = Question::new(program, property)?;
+    let mut found = explicit::search(program, &question, options);
+    if let Ok(explicit::Found { verdict: Verdict::Violated(Err(gap)), .. }) = &found {
+        let lasso = *gap == droste_unfold::Gap::Lasso;
+        if lasso && options.passes.dead {
+            // Values that do not matter did not repeat: let them matter.
+            let mut options = options.clone();
+            options.passes.dead = false;
+            found = explicit::search(program, &question, &options);
+        }
+    }
+    let found = found?;
+    let verdict = match found.verdict {
+        Verdict::Holds(certificate) => Verdict::Holds(certificate),
+        Verdict::Unknown(reason) => Verdict::Unknown(reason),
+        Verdict::Violated(Err(gap)) => {
+            return Err(Fault::Wrong(format!("no concrete run: {gap:?}")));
+        }
+        Verdict::Violated(Ok(execution)) => {
+            if options.replay {
+                question
+                    .replay(program, &execution, options.runs)
+                    .map_err(|rejection| Fault::Wrong(rejection.to_string()))?;
+            }
+            Verdict::Violated(execution)
+        }
+    };
+    Ok(Report {
+        verdict,
+        engine: "explicit",
+        stats: found.stats,
+        time: start.elapsed(),
+        notes: found.notes,
+    })
+}
+
+/// A property whose names have been resolved.
+enum Question<'a> {
+    Default(Vec<NodeId>),
+    Reach(Vec<NodeId>),
+    Repeat(Vec<NodeId>),
+    Target(&'a Monitor),
+    Repeating(&'a Monitor),
+}
+
+impl<'a> Question<'a> {
+    fn new(program: &Program, property: &'a Property) -> Result<Self, Fault> {
+        let nodes = |labels: &[String]| -> Result<Vec<NodeId>, Fault> {
+            let mut nodes = Vec::new();
+            for label in labels {
+                nodes.extend(labels::find(program, label).map_err(Fault::Refused)?);
+            }
+            nodes.sort_unstable();
+            nodes.dedup();
+            Ok(nodes)
+        };
+        Ok(match property {
+            Property::Default => {
+                let is_error =
+                    |label: &std::sync::Arc<str>| ERROR_LABELS.contains(&label.as_ref());
+                let nodes = program.nodes.iter().enumerate();
+                let nodes = nodes.filter(|(_, node)| node.labels.iter().any(is_error));
+                Question::Default(nodes.map(|(i, _)| NodeId(i as u32)).collect())
+            }
+            Property::Reach(labels) => Question::Reach(nodes(labels)?),
+            Property::Repeat(labels) => Question::Repeat(nodes(labels)?),
+            Property::Monitor(monitor) => {
+                if monitor.states.iter().any(|state| state.kind == StateKind::Target) {
+                    Question::Target(monitor)
+                } else {
+                    Question::Repeating(monitor)
+                }
+            }
+        })
+    }
+
+    fn replay(
+        &self,
+        program: &Program,
+        execution: &Execution,
+        runs: Runs,
+    ) -> Result<(), Rejection> {
+        let claim = match self {
+            Question::Default(nodes) => Claim::Default(nodes),
+            Question::Reach(nodes) => Claim::Reaches(nodes),
+            Question::Repeat(nodes) => Claim::Repeats(nodes),
+            Question::Target(monitor) => Claim::MonitorTarget(monitor),
+            Question::Repeating(monitor) => Claim::MonitorRepeats(monitor),
+        };
+        droste_replay::replay(program, execution, claim, runs == Runs::FiniteStack)
+    }
+}
