@@ -18,4 +18,3 @@ pub mod monitor;
 pub mod program;
 pub mod properties;
 pub mod source;
-pub mod suggest;
