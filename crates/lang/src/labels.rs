@@ -202,8 +202,8 @@ mod tests {
             error(&program, "f:zzz"),
             "procedure `f` has no label `zzz`; there are no labels at all"
         );
-        let many: String = (0..50).map(|i| format!("label_{i}: ")).collect();
-        let program = self::program(&format!("void main() begin {many} skip; end"));
+        let many: Vec<String> = (0..50).map(|i| format!("label_{i}: ")).collect();
+        let program = self::program(&format!("void main() begin {} skip; end", many.concat()));
         let message = error(&program, "E");
         assert!(
             message.starts_with("there is no label `E`; there are 50 labels, among them `label_0`")
