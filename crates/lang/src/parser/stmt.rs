@@ -79,7 +79,7 @@ impl Open {
 }
 
 /// Words before which `;` may be missing.
-fn is_closer(kind: TokenKind) -> bool {
+pub(super) fn is_closer(kind: TokenKind) -> bool {
     matches!(
         kind,
         TokenKind::End | TokenKind::Fi | TokenKind::Od | TokenKind::Else | TokenKind::Elsif
@@ -87,7 +87,7 @@ fn is_closer(kind: TokenKind) -> bool {
 }
 
 /// Reserved words that begin a statement.
-fn begins_statement(kind: TokenKind) -> bool {
+pub(super) fn begins_statement(kind: TokenKind) -> bool {
     matches!(
         kind,
         TokenKind::Decl
