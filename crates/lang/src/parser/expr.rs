@@ -240,7 +240,14 @@ impl Parser<'_> {
         self.bump();
         let open = self.bump();
         let kind = match word {
-            "var" => ExprKind::Var(self.name("the name of a variable")?),
+            "var" => {
+                let name = self.name("the name of a variable")?;
+                let nobody = Name {
+                    text: "".into(),
+                    span: name.span,
+                };
+                ExprKind::Qualified(nobody, name)
+            }
             "in" => ExprKind::In(self.procedure_path("the name of a procedure")?),
             // A number can only be a label.
             _ if self.peek(1) == TokenKind::RParen => ExprKind::At(None, self.label("a label")?),

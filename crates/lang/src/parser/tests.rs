@@ -399,7 +399,7 @@ fn property_operands() {
     );
     assert_eq!(
         union("at(t::main:L) & var(terminated)"),
-        "(at(t::main:L) & terminated)"
+        "(at(t::main:L) & var(terminated))"
     );
     assert_eq!(union("in & at"), "(in & at)");
 }
