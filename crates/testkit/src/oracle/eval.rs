@@ -37,9 +37,10 @@ enum Sort {
     Either,
 }
 
-/// Whether the expression is certainly a Boolean. `ty` tells the type of a variable.
-pub(super) fn is_boolean(ast: &Ast, e: ExprId, ty: &dyn Fn(&ExprKind) -> Type) -> bool {
-    sort(ast, e, ty) == Sort::Bool
+/// Whether the expression is an integer for itself; `0 = 1` and the like compare
+/// Booleans. `ty` tells the type of a variable.
+fn is_integer(ast: &Ast, e: ExprId, ty: &dyn Fn(&ExprKind) -> Type) -> bool {
+    sort(ast, e, ty) == Sort::Int
 }
 
 fn sort(ast: &Ast, e: ExprId, ty: &dyn Fn(&ExprKind) -> Type) -> Sort {
@@ -90,7 +91,7 @@ pub(super) fn operands_are_boolean(
     match op {
         BinaryOp::Implies => true,
         BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => boolean,
-        BinaryOp::Eq | BinaryOp::Ne => is_boolean(ast, left, ty) || is_boolean(ast, right, ty),
+        BinaryOp::Eq | BinaryOp::Ne => !(is_integer(ast, left, ty) || is_integer(ast, right, ty)),
         _ => false,
     }
 }
@@ -130,7 +131,7 @@ impl Eval<'_> {
             return (ty.lo()..=ty.hi()).map(Ok).collect();
         }
         let Some(ty) = ty else {
-            let boolean = is_boolean(self.ast, e, &|kind| self.ty(kind));
+            let boolean = !is_integer(self.ast, e, &|kind| self.ty(kind));
             return self.outcomes(e, boolean);
         };
         let outcomes = self.outcomes(e, ty.is_bool());

@@ -87,7 +87,8 @@ impl<'a> Machine<'a> {
                 for (name, ty) in &function.params {
                     scope.declare(&name.text, *ty);
                 }
-                declare_locals(ast, &function.body, &mut scope);
+                let params = scope.types.len();
+                declare_locals(ast, &function.body, &mut scope, params);
                 // So that no enumeration below can fail.
                 if valuations(&scope.types, LARGEST_DOMAIN).is_none() {
                     return Err(Refusal::TooLarge);
@@ -426,16 +427,24 @@ fn declare(scope: &mut Scope, decl: &Decl) {
     }
 }
 
-fn declare_locals(ast: &Ast, block: &[StmtId], scope: &mut Scope) {
+/// A local may hide a parameter or a global (the first `outer` of the scope); declaring it
+/// twice is declaring it once.
+fn declare_locals(ast: &Ast, block: &[StmtId], scope: &mut Scope, outer: usize) {
     for &id in block {
         match &ast.stmt(id).kind {
-            StmtKind::Decl(decl) => declare(scope, decl),
-            StmtKind::If { arms, otherwise } => {
-                for block in arms.iter().map(|(_, block)| block).chain(otherwise) {
-                    declare_locals(ast, block, scope);
+            StmtKind::Decl(decl) => {
+                for name in &decl.names {
+                    if scope.index.get(&*name.text).is_none_or(|&i| i < outer) {
+                        scope.declare(&name.text, decl.ty);
+                    }
                 }
             }
-            StmtKind::While { body, .. } => declare_locals(ast, body, scope),
+            StmtKind::If { arms, otherwise } => {
+                for block in arms.iter().map(|(_, block)| block).chain(otherwise) {
+                    declare_locals(ast, block, scope, outer);
+                }
+            }
+            StmtKind::While { body, .. } => declare_locals(ast, body, scope, outer),
             _ => {}
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use droste_lang::ast::{ExprId, ExprKind, Type};
+use droste_lang::ast::{BinaryOp, ExprId, ExprKind, Type};
 use droste_lang::monitor::{MonitorSyntax, Otherwise, StateKind};
 use droste_lang::program::Value;
 
@@ -64,8 +64,23 @@ impl Watch<'_> {
         scope.types[scope.index[&*name.text]]
     }
 
+    /// Whether `e` mentions a local of a procedure that is not on top of the stack.
+    fn is_absent(&self, e: ExprId, on_top: Option<usize>) -> bool {
+        match &self.monitor.ast.expr(e).kind {
+            ExprKind::Qualified(procedure, _) => {
+                on_top.is_none() || self.machine.procedure(&procedure.text) != on_top
+            }
+            ExprKind::Unary(_, operand) => self.is_absent(*operand, on_top),
+            ExprKind::Binary(_, left, right) => {
+                self.is_absent(*left, on_top) || self.is_absent(*right, on_top)
+            }
+            _ => false,
+        }
+    }
+
     /// The value of a guard or a part of it. A local that is not on top of the stack has
-    /// none; a Boolean without a value counts as false, a comparison too.
+    /// none; a Boolean without a value counts as false, and so does a comparison in which
+    /// such a local occurs.
     fn value(&self, e: ExprId, boolean: bool, state: &State) -> Option<Value> {
         let ast = &self.monitor.ast;
         let on_top = match state {
@@ -100,6 +115,12 @@ impl Watch<'_> {
             ExprKind::Unary(op, operand) => {
                 let operand = self.value(*operand, boolean, state);
                 operand.map(|value| apply_unary(*op, value, boolean))
+            }
+            ExprKind::Binary(op, left, right)
+                if is_comparison(*op)
+                    && (self.is_absent(*left, on_top) || self.is_absent(*right, on_top)) =>
+            {
+                Some(0)
             }
             ExprKind::Binary(op, left, right) => {
                 let ty = |kind: &ExprKind| self.ty(kind);
@@ -142,4 +163,11 @@ impl Watcher for Watch<'_> {
     fn good(&self, mode: usize, _: &State) -> bool {
         mode > 0 && self.monitor.states[mode - 1].kind == StateKind::Repeating
     }
+}
+
+fn is_comparison(op: BinaryOp) -> bool {
+    matches!(
+        op,
+        BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge
+    )
 }
