@@ -9,7 +9,13 @@
 
 pub mod ast;
 pub mod diagnostics;
+pub mod display;
+pub mod dot;
 pub mod execution;
+pub mod labels;
+pub mod lower;
 pub mod monitor;
 pub mod program;
+pub mod properties;
 pub mod source;
+pub mod suggest;

@@ -90,6 +90,13 @@ pub struct Node {
     pub labels: Vec<Arc<str>>,
     /// What executing it does.
     pub op: Op,
+    /// What must be true after the step (`enforce`): the step exists only if this *can* be
+    /// true in the configuration it leads to, on this procedure's frame and the globals; for
+    /// a call, after the return and the storing of the results. [`ExprNode::Var`] are the
+    /// values after the step. Never on [`Op::Return`], [`Op::Stuck`] and [`Op::EndThread`].
+    /// Evaluated last (after `constrain`; not at all if an assertion fails); an evaluation
+    /// that fails is a violation at this node. Shared by the statements of one scope.
+    pub ensure: Option<Arc<Expr>>,
 }
 
 /// What a node does. Every [`NodeId`] in it is in the same procedure.

@@ -1,0 +1,609 @@
+//! The second pass over a procedure: what each node does.
+//!
+//! One loop over the slots of the [`layout`](super::layout), in the order of the source. Slot `i`
+//! of a procedure becomes node `base + i`. Because an `enforce` has a smaller slot than every
+//! statement in its scope, its condition is translated before anything needs it.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::ast::{Ast, ExprId, Name, Stmt, StmtId, StmtKind, Target};
+use crate::diagnostics::Diagnostic;
+use crate::program::{Expr, ExprNode, Node, NodeId, Op, Operator, ProcId, VarRef};
+use crate::source::Span;
+
+use super::layout::{Slot, SlotKind, is_async, starts_at_label};
+use super::names::{Environment, ProcedureLeaves};
+use super::sink::Sink;
+use super::types::{Place, Role, translate};
+
+/// The most expression nodes that all conditions of nested `enforce`s together may have: each
+/// scope has a condition of its own, the conjunction of all that apply there.
+const MOST_ENFORCED: usize = 1 << 24;
+
+/// Emits the nodes of one procedure.
+pub(super) struct Emitter<'e, 'a> {
+    ast: &'a Ast,
+    env: &'e Environment<'a>,
+    proc: usize,
+    base: u32,
+    sink: &'e mut Sink,
+    reported: HashSet<Arc<str>>,
+    /// The condition of each scope; `None` if it is wrong.
+    ensures: Vec<Option<Arc<Expr>>>,
+    enforced: usize,
+}
+
+impl<'e, 'a> Emitter<'e, 'a> {
+    pub(super) fn new(
+        ast: &'a Ast,
+        env: &'e Environment<'a>,
+        proc: usize,
+        base: u32,
+        sink: &'e mut Sink,
+    ) -> Self {
+        Emitter {
+            ast,
+            env,
+            proc,
+            base,
+            sink,
+            reported: HashSet::new(),
+            ensures: Vec::new(),
+            enforced: 0,
+        }
+    }
+
+    /// Appends the nodes of the procedure to `nodes`.
+    pub(super) fn emit(mut self, nodes: &mut Vec<Node>) {
+        let env = self.env;
+        let proc = &env.procs[self.proc];
+        for (i, slot) in proc.layout.slots.iter().enumerate() {
+            let i = i as u32;
+            let next = self.node(slot.next);
+            let (span, labels, op) = match slot.kind {
+                SlotKind::Stmt(id) => {
+                    let stmt = self.ast.stmt(id);
+                    let op = if is_async(self.ast, id) {
+                        Some(Op::StartThread {
+                            start: self.node(i + 1),
+                            next,
+                        })
+                    } else {
+                        self.statement(stmt, i, slot)
+                    };
+                    (stmt.span, &stmt.labels[..], op)
+                }
+                SlotKind::Arm(id, arm) => match &self.ast.stmt(id).kind {
+                    StmtKind::If { arms, .. } => {
+                        let (condition, body) = &arms[arm as usize];
+                        let op = self.branch("the condition of `elsif`", *condition, body, i, slot);
+                        (self.ast.expr(*condition).span, &[][..], op)
+                    }
+                    _ => continue,
+                },
+                SlotKind::AsyncCall(id) => {
+                    let stmt = self.ast.stmt(id);
+                    (stmt.span, &[][..], self.statement(stmt, i, slot))
+                }
+                SlotKind::ThreadEnd(id) => (self.ast.stmt(id).span, &[][..], Some(Op::EndThread)),
+                SlotKind::End => {
+                    let op = if proc.function.results.is_empty() {
+                        Op::Return(Vec::new())
+                    } else {
+                        Op::Stuck
+                    };
+                    (proc.function.end.0, &[][..], Some(op))
+                }
+            };
+            // A wrong statement has been reported; the program is not used.
+            let op = op.unwrap_or(Op::Stuck);
+            let ensure = match op {
+                Op::Return(_) | Op::Stuck | Op::EndThread => None,
+                _ => slot
+                    .scope
+                    .and_then(|scope| self.ensures.get(scope as usize)?.clone()),
+            };
+            nodes.push(Node {
+                procedure: ProcId(self.proc as u32),
+                span,
+                labels: labels.iter().map(|label| label.text.clone()).collect(),
+                op,
+                ensure,
+            });
+        }
+    }
+
+    fn node(&self, slot: u32) -> NodeId {
+        NodeId(self.base + slot)
+    }
+
+    fn leaves<'s>(
+        env: &'s Environment<'a>,
+        proc: usize,
+        reported: &'s mut HashSet<Arc<str>>,
+        next_allowed: bool,
+    ) -> ProcedureLeaves<'s, 'a> {
+        ProcedureLeaves {
+            env,
+            proc,
+            next_allowed,
+            reported,
+        }
+    }
+
+    fn expr(&mut self, id: ExprId, role: Role<'_>) -> Option<Expr> {
+        let mut leaves = Self::leaves(self.env, self.proc, &mut self.reported, false);
+        translate(self.ast, id, role, &mut leaves, self.sink)
+    }
+
+    fn constrain(&mut self, id: ExprId) -> Option<Expr> {
+        let mut leaves = Self::leaves(self.env, self.proc, &mut self.reported, true);
+        let role = Role::Condition("the condition of `constrain`");
+        translate(self.ast, id, role, &mut leaves, self.sink)
+    }
+
+    /// `None` if there is an error, `Some(None)` if there is no such clause.
+    #[allow(clippy::option_option)]
+    fn optional_constrain(&mut self, id: Option<ExprId>) -> Option<Option<Expr>> {
+        match id {
+            Some(id) => self.constrain(id).map(Some),
+            None => Some(None),
+        }
+    }
+
+    fn variable(&mut self, name: &Name) -> Option<VarRef> {
+        Self::leaves(self.env, self.proc, &mut self.reported, false).variable(name, self.sink)
+    }
+
+    fn statement(&mut self, stmt: &'a Stmt, i: u32, slot: &Slot) -> Option<Op> {
+        let next = self.node(slot.next);
+        let goto = Some(Op::Goto(vec![next]));
+        match &stmt.kind {
+            StmtKind::Decl(decl) => self.any_values(&decl.names, next),
+            StmtKind::Dead(names) => self.any_values(names, next),
+            StmtKind::Assign {
+                targets,
+                values,
+                constrain,
+            } => self.assign(stmt, targets, values, *constrain, next),
+            StmtKind::Call {
+                targets,
+                callee,
+                args,
+                constrain,
+            } => self.call(stmt, targets, callee, args, *constrain, next),
+            StmtKind::Assert(e) => {
+                let condition = self.expr(*e, Role::Condition("the condition of `assert`"))?;
+                Some(Op::Assert { condition, next })
+            }
+            StmtKind::AbortIf(e) => {
+                let mut condition = self.expr(*e, Role::Condition("the condition of `abortif`"))?;
+                let root = condition.nodes.len() as u32 - 1;
+                condition.nodes.push(ExprNode::Not(root));
+                Some(Op::Assert { condition, next })
+            }
+            StmtKind::Assume(e) => {
+                let condition = self.expr(*e, Role::Condition("the condition of `assume`"))?;
+                Some(Op::Assume { condition, next })
+            }
+            StmtKind::Constrain(e) => {
+                let constrain = self.constrain(*e)?;
+                let locals = self.env.procs[self.proc].layout.locals.len() as u32;
+                let all = self
+                    .env
+                    .visible_globals(self.proc)
+                    .chain((0..locals).map(VarRef::Local));
+                let assigns = all
+                    .map(|var| {
+                        let ty = self.env.place(self.proc, var).ty;
+                        (var, any_of(ty))
+                    })
+                    .collect();
+                Some(Op::Assign {
+                    assigns,
+                    discards: Vec::new(),
+                    constrain: Some(constrain),
+                    next,
+                })
+            }
+            StmtKind::Enforce(e) => {
+                let condition = self.expr(*e, Role::Condition("the condition of `enforce`"));
+                self.enter_scope(*e, slot, condition.as_ref(), stmt.span);
+                Some(Op::Assume {
+                    condition: condition?,
+                    next,
+                })
+            }
+            StmtKind::If { arms, .. } => {
+                let (condition, body) = arms.first()?;
+                self.branch("the condition of `if`", *condition, body, i, slot)
+            }
+            StmtKind::While { condition, body } => {
+                let condition =
+                    self.expr(*condition, Role::Condition("the condition of `while`"))?;
+                Some(Op::Branch {
+                    condition,
+                    yes: self.node(if body.is_empty() { i } else { i + 1 }),
+                    no: next,
+                })
+            }
+            StmtKind::Goto(labels) => {
+                let mut nodes = Vec::with_capacity(labels.len());
+                let mut seen = HashSet::with_capacity(labels.len());
+                for label in labels {
+                    let node = self.label(label);
+                    if seen.insert(node) {
+                        nodes.push(node);
+                    }
+                }
+                let nodes: Option<Vec<NodeId>> = nodes.into_iter().collect();
+                Some(Op::Goto(nodes.filter(|nodes| !nodes.is_empty())?))
+            }
+            StmtKind::Return(values) => self.return_values(stmt, values),
+            StmtKind::Skip => goto,
+            StmtKind::Print(values) => {
+                for value in values {
+                    self.expr(*value, Role::Free);
+                }
+                goto
+            }
+            StmtKind::StartThread(inner) => {
+                let start = self.thread_start(*inner, i)?;
+                Some(Op::StartThread { start, next })
+            }
+            StmtKind::EndThread => Some(Op::EndThread),
+            StmtKind::Sync(name) => {
+                self.sink.push(
+                    Diagnostic::error(stmt.span, "`sync` is not supported")
+                        .label(format!(
+                            "what `sync {name}` means is not documented anywhere"
+                        ))
+                        .help("say what is meant with `atomic_begin`, `assume` and `atomic_end`"),
+                );
+                None
+            }
+            StmtKind::AtomicBegin => Some(Op::AtomicBegin(next)),
+            StmtKind::AtomicEnd => Some(Op::AtomicEnd(next)),
+        }
+    }
+
+    fn thread_start(&mut self, inner: StmtId, i: u32) -> Option<NodeId> {
+        match starts_at_label(self.ast, inner) {
+            Some(label) => self.label(label),
+            None => Some(self.node(i + 1)),
+        }
+    }
+
+    fn label(&mut self, label: &Name) -> Option<NodeId> {
+        let known = self.env.procs[self.proc].layout.labels.get(&*label.text);
+        if known.is_none() {
+            self.sink.error(|| self.env.unknown_label(self.proc, label));
+        }
+        known.map(|&(slot, _)| self.node(slot))
+    }
+
+    /// A condition and where it leads; the body of an arm follows its condition.
+    fn branch(
+        &mut self,
+        what: &str,
+        condition: ExprId,
+        body: &[StmtId],
+        i: u32,
+        slot: &Slot,
+    ) -> Option<Op> {
+        let condition = self.expr(condition, Role::Condition(what))?;
+        Some(Op::Branch {
+            condition,
+            yes: self.node(if body.is_empty() { slot.next } else { i + 1 }),
+            no: self.node(slot.other.unwrap_or(slot.next)),
+        })
+    }
+
+    /// `decl` and `dead`: the variables take any value.
+    fn any_values(&mut self, names: &[Name], next: NodeId) -> Option<Op> {
+        let mut assigns = Vec::with_capacity(names.len());
+        let mut seen = HashSet::with_capacity(names.len());
+        let mut ok = true;
+        for name in names {
+            match self.variable(name) {
+                Some(var) if seen.insert(var) => {
+                    let ty = self.env.place(self.proc, var).ty;
+                    assigns.push((var, any_of(ty)));
+                }
+                Some(_) => self.sink.push(
+                    Diagnostic::warning(name.span, format!("`{name}` is listed twice"))
+                        .label("the second time means nothing"),
+                ),
+                None => ok = false,
+            }
+        }
+        ok.then_some(Op::Assign {
+            assigns,
+            discards: Vec::new(),
+            constrain: None,
+            next,
+        })
+    }
+
+    /// The variables assigned to, which must be distinct; `None` for `_`.
+    fn targets(&mut self, targets: &[Target]) -> Option<Vec<Option<VarRef>>> {
+        let mut vars = Vec::with_capacity(targets.len());
+        let mut seen = std::collections::HashMap::with_capacity(targets.len());
+        let mut ok = true;
+        for target in targets {
+            let Target::Var(name) = target else {
+                vars.push(None);
+                continue;
+            };
+            let var = self.variable(name);
+            ok &= var.is_some();
+            if let Some(var) = var
+                && let Some(first) = seen.insert(var, name.span)
+            {
+                ok = false;
+                self.sink.error(|| {
+                    Diagnostic::error(name.span, format!("`{name}` is assigned twice"))
+                        .label("the second value")
+                        .also(first, "the first value")
+                        .help("the assignments of one statement happen at the same time; use `_` for a value that is not needed")
+                });
+            }
+            vars.push(var);
+        }
+        ok.then_some(vars)
+    }
+
+    fn assign(
+        &mut self,
+        stmt: &Stmt,
+        targets: &[Target],
+        values: &[ExprId],
+        constrain: Option<ExprId>,
+        next: NodeId,
+    ) -> Option<Op> {
+        let vars = self.targets(targets);
+        let counts = targets.len() == values.len();
+        if !counts {
+            self.sink.error(|| {
+                Diagnostic::error(
+                    stmt.span,
+                    format!(
+                        "{} cannot take {}",
+                        counted(targets.len(), "variable"),
+                        counted(values.len(), "value")
+                    ),
+                )
+                .label("as many values as variables are needed")
+            });
+        }
+        let mut assigns = Vec::with_capacity(values.len());
+        let mut discards = Vec::new();
+        let mut ok = counts;
+        for (i, &value) in values.iter().enumerate() {
+            // Even if the left-hand side is wrong, the value is looked at.
+            let var = vars.as_ref().and_then(|vars| *vars.get(i)?);
+            let role = match var {
+                Some(var) => Role::Stored(self.env.place(self.proc, var)),
+                None => Role::Free,
+            };
+            match (self.expr(value, role), var) {
+                (Some(value), Some(var)) => assigns.push((var, value)),
+                (Some(value), None) => discards.push(value),
+                (None, _) => ok = false,
+            }
+        }
+        let constrain = self.optional_constrain(constrain)?;
+        (ok && vars.is_some()).then_some(Op::Assign {
+            assigns,
+            discards,
+            constrain,
+            next,
+        })
+    }
+
+    fn call(
+        &mut self,
+        stmt: &Stmt,
+        targets: &[Target],
+        name: &Name,
+        args: &[ExprId],
+        constrain: Option<ExprId>,
+        next: NodeId,
+    ) -> Option<Op> {
+        let env = self.env;
+        let vars = self.targets(targets);
+        let Some(callee) = env.callee(self.proc, &name.text) else {
+            self.sink.error(|| env.unknown_procedure(self.proc, name));
+            for &arg in args {
+                self.expr(arg, Role::Free);
+            }
+            return None;
+        };
+        let called = &env.procs[callee];
+        let function = called.function;
+        let mut ok = true;
+        if args.len() != function.params.len() {
+            ok = false;
+            self.sink.error(|| {
+                Diagnostic::error(
+                    stmt.span,
+                    format!(
+                        "`{name}` takes {}, not {}",
+                        counted(function.params.len(), "argument"),
+                        args.len()
+                    ),
+                )
+                .also(function.name.span, "declared here")
+            });
+        }
+        if !targets.is_empty() && targets.len() != function.results.len() {
+            ok = false;
+            self.sink.error(|| {
+                let diagnostic = Diagnostic::error(
+                    stmt.span,
+                    format!(
+                        "`{name}` returns {}, but {} assigned",
+                        counted(function.results.len(), "value"),
+                        if targets.len() == 1 {
+                            "1 is".to_owned()
+                        } else {
+                            format!("{} are", targets.len())
+                        }
+                    ),
+                )
+                .also(function.name.span, "declared here");
+                if function.results.is_empty() {
+                    diagnostic.help(format!("call it as a statement: `{name}(…);`"))
+                } else {
+                    diagnostic.help("write `_` for a result that is not needed")
+                }
+            });
+        }
+        let mut arguments = Vec::with_capacity(args.len());
+        for (i, &arg) in args.iter().enumerate() {
+            let role = match function.params.get(i) {
+                Some((param, ty)) => Role::Stored(Place {
+                    ty: *ty,
+                    what: "parameter",
+                    name: &param.text,
+                    declared: param.span,
+                }),
+                None => Role::Free,
+            };
+            arguments.extend(self.expr(arg, role));
+        }
+        ok &= arguments.len() == args.len();
+        for (i, var) in vars.iter().flatten().enumerate() {
+            let (Some(var), Some(result)) = (*var, function.results.get(i)) else {
+                continue;
+            };
+            let place = env.place(self.proc, var);
+            if place.ty.is_bool() != result.is_bool() {
+                ok = false;
+                let span = match &targets[i] {
+                    Target::Var(name) => name.span,
+                    Target::Discard(span) => span.0,
+                };
+                self.sink.push(
+                    Diagnostic::error(
+                        span,
+                        format!("`{}` cannot hold this result of `{name}`", place.name),
+                    )
+                    .label(format!("the result has type `{result}`"))
+                    .also(place.declared, place.describe())
+                    .also(function.name.span, "the procedure is declared here"),
+                );
+            }
+        }
+        let constrain = self.optional_constrain(constrain)?;
+        let targets = vars?;
+        ok.then_some(Op::Call {
+            callee: ProcId(callee as u32),
+            args: arguments,
+            targets,
+            constrain,
+            next,
+        })
+    }
+
+    fn return_values(&mut self, stmt: &Stmt, values: &[ExprId]) -> Option<Op> {
+        let env = self.env;
+        let function = env.procs[self.proc].function;
+        let results = &function.results;
+        let ok = values.len() == results.len();
+        if !ok {
+            self.sink.error(|| {
+                Diagnostic::error(
+                    stmt.span,
+                    format!(
+                        "`{}` returns {}, not {}",
+                        function.name,
+                        counted(results.len(), "value"),
+                        values.len()
+                    ),
+                )
+                .also(function.name.span, "declared here")
+            });
+        }
+        let mut exprs = Vec::with_capacity(values.len());
+        for (i, &value) in values.iter().enumerate() {
+            let role = match results.get(i) {
+                Some(ty) => Role::Stored(Place {
+                    ty: *ty,
+                    what: "the result of",
+                    name: &function.name.text,
+                    declared: function.name.span,
+                }),
+                None => Role::Free,
+            };
+            exprs.extend(self.expr(value, role));
+        }
+        (ok && exprs.len() == values.len()).then_some(Op::Return(exprs))
+    }
+
+    /// The condition of the scope that an `enforce` opens: its own, after those around it.
+    fn enter_scope(&mut self, e: ExprId, slot: &Slot, condition: Option<&Expr>, span: Span) {
+        let layout = &self.env.procs[self.proc].layout;
+        let index = self.ensures.len();
+        // `enforce T` opens none.
+        if layout.scopes.get(index).is_none_or(|s| s.condition != e) {
+            return;
+        }
+        debug_assert_eq!(layout.scopes[index].outer, slot.scope);
+        let outer = slot
+            .scope
+            .and_then(|outer| self.ensures[outer as usize].clone());
+        let whole = condition.map(|own| match outer {
+            Some(outer) => Arc::new(conjunction(&outer, own)),
+            None => Arc::new(own.clone()),
+        });
+        let before = self.enforced;
+        self.enforced += whole.as_ref().map_or(0, |e| e.nodes.len());
+        if self.enforced > MOST_ENFORCED {
+            if before <= MOST_ENFORCED {
+                self.sink.push(
+                    Diagnostic::error(span, "the conditions enforced in this procedure are too large")
+                        .label(format!("the conjunctions of nested `enforce`s have more than {MOST_ENFORCED} operators here"))
+                        .help("enforce one condition instead of many"),
+                );
+            }
+            self.ensures.push(None);
+        } else {
+            self.ensures.push(whole);
+        }
+    }
+}
+
+fn any_of(ty: crate::ast::Type) -> Expr {
+    Expr {
+        nodes: vec![ExprNode::Nondet(ty)],
+    }
+}
+
+/// `a & b`
+fn conjunction(a: &Expr, b: &Expr) -> Expr {
+    let shift = a.nodes.len() as u32;
+    let mut nodes = Vec::with_capacity(a.nodes.len() + b.nodes.len() + 1);
+    nodes.extend(a.nodes.iter().cloned());
+    nodes.extend(b.nodes.iter().map(|node| match node {
+        ExprNode::Not(x) => ExprNode::Not(x + shift),
+        ExprNode::BitNot(x) => ExprNode::BitNot(x + shift),
+        ExprNode::Neg(x) => ExprNode::Neg(x + shift),
+        ExprNode::Binary(op, x, y) => ExprNode::Binary(*op, x + shift, y + shift),
+        ExprNode::Schoose(x, y) => ExprNode::Schoose(x + shift, y + shift),
+        leaf => leaf.clone(),
+    }));
+    let right = nodes.len() as u32 - 1;
+    nodes.push(ExprNode::Binary(Operator::And, shift - 1, right));
+    Expr { nodes }
+}
+
+/// `1 value`, `3 values`
+fn counted(n: usize, what: &str) -> String {
+    if n == 1 {
+        format!("1 {what}")
+    } else {
+        format!("{n} {what}s")
+    }
+}
