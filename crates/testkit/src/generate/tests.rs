@@ -83,3 +83,27 @@ fn statistics() {
         }
     }
 }
+
+#[test]
+fn lowering_accepts_every_random_program() {
+    for (config, count) in [
+        (Config::tiny(), 2000),
+        (Config::boolean(), 500),
+        (Config::liveness(), 500),
+        (Config::wide(), 500),
+        (Config::large(), 100),
+    ] {
+        for seed in seeds(0, count) {
+            let (lowered, diagnostics) = droste_lang::lower::lower(&program(seed, &config));
+            assert!(lowered.is_some(), "seed {seed}: {diagnostics:?}");
+        }
+    }
+}
+
+#[test]
+fn a_tree_and_its_program_are_the_same() {
+    for seed in seeds(0, 200) {
+        let tree = super::tree(seed, &Config::tiny());
+        assert_eq!(crate::tree::Tree::from_ast(&tree.to_ast()), tree, "seed {seed}");
+    }
+}
