@@ -2,9 +2,9 @@
 //!
 //! The way of the data, one module each:
 //!
-//! [`source`] text with line numbers → `lexer` → `parser` → [`ast`] (what was written)
+//! [`source`] text with line numbers → [`lexer`] → [`parser`] → [`ast`] (what was written)
 //! → `lower` (names and types resolved) → [`program`] (the extended recursive state
-//! machine). On the side: [`diagnostics`] (errors with spans), `printer` (back to text)
+//! machine). On the side: [`diagnostics`] (errors with spans), [`printer`] (back to text)
 //! and [`execution`] (concrete runs, for people, JSON and the replayer).
 
 pub mod ast;
@@ -13,8 +13,12 @@ pub mod display;
 pub mod dot;
 pub mod execution;
 pub mod labels;
+pub mod lexer;
 pub mod lower;
 pub mod monitor;
+pub mod parser;
+mod precedence;
+pub mod printer;
 pub mod program;
 pub mod properties;
 pub mod source;

@@ -1,0 +1,893 @@
+//! Statements, with a stack of open blocks in place of recursion.
+//!
+//! Each frame is a statement whose body is being read: a function, `if`, `while` or
+//! `start_thread`. A finished statement goes to the block of the innermost frame; a frame that
+//! is closed becomes a statement itself. The closing words of outer frames are known while an
+//! inner one is open, so a missing `fi` or `od` is reported where its absence shows, together
+//! with the place of the word that it should close.
+
+use super::expr::binary_operator;
+use super::{Fail, Parse, Parser, is_label};
+use crate::ast::{Block, EndSpan, ExprId, Name, StmtId, StmtKind, Target};
+use crate::diagnostics::Diagnostic;
+use crate::lexer::TokenKind;
+use crate::source::Span;
+use crate::suggest::nearest;
+
+/// An open statement.
+struct Frame {
+    open: Open,
+    labels: Vec<Name>,
+    /// What will be the statement's span.
+    span: Span,
+    /// The word that opened it.
+    opener: Span,
+    /// What it contains so far; for `if`, the current arm.
+    block: Block,
+    /// It was opened with `{`, so `}` closes it.
+    braces: bool,
+    /// Something about it has been reported; say no more.
+    broken: bool,
+}
+
+enum Open {
+    /// A function's body.
+    Function,
+    /// `begin` where it has no business.
+    Stray,
+    If {
+        arms: Vec<(ExprId, Block)>,
+        state: Arm,
+    },
+    While(ExprId),
+    StartThread,
+}
+
+/// Which part of an `if` is being read.
+enum Arm {
+    /// The body of this condition.
+    Then(ExprId),
+    /// The body of `else`, and the `if` that directly follows it.
+    Else { directly_if: Option<Span> },
+}
+
+impl Open {
+    /// The word that closes it.
+    fn closer(&self) -> &'static str {
+        match self {
+            Open::Function | Open::Stray => "end",
+            Open::If { .. } => "fi",
+            Open::While(_) => "od",
+            Open::StartThread => "",
+        }
+    }
+
+    fn is_closed_by(&self, kind: TokenKind) -> bool {
+        match self {
+            Open::Function | Open::Stray => kind == TokenKind::End,
+            Open::If { state, .. } => {
+                kind == TokenKind::Fi
+                    || matches!(
+                        (state, kind),
+                        (Arm::Then(_), TokenKind::Else | TokenKind::Elsif)
+                    )
+            }
+            Open::While(_) => kind == TokenKind::Od,
+            Open::StartThread => false,
+        }
+    }
+}
+
+/// Words before which `;` may be missing.
+fn is_closer(kind: TokenKind) -> bool {
+    matches!(
+        kind,
+        TokenKind::End | TokenKind::Fi | TokenKind::Od | TokenKind::Else | TokenKind::Elsif
+    )
+}
+
+/// Reserved words that begin a statement.
+fn begins_statement(kind: TokenKind) -> bool {
+    matches!(
+        kind,
+        TokenKind::Decl
+            | TokenKind::If
+            | TokenKind::While
+            | TokenKind::Goto
+            | TokenKind::Return
+            | TokenKind::Skip
+            | TokenKind::Assert
+            | TokenKind::Assume
+            | TokenKind::StartThread
+            | TokenKind::EndThread
+            | TokenKind::AtomicBegin
+            | TokenKind::AtomicEnd
+    )
+}
+
+impl Parser<'_> {
+    /// The body of a function, after `begin` (or `{`, if `braces`), up to and with `end`.
+    pub(super) fn body(&mut self, opener: Span, braces: bool) -> (Block, EndSpan) {
+        let mut frames = vec![Frame {
+            open: Open::Function,
+            labels: Vec::new(),
+            span: opener,
+            opener,
+            block: Vec::new(),
+            braces,
+            broken: braces,
+        }];
+        loop {
+            let labels = self.labels();
+            let kind = self.kind();
+            if kind == TokenKind::Eof {
+                self.labelled_skip(&mut frames, labels);
+                self.missing(&frames, 0);
+                return self.close_function(frames);
+            }
+            if is_closer(kind) || (kind == TokenKind::RBrace && frames.iter().any(|f| f.braces)) {
+                self.labelled_skip(&mut frames, labels);
+                self.no_statement_to_start(&mut frames);
+                if self.close(&mut frames) {
+                    return self.close_function(frames);
+                }
+            } else if kind == TokenKind::Semi {
+                self.labelled_skip(&mut frames, labels);
+                self.no_statement_to_start(&mut frames);
+                self.bump();
+            } else if self.at_function_header() {
+                self.labelled_skip(&mut frames, labels);
+                self.missing(&frames, 0);
+                return self.close_function(frames);
+            } else {
+                self.statement(&mut frames, labels);
+            }
+        }
+    }
+
+    /// The labels before a statement.
+    fn labels(&mut self) -> Vec<Name> {
+        let mut labels = Vec::new();
+        while is_label(self.kind()) && self.peek(1) == TokenKind::Colon {
+            let span = self.bump();
+            self.bump();
+            labels.push(self.intern(span));
+        }
+        labels
+    }
+
+    /// A statement after its labels: all of it, or the head of one that contains others.
+    fn statement(&mut self, frames: &mut Vec<Frame>, labels: Vec<Name>) {
+        let start = self.pos;
+        let opener = self.span();
+        match self.kind() {
+            TokenKind::If => {
+                if let Some(Frame {
+                    open:
+                        Open::If {
+                            state: Arm::Else { directly_if },
+                            ..
+                        },
+                    block,
+                    ..
+                }) = frames.last_mut()
+                    && block.is_empty()
+                    && labels.is_empty()
+                {
+                    *directly_if = Some(opener);
+                }
+                self.bump();
+                let condition = self.condition(TokenKind::Then, opener);
+                let state = Arm::Then(condition.id);
+                let arms = Vec::new();
+                frames.push(condition.frame(Open::If { arms, state }, labels, opener));
+            }
+            TokenKind::While => {
+                self.bump();
+                let condition = self.condition(TokenKind::Do, opener);
+                frames.push(condition.frame(Open::While(condition.id), labels, opener));
+            }
+            TokenKind::StartThread => {
+                self.bump();
+                frames.push(Frame::new(Open::StartThread, labels, opener));
+            }
+            TokenKind::Begin => {
+                let diagnostic =
+                    Diagnostic::error(opener, "`begin` opens the body of a function only")
+                        .help("blocks are `if … then … fi` and `while … do … od`");
+                self.report(diagnostic);
+                self.bump();
+                let mut frame = Frame::new(Open::Stray, labels, opener);
+                frame.broken = true;
+                frames.push(frame);
+            }
+            _ => match self.simple_statement() {
+                Ok(kind) => {
+                    let span = Span::new(opener.start, self.previous_end());
+                    let id = self.ast.add_stmt(labels, kind, span);
+                    self.attach(frames, id);
+                    self.semicolon();
+                }
+                Err(Fail) => {
+                    while frames
+                        .last()
+                        .is_some_and(|f| matches!(f.open, Open::StartThread))
+                    {
+                        frames.pop();
+                    }
+                    self.recover(start, TokenKind::Semi);
+                    self.eat(TokenKind::Semi);
+                }
+            },
+        }
+    }
+
+    /// Adds a statement to the innermost block; a waiting `start_thread` takes it.
+    fn attach(&mut self, frames: &mut Vec<Frame>, mut id: StmtId) {
+        while let Some(Frame {
+            open: Open::StartThread,
+            ..
+        }) = frames.last()
+            && let Some(frame) = frames.pop()
+        {
+            let span = frame.span.to(self.ast.stmt(id).span);
+            id = self
+                .ast
+                .add_stmt(frame.labels, StmtKind::StartThread(id), span);
+        }
+        if let Some(frame) = frames.last_mut() {
+            frame.block.push(id);
+        }
+    }
+
+    /// Labels with no statement after them stand on a `skip`.
+    fn labelled_skip(&mut self, frames: &mut Vec<Frame>, labels: Vec<Name>) {
+        if let Some(last) = labels.last() {
+            let span = last.span;
+            let id = self.ast.add_stmt(labels, StmtKind::Skip, span);
+            self.attach(frames, id);
+        }
+    }
+
+    /// Drops frames of `start_thread` that nothing follows.
+    fn no_statement_to_start(&mut self, frames: &mut Vec<Frame>) {
+        while let Some(Frame {
+            open: Open::StartThread,
+            opener,
+            ..
+        }) = frames.last()
+        {
+            let diagnostic = self
+                .expected("a statement after `start_thread`")
+                .also(*opener, "what shall the thread do?");
+            self.report(diagnostic);
+            frames.pop();
+        }
+    }
+
+    /// After a simple statement: `;`, or a word that closes a block.
+    fn semicolon(&mut self) {
+        let kind = self.kind();
+        if self.eat(TokenKind::Semi).is_some() || is_closer(kind) || kind == TokenKind::Eof {
+            return;
+        }
+        if kind == TokenKind::RBrace {
+            return; // reported, or about to be
+        }
+        let start = self.pos;
+        let end = self.previous_end();
+        let diagnostic = Diagnostic::error(
+            Span::new(end, end),
+            format!("expected `;`, found {}", self.found()),
+        )
+        .label("`;` is missing here");
+        let diagnostic = match kind {
+            TokenKind::Assign => diagnostic.help(
+                "assign to several variables at once with `x, y := 1, 0`, or in one statement each",
+            ),
+            _ if binary_operator(kind).is_some() => {
+                diagnostic.help("an operator cannot continue this statement")
+            }
+            _ => diagnostic.also(self.span(), ""),
+        };
+        self.report(diagnostic);
+        let next_begins = begins_statement(kind)
+            || kind == TokenKind::Constrain
+            || (is_label(kind)
+                && matches!(
+                    self.peek(1),
+                    TokenKind::Assign | TokenKind::Colon | TokenKind::LParen | TokenKind::Comma
+                ));
+        if !next_begins {
+            self.recover(start, TokenKind::Semi);
+            self.eat(TokenKind::Semi);
+        }
+    }
+
+    /// Skips to `wanted`, to `;`, or to something that begins or ends a statement; at least one token
+    /// if the parser is still at `start`.
+    fn recover(&mut self, start: usize, wanted: TokenKind) {
+        if self.pos == start && !is_closer(self.kind()) {
+            self.bump();
+        }
+        loop {
+            let kind = self.kind();
+            if kind == wanted
+                || matches!(kind, TokenKind::Semi | TokenKind::Eof | TokenKind::RBrace)
+                || is_closer(kind)
+                || begins_statement(kind)
+                || self.at_function_header()
+            {
+                return;
+            }
+            self.bump();
+        }
+    }
+
+    /// Whether a function begins here, the `end` of the one before being missing.
+    fn at_function_header(&self) -> bool {
+        let mut n = 0;
+        if self.at_word("dfs") {
+            n = 1;
+        }
+        self.type_word(n)
+            && self.peek(n + 1) == TokenKind::Ident
+            && self.peek(n + 2) == TokenKind::LParen
+    }
+
+    // Blocks.
+
+    /// The condition of `if`, `elsif` or `while`, and the word after it.
+    fn condition(&mut self, word: TokenKind, opener: Span) -> Condition {
+        let start = self.pos;
+        let (id, result) = self.expression_or_placeholder();
+        let end = self.previous_end().max(opener.end);
+        let mut condition = Condition {
+            id,
+            end,
+            braces: false,
+            broken: result.is_err(),
+        };
+        if result.is_err() {
+            self.recover(start, word);
+        }
+        if self.eat(word).is_some() {
+            return condition;
+        }
+        if result.is_ok() {
+            let text = if word == TokenKind::Then {
+                "then"
+            } else {
+                "do"
+            };
+            let diagnostic = self.expected(&format!("`{text}`")).also(
+                opener,
+                format!("the condition of this `{}`", self.source.slice(opener)),
+            );
+            let diagnostic = match self.kind() {
+                TokenKind::Assign => {
+                    diagnostic.help("`:=` assigns and is a statement; to compare, write `=`")
+                }
+                TokenKind::LBrace => diagnostic,
+                _ => diagnostic.help(format!("write `{text}` after the condition")),
+            };
+            self.report(diagnostic);
+            condition.broken = true;
+        }
+        match self.kind() {
+            TokenKind::LBrace => {
+                self.bump();
+                condition.braces = true;
+            }
+            TokenKind::Then | TokenKind::Do | TokenKind::Semi => {
+                self.bump();
+            }
+            TokenKind::Assign => {
+                self.recover(self.pos, word);
+                self.eat(word);
+            }
+            _ => {}
+        }
+        condition
+    }
+
+    /// At a closing word: closes the frame it belongs to, and those inside it. Whether that was the
+    /// function.
+    fn close(&mut self, frames: &mut Vec<Frame>) -> bool {
+        let kind = self.kind();
+        let belongs = |frame: &Frame| {
+            frame.open.is_closed_by(kind) || (kind == TokenKind::RBrace && frame.braces)
+        };
+        let Some(depth) = frames.iter().rposition(belongs) else {
+            self.stray_closer();
+            return false;
+        };
+        if depth + 1 < frames.len() {
+            self.missing(frames, depth + 1);
+            while depth + 1 < frames.len()
+                && let Some(frame) = frames.pop()
+            {
+                self.close_frame(frames, frame);
+            }
+        }
+        if depth == 0 {
+            return true;
+        }
+        match kind {
+            TokenKind::Else | TokenKind::Elsif => self.next_arm(frames),
+            _ => {
+                self.bump();
+                let Some(mut frame) = frames.pop() else {
+                    return true;
+                };
+                if kind == TokenKind::RBrace
+                    && matches!(self.kind(), TokenKind::Else | TokenKind::Elsif)
+                    && frame.open.is_closed_by(self.kind())
+                {
+                    // `} else {`: the `if` goes on.
+                    frame.braces = false;
+                    frames.push(frame);
+                    return false;
+                }
+                self.close_frame(frames, frame);
+                self.eat(TokenKind::Semi);
+            }
+        }
+        false
+    }
+
+    /// `else` or `elsif`, for the innermost frame.
+    fn next_arm(&mut self, frames: &mut [Frame]) {
+        let Some(frame) = frames.last_mut() else {
+            return;
+        };
+        let word = self.kind();
+        let opener = self.bump();
+        let Open::If { arms, state } = &mut frame.open else {
+            return;
+        };
+        if let Arm::Then(condition) = *state {
+            arms.push((condition, std::mem::take(&mut frame.block)));
+        }
+        if word == TokenKind::Elsif {
+            let condition = self.condition(TokenKind::Then, opener);
+            *state = Arm::Then(condition.id);
+            frame.braces |= condition.braces;
+            frame.broken |= condition.broken;
+        } else {
+            *state = Arm::Else { directly_if: None };
+            if self.kind() == TokenKind::LBrace {
+                if !frame.broken {
+                    let diagnostic = self.expected("a statement");
+                    self.report(diagnostic);
+                }
+                self.bump();
+                frame.braces = true;
+                frame.broken = true;
+            }
+        }
+    }
+
+    /// Makes a statement of a frame and attaches it.
+    fn close_frame(&mut self, frames: &mut Vec<Frame>, frame: Frame) {
+        let kind = match frame.open {
+            Open::If { mut arms, state } => {
+                let otherwise = match state {
+                    Arm::Then(condition) => {
+                        arms.push((condition, frame.block));
+                        None
+                    }
+                    Arm::Else { .. } => Some(frame.block),
+                };
+                StmtKind::If { arms, otherwise }
+            }
+            Open::While(condition) => StmtKind::While {
+                condition,
+                body: frame.block,
+            },
+            Open::Function | Open::Stray | Open::StartThread => {
+                // Only after an error: keep what it contained.
+                if let Some(outer) = frames.last_mut() {
+                    outer.block.extend(frame.block);
+                }
+                return;
+            }
+        };
+        let id = self.ast.add_stmt(frame.labels, kind, frame.span);
+        self.attach(frames, id);
+    }
+
+    fn close_function(&mut self, mut frames: Vec<Frame>) -> (Block, EndSpan) {
+        let end = match self.kind() {
+            TokenKind::End | TokenKind::RBrace => self.bump(),
+            _ => Span::new(self.previous_end(), self.previous_end()),
+        };
+        while frames.len() > 1
+            && let Some(frame) = frames.pop()
+        {
+            self.close_frame(&mut frames, frame);
+        }
+        let block = frames.pop().map_or_else(Vec::new, |frame| frame.block);
+        (block, EndSpan(end))
+    }
+
+    /// Reports that the frames from `depth` on are not closed where they should be.
+    fn missing(&mut self, frames: &[Frame], depth: usize) {
+        let open = || {
+            frames[depth..]
+                .iter()
+                .filter(|f| !matches!(f.open, Open::StartThread))
+        };
+        if open().any(|frame| frame.broken) {
+            return;
+        }
+        let Some(inner) = open().next_back() else {
+            return;
+        };
+        let closer = inner.open.closer();
+        let mut diagnostic = Diagnostic::error(
+            self.span(),
+            format!("`{closer}` is missing before {}", self.found()),
+        )
+        .label(format!("expected `{closer}`"));
+        for frame in open().rev().take(4) {
+            let word = self.source.slice(frame.opener);
+            diagnostic = diagnostic.also(
+                frame.opener,
+                format!("this `{word}` has no `{}`", frame.open.closer()),
+            );
+        }
+        let else_if = open().find_map(|frame| match frame.open {
+            Open::If {
+                state: Arm::Else { directly_if },
+                ..
+            } => directly_if,
+            _ => None,
+        });
+        if let Some(span) = else_if {
+            diagnostic = diagnostic
+                .also(span, "a new `if` inside the `else`, with a `fi` of its own")
+                .help("to continue the same `if`, write `elsif` instead of `else if`");
+        } else {
+            diagnostic = diagnostic.help(format!("add `{closer}` where the block ends"));
+        }
+        self.report(diagnostic);
+    }
+
+    /// `fi` and the like with nothing to close.
+    fn stray_closer(&mut self) {
+        let word = self.slice();
+        let opener = match self.kind() {
+            TokenKind::Od => "while",
+            TokenKind::RBrace => "{",
+            _ => "if",
+        };
+        let diagnostic =
+            Diagnostic::error(self.span(), format!("`{word}` without an open `{opener}`"))
+                .help("remove it, or look for a block above that was closed too early");
+        self.report(diagnostic);
+        let was_elsif = self.kind() == TokenKind::Elsif;
+        self.bump();
+        if was_elsif {
+            self.recover(self.pos, TokenKind::Then);
+            self.eat(TokenKind::Then);
+        } else {
+            self.eat(TokenKind::Semi);
+        }
+    }
+
+    // Statements that contain no others.
+
+    fn simple_statement(&mut self) -> Parse<StmtKind> {
+        let kind = self.kind();
+        match kind {
+            TokenKind::Decl => {
+                self.bump();
+                Ok(StmtKind::Decl(self.decl()?))
+            }
+            TokenKind::Assert => self.after_word(StmtKind::Assert),
+            TokenKind::Assume => self.after_word(StmtKind::Assume),
+            TokenKind::Constrain => self.after_word(StmtKind::Constrain),
+            TokenKind::Goto => {
+                self.bump();
+                let mut labels = vec![self.label("a label")?];
+                while self.eat(TokenKind::Comma).is_some() {
+                    labels.push(self.label("a label")?);
+                }
+                Ok(StmtKind::Goto(labels))
+            }
+            TokenKind::Return => {
+                self.bump();
+                if self.at_end_of_statement() {
+                    return Ok(StmtKind::Return(Vec::new()));
+                }
+                Ok(StmtKind::Return(self.expressions()?))
+            }
+            TokenKind::Skip => self.word(StmtKind::Skip),
+            TokenKind::EndThread => self.word(StmtKind::EndThread),
+            TokenKind::AtomicBegin => self.word(StmtKind::AtomicBegin),
+            TokenKind::AtomicEnd => self.word(StmtKind::AtomicEnd),
+            TokenKind::Ident | TokenKind::Escaped => self.name_statement(),
+            _ => {
+                let diagnostic = self.expected("a statement");
+                let diagnostic = match kind {
+                    TokenKind::Then => {
+                        diagnostic.help("`then` follows the condition of `if` or `elsif`")
+                    }
+                    TokenKind::Do => diagnostic.help("`do` follows the condition of `while`"),
+                    TokenKind::Number => diagnostic.help("a number can be a label: `12: skip;`"),
+                    _ => diagnostic,
+                };
+                Err(self.report(diagnostic))
+            }
+        }
+    }
+
+    fn word(&mut self, kind: StmtKind) -> Parse<StmtKind> {
+        self.bump();
+        Ok(kind)
+    }
+
+    fn after_word(&mut self, make: impl FnOnce(ExprId) -> StmtKind) -> Parse<StmtKind> {
+        self.bump();
+        Ok(make(self.expression()?))
+    }
+
+    fn at_end_of_statement(&self) -> bool {
+        let kind = self.kind();
+        matches!(kind, TokenKind::Semi | TokenKind::Eof) || is_closer(kind)
+    }
+
+    /// A statement that begins with a name or with a word that may also be one.
+    fn name_statement(&mut self) -> Parse<StmtKind> {
+        let next = self.peek(1);
+        let called = next == TokenKind::LParen;
+        if !matches!(next, TokenKind::Assign | TokenKind::Comma) {
+            match self.slice() {
+                "abortif" => return self.after_word(StmtKind::AbortIf),
+                "enforce" => return self.after_word(StmtKind::Enforce),
+                "print" => return self.print(),
+                "dead" if !called => {
+                    self.bump();
+                    return Ok(StmtKind::Dead(self.names("the name of a variable")?));
+                }
+                "sync" if !called => {
+                    self.bump();
+                    return Ok(StmtKind::Sync(self.name("a name")?));
+                }
+                "call" if !called => {
+                    self.bump();
+                    return self.call(Vec::new());
+                }
+                _ => {}
+            }
+        }
+        if called {
+            return self.call(Vec::new());
+        }
+        self.misspelt_word()?;
+        let mut targets = vec![self.target()?];
+        while self.eat(TokenKind::Comma).is_some() {
+            targets.push(self.target()?);
+        }
+        self.assign_sign()?;
+        let name = |kind| matches!(kind, TokenKind::Ident | TokenKind::Escaped);
+        if self.at_word("call") && name(self.peek(1)) {
+            self.bump();
+            return self.call(targets);
+        }
+        if name(self.kind()) && self.peek(1) == TokenKind::LParen {
+            return self.call(targets);
+        }
+        let values = self.expressions()?;
+        let constrain = self.constrain()?;
+        Ok(StmtKind::Assign {
+            targets,
+            values,
+            constrain,
+        })
+    }
+
+    fn target(&mut self) -> Parse<Target> {
+        if self.at_word("_") {
+            return Ok(Target::Discard(EndSpan(self.bump())));
+        }
+        Ok(Target::Var(self.name("the name of a variable")?))
+    }
+
+    fn assign_sign(&mut self) -> Parse<()> {
+        if self.eat(TokenKind::Assign).is_some() {
+            return Ok(());
+        }
+        if self.kind() == TokenKind::Eq {
+            let diagnostic = Diagnostic::error(
+                self.span(),
+                format!("`{}` compares; it does not assign", self.slice()),
+            )
+            .label("expected `:=`")
+            .help("write `:=` to assign");
+            self.report(diagnostic);
+            self.bump();
+            return Ok(());
+        }
+        Err(self.unexpected("`:=`"))
+    }
+
+    /// `whlie x do`: a name followed by what cannot follow a name.
+    fn misspelt_word(&mut self) -> Parse<()> {
+        let next = self.peek(1);
+        if matches!(next, TokenKind::Assign | TokenKind::Comma | TokenKind::Eq) {
+            return Ok(());
+        }
+        let word = self.slice();
+        const WORDS: [&str; 24] = [
+            "decl",
+            "begin",
+            "end",
+            "if",
+            "then",
+            "elsif",
+            "else",
+            "fi",
+            "while",
+            "do",
+            "od",
+            "goto",
+            "return",
+            "skip",
+            "assert",
+            "assume",
+            "constrain",
+            "abortif",
+            "enforce",
+            "print",
+            "dead",
+            "start_thread",
+            "end_thread",
+            "call",
+        ];
+        let diagnostic = Diagnostic::error(
+            self.span(),
+            format!("expected a statement, found {}", self.found()),
+        );
+        let meant = match word {
+            "elseif" | "elif" => Some("elsif"),
+            "endif" => Some("fi"),
+            "done" | "endwhile" => Some("od"),
+            "assign" | "var" | "let" => None,
+            _ => nearest(word, WORDS.into_iter()),
+        };
+        let diagnostic = match (meant, next) {
+            (Some(meant), _) => diagnostic.help(format!("did you mean `{meant}`?")),
+            (None, TokenKind::Semi) => diagnostic.help(format!(
+                "to call a procedure, write `{}();`",
+                crate::lexer::crop(word, 40)
+            )),
+            (None, _) => diagnostic.help("an assignment is `x := e;`, a call is `f(e);`"),
+        };
+        Err(self.report(diagnostic))
+    }
+
+    /// A call from the procedure's name on.
+    fn call(&mut self, targets: Vec<Target>) -> Parse<StmtKind> {
+        let callee = self.name("the name of a procedure")?;
+        let open = self.expect(TokenKind::LParen, "`(`")?;
+        let args = if self.kind() == TokenKind::RParen {
+            Vec::new()
+        } else {
+            self.expressions()?
+        };
+        if self.eat(TokenKind::RParen).is_none() {
+            let diagnostic = self.expected("`,` or `)`").also(open, "opened here");
+            return Err(self.report(diagnostic));
+        }
+        if binary_operator(self.kind()).is_some() || self.kind() == TokenKind::Comma {
+            let diagnostic = Diagnostic::error(
+                self.span(),
+                format!("{} after the call of `{callee}`", self.found()),
+            )
+            .label("a call cannot be part of an expression or of a list")
+            .help("a call is a statement: `x := f(…);` first, then use `x`");
+            return Err(self.report(diagnostic));
+        }
+        let constrain = self.constrain()?;
+        Ok(StmtKind::Call {
+            targets,
+            callee,
+            args,
+            constrain,
+        })
+    }
+
+    fn constrain(&mut self) -> Parse<Option<ExprId>> {
+        match self.eat(TokenKind::Constrain) {
+            Some(_) => Ok(Some(self.expression()?)),
+            None => Ok(None),
+        }
+    }
+
+    /// `print`, with or without parentheses around the list; text in quotes is dropped.
+    fn print(&mut self) -> Parse<StmtKind> {
+        self.bump();
+        let mut values = Vec::new();
+        let close = self.parentheses_to_the_end();
+        if close.is_some() {
+            self.bump();
+        }
+        let at_end = |parser: &Self| match close {
+            Some(close) => parser.pos >= close,
+            None => parser.at_end_of_statement(),
+        };
+        if !at_end(self) {
+            loop {
+                if self.eat(TokenKind::Text).is_none() {
+                    values.push(self.expression()?);
+                }
+                if self.eat(TokenKind::Comma).is_none() {
+                    break;
+                }
+            }
+        }
+        if close.is_some() {
+            self.expect(TokenKind::RParen, "`,` or `)`")?;
+        }
+        Ok(StmtKind::Print(values))
+    }
+
+    /// If the rest of the statement is one pair of parentheses, the place of the second.
+    fn parentheses_to_the_end(&self) -> Option<usize> {
+        if self.kind() != TokenKind::LParen {
+            return None;
+        }
+        let mut depth = 0usize;
+        for (i, token) in self.tokens.iter().enumerate().skip(self.pos) {
+            match token.kind {
+                TokenKind::LParen => depth += 1,
+                TokenKind::RParen if depth == 1 => {
+                    let after = self.tokens.get(i + 1).map_or(TokenKind::Eof, |t| t.kind);
+                    let ends =
+                        matches!(after, TokenKind::Semi | TokenKind::Eof) || is_closer(after);
+                    return ends.then_some(i);
+                }
+                TokenKind::RParen => depth -= 1,
+                TokenKind::Semi | TokenKind::Eof => return None,
+                kind if is_closer(kind) || begins_statement(kind) => return None,
+                _ => {}
+            }
+        }
+        None
+    }
+}
+
+/// A condition, and how it ended.
+struct Condition {
+    id: ExprId,
+    end: u32,
+    braces: bool,
+    broken: bool,
+}
+
+impl Condition {
+    fn frame(&self, open: Open, labels: Vec<Name>, opener: Span) -> Frame {
+        Frame {
+            span: Span::new(opener.start, self.end),
+            braces: self.braces,
+            broken: self.broken,
+            ..Frame::new(open, labels, opener)
+        }
+    }
+}
+
+impl Frame {
+    fn new(open: Open, labels: Vec<Name>, opener: Span) -> Self {
+        Frame {
+            open,
+            labels,
+            span: opener,
+            opener,
+            block: Vec::new(),
+            braces: false,
+            broken: false,
+        }
+    }
+}
