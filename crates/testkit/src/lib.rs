@@ -5,6 +5,7 @@
 //! * [`oracle`] answers reachability, repeatability and monitors by eager enumeration,
 //!   straight from the syntax tree: it shares nothing with the lowering or the engines;
 //! * [`shrink`] makes a failing program small;
+//! * [`source`] reads programs and monitors for tests;
 //! * [`corpus`] reads `corpus/*.bp` with the verdicts written in their comments.
 
 pub mod corpus;
@@ -12,4 +13,5 @@ pub mod generate;
 pub mod oracle;
 pub mod random;
 pub mod shrink;
+pub mod source;
 pub mod tree;

@@ -107,3 +107,19 @@ fn a_tree_and_its_program_are_the_same() {
         assert_eq!(crate::tree::Tree::from_ast(&tree.to_ast()), tree, "seed {seed}");
     }
 }
+
+#[test]
+fn printing_and_parsing_gives_the_program_back() {
+    for (config, count) in [
+        (Config::tiny(), 2000),
+        (Config::liveness(), 300),
+        (Config::wide(), 200),
+        (Config::large(), 50),
+    ] {
+        for seed in seeds(0, count) {
+            let ast = program(seed, &config);
+            let text = droste_lang::printer::print(&ast);
+            assert_eq!(crate::source::parse(&text), ast, "seed {seed}:\n{text}");
+        }
+    }
+}
