@@ -1,0 +1,174 @@
+//! The corpus: small programs written by hand, with the verdicts they must get.
+//!
+//! A file `corpus/NAME.bp` says in comments, usually at its top, what `droste check` has to answer:
+//!
+//! ```text
+//! // check: (default) => violated
+//! // check: --reach L => holds
+//! // check: --repeat L --runs finite-stack => holds
+//! ```
+//!
+//! `(default)` stands for no options at all. Every engine is run on every line.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::oracle::Label;
+
+/// What must be answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expected {
+    /// The property holds.
+    Holds,
+    /// Some run violates it.
+    Violated,
+}
+
+/// One line `// check: …` of one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Case {
+    /// The file.
+    pub file: PathBuf,
+    /// The line, from 1.
+    pub line: usize,
+    /// Options of `droste check`, after the file's name.
+    pub args: Vec<String>,
+    /// The verdict.
+    pub expected: Expected,
+}
+
+/// What a case asks, as far as the oracle understands it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// Whether an assertion fails or `ERROR` or `SLIC_ERROR` is reached.
+    Default,
+    /// Whether one of these is reached.
+    Reach(Vec<Label>),
+    /// Whether one of these is visited infinitely often, perhaps on a bounded stack only.
+    Repeat(Vec<Label>, bool),
+}
+
+impl Case {
+    /// The question in the oracle's terms; `None` for other properties and options.
+    pub fn question(&self) -> Option<Question> {
+        let (mut reach, mut repeat, mut finite) = (Vec::new(), Vec::new(), false);
+        let mut args = self.args.iter();
+        while let Some(arg) = args.next() {
+            match arg.as_str() {
+                "--reach" => reach.push(Label::parse(args.next()?)),
+                "--repeat" => repeat.push(Label::parse(args.next()?)),
+                "--runs" => finite = args.next()? == "finite-stack",
+                _ => return None,
+            }
+        }
+        match (reach.is_empty(), repeat.is_empty()) {
+            (true, true) => Some(Question::Default),
+            (false, true) => Some(Question::Reach(reach)),
+            (true, false) => Some(Question::Repeat(repeat, finite)),
+            (false, false) => None,
+        }
+    }
+}
+
+/// `corpus/` at the root of the repository.
+pub fn directory() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus")
+}
+
+/// Every `.bp` file of a directory, in the order of their names.
+pub fn files(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "bp") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Every case of every file of a directory. A line that cannot be read is an error of
+/// kind [`io::ErrorKind::InvalidData`].
+pub fn load(directory: &Path) -> io::Result<Vec<Case>> {
+    let mut cases = Vec::new();
+    for file in files(directory)? {
+        cases.extend(parse(&file, &fs::read_to_string(&file)?)?);
+    }
+    Ok(cases)
+}
+
+/// The cases in the text of one file.
+pub fn parse(file: &Path, text: &str) -> io::Result<Vec<Case>> {
+    let mut cases = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let Some(check) = line.trim().strip_prefix("// check:") else {
+            continue;
+        };
+        let expected = match check.rsplit_once("=>").map(|(_, verdict)| verdict.trim()) {
+            Some("holds") => Expected::Holds,
+            Some("violated") => Expected::Violated,
+            _ => {
+                let message = format!(
+                    "{}:{}: expected `// check: OPTIONS => holds` or `=> violated`",
+                    file.display(),
+                    number + 1
+                );
+                return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+            }
+        };
+        let options = check.rsplit_once("=>").map_or("", |(options, _)| options.trim());
+        let args = match options {
+            "(default)" => Vec::new(),
+            options => split(options),
+        };
+        cases.push(Case {
+            file: file.to_owned(),
+            line: number + 1,
+            args,
+            expected,
+        });
+    }
+    Ok(cases)
+}
+
+/// Splits at spaces, except between single quotes.
+fn split(options: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for (i, part) in options.split('\'').enumerate() {
+        if i % 2 == 1 {
+            words.push(part.to_owned());
+        } else {
+            words.extend(part.split_whitespace().map(str::to_owned));
+        }
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{Expected, parse, split};
+
+    #[test]
+    fn quotes_keep_a_formula_together() {
+        assert_eq!(split("--ltl 'G (a -> F b)' -q"), ["--ltl", "G (a -> F b)", "-q"]);
+    }
+
+    #[test]
+    fn options_and_verdicts_are_read() {
+        let text = "// check: (default) => holds\n// something else\n  // check: --reach L => violated\n";
+        let cases = parse(Path::new("x.bp"), text).unwrap();
+        assert_eq!(cases.len(), 2);
+        assert_eq!((cases[0].args.len(), cases[0].expected), (0, Expected::Holds));
+        assert_eq!(cases[1].args, ["--reach", "L"]);
+        assert_eq!((cases[1].line, cases[1].expected), (3, Expected::Violated));
+    }
+
+    #[test]
+    fn a_misspelt_verdict_is_an_error() {
+        assert!(parse(Path::new("x.bp"), "// check: --reach L => hold").is_err());
+    }
+}

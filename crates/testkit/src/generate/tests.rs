@@ -1,0 +1,125 @@
+//! Random programs are accepted by the front end, and are as varied as they should be.
+
+use std::collections::BTreeMap;
+
+use super::{Config, program};
+use crate::oracle::{Label, Oracle, Refusal};
+use crate::random::seeds;
+
+#[test]
+fn the_oracle_answers_for_almost_all_tiny_programs() {
+    let seeds = seeds(0, 300);
+    let refused = seeds
+        .iter()
+        .filter(|&&seed| Oracle::new(&program(seed, &Config::tiny())).is_err())
+        .count();
+    assert!(refused * 20 <= seeds.len(), "{refused} of {} refused", seeds.len());
+}
+
+/// How the verdicts are spread; run with `--ignored --nocapture`.
+#[test]
+#[ignore = "prints statistics"]
+fn statistics() {
+    for (name, config, count) in [
+        ("tiny", Config::tiny(), 3000),
+        ("boolean", Config::boolean(), 1000),
+        ("liveness", Config::liveness(), 1500),
+    ] {
+        let start = std::time::Instant::now();
+        let mut tally: BTreeMap<String, usize> = BTreeMap::new();
+        let mut states = Vec::new();
+        let mut add = |key: &str, n: usize| *tally.entry(key.to_owned()).or_default() += n;
+        let mut slowest = (0.0, 0);
+        for seed in seeds(0, count) {
+            let begin = std::time::Instant::now();
+            let ast = program(seed, &config);
+            let oracle = match Oracle::new(&ast) {
+                Ok(oracle) => oracle,
+                Err(refusal) => {
+                    assert_eq!(refusal, Refusal::TooLarge, "seed {seed}");
+                    add("refused", 1);
+                    continue;
+                }
+            };
+            states.push(oracle.states());
+            add("programs", 1);
+            add("programs that can terminate", usize::from(oracle.terminates()));
+            add("programs with a violation", usize::from(!oracle.violations().is_empty()));
+            for (_, kind) in oracle.violations() {
+                add(&format!("violations {kind:?}"), 1);
+            }
+            let labels = oracle.labels();
+            add("labels", labels.len());
+            add("labels reachable", oracle.reachable_labels().len());
+            for (procedure, name) in &labels {
+                if name == "ERROR" {
+                    add("ERROR labels", 1);
+                    let pair = (procedure.clone(), name.clone());
+                    let reached = oracle.reachable_labels().contains(&pair);
+                    add("ERROR labels reachable", usize::from(reached));
+                }
+            }
+            let mut differs = false;
+            for (procedure, name) in labels.iter().take(4) {
+                let label = [Label { procedure: Some(procedure.clone()), name: name.clone() }];
+                let all = oracle.repeatable(&label, false);
+                let finite = oracle.repeatable(&label, true);
+                let (Ok(all), Ok(finite)) = (all, finite) else { continue };
+                assert!(all || !finite, "seed {seed}: a finite-stack run is a run");
+                add(&format!("repeat queries: all runs {all}, finite stack {finite}"), 1);
+                differs |= all != finite;
+            }
+            add("programs where all runs and finite stack differ", usize::from(differs));
+            let seconds = begin.elapsed().as_secs_f64();
+            if seconds > slowest.0 {
+                slowest = (seconds, seed);
+            }
+        }
+        states.sort_unstable();
+        println!("== {name}, {:.1?}; slowest {slowest:?}", start.elapsed());
+        println!("   states: median {}, most {:?}", states[states.len() / 2], states.last());
+        for (key, n) in &tally {
+            println!("   {key}: {n}");
+        }
+    }
+}
+
+#[test]
+fn lowering_accepts_every_random_program() {
+    for (config, count) in [
+        (Config::tiny(), 2000),
+        (Config::boolean(), 500),
+        (Config::liveness(), 500),
+        (Config::wide(), 500),
+        (Config::large(), 100),
+    ] {
+        for seed in seeds(0, count) {
+            let (lowered, diagnostics) = droste_lang::lower::lower(&program(seed, &config));
+            assert!(lowered.is_some(), "seed {seed}: {diagnostics:?}");
+        }
+    }
+}
+
+#[test]
+fn a_tree_and_its_program_are_the_same() {
+    for seed in seeds(0, 200) {
+        let tree = super::tree(seed, &Config::tiny());
+        assert_eq!(crate::tree::Tree::from_ast(&tree.to_ast()), tree, "seed {seed}");
+    }
+}
+
+#[test]
+fn printing_and_parsing_gives_the_program_back() {
+    for (config, count) in [
+        (Config::tiny(), 2000),
+        (Config::liveness(), 300),
+        (Config::wide(), 200),
+        (Config::large(), 50),
+    ] {
+        for seed in seeds(0, count) {
+            let ast = program(seed, &config);
+            let text = droste_lang::printer::print(&ast);
+            assert_eq!(crate::source::parse(&text), ast, "seed {seed}:\n{text}");
+        }
+    }
+}

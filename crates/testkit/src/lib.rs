@@ -1,0 +1,17 @@
+//! What Droste's own tests are made of: random programs, a shrinker, a naive oracle and
+//! the corpus of hand-written programs. A dev-dependency of everything else.
+//!
+//! * [`generate`] makes random Boolean programs that the front end accepts, from a seed;
+//! * [`oracle`] answers reachability, repeatability and monitors by eager enumeration,
+//!   straight from the syntax tree: it shares nothing with the lowering or the engines;
+//! * [`shrink`] makes a failing program small;
+//! * [`source`] reads programs and monitors for tests;
+//! * [`corpus`] reads `corpus/*.bp` with the verdicts written in their comments.
+
+pub mod corpus;
+pub mod generate;
+pub mod oracle;
+pub mod random;
+pub mod shrink;
+pub mod source;
+pub mod tree;
