@@ -44,17 +44,8 @@ fn long_executions_are_reported() {
         .max()
         .map_or(0, |(_, seed)| seed);
     let program = program(longest);
-    let t = std::time::Instant::now();
-    let execution = random_walk(&program, longest, 1_000_000);
-    eprintln!(
-        "walk {:?} {} {}",
-        t.elapsed(),
-        execution.steps.len(),
-        execution.runs.len()
-    );
+    let execution = random_walk(&program, longest, 200_000);
     let short = text(&program, &source, &execution, &Style::default());
-    eprintln!("text {:?}", t.elapsed());
     assert!(short.lines().count() < 5000);
     assert!(json(&program, &source, &execution)["steps"].is_array());
-    eprintln!("json {:?}", t.elapsed());
 }

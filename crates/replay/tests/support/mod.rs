@@ -522,7 +522,7 @@ pub fn mutant(execution: &Execution, random: &mut Random) -> Execution {
                         .exit
                         .0
                         .wrapping_add(random.below(3) as u32)
-                        .wrapping_sub(1)
+                        .wrapping_sub(1);
                 }
                 2 => {
                     let index = random.below(run.entry.globals.len());
