@@ -33,7 +33,7 @@ use crate::suggest::nearest;
 
 use names::Environment;
 use sink::Sink;
-use statements::Emitter;
+use statements::{Budget, Emitter};
 
 /// The label at which `init` hands over to the threads (GETAFIX).
 const END_INIT: &str = "endinit";
@@ -62,8 +62,9 @@ pub fn lower(ast: &Ast) -> (Option<Program>, Vec<Diagnostic>) {
     }
 
     let mut nodes = Vec::with_capacity(total as usize);
+    let mut budget = Budget::default();
     for (i, &base) in bases.iter().enumerate() {
-        Emitter::new(ast, &env, i, base, &mut sink).emit(&mut nodes);
+        Emitter::new(ast, &env, i, base, &mut budget, &mut sink).emit(&mut nodes);
     }
     let start = threads(ast, &env, &bases, &mut sink);
     let Some((main, threads)) = start.filter(|_| !sink.failed()) else {

@@ -17,9 +17,19 @@ use super::names::{Environment, ProcedureLeaves};
 use super::sink::Sink;
 use super::types::{Place, Role, translate};
 
-/// The most expression nodes that all conditions of nested `enforce`s together may have: each
+/// The most expression nodes that all conditions of `enforce`s together may have: each
 /// scope has a condition of its own, the conjunction of all that apply there.
-const MOST_ENFORCED: usize = 1 << 24;
+const MOST_ENFORCED: usize = 1 << 22;
+
+/// The most variables that all statements `constrain(e)` together may set: each sets all.
+const MOST_CONSTRAINED: usize = 1 << 24;
+
+/// What has been written out so far, in the whole program.
+#[derive(Default)]
+pub(super) struct Budget {
+    enforced: usize,
+    constrained: usize,
+}
 
 /// Emits the nodes of one procedure.
 pub(super) struct Emitter<'e, 'a> {
@@ -31,7 +41,7 @@ pub(super) struct Emitter<'e, 'a> {
     reported: HashSet<Arc<str>>,
     /// The condition of each scope; `None` if it is wrong.
     ensures: Vec<Option<Arc<Expr>>>,
-    enforced: usize,
+    budget: &'e mut Budget,
 }
 
 impl<'e, 'a> Emitter<'e, 'a> {
@@ -40,6 +50,7 @@ impl<'e, 'a> Emitter<'e, 'a> {
         env: &'e Environment<'a>,
         proc: usize,
         base: u32,
+        budget: &'e mut Budget,
         sink: &'e mut Sink,
     ) -> Self {
         Emitter {
@@ -50,7 +61,7 @@ impl<'e, 'a> Emitter<'e, 'a> {
             sink,
             reported: HashSet::new(),
             ensures: Vec::new(),
-            enforced: 0,
+            budget,
         }
     }
 
@@ -187,26 +198,7 @@ impl<'e, 'a> Emitter<'e, 'a> {
                 let condition = self.expr(*e, Role::Condition("the condition of `assume`"))?;
                 Some(Op::Assume { condition, next })
             }
-            StmtKind::Constrain(e) => {
-                let constrain = self.constrain(*e)?;
-                let locals = self.env.procs[self.proc].layout.locals.len() as u32;
-                let all = self
-                    .env
-                    .visible_globals(self.proc)
-                    .chain((0..locals).map(VarRef::Local));
-                let assigns = all
-                    .map(|var| {
-                        let ty = self.env.place(self.proc, var).ty;
-                        (var, any_of(ty))
-                    })
-                    .collect();
-                Some(Op::Assign {
-                    assigns,
-                    discards: Vec::new(),
-                    constrain: Some(constrain),
-                    next,
-                })
-            }
+            StmtKind::Constrain(e) => self.constrain_all(*e, stmt.span, next),
             StmtKind::Enforce(e) => {
                 let condition = self.expr(*e, Role::Condition("the condition of `enforce`"));
                 self.enter_scope(*e, slot, condition.as_ref(), stmt.span);
@@ -266,6 +258,40 @@ impl<'e, 'a> Emitter<'e, 'a> {
             StmtKind::AtomicBegin => Some(Op::AtomicBegin(next)),
             StmtKind::AtomicEnd => Some(Op::AtomicEnd(next)),
         }
+    }
+
+    /// `constrain(e)`: every variable that can be seen takes any value, so that e holds.
+    fn constrain_all(&mut self, e: ExprId, span: Span, next: NodeId) -> Option<Op> {
+        let constrain = self.constrain(e)?;
+        let env = self.env;
+        let locals = env.procs[self.proc].layout.locals.len();
+        let before = self.budget.constrained;
+        self.budget.constrained += env.globals.len() + locals;
+        if self.budget.constrained > MOST_CONSTRAINED {
+            if before <= MOST_CONSTRAINED {
+                self.sink.push(
+                    Diagnostic::error(
+                        span,
+                        "too many variables in too many `constrain` statements",
+                    )
+                    .label(format!("up to here, they set {MOST_CONSTRAINED} variables"))
+                    .help("`x := * constrain e` sets only the variables that it names"),
+                );
+            }
+            return None;
+        }
+        let all = env
+            .visible_globals(self.proc)
+            .chain((0..locals as u32).map(VarRef::Local));
+        let assigns = all
+            .map(|var| (var, any_of(env.place(self.proc, var).ty)))
+            .collect();
+        Some(Op::Assign {
+            assigns,
+            discards: Vec::new(),
+            constrain: Some(constrain),
+            next,
+        })
     }
 
     fn thread_start(&mut self, inner: StmtId, i: u32) -> Option<NodeId> {
@@ -558,12 +584,12 @@ impl<'e, 'a> Emitter<'e, 'a> {
             Some(outer) => Arc::new(conjunction(&outer, own)),
             None => Arc::new(own.clone()),
         });
-        let before = self.enforced;
-        self.enforced += whole.as_ref().map_or(0, |e| e.nodes.len());
-        if self.enforced > MOST_ENFORCED {
+        let before = self.budget.enforced;
+        self.budget.enforced += whole.as_ref().map_or(0, |e| e.nodes.len());
+        if self.budget.enforced > MOST_ENFORCED {
             if before <= MOST_ENFORCED {
                 self.sink.push(
-                    Diagnostic::error(span, "the conditions enforced in this procedure are too large")
+                    Diagnostic::error(span, "the conditions enforced in this program are too large")
                         .label(format!("the conjunctions of nested `enforce`s have more than {MOST_ENFORCED} operators here"))
                         .help("enforce one condition instead of many"),
                 );
