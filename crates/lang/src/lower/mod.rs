@@ -5,7 +5,7 @@
 //! comments say what it means. In order:
 //!
 //! * `names` collects what is declared; `layout` gives every statement its node;
-//! * `statements` says what each node does, and `types` and `intervals` what each
+//! * `statements` and `calls` say what each node does, and `types` and `intervals` what each
 //!   expression means and that evaluators compute it exactly;
 //! * this file decides where runs start and which threads there are.
 //!
@@ -13,6 +13,7 @@
 //! proportional to its input (`enforce` and `constrain` as a statement write out
 //! conditions and variable lists, which the program holds then).
 
+mod calls;
 mod intervals;
 mod layout;
 mod names;

@@ -286,7 +286,7 @@ fn constrain_statements_have_a_limit() {
     let text = format!(
         "decl {}; void main() begin {} end",
         names.join(", "),
-        "constrain(T);".repeat(4000)
+        "constrain(T);".repeat(1000)
     );
     whole(
         &text,

@@ -57,9 +57,15 @@ fn check_invariants(program: &Program) {
                 ..
             } => {
                 distinct(assigns.iter().map(|(var, _)| *var).collect());
-                assigns.iter().for_each(|(_, e)| check(e, false));
-                discards.iter().for_each(|e| check(e, false));
-                constrain.iter().for_each(|e| check(e, true));
+                for (_, e) in assigns {
+                    check(e, false);
+                }
+                for e in discards {
+                    check(e, false);
+                }
+                if let Some(e) = constrain {
+                    check(e, true);
+                }
             }
             Op::Branch { condition, .. }
             | Op::Assume { condition, .. }
@@ -75,13 +81,19 @@ fn check_invariants(program: &Program) {
                 assert_eq!(args.len(), callee.params as usize);
                 assert!(targets.is_empty() || targets.len() == callee.results.len());
                 distinct(targets.iter().flatten().copied().collect());
-                args.iter().for_each(|e| check(e, false));
-                constrain.iter().for_each(|e| check(e, true));
+                for e in args {
+                    check(e, false);
+                }
+                if let Some(e) = constrain {
+                    check(e, true);
+                }
             }
             Op::Return(values) => {
                 let results = &program.procedure(node.procedure).results;
                 assert_eq!(values.len(), results.len());
-                values.iter().for_each(|e| check(e, false));
+                for e in values {
+                    check(e, false);
+                }
             }
             Op::Stuck
             | Op::StartThread { .. }
