@@ -300,10 +300,10 @@ impl Parser<'_> {
         }
     }
 
-    /// Skips to `wanted`, to `;`, or to something that begins or ends a statement; at least one token
-    /// if the parser is still at `start`.
+    /// Skips to `wanted`, to `;`, or to something that begins or ends a statement; if the parser is
+    /// still at `start`, over at least one token that nobody else will skip.
     fn recover(&mut self, start: usize, wanted: TokenKind) {
-        if self.pos == start && !is_closer(self.kind()) {
+        if self.pos == start && self.kind() != wanted && !is_closer(self.kind()) {
             self.bump();
         }
         loop {

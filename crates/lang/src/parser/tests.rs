@@ -1154,3 +1154,18 @@ fn random_words_never_panic_and_survive_printing() {
     }
     assert!(accepted > 1000, "{accepted}");
 }
+
+#[test]
+fn a_statement_after_a_missing_condition_is_kept() {
+    let parsed = parse_as(
+        &main_of("if then x := 1; fi while do y := 1; od"),
+        Dialect::Union,
+    );
+    assert_eq!(parsed.diagnostics.len(), 2);
+    let assignments = parsed
+        .ast
+        .stmts
+        .iter()
+        .filter(|stmt| matches!(stmt.kind, StmtKind::Assign { .. }));
+    assert_eq!(assignments.count(), 2);
+}
