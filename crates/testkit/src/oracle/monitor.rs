@@ -30,7 +30,10 @@ impl Watcher for AtLabels<'_> {
         let procedure = &self.machine.procedures[here.procedure].name;
         self.labels.iter().any(|label| {
             here.labels.contains(&label.name)
-                && label.procedure.as_ref().is_none_or(|name| name == procedure)
+                && label
+                    .procedure
+                    .as_ref()
+                    .is_none_or(|name| name == procedure)
         })
     }
 }
@@ -45,7 +48,9 @@ pub(super) struct Watch<'a> {
 impl Watch<'_> {
     fn state(&self, name: &str) -> usize {
         let mut states = self.monitor.states.iter();
-        states.position(|state| &*state.name.text == name).expect("the state is declared")
+        states
+            .position(|state| &*state.name.text == name)
+            .expect("the state is declared")
     }
 
     pub(super) fn is_target(&self, mode: usize) -> bool {
@@ -57,7 +62,10 @@ impl Watch<'_> {
             ExprKind::Var(name) => (&self.machine.globals, name),
             ExprKind::Qualified(procedure, name) => {
                 let procedure = self.machine.procedure(&procedure.text);
-                (&self.machine.procedures[procedure.expect("declared")].scope, name)
+                (
+                    &self.machine.procedures[procedure.expect("declared")].scope,
+                    name,
+                )
             }
             other => panic!("not a variable of a property: {other:?}"),
         };
@@ -144,7 +152,10 @@ impl Watcher for Watch<'_> {
     fn moves(&self, mode: usize, state: &State) -> Vec<usize> {
         let states = &self.monitor.states;
         let from = match mode {
-            0 => states.iter().position(|s| s.initial).expect("one state is initial"),
+            0 => states
+                .iter()
+                .position(|s| s.initial)
+                .expect("one state is initial"),
             _ => mode - 1,
         };
         let enabled = states[from].edges.iter();
