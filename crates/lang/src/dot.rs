@@ -80,7 +80,11 @@ fn caption(node: &Node, source: &SourceFile) -> String {
         caption += &escape(label);
         caption += ": ";
     }
-    caption += &escape(&shortened(source.slice(node.span)));
+    caption += &match node.op {
+        // Also stands at the end of what `start_thread` runs, with that statement's span.
+        Op::EndThread => "end_thread".to_owned(),
+        _ => escape(&shortened(source.slice(node.span))),
+    };
     caption
 }
 
@@ -119,4 +123,38 @@ fn escape(text: &str) -> String {
         }
     }
     escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lower::lower;
+    use crate::parser::{Dialect, parse};
+
+    #[test]
+    fn the_picture_of_a_small_program() {
+        let source = SourceFile::new(
+            "test.bp",
+            "decl {x\"y};\nvoid main() begin\n  L: if ({x\"y}) then\n    f();\n  fi\n  start_thread skip;\nend\nvoid f() begin\n  assume(0 = 0 | 1 = 1 | 2 = 2 | 3 = 3 | 4 = 4 | 5 = 5);\nend\n",
+        );
+        let parsed = parse(&source, Dialect::default());
+        let program = lower(&parsed.ast).0.expect("the program is right");
+        let picture = dot(&program, &source);
+        for line in [
+            "    label=\"main\";",
+            "    n0 [label=\"3: L: if ({x\\\"y})\", style=bold];",
+            "    n1 [label=\"4: f()\"];",
+            "    n5 [label=\"7: end\", peripheries=2];",
+            "    n6 [label=\"9: assume(0 = 0 | 1 = 1 | 2 = 2 | 3 = 3 | 4 …\", style=bold];",
+            "    n4 [label=\"6: end_thread\"];",
+            "  n0 -> n1 [label=\"T\"];",
+            "  n0 -> n2 [label=\"F\"];",
+            "  n1 -> n2 [style=dashed, label=\"f\"];",
+            "  n2 -> n3 [style=dotted, label=\"start_thread\"];",
+            "  n2 -> n5;",
+            "  n3 -> n4;",
+        ] {
+            assert!(picture.lines().any(|l| l == line), "{line}\nin\n{picture}");
+        }
+    }
 }

@@ -3,9 +3,11 @@
 //! The way of the data, one module each:
 //!
 //! [`source`] text with line numbers → [`lexer`] → [`parser`] → [`ast`] (what was written)
-//! → `lower` (names and types resolved) → [`program`] (the extended recursive state
+//! → [`lower`](mod@lower) (names and types resolved) → [`program`] (the extended recursive state
 //! machine). On the side: [`diagnostics`] (errors with spans), [`printer`] (back to text)
-//! and [`execution`] (concrete runs, for people, JSON and the replayer).
+//! and [`execution`] (concrete runs, for people, JSON and the replayer). About a program:
+//! [`labels`] (looking them up), [`properties`] (propositions and [`monitor`]s resolved),
+//! [`display`] (expressions as text) and [`mod@dot`] (a picture).
 
 pub mod ast;
 pub mod diagnostics;

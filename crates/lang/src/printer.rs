@@ -364,6 +364,9 @@ fn write_expr(out: &mut String, ast: &Ast, id: ExprId) {
             ExprKind::Nondet => out.write_char('*'),
             ExprKind::Var(name) => write!(out, "{name}"),
             ExprKind::Next(name) => write!(out, "'{name}"),
+            ExprKind::Qualified(nobody, name) if nobody.text.is_empty() => {
+                write!(out, "var({name})")
+            }
             ExprKind::Qualified(procedure, name) => write!(out, "{procedure}::{name}"),
             ExprKind::At(None, label) => write!(out, "at({label})"),
             ExprKind::At(Some(procedure), label) => write!(out, "at({procedure}:{label})"),

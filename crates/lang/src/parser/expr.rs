@@ -240,7 +240,14 @@ impl Parser<'_> {
         self.bump();
         let open = self.bump();
         let kind = match word {
-            "var" => ExprKind::Var(self.name("the name of a variable")?),
+            "var" => {
+                let name = self.name("the name of a variable")?;
+                let nobody = Name {
+                    text: "".into(),
+                    span: name.span,
+                };
+                ExprKind::Qualified(nobody, name)
+            }
             "in" => ExprKind::In(self.procedure_path("the name of a procedure")?),
             // A number can only be a label.
             _ if self.peek(1) == TokenKind::RParen => ExprKind::At(None, self.label("a label")?),
@@ -475,21 +482,15 @@ impl Parser<'_> {
 
 /// The names with `::` between them, as one name.
 fn joined(path: &[Name]) -> Name {
-    match path {
-        [name] => name.clone(),
-        _ => {
-            let text: Vec<&str> = path.iter().map(|name| &*name.text).collect();
-            let span = path
-                .iter()
-                .map(|name| name.span)
-                .reduce(Span::to)
-                .unwrap_or_default();
-            Name {
-                // `::` may have spaces around it, so the source text will not do.
-                text: text.join("::").into(),
-                span,
-            }
-        }
+    if let [name] = path {
+        return name.clone();
+    }
+    let text: Vec<&str> = path.iter().map(|name| &*name.text).collect();
+    let spans = path.iter().map(|name| name.span);
+    Name {
+        // `::` may have spaces around it, so the source text will not do.
+        text: text.join("::").into(),
+        span: spans.reduce(Span::to).unwrap_or_default(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The top level: declarations, types, functions and thread sections.
 
+use super::stmt::begins_statement;
 use super::{Parse, Parser};
 use crate::ast::{Decl, Function, Item, Name, Type};
 use crate::diagnostics::Diagnostic;
@@ -80,8 +81,7 @@ impl Parser<'_> {
         }
         loop {
             match self.kind() {
-                TokenKind::Eof | TokenKind::Decl => return,
-                TokenKind::End => return,
+                TokenKind::Eof | TokenKind::Decl | TokenKind::End => return,
                 TokenKind::Semi => {
                     self.bump();
                     return;
@@ -263,12 +263,21 @@ impl Parser<'_> {
                 self.unexpected("`begin`");
                 (self.bump(), true)
             }
-            _ => {
+            kind => {
                 let diagnostic = self
                     .expected("`begin`")
-                    .also(name.span, "the body of this procedure")
-                    .help("a body is `begin … end`");
-                return Err(self.report(diagnostic));
+                    .also(name.span, "the body of this procedure");
+                let diagnostic = match kind {
+                    TokenKind::Semi => diagnostic.help(
+                        "procedures need no announcement: they may be used before they are written",
+                    ),
+                    _ => diagnostic.help("a body is `begin … end`"),
+                };
+                let fail = self.report(diagnostic);
+                if !(kind == TokenKind::End || begins_statement(kind)) {
+                    return Err(fail);
+                }
+                (name.span, false) // only the word is missing
             }
         };
         let (body, end) = self.body(opener, braces);

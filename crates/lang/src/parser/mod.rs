@@ -234,7 +234,20 @@ impl<'a> Parser<'a> {
         match self.kind() {
             TokenKind::Escaped => {}
             TokenKind::Ident if self.slice() != "_" => {}
-            _ => return Err(self.unexpected(expected)),
+            kind => {
+                let fail = self.unexpected(expected);
+                // A reserved word used as a name: go on after it, not with it.
+                if is_reserved(kind)
+                    && !stmt::is_closer(kind)
+                    && matches!(
+                        self.peek(1),
+                        TokenKind::Assign | TokenKind::Comma | TokenKind::Colon | TokenKind::Semi
+                    )
+                {
+                    self.bump();
+                }
+                return Err(fail);
+            }
         }
         let span = self.bump();
         Ok(self.intern(span))

@@ -399,7 +399,7 @@ fn property_operands() {
     );
     assert_eq!(
         union("at(t::main:L) & var(terminated)"),
-        "(at(t::main:L) & terminated)"
+        "(at(t::main:L) & var(terminated))"
     );
     assert_eq!(union("in & at"), "(in & at)");
 }
@@ -419,7 +419,7 @@ fn propositions_end_with_the_text() {
 #[test]
 fn equal_programs_give_equal_trees() {
     let a = ok(&main_of("x := (a & b) | !c;"));
-    let b = ok(&main_of("x := ((a && (b))) || (~c);  // same"));
+    let b = ok(&main_of("x := ((a && (b))) || (~c);  // same\n"));
     assert_eq!(a, b);
 }
 

@@ -6,17 +6,21 @@
 //! Elsewhere than in its procedure, a local is false (or 0), and the innermost comparison that
 //! mentions it is false, whatever it compares.
 
-use std::collections::HashMap;
+mod monitors;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
 
 use crate::ast::{Ast, Expr as AstExpr, ExprId, ExprKind, Name, Type};
 use crate::diagnostics::Diagnostic;
 use crate::labels;
 use crate::lower::sink::Sink;
 use crate::lower::types::{Leaves, Role, translate};
-use crate::monitor::{Monitor, MonitorState, MonitorSyntax, Otherwise, StateKind};
 use crate::program::{Expr, ExprNode, NodeId, Operator, ProcId, Program, Proposition, VarRef};
-use crate::source::Span;
 use crate::suggest::nearest;
+
+pub use monitors::{monitor, monitor_warnings};
 
 /// The meaning of the expression `expr` of `ast` in configurations of `program`: a Boolean
 /// expression over globals, locals `proc::x`, `at(L)`, `in(proc)` and `terminated`, in which a bare
@@ -43,7 +47,8 @@ pub fn proposition(
 enum Leaf {
     Local(ProcId, u32),
     In(Vec<ProcId>),
-    At(Vec<NodeId>),
+    /// The nodes in each procedure, sorted.
+    At(BTreeMap<ProcId, Vec<NodeId>>),
     Terminated,
 }
 
@@ -58,6 +63,16 @@ impl PropertyLeaves<'_> {
         self.table.push(leaf);
         let index = self.table.len() as u32 - 1;
         (ExprNode::Next(VarRef::Local(index)), ty)
+    }
+
+    /// Control is at one of these nodes, which are sorted.
+    fn place_at(&mut self, nodes: &[NodeId]) -> (ExprNode, Type) {
+        let mut by_procedure: BTreeMap<ProcId, Vec<NodeId>> = BTreeMap::new();
+        for &node in nodes {
+            let procedure = self.program.node(node).procedure;
+            by_procedure.entry(procedure).or_default().push(node);
+        }
+        self.placeholder(Leaf::At(by_procedure), Type::Bool)
     }
 
     fn global(&self, index: usize) -> (ExprNode, Type) {
@@ -94,7 +109,7 @@ impl PropertyLeaves<'_> {
             ([], true) => {
                 let nodes = labels::at(program, None, &name.text)
                     .map_err(|message| Diagnostic::error(name.span, message))?;
-                Ok(self.placeholder(Leaf::At(nodes), Type::Bool))
+                Ok(self.place_at(&nodes))
             }
             ([global], false) => Ok(self.global(*global)),
             (several, false) => Err(self.ambiguous(name, several)),
@@ -223,7 +238,7 @@ impl Leaves for PropertyLeaves<'_> {
             ExprKind::At(procedure, label) => {
                 let procedure = procedure.as_ref().map(|name| &*name.text);
                 labels::at(self.program, procedure, &label.text)
-                    .map(|nodes| self.placeholder(Leaf::At(nodes), Type::Bool))
+                    .map(|nodes| self.place_at(&nodes))
                     .map_err(|message| Diagnostic::error(expr.span, message))
             }
             ExprKind::In(name) => {
@@ -262,18 +277,18 @@ fn specialise(program: &Program, general: &Expr, table: &[Leaf]) -> Proposition 
                 }
             }
             Leaf::At(nodes) => {
-                for &node in nodes {
-                    mentioned[program.node(node).procedure.0 as usize] = true;
+                for p in nodes.keys() {
+                    mentioned[p.0 as usize] = true;
                 }
             }
             Leaf::Terminated => {}
         }
     }
-    let elsewhere = specialise_in(program, general, table, None, false);
+    let elsewhere = specialise_in(general, table, None, false);
     let by_procedure = (0..program.procedures.len() as u32)
         .map(|p| {
             if mentioned[p as usize] {
-                specialise_in(program, general, table, Some(ProcId(p)), false)
+                specialise_in(general, table, Some(ProcId(p)), false)
             } else {
                 elsewhere.clone()
             }
@@ -281,18 +296,12 @@ fn specialise(program: &Program, general: &Expr, table: &[Leaf]) -> Proposition 
         .collect();
     Proposition {
         by_procedure,
-        terminated: specialise_in(program, general, table, None, true),
+        terminated: specialise_in(general, table, None, true),
     }
 }
 
 /// The proposition while `here` is on top of the stack (`None`: a procedure it does not mention).
-fn specialise_in(
-    program: &Program,
-    general: &Expr,
-    table: &[Leaf],
-    here: Option<ProcId>,
-    terminated: bool,
-) -> Expr {
+fn specialise_in(general: &Expr, table: &[Leaf], here: Option<ProcId>, terminated: bool) -> Expr {
     /// A translated subexpression: its nodes are `first..=root` of the result.
     #[derive(Clone, Copy)]
     struct Part {
@@ -320,19 +329,10 @@ fn specialise_in(
                     let inside = here.is_some_and(|here| procedures.contains(&here));
                     ExprNode::Const(i128::from(inside))
                 }
-                Leaf::At(at) => {
-                    let mut own: Vec<NodeId> = at
-                        .iter()
-                        .copied()
-                        .filter(|&node| Some(program.node(node).procedure) == here)
-                        .collect();
-                    own.sort_unstable();
-                    if own.is_empty() {
-                        ExprNode::Const(0)
-                    } else {
-                        ExprNode::At(own.into())
-                    }
-                }
+                Leaf::At(at) => match here.and_then(|here| at.get(&here)) {
+                    Some(nodes) => ExprNode::At(nodes.as_slice().into()),
+                    None => ExprNode::Const(0),
+                },
                 Leaf::Terminated => ExprNode::Const(i128::from(terminated)),
             },
             ExprNode::Not(a) | ExprNode::BitNot(a) | ExprNode::Neg(a) => {
@@ -373,155 +373,4 @@ fn compares(op: Operator) -> bool {
         op,
         Operator::Eq | Operator::Ne | Operator::Lt | Operator::Le | Operator::Gt | Operator::Ge
     )
-}
-
-/// Resolves the names of a monitor in `program`.
-pub fn monitor(syntax: &MonitorSyntax, program: &Program) -> Result<Monitor, Vec<Diagnostic>> {
-    let mut problems = Vec::new();
-    let index = state_index(syntax, &mut problems);
-    let resolve = |name: &Name, problems: &mut Vec<Diagnostic>| {
-        let found = index.get(&*name.text).copied();
-        if found.is_none() {
-            let mut diagnostic =
-                Diagnostic::error(name.span, format!("the monitor has no state `{name}`"));
-            let names = syntax.states.iter().map(|state| &*state.name.text);
-            if let Some(suggestion) = nearest(&name.text, names) {
-                diagnostic = diagnostic.help(format!("did you mean `{suggestion}`?"));
-            }
-            problems.push(diagnostic);
-        }
-        found.unwrap_or(0)
-    };
-    let mut states = Vec::with_capacity(syntax.states.len());
-    for (i, state) in syntax.states.iter().enumerate() {
-        let mut edges = Vec::with_capacity(state.edges.len());
-        for (guard, to) in &state.edges {
-            let to = resolve(to, &mut problems);
-            match proposition(program, &syntax.ast, *guard) {
-                Ok(guard) => edges.push((guard, to)),
-                Err(mut diagnostics) => problems.append(&mut diagnostics),
-            }
-        }
-        let otherwise = match &state.otherwise {
-            Otherwise::Stay => Some(i as u32),
-            Otherwise::Block => None,
-            Otherwise::Goto(to) => Some(resolve(to, &mut problems)),
-        };
-        states.push(MonitorState {
-            name: state.name.text.clone(),
-            kind: state.kind,
-            edges,
-            otherwise,
-        });
-    }
-    let initial = initial_state(syntax, &mut problems);
-    check_kinds(syntax, &mut problems);
-    if problems.is_empty() {
-        Ok(Monitor {
-            name: syntax.name.text.clone(),
-            states,
-            initial,
-        })
-    } else {
-        problems.truncate(100);
-        Err(problems)
-    }
-}
-
-/// Warnings about a monitor whose names [`monitor`] resolves: states that no move leads to.
-pub fn monitor_warnings(syntax: &MonitorSyntax) -> Vec<Diagnostic> {
-    let index = state_index(syntax, &mut Vec::new());
-    let mut reached = vec![false; syntax.states.len()];
-    let mut agenda: Vec<usize> = (0..syntax.states.len())
-        .filter(|&i| syntax.states[i].initial)
-        .collect();
-    while let Some(i) = agenda.pop() {
-        if std::mem::replace(&mut reached[i], true) {
-            continue;
-        }
-        let state = &syntax.states[i];
-        let otherwise = match &state.otherwise {
-            Otherwise::Goto(to) => Some(to),
-            Otherwise::Stay | Otherwise::Block => None,
-        };
-        let targets = state.edges.iter().map(|(_, to)| to).chain(otherwise);
-        agenda.extend(targets.filter_map(|to| Some(*index.get(&*to.text)? as usize)));
-    }
-    let unreached = syntax.states.iter().zip(reached).filter(|(_, r)| !r);
-    unreached
-        .map(|(state, _)| {
-            Diagnostic::warning(
-                state.name.span,
-                format!("no move of the monitor leads to the state `{}`", state.name),
-            )
-        })
-        .collect()
-}
-
-fn state_index<'a>(
-    syntax: &'a MonitorSyntax,
-    problems: &mut Vec<Diagnostic>,
-) -> HashMap<&'a str, u32> {
-    let mut index: HashMap<&str, u32> = HashMap::new();
-    for (i, state) in syntax.states.iter().enumerate() {
-        if let Some(&first) = index.get(&*state.name.text) {
-            problems.push(
-                Diagnostic::error(
-                    state.name.span,
-                    format!("two states are called `{}`", state.name),
-                )
-                .also(syntax.states[first as usize].name.span, "the first one"),
-            );
-        } else {
-            index.insert(&state.name.text, i as u32);
-        }
-    }
-    index
-}
-
-fn initial_state(syntax: &MonitorSyntax, problems: &mut Vec<Diagnostic>) -> u32 {
-    let initial: Vec<usize> = (0..syntax.states.len())
-        .filter(|&i| syntax.states[i].initial)
-        .collect();
-    let span = |i: usize| syntax.states[i].name.span;
-    match initial[..] {
-        [only] => return only as u32,
-        [] => problems.push(
-            Diagnostic::error(syntax.name.span, "the monitor has no initial state")
-                .help("write `initial state NAME`"),
-        ),
-        [first, second, ..] => problems.push(
-            Diagnostic::error(span(second), "the monitor has two initial states")
-                .also(span(first), "the first one")
-                .help("from one initial state, edges with the same guard lead to either"),
-        ),
-    }
-    0
-}
-
-fn check_kinds(syntax: &MonitorSyntax, problems: &mut Vec<Diagnostic>) {
-    let of_kind = |kind: StateKind| -> Option<Span> {
-        let state = syntax.states.iter().find(|state| state.kind == kind)?;
-        Some(state.name.span)
-    };
-    match (of_kind(StateKind::Target), of_kind(StateKind::Repeating)) {
-        (None, None) => problems.push(
-            Diagnostic::error(
-                syntax.name.span,
-                "the monitor has neither a target nor a repeating state",
-            )
-            .label("no run could violate it")
-            .help("`target state NAME` is a violation as soon as it is reached, `repeating state NAME` if it is visited for ever"),
-        ),
-        (Some(target), Some(repeating)) => problems.push(
-            Diagnostic::error(
-                repeating,
-                "the monitor has both target and repeating states",
-            )
-            .label("a violation of this kind is an infinite run")
-            .also(target, "a violation of this kind is a finite one")
-            .help("write two monitors, or make the target repeating with no edges, so that it stays there for ever; that misses runs that end"),
-        ),
-        _ => {}
-    }
 }
