@@ -165,7 +165,7 @@ impl Exp {
         }
     }
 
-    fn write(&self, ast: &mut Ast) -> ExprId {
+    pub(crate) fn write(&self, ast: &mut Ast) -> ExprId {
         let kind = match self {
             Exp::Leaf(kind) => kind.clone(),
             Exp::Unary(op, operand) => ExprKind::Unary(*op, operand.write(ast)),

@@ -7,12 +7,14 @@
 
 mod config;
 mod expressions;
+mod monitors;
 #[cfg(test)]
 mod tests;
 
 use droste_lang::ast::{Ast, Type};
 
 pub use config::{Config, Weights};
+pub use monitors::monitor;
 
 use crate::random::Random;
 use crate::tree::{Exp, Proc, Stm, StmKind, TopLevel, Tree};

@@ -5,15 +5,18 @@
 use std::collections::BTreeSet;
 
 use droste_lang::lower::lower;
+use droste_lang::monitor::{Monitor, StateKind};
 use droste_lang::program::{
-    Expr, ExprNode, NodeId, Op, Operator, ProcId, Program, Type, Value, VarRef, Violation,
+    Expr, ExprNode, NodeId, Op, Operator, ProcId, Program, Proposition, Type, Value, VarRef,
+    Violation,
 };
+use droste_lang::properties;
 
 use super::eval::valuations;
 use super::machine::{Step, Store};
 use super::product::{Idle, Product, State, System, Watcher};
 use super::{LARGEST_DOMAIN, Label, Oracle};
-use crate::generate::{Config, program};
+use crate::generate::{Config, monitor, program};
 use crate::random::seeds;
 
 struct Lowered<'a>(&'a Program);
@@ -406,4 +409,93 @@ fn lowering_keeps_the_meaning_of_many_programs() {
         compare(seed, &Config::tiny());
         compare(seed, &Config::liveness());
     }
+}
+
+struct Watching<'a>(&'a Program, &'a Monitor);
+
+impl Watching<'_> {
+    fn is_true(&self, proposition: &Proposition, state: &State) -> bool {
+        let system = Lowered(self.0);
+        match state {
+            State::Terminated(store) => {
+                let expr = with_control(&proposition.terminated, None);
+                system.values(&expr, store, store).contains(&Ok(1))
+            }
+            State::At(node, store) => {
+                let procedure = self.0.nodes[*node].procedure.0 as usize;
+                let here = NodeId(*node as u32);
+                let expr = with_control(&proposition.by_procedure[procedure], Some(here));
+                system.values(&expr, store, store).contains(&Ok(1))
+            }
+        }
+    }
+}
+
+/// The expression when control is at this node.
+fn with_control(expr: &Expr, here: Option<NodeId>) -> Expr {
+    let mut expr = expr.clone();
+    for node in &mut expr.nodes {
+        if let ExprNode::At(nodes) = node {
+            let at = here.is_some_and(|here| nodes.contains(&here));
+            *node = ExprNode::Const(Value::from(at));
+        }
+    }
+    expr
+}
+
+impl Watcher for Watching<'_> {
+    fn moves(&self, mode: usize, state: &State) -> Vec<usize> {
+        let Watching(_, monitor) = self;
+        let from = match mode {
+            0 => monitor.initial as usize,
+            _ => mode - 1,
+        };
+        let from = &monitor.states[from];
+        let enabled = from.edges.iter().filter(|(p, _)| self.is_true(p, state));
+        let next: BTreeSet<usize> = enabled.map(|&(_, to)| to as usize + 1).collect();
+        if next.is_empty() {
+            return from.otherwise.iter().map(|&to| to as usize + 1).collect();
+        }
+        next.into_iter().collect()
+    }
+
+    fn good(&self, mode: usize, _: &State) -> bool {
+        mode > 0 && self.1.states[mode - 1].kind == StateKind::Repeating
+    }
+}
+
+#[test]
+fn resolving_monitors_keeps_their_meaning() {
+    let mut violated = 0;
+    let mut answers = 0;
+    for seed in seeds(0, 300) {
+        let ast = program(seed, &Config::liveness());
+        let syntax = monitor(seed, &ast, seed % 3 != 0);
+        let (lowered, _) = lower(&ast);
+        let lowered = lowered.expect("random programs are accepted");
+        let resolved = match properties::monitor(&syntax, &lowered) {
+            Ok(resolved) => resolved,
+            Err(problems) => panic!("seed {seed}: {problems:?}"),
+        };
+        let Ok(oracle) = Oracle::new(&ast) else {
+            continue;
+        };
+        let watcher = Watching(&lowered, &resolved);
+        let system = Lowered(&lowered);
+        let Ok(mut product) = Product::new(&system, &watcher) else {
+            continue;
+        };
+        let target = product
+            .nodes
+            .iter()
+            .any(|&(_, mode)| resolved.states[mode - 1].kind == StateKind::Target);
+        for finite in [false, true] {
+            let found = target || product.has_good_cycle(finite);
+            assert_eq!(Ok(found), oracle.monitor(&syntax, finite), "seed {seed}");
+            violated += usize::from(found);
+            answers += 1;
+        }
+    }
+    println!("{violated} of {answers} monitors violated");
+    assert!(answers < 2 || violated * 5 > answers && violated * 5 < answers * 4);
 }

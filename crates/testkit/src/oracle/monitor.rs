@@ -72,14 +72,15 @@ impl Watch<'_> {
         scope.types[scope.index[&*name.text]]
     }
 
-    /// Whether `e` mentions a local of a procedure that is not on top of the stack.
+    /// Whether `e` mentions, outside of comparisons in it, a local of a procedure that is
+    /// not on top of the stack.
     fn is_absent(&self, e: ExprId, on_top: Option<usize>) -> bool {
         match &self.monitor.ast.expr(e).kind {
             ExprKind::Qualified(procedure, _) => {
                 on_top.is_none() || self.machine.procedure(&procedure.text) != on_top
             }
             ExprKind::Unary(_, operand) => self.is_absent(*operand, on_top),
-            ExprKind::Binary(_, left, right) => {
+            ExprKind::Binary(op, left, right) if !is_comparison(*op) => {
                 self.is_absent(*left, on_top) || self.is_absent(*right, on_top)
             }
             _ => false,
@@ -87,8 +88,8 @@ impl Watch<'_> {
     }
 
     /// The value of a guard or a part of it. A local that is not on top of the stack has
-    /// none; a Boolean without a value counts as false, and so does a comparison in which
-    /// such a local occurs.
+    /// none; a Boolean without a value counts as false, and so does the innermost
+    /// comparison in which such a local occurs.
     fn value(&self, e: ExprId, boolean: bool, state: &State) -> Option<Value> {
         let ast = &self.monitor.ast;
         let on_top = match state {
