@@ -81,7 +81,9 @@ fn atoms(program: &Ast) -> Vec<Exp> {
         for stm in &proc.body {
             stm.for_each(&mut |stm| {
                 if let StmKind::Decl(names, ty) = &stm.kind {
-                    names.iter().for_each(|name| variable(own(name), *ty));
+                    for name in names {
+                        variable(own(name), *ty);
+                    }
                 }
                 for label in &stm.labels {
                     places.push(ExprKind::At(None, Name::new(label)));

@@ -9,6 +9,8 @@
 //! violation is reported; `schoose[a, b]` evaluates both operands; a condition of `enforce`
 //! is checked after *every* statement it guards, also one that changes nothing.
 
+#[cfg(test)]
+mod bounded;
 mod eval;
 #[cfg(test)]
 mod lowered;
