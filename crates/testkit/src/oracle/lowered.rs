@@ -405,7 +405,7 @@ fn lowering_keeps_the_meaning() {
 #[test]
 #[ignore = "sweep; run in release"]
 fn lowering_keeps_the_meaning_of_many_programs() {
-    for seed in seeds(20_000, 10_000) {
+    for seed in seeds(20_000, 2_000) {
         compare(seed, &Config::tiny());
         compare(seed, &Config::liveness());
     }
