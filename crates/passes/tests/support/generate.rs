@@ -8,21 +8,21 @@ use droste_lang::source::Span;
 use std::sync::Arc;
 
 /// xorshift64*; the same numbers everywhere.
-pub struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 
-    pub fn below(&mut self, n: u32) -> u32 {
+    pub(crate) fn below(&mut self, n: u32) -> u32 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
         ((self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) % u64::from(n)) as u32
     }
 
-    pub fn chance(&mut self, percent: u32) -> bool {
+    pub(crate) fn chance(&mut self, percent: u32) -> bool {
         self.below(100) < percent
     }
 
@@ -31,7 +31,7 @@ impl Random {
     }
 }
 
-pub fn variable(name: &str, ty: Type) -> Variable {
+pub(crate) fn variable(name: &str, ty: Type) -> Variable {
     Variable {
         name: name.into(),
         ty,
@@ -197,9 +197,9 @@ fn vars(program: &Program, procedure: &Procedure) -> Vec<(VarRef, Type)> {
 }
 
 /// A random program.
-pub fn program(random: &mut Random) -> Program {
+pub(crate) fn program(random: &mut Random) -> Program {
     let mut program = Program {
-        globals: (0..1 + random.below(3))
+        globals: (0..=random.below(3))
             .map(|_| variable("g", random_type(random)))
             .collect(),
         procedures: Vec::new(),
@@ -209,7 +209,7 @@ pub fn program(random: &mut Random) -> Program {
     };
     let mut sizes = Vec::new();
     let mut entry = 0;
-    for i in 0..1 + random.below(3) {
+    for i in 0..=random.below(3) {
         let locals: Vec<Variable> = (0..random.below(3))
             .map(|_| variable("x", random_type(random)))
             .collect();
@@ -222,7 +222,7 @@ pub fn program(random: &mut Random) -> Program {
             entry: NodeId(entry),
             thread: None,
         });
-        let size = 2 + random.below(7);
+        let size = 3 + random.below(7);
         sizes.push(size);
         entry += size;
     }
@@ -238,14 +238,15 @@ pub fn program(random: &mut Random) -> Program {
 fn random_node(random: &mut Random, program: &Program, id: ProcId, offset: u32, size: u32) -> Node {
     let procedure = program.procedure(id);
     let all = vars(program, procedure);
+    let failing = random.chance(15);
     let scope = |next| Scope {
         vars: &all,
         next,
         nondet: true,
-        failing: true,
+        failing,
     };
     let jump = |random: &mut Random| {
-        if offset + 1 < size && random.chance(70) {
+        if offset + 1 < size && random.chance(80) {
             NodeId(procedure.entry.0 + offset + 1)
         } else {
             NodeId(procedure.entry.0 + random.below(size))
@@ -261,8 +262,8 @@ fn random_node(random: &mut Random, program: &Program, id: ProcId, offset: u32, 
         random.below(100)
     };
     let op = match kind {
-        0..10 => Op::Goto((0..1 + random.below(2)).map(|_| jump(random)).collect()),
-        10..45 => {
+        0..6 => Op::Goto((0..=random.below(2)).map(|_| jump(random)).collect()),
+        6..40 => {
             let mut left = all.clone();
             let mut assigns = Vec::new();
             for _ in 0..random.below(3) {
@@ -280,21 +281,24 @@ fn random_node(random: &mut Random, program: &Program, id: ProcId, offset: u32, 
                 next: jump(random),
             }
         }
-        45..60 => Op::Branch {
+        40..58 => Op::Branch {
             condition: scope(false).expr(random, true),
             yes: jump(random),
             no: jump(random),
         },
-        60..67 => Op::Assume {
+        58..62 => Op::Assume {
             condition: scope(false).expr(random, true),
             next: jump(random),
         },
-        67..74 => Op::Assert {
+        62..67 => Op::Assert {
             condition: scope(false).expr(random, true),
             next: jump(random),
         },
-        74..93 => {
-            let callee = ProcId(random.below(program.procedures.len() as u32));
+        67..96 => {
+            // Not too often recursive, or few calls return.
+            let lowest = if random.chance(60) { id.0 } else { 0 };
+            let above = program.procedures.len() as u32 - lowest;
+            let callee = ProcId(program.procedures.len() as u32 - 1 - random.below(above));
             let called = program.procedure(callee);
             let params = &called.locals[..called.params as usize];
             let args = params
@@ -318,7 +322,7 @@ fn random_node(random: &mut Random, program: &Program, id: ProcId, offset: u32, 
                 next: jump(random),
             }
         }
-        93..95 => Op::Stuck,
+        96 => Op::Stuck,
         _ => {
             let results = procedure.results.iter();
             Op::Return(results.map(|&ty| scope(false).value(random, ty)).collect())
@@ -335,7 +339,7 @@ fn random_node(random: &mut Random, program: &Program, id: ProcId, offset: u32, 
 }
 
 /// A random proposition.
-pub fn proposition(random: &mut Random, program: &Program) -> Proposition {
+pub(crate) fn proposition(random: &mut Random, program: &Program) -> Proposition {
     let mut expr = |vars: &[(VarRef, Type)]| {
         let scope = Scope {
             vars,

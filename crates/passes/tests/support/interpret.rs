@@ -6,6 +6,7 @@ use droste_lang::program::{
     Violation,
 };
 use droste_passes::Live;
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// A frame and the globals.
@@ -34,31 +35,37 @@ impl State {
 
 /// What can be seen of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
-    pub reached: BTreeSet<NodeId>,
-    pub violations: BTreeSet<(NodeId, Violation)>,
+pub(crate) struct Seen {
+    pub(crate) reached: BTreeSet<NodeId>,
+    pub(crate) violations: BTreeSet<(NodeId, Violation)>,
     /// Some run visits the target again and again.
-    pub repeats: bool,
+    pub(crate) repeats: bool,
     /// Values of the propositions at nodes and (`None`) after `main` has returned.
-    pub observed: BTreeSet<(Option<NodeId>, Vec<Value>)>,
+    pub(crate) observed: BTreeSet<(Option<NodeId>, Vec<Value>)>,
 }
 
-type Outcomes = BTreeSet<Result<Value, Violation>>;
+/// Without duplicates.
+type Outcomes = Vec<Result<Value, Violation>>;
+/// Globals and results, and whether the target was visited.
+type Exit = (Vec<Value>, Vec<Value>, bool);
 type Pair = (u32, u32);
 
 /// Explores everything; `None` if that is too much. With `live`, variables that are not live
 /// get all values at every node.
-pub fn explore(
+pub(crate) fn explore(
     program: &Program,
     target: NodeId,
     propositions: &[&Proposition],
     live: Option<&Live>,
+    limit: usize,
 ) -> Option<Seen> {
     let mut explorer = Explorer {
         program,
         target,
         propositions,
         live,
+        limit,
+        effort: 0,
         numbers: HashMap::new(),
         states: Vec::new(),
         paths: HashSet::new(),
@@ -79,13 +86,16 @@ struct Explorer<'a> {
     target: NodeId,
     propositions: &'a [&'a Proposition],
     live: Option<&'a Live>,
+    /// How many steps are too many, and how many have been taken.
+    limit: usize,
+    effort: usize,
     numbers: HashMap<State, u32>,
     states: Vec<State>,
     /// Entry, current state, and whether the target was visited in between.
     paths: HashSet<(u32, u32, bool)>,
     work: Vec<(u32, u32, bool)>,
     callers: HashMap<u32, HashSet<(u32, u32, bool)>>,
-    exits: HashMap<u32, HashSet<(Vec<Value>, Vec<Value>, bool)>>,
+    exits: HashMap<u32, HashSet<Exit>>,
     /// Entry states of the bottom frame.
     bottom: HashSet<u32>,
     /// Steps, with whether the target is visited within.
@@ -111,14 +121,17 @@ fn convert(value: Value, ty: Type) -> Result<Value, Violation> {
 }
 
 fn eval(expr: &Expr, at: u32, now: &State, next: &State) -> Outcomes {
-    let one = |value| BTreeSet::from([Ok(value)]);
+    let one = |value| vec![Ok(value)];
     let then = |a: u32, f: &dyn Fn(Value) -> Outcomes| -> Outcomes {
-        let mut all = BTreeSet::new();
+        let mut all = Vec::new();
         for outcome in eval(expr, a, now, next) {
-            match outcome {
-                Ok(value) => all.extend(f(value)),
-                Err(violation) => {
-                    all.insert(Err(violation));
+            let more = match outcome {
+                Ok(value) => f(value),
+                Err(violation) => vec![Err(violation)],
+            };
+            for outcome in more {
+                if !all.contains(&outcome) {
+                    all.push(outcome);
                 }
             }
         }
@@ -136,13 +149,13 @@ fn eval(expr: &Expr, at: u32, now: &State, next: &State) -> Outcomes {
             (Operator::And, 0) => one(0),
             (Operator::Or, 1) | (Operator::Implies, 0) => one(1),
             (Operator::And | Operator::Or | Operator::Implies, _) => eval(expr, b, now, next),
-            _ => then(b, &|y| BTreeSet::from([strict(op, x, y)])),
+            _ => then(b, &|y| vec![strict(op, x, y)]),
         }),
         ExprNode::Schoose(a, b) => then(a, &|x| {
             then(b, &|y| match (x, y) {
                 (1, _) => one(1),
                 (_, 1) => one(0),
-                _ => BTreeSet::from([Ok(0), Ok(1)]),
+                _ => vec![Ok(0), Ok(1)],
             })
         }),
         ExprNode::At(ref nodes) => one(Value::from(nodes.contains(&now.node))),
@@ -192,7 +205,7 @@ impl Explorer<'_> {
             self.add(number, number, false);
         }
         while let Some((entry, at, visited)) = self.work.pop() {
-            if self.paths.len() > 20_000 {
+            if self.effort > self.limit {
                 return None;
             }
             self.step(entry, at, visited);
@@ -261,6 +274,7 @@ impl Explorer<'_> {
 
     fn go(&mut self, from: Pair, visited: bool, to: State, within: bool) {
         for state in self.scramble(to) {
+            self.effort += 1;
             let number = self.number(state);
             self.add(from.0, number, visited || within);
             let edges = self.edges.entry(from).or_default();
@@ -515,28 +529,44 @@ impl Explorer<'_> {
         }
     }
 
-    /// Whether some cycle visits the target: a node lies on a cycle if it can reach itself.
+    /// Whether some cycle visits the target: a step inside a strongly connected component that
+    /// starts there or passes it. Components by Kosaraju's two searches.
     fn repeats(&self) -> bool {
-        let reachable = |from: Pair| {
-            let mut seen = HashSet::from([from]);
-            let mut work = vec![from];
-            while let Some(at) = work.pop() {
-                for &(next, _) in self.edges.get(&at).into_iter().flatten() {
-                    if seen.insert(next) {
-                        work.push(next);
-                    }
-                }
-            }
-            seen
-        };
+        let mut backwards: HashMap<Pair, Vec<Pair>> = HashMap::new();
         for (&from, edges) in &self.edges {
-            let at_target = self.states[from.1 as usize].node == self.target;
-            for &(to, within) in edges {
-                if (at_target || within) && reachable(to).contains(&from) {
-                    return true;
+            for &(to, _) in edges {
+                backwards.entry(to).or_default().push(from);
+            }
+        }
+        let mut seen = HashSet::new();
+        let mut order = Vec::new();
+        for &root in self.edges.keys() {
+            let mut work = vec![(root, false)];
+            while let Some((at, done)) = work.pop() {
+                if done {
+                    order.push(at);
+                } else if seen.insert(at) {
+                    work.push((at, true));
+                    let edges = self.edges.get(&at).into_iter().flatten();
+                    work.extend(edges.map(|&(to, _)| (to, false)));
                 }
             }
         }
-        false
+        let mut component: HashMap<Pair, Pair> = HashMap::new();
+        for &root in order.iter().rev() {
+            let mut work = vec![root];
+            while let Some(at) = work.pop() {
+                if let Entry::Vacant(slot) = component.entry(at) {
+                    slot.insert(root);
+                    work.extend(backwards.get(&at).into_iter().flatten());
+                }
+            }
+        }
+        self.edges.iter().any(|(from, edges)| {
+            let at_target = self.states[from.1 as usize].node == self.target;
+            edges
+                .iter()
+                .any(|(to, within)| (at_target || *within) && component[from] == component[to])
+        })
     }
 }

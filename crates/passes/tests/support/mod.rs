@@ -1,4 +1,4 @@
 //! A naive interpreter and a generator of small random programs.
 
-pub mod generate;
-pub mod interpret;
+pub(crate) mod generate;
+pub(crate) mod interpret;
