@@ -17,7 +17,7 @@ fn check(seed: u64) -> bool {
     let target = NodeId(random.below(program.nodes.len() as u32));
     let proposition = generate::proposition(&mut random, &program);
     let propositions = [&proposition];
-    let Some(before) = explore(&program, target, &propositions, None, 1_000) else {
+    let Some(before) = explore(&program, target, &propositions, None, 2_000) else {
         return false;
     };
     let config = if random.chance(70) {
@@ -42,7 +42,7 @@ fn check(seed: u64) -> bool {
             check_shape(&program, &cleaned.program);
             for live in [None, Some(&cleaned.live)] {
                 let cleaned = &cleaned.program;
-                let Some(after) = explore(cleaned, target, query.propositions, live, 4_000) else {
+                let Some(after) = explore(cleaned, target, query.propositions, live, 8_000) else {
                     continue;
                 };
                 let case = format!(

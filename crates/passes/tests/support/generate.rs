@@ -209,7 +209,7 @@ pub(crate) fn program(random: &mut Random) -> Program {
     };
     let mut sizes = Vec::new();
     let mut entry = 0;
-    for i in 0..=random.below(3) {
+    for i in 0..2 + random.below(2) {
         let locals: Vec<Variable> = (0..random.below(3))
             .map(|_| variable("x", random_type(random)))
             .collect();
@@ -253,13 +253,16 @@ fn random_node(random: &mut Random, program: &Program, id: ProcId, offset: u32, 
         }
     };
     let constrain = |random: &mut Random| {
-        let wanted = random.chance(20);
+        let wanted = random.chance(10);
         wanted.then(|| scope(true).expr(random, true))
     };
-    let kind = if offset + 1 == size {
-        98
-    } else {
-        random.below(100)
+    // Not too often recursive, or few calls return.
+    let procedures = program.procedures.len() as u32;
+    let recursive = random.chance(25);
+    let kind = match random.below(100) {
+        _ if offset + 1 == size => 98,
+        67..96 if !recursive && id.0 + 1 == procedures => 50,
+        kind => kind,
     };
     let op = match kind {
         0..6 => Op::Goto((0..=random.below(2)).map(|_| jump(random)).collect()),
@@ -295,10 +298,8 @@ fn random_node(random: &mut Random, program: &Program, id: ProcId, offset: u32, 
             next: jump(random),
         },
         67..96 => {
-            // Not too often recursive, or few calls return.
-            let lowest = if random.chance(60) { id.0 } else { 0 };
-            let above = program.procedures.len() as u32 - lowest;
-            let callee = ProcId(program.procedures.len() as u32 - 1 - random.below(above));
+            let lowest = if recursive { 0 } else { id.0 + 1 };
+            let callee = ProcId(lowest + random.below(procedures - lowest));
             let called = program.procedure(callee);
             let params = &called.locals[..called.params as usize];
             let args = params
@@ -333,7 +334,7 @@ fn random_node(random: &mut Random, program: &Program, id: ProcId, offset: u32, 
         procedure: id,
         span: Span::default(),
         labels: Vec::new(),
-        ensure: (may_ensure && random.chance(8)).then(|| Arc::new(scope(false).expr(random, true))),
+        ensure: (may_ensure && random.chance(5)).then(|| Arc::new(scope(false).expr(random, true))),
         op,
     }
 }
