@@ -344,7 +344,8 @@ pub enum ExprKind {
     Binary(BinaryOp, ExprId, ExprId),
     /// `schoose[a, b]`: 1 if a, else 0 if b, else either.
     Schoose(ExprId, ExprId),
-    /// `proc::x`, a local of whatever is on top of the stack; in properties only.
+    /// `proc::x`, a local of whatever is on top of the stack; in properties only. With an
+    /// empty first name, `var(x)`: the global, even if there is a label of that name.
     Qualified(Name, Name),
     /// `at(L)` or `at(proc:L)`: control is at that label; in properties only.
     At(Option<Name>, Name),

@@ -1,0 +1,212 @@
+//! Looking up the labels that a query names: `LABEL` in every procedure, `PROC:LABEL` in one.
+//!
+//! A procedure of a `thread` section is written `NAME::f`, or `f` for every thread's.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use crate::program::{NodeId, ProcId, Program};
+use crate::suggest::nearest;
+
+/// How many names a message lists.
+const LISTED: usize = 12;
+
+/// The nodes, in ascending order, that `query` (`LABEL` or `PROC:LABEL`) names; at least one.
+/// Otherwise a message that says what is unknown and what there is.
+pub fn find(program: &Program, query: &str) -> Result<Vec<NodeId>, String> {
+    let query = query.trim();
+    // Labels hold no colon, names of procedures may (`T::f`).
+    match query.rsplit_once(':') {
+        Some((procedure, _)) if procedure.ends_with(':') => {
+            Err(format!("`{query}` is not a label; write PROC:LABEL"))
+        }
+        Some((procedure, label)) => at(program, Some(procedure.trim()), label.trim()),
+        None => at(program, None, query),
+    }
+}
+
+/// The procedures that `name` means: the one of this name, or those called so in `thread` sections.
+pub(crate) fn procedures(program: &Program, name: &str) -> Vec<ProcId> {
+    let all = || (0..program.procedures.len() as u32).map(ProcId);
+    let exact: Vec<ProcId> = all()
+        .filter(|&p| &*program.procedure(p).name == name)
+        .collect();
+    if !exact.is_empty() {
+        return exact;
+    }
+    all()
+        .filter(|&p| {
+            let procedure = program.procedure(p);
+            procedure.thread.is_some()
+                && procedure
+                    .name
+                    .strip_suffix(name)
+                    .is_some_and(|rest| rest.ends_with("::"))
+        })
+        .collect()
+}
+
+/// The nodes with this label, in the procedures of this name or in all.
+pub(crate) fn at(
+    program: &Program,
+    procedure: Option<&str>,
+    label: &str,
+) -> Result<Vec<NodeId>, String> {
+    let within = match procedure {
+        Some(name) => {
+            let found = procedures(program, name);
+            if found.is_empty() {
+                return Err(unknown_procedure(program, name));
+            }
+            Some(found)
+        }
+        None => None,
+    };
+    let visible = |p: ProcId| within.as_ref().is_none_or(|within| within.contains(&p));
+    let nodes: Vec<NodeId> = (0..program.nodes.len() as u32)
+        .map(NodeId)
+        .filter(|&id| {
+            let node = program.node(id);
+            node.labels.iter().any(|l| &**l == label) && visible(node.procedure)
+        })
+        .collect();
+    if nodes.is_empty() {
+        Err(unknown_label(program, procedure, label, visible))
+    } else {
+        Ok(nodes)
+    }
+}
+
+/// The message for a name that is no procedure.
+pub(crate) fn unknown_procedure(program: &Program, name: &str) -> String {
+    let names: Vec<&str> = program.procedures.iter().map(|p| &*p.name).collect();
+    let mut message = format!("there is no procedure `{name}`");
+    if let Some(suggestion) = nearest(name, names.iter().copied()) {
+        let _ = write!(message, "; did you mean `{suggestion}`?");
+    } else if names.len() <= LISTED {
+        let _ = write!(message, "; there are {}", list(names.iter().copied()));
+    }
+    message
+}
+
+fn unknown_label(
+    program: &Program,
+    procedure: Option<&str>,
+    label: &str,
+    visible: impl Fn(ProcId) -> bool,
+) -> String {
+    let labels: BTreeSet<&str> = program
+        .nodes
+        .iter()
+        .filter(|node| visible(node.procedure))
+        .flat_map(|node| node.labels.iter().map(|label| &**label))
+        .collect();
+    let mut message = match procedure {
+        Some(procedure) => format!("procedure `{procedure}` has no label `{label}`"),
+        None => format!("there is no label `{label}`"),
+    };
+    if let Some(suggestion) = nearest(label, labels.iter().copied()) {
+        let _ = write!(message, "; did you mean `{suggestion}`?");
+    } else if let Some(other) = program
+        .nodes
+        .iter()
+        .find(|node| node.labels.iter().any(|l| &**l == label))
+    {
+        let name = &program.procedure(other.procedure).name;
+        let _ = write!(message, "; procedure `{name}` has one");
+    } else if labels.is_empty() {
+        message += "; there are no labels at all";
+    } else if labels.len() <= LISTED {
+        let _ = write!(message, "; there are {}", list(labels.iter().copied()));
+    } else {
+        let _ = write!(
+            message,
+            "; there are {} labels, among them {}",
+            labels.len(),
+            list(labels.iter().copied().take(LISTED))
+        );
+    }
+    message
+}
+
+fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let quoted: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    quoted.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lower::lower;
+    use crate::parser::{Dialect, parse};
+    use crate::source::SourceFile;
+
+    fn program(text: &str) -> Program {
+        let parsed = parse(&SourceFile::new("test.bp", text), Dialect::default());
+        lower(&parsed.ast).0.expect("the program is right")
+    }
+
+    fn error(program: &Program, query: &str) -> String {
+        find(program, query).expect_err("there is no such label")
+    }
+
+    #[test]
+    fn a_label_is_looked_up_everywhere_or_in_one_procedure() {
+        let program =
+            program("void main() begin L: skip; 12: skip; end void f() begin K: L: skip; end");
+        assert_eq!(find(&program, "L"), Ok(vec![NodeId(0), NodeId(3)]));
+        assert_eq!(find(&program, "f:L"), Ok(vec![NodeId(3)]));
+        assert_eq!(find(&program, " f : K "), Ok(vec![NodeId(3)]));
+        assert_eq!(find(&program, "12"), Ok(vec![NodeId(1)]));
+        assert_eq!(
+            error(&program, "ERROR"),
+            "there is no label `ERROR`; there are `12`, `K`, `L`"
+        );
+        assert_eq!(
+            error(&program, "main:K"),
+            "procedure `main` has no label `K`; procedure `f` has one"
+        );
+        assert_eq!(
+            error(&program, "mian:L"),
+            "there is no procedure `mian`; did you mean `main`?"
+        );
+        assert_eq!(
+            error(&program, "x:L"),
+            "there is no procedure `x`; there are `main`, `f`"
+        );
+    }
+
+    #[test]
+    fn threads_have_labels_of_their_own() {
+        let program = program(
+            "thread A begin void main() begin L: skip; end end
+             thread B begin void main() begin skip; L: skip; end end",
+        );
+        assert_eq!(find(&program, "L"), Ok(vec![NodeId(0), NodeId(3)]));
+        assert_eq!(find(&program, "B::main:L"), Ok(vec![NodeId(3)]));
+        assert_eq!(find(&program, "main:L"), Ok(vec![NodeId(0), NodeId(3)]));
+        assert_eq!(
+            error(&program, "A::main"),
+            "`A::main` is not a label; write PROC:LABEL"
+        );
+    }
+
+    #[test]
+    fn the_message_suggests_and_lists() {
+        let program = program("void main() begin SLIC_ERROR: skip; end void f() begin skip; end");
+        assert_eq!(
+            error(&program, "SLIC_EROR"),
+            "there is no label `SLIC_EROR`; did you mean `SLIC_ERROR`?"
+        );
+        assert_eq!(
+            error(&program, "f:zzz"),
+            "procedure `f` has no label `zzz`; there are no labels at all"
+        );
+        let many: Vec<String> = (0..50).map(|i| format!("label_{i}: ")).collect();
+        let program = self::program(&format!("void main() begin {} skip; end", many.concat()));
+        let message = error(&program, "E");
+        assert!(
+            message.starts_with("there is no label `E`; there are 50 labels, among them `label_0`")
+        );
+    }
+}
