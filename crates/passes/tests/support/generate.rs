@@ -261,6 +261,7 @@ fn random_node(random: &mut Random, program: &Program, id: ProcId, offset: u32, 
     let recursive = random.chance(25);
     let kind = match random.below(100) {
         _ if offset + 1 == size => 98,
+        96.. if offset * 2 < size => 20,
         67..96 if !recursive && id.0 + 1 == procedures => 50,
         kind => kind,
     };
@@ -287,7 +288,7 @@ fn random_node(random: &mut Random, program: &Program, id: ProcId, offset: u32, 
         40..58 => Op::Branch {
             condition: scope(false).expr(random, true),
             yes: jump(random),
-            no: jump(random),
+            no: NodeId(procedure.entry.0 + random.below(size)),
         },
         58..62 => Op::Assume {
             condition: scope(false).expr(random, true),
