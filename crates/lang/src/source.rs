@@ -86,6 +86,24 @@ impl SourceFile {
             .unwrap_or("")
     }
 
+    /// Where line number `line` (from 1) begins and ends, without its line break; the last line
+    /// if there are not so many.
+    pub fn line_span(&self, line: u32) -> Span {
+        let index = (line.max(1) as usize).min(self.line_starts.len()) - 1;
+        let start = self.line_starts[index];
+        let end = match self.line_starts.get(index + 1) {
+            Some(next) => next - 1,
+            None => self.text.len() as u32,
+        };
+        Span { start, end }
+    }
+
+    /// The number of the line (from 1) that a byte offset is in; unlike [`Self::line_column`],
+    /// this is quick however long the line.
+    pub fn line_number(&self, offset: u32) -> u32 {
+        self.line_starts.partition_point(|&start| start <= offset) as u32
+    }
+
     /// Line and column of a byte offset.
     pub fn line_column(&self, offset: u32) -> LineColumn {
         let line = self.line_starts.partition_point(|&start| start <= offset);

@@ -482,21 +482,15 @@ impl Parser<'_> {
 
 /// The names with `::` between them, as one name.
 fn joined(path: &[Name]) -> Name {
-    match path {
-        [name] => name.clone(),
-        _ => {
-            let text: Vec<&str> = path.iter().map(|name| &*name.text).collect();
-            let span = path
-                .iter()
-                .map(|name| name.span)
-                .reduce(Span::to)
-                .unwrap_or_default();
-            Name {
-                // `::` may have spaces around it, so the source text will not do.
-                text: text.join("::").into(),
-                span,
-            }
-        }
+    if let [name] = path {
+        return name.clone();
+    }
+    let text: Vec<&str> = path.iter().map(|name| &*name.text).collect();
+    let spans = path.iter().map(|name| name.span);
+    Name {
+        // `::` may have spaces around it, so the source text will not do.
+        text: text.join("::").into(),
+        span: spans.reduce(Span::to).unwrap_or_default(),
     }
 }
 

@@ -81,8 +81,7 @@ impl Parser<'_> {
         }
         loop {
             match self.kind() {
-                TokenKind::Eof | TokenKind::Decl => return,
-                TokenKind::End => return,
+                TokenKind::Eof | TokenKind::Decl | TokenKind::End => return,
                 TokenKind::Semi => {
                     self.bump();
                     return;

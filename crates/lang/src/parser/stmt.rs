@@ -7,7 +7,7 @@
 //! with the place of the word that it should close.
 
 use super::expr::binary_operator;
-use super::{Fail, Parse, Parser, is_label};
+use super::{Parse, Parser, is_label};
 use crate::ast::{Block, EndSpan, ExprId, Name, StmtId, StmtKind, Target};
 use crate::diagnostics::Diagnostic;
 use crate::lexer::TokenKind;
@@ -201,24 +201,21 @@ impl Parser<'_> {
                 frame.broken = true;
                 frames.push(frame);
             }
-            _ => match self.simple_statement() {
-                Ok(kind) => {
+            _ => {
+                if let Ok(kind) = self.simple_statement() {
                     let span = Span::new(opener.start, self.previous_end());
                     let id = self.ast.add_stmt(labels, kind, span);
                     self.attach(frames, id);
                     self.semicolon();
+                    return;
                 }
-                Err(Fail) => {
-                    while frames
-                        .last()
-                        .is_some_and(|f| matches!(f.open, Open::StartThread))
-                    {
-                        frames.pop();
-                    }
-                    self.recover(start, TokenKind::Semi);
-                    self.eat(TokenKind::Semi);
+                let waits = |frame: &Frame| matches!(frame.open, Open::StartThread);
+                while frames.last().is_some_and(waits) {
+                    frames.pop();
                 }
-            },
+                self.recover(start, TokenKind::Semi);
+                self.eat(TokenKind::Semi);
+            }
         }
     }
 
@@ -603,10 +600,18 @@ impl Parser<'_> {
                 }
                 Ok(StmtKind::Return(self.expressions()?))
             }
-            TokenKind::Skip => self.word(StmtKind::Skip),
-            TokenKind::EndThread => self.word(StmtKind::EndThread),
-            TokenKind::AtomicBegin => self.word(StmtKind::AtomicBegin),
-            TokenKind::AtomicEnd => self.word(StmtKind::AtomicEnd),
+            TokenKind::Skip
+            | TokenKind::EndThread
+            | TokenKind::AtomicBegin
+            | TokenKind::AtomicEnd => {
+                self.bump();
+                Ok(match kind {
+                    TokenKind::EndThread => StmtKind::EndThread,
+                    TokenKind::AtomicBegin => StmtKind::AtomicBegin,
+                    TokenKind::AtomicEnd => StmtKind::AtomicEnd,
+                    _ => StmtKind::Skip,
+                })
+            }
             TokenKind::Ident | TokenKind::Escaped => self.name_statement(),
             _ => {
                 let diagnostic = self.expected("a statement");
@@ -621,11 +626,6 @@ impl Parser<'_> {
                 Err(self.report(diagnostic))
             }
         }
-    }
-
-    fn word(&mut self, kind: StmtKind) -> Parse<StmtKind> {
-        self.bump();
-        Ok(kind)
     }
 
     fn after_word(&mut self, make: impl FnOnce(ExprId) -> StmtKind) -> Parse<StmtKind> {

@@ -1,0 +1,30 @@
+//! What is accepted survives printing; what is not is reported.
+#![no_main]
+
+use droste_lang::diagnostics::render;
+use droste_lang::parser::{Dialect, parse};
+use droste_lang::printer::print;
+use droste_lang::source::SourceFile;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let text = String::from_utf8_lossy(data);
+    let source = SourceFile::new("fuzz", &*text);
+    for dialect in [Dialect::Union, Dialect::Satabs] {
+        let parsed = parse(&source, dialect);
+        let shown = render(&parsed.diagnostics, &source, false);
+        assert_eq!(shown.is_empty(), parsed.diagnostics.is_empty());
+        if parsed.has_errors() {
+            continue;
+        }
+        let printed = print(&parsed.ast);
+        let again = parse(&SourceFile::new("printed", &*printed), dialect);
+        assert_eq!(again.diagnostics, [], "{printed}");
+        assert_eq!(again.ast, parsed.ast, "{printed}");
+        if dialect == Dialect::Union {
+            // Parentheses are written for both.
+            let satabs = parse(&SourceFile::new("printed", &*printed), Dialect::Satabs);
+            assert_eq!(satabs.ast, parsed.ast, "{printed}");
+        }
+    }
+});
