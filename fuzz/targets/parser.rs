@@ -12,8 +12,9 @@ fuzz_target!(|data: &[u8]| {
     let source = SourceFile::new("fuzz", &*text);
     for dialect in [Dialect::Union, Dialect::Satabs] {
         let parsed = parse(&source, dialect);
-        let shown = render(&parsed.diagnostics, &source, false);
-        assert_eq!(shown.is_empty(), parsed.diagnostics.is_empty());
+        // Drawing them all would take most of the time.
+        let few = &parsed.diagnostics[..parsed.diagnostics.len().min(2)];
+        assert_eq!(render(few, &source, false).is_empty(), few.is_empty());
         if parsed.has_errors() {
             continue;
         }

@@ -74,14 +74,13 @@ pub(crate) fn search(
             Goal::Watch(watcher(monitor, &mut machine))
         }
     };
+    let programs = Programs { written: program, cleaned: &cleaned.program };
     let (verdict, stats) = match machine.words() {
-        1 => run::<[u64; 1]>(program, &machine, &goal, options),
-        2 => run::<[u64; 2]>(program, &machine, &goal, options),
-        3 => run::<[u64; 3]>(program, &machine, &goal, options),
-        4 => run::<[u64; 4]>(program, &machine, &goal, options),
-        5 | 6 => run::<[u64; 6]>(program, &machine, &goal, options),
-        7 | 8 => run::<[u64; 8]>(program, &machine, &goal, options),
-        _ => run::<Box<[u64]>>(program, &machine, &goal, options),
+        1 => run::<[u64; 1]>(&programs, &machine, &goal, options),
+        2 => run::<[u64; 2]>(&programs, &machine, &goal, options),
+        3 | 4 => run::<[u64; 4]>(&programs, &machine, &goal, options),
+        5..=8 => run::<[u64; 8]>(&programs, &machine, &goal, options),
+        _ => run::<Box<[u64]>>(&programs, &machine, &goal, options),
     };
     Ok(Found { verdict, stats, notes: cleaned.report })
 }
@@ -97,10 +96,16 @@ fn watcher(monitor: &Monitor, machine: &mut Machine) -> Watcher {
     Watcher { states: states.collect(), initial: monitor.initial }
 }
 
+/// The program as it was written, and as the engine sees it.
+struct Programs<'a> {
+    written: &'a Program,
+    cleaned: &'a Program,
+}
+
 type Verdicts = (Verdict<Result<Execution, Gap>>, Stats);
 
 fn run<W: Words>(
-    program: &Program,
+    programs: &Programs<'_>,
     machine: &Machine,
     goal: &Goal,
     options: &Options<'_>,
@@ -111,7 +116,7 @@ fn run<W: Words>(
         limits: options.limits.clone(),
         reporter: options.reporter,
     };
-    let finish = |outcome: Outcome<W>| concrete(program, outcome.verdict, outcome.stats);
+    let finish = |outcome: Outcome<W>| concrete(programs, outcome.verdict, outcome.stats);
     match goal {
         Goal::Reach(target) => finish(reach(&model, *target, &search)),
         Goal::Repeat(mark) => finish(repeat(&model, &[*mark], options.runs, &search)),
@@ -120,7 +125,7 @@ fn run<W: Words>(
             let is_safety = watcher.states.iter().any(|state| state.target);
             let outcome = watch(&product, is_safety, options.runs, &search);
             let verdict = outcome.verdict.map(|trace| trace.map(|(state, _)| state));
-            concrete(program, verdict, outcome.stats)
+            concrete(programs, verdict, outcome.stats)
         }
     }
 }
@@ -138,6 +143,10 @@ fn watch<M: Model>(
     }
 }
 
-fn concrete<W: Words>(program: &Program, verdict: Verdict<Trace<W>>, stats: Stats) -> Verdicts {
-    (verdict.map(|trace| concretize(program, &trace)), stats)
+fn concrete<W: Words>(
+    programs: &Programs<'_>,
+    verdict: Verdict<Trace<W>>,
+    stats: Stats,
+) -> Verdicts {
+    (verdict.map(|trace| concretize(programs.written, programs.cleaned, &trace)), stats)
 }

@@ -112,7 +112,6 @@ impl Edge {
 /// An entry state in which some call, or the run itself, begins.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
-    pub(crate) state: u32,
     /// The context (entry, entry).
     pub(crate) context: u32,
     pub(crate) first_exit: u32,
@@ -175,7 +174,6 @@ impl Calls {
         let entry = *self.entry_of_state.entry(state).or_insert(next);
         if entry == next {
             self.entries.push(Entry {
-                state,
                 context: NONE,
                 first_exit: NONE,
                 last_exit: NONE,

@@ -13,7 +13,7 @@
 //!
 //! A violation that occurs while the results of a call are stored (or in the call's `constrain`)
 //! belongs to the step in which the callee returns: the execution has the call as
-//! [`Action::Call`](droste_lang::execution::Action::Call), then what the callee does, and ends with
+//! [`Action::Call`], then what the callee does, and ends with
 //! [`Action::Fail`] at the callee's return statement.
 
 mod check;

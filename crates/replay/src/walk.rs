@@ -5,7 +5,7 @@
 //! [`CalleeRun`] and its call a folded step; calls that are open at the end stay calls. So the
 //! runs are numbered in the order in which they return, and refer to earlier ones only.
 //!
-//! New values under a `constrain` are found by trying; if none of [`TRIES`] is allowed, the walk ends
+//! New values under a `constrain` are found by trying; if none of the guesses is allowed, the walk ends
 //! there, as it does where the program is stuck.
 
 use droste_lang::execution::{Action, CalleeRun, CalleeRunId, Ending, Execution, Step, Valuation};

@@ -7,7 +7,7 @@
 //! is used again; if even the outermost steps are too many, the middle is left out.
 
 use droste_lang::execution::{Action, CalleeRun, CalleeRunId, Ending, Execution, Step, Valuation};
-use droste_lang::program::{NodeId, Op, Procedure, Program, Value, VarRef, Violation};
+use droste_lang::program::{NodeId, Op, ProcId, Procedure, Program, Value, VarRef, Violation};
 use droste_lang::source::SourceFile;
 
 use crate::Style;
@@ -29,6 +29,7 @@ pub fn text(
     let total = view.length(&execution.steps);
     let last = last_configuration(&view);
     let mut writer = Writer {
+        declared: declared(&view),
         full: total <= style.max_steps as u64,
         room: style.max_steps.saturating_sub(execution.steps.len()),
         shown: vec![false; execution.runs.len()],
@@ -42,6 +43,24 @@ pub fn text(
     writer.sections();
     out.push_str(&lay_out(&writer.lines, style));
     out
+}
+
+/// For each procedure and local: whether there is a `decl` statement for it that is executed
+/// (and shows its value, so that the entry need not).
+fn declared(view: &View) -> Vec<Vec<bool>> {
+    let procedures = view.program.procedures.iter();
+    let mut declared: Vec<Vec<bool>> = procedures.map(|p| vec![false; p.locals.len()]).collect();
+    for (i, node) in view.program.nodes.iter().enumerate() {
+        for var in view.declares(NodeId(i as u32)) {
+            if let VarRef::Local(i) = var
+                && let Some(locals) = declared.get_mut(node.procedure.0 as usize)
+                && let Some(entry) = locals.get_mut(i as usize)
+            {
+                *entry = true;
+            }
+        }
+    }
+    declared
 }
 
 /// The configuration in which the last step is made.
@@ -82,6 +101,8 @@ struct Open<'a> {
     steps: &'a [Step],
     index: usize,
     depth: usize,
+    /// The locals of the top frame.
+    locals: Vec<Value>,
     /// For a callee's run: the run, and the step that it belongs to.
     call: Option<(&'a CalleeRun, &'a Step)>,
 }
@@ -91,6 +112,8 @@ struct Writer<'a> {
     style: &'a Style,
     lines: Vec<Line>,
     last: Last,
+    /// The locals that have a `decl` statement.
+    declared: Vec<Vec<bool>>,
     /// Every call is written out.
     full: bool,
     /// How many more steps of callees may be written out otherwise.
@@ -122,7 +145,9 @@ impl<'a> Writer<'a> {
             ),
             Ending::Final => match last.map(|step| (step.node, &step.action)) {
                 Some((node, Action::Fail(violation))) => {
-                    (Some(node), self.violation(node, *violation))
+                    let text = self.violation(node, *violation);
+                    let text = text.strip_suffix(" here").unwrap_or(&text);
+                    (Some(node), text.to_owned())
                 }
                 other => (other.map(|(node, _)| node), "the program ends".to_owned()),
             },
@@ -176,18 +201,17 @@ impl<'a> Writer<'a> {
         let globals = program.globals.iter().zip(start.globals.iter().copied());
         self.paragraph("globals", &bindings(globals), &mut out);
         if let Some(main) = program.procedures.get(program.main.0 as usize) {
-            let shown =
-                if main.locals.len() - (main.params as usize).min(main.locals.len()) <= LOCALS {
-                    main.locals.len()
-                } else {
-                    main.params as usize
-                };
-            let values = main.locals.iter().zip(start.locals.iter().copied());
-            let mut text = bindings(values.take(shown));
-            if shown < main.locals.len() {
-                text.push_str(if text.is_empty() { "…" } else { ", …" });
-            }
-            self.paragraph(&main.name, &text, &mut out);
+            let (params, others) = self.frame(program.main, &start.locals);
+            let separator = if params.is_empty() || others.is_empty() {
+                ""
+            } else {
+                ", "
+            };
+            self.paragraph(
+                &main.name,
+                &format!("{params}{separator}{others}"),
+                &mut out,
+            );
         }
         if !out.is_empty() {
             out.push('\n');
@@ -225,13 +249,15 @@ impl<'a> Writer<'a> {
     fn sections(&mut self) {
         let execution = self.view.execution;
         let steps = &execution.steps[..];
+        let most = self.style.max_steps;
+        let locals = &mut execution.start.locals.clone();
         match execution.ending {
             Ending::Lasso { start, pumping } => {
                 let (stem, cycle) = steps.split_at(start.min(steps.len()));
                 let mut depth = 0;
                 if !stem.is_empty() {
                     self.lines.push(Line::heading("stem"));
-                    depth = self.section(stem, 0, self.style.max_steps / 2);
+                    depth = self.section(stem, 0, most / 2, locals);
                 }
                 let end = calls(cycle);
                 let heading = match end {
@@ -244,7 +270,7 @@ impl<'a> Writer<'a> {
                     ),
                 };
                 self.lines.push(Line::heading(heading));
-                depth = self.section(cycle, depth, self.style.max_steps / 2);
+                depth = self.section(cycle, depth, most / 2, locals);
                 let line = cycle.first().and_then(|step| self.view.position(step.node));
                 if let Some(at) = line {
                     let text = format!("↺ again from line {}", at.line);
@@ -252,13 +278,13 @@ impl<'a> Writer<'a> {
                 }
             }
             Ending::At(node) => {
-                let depth = self.section(steps, 0, self.style.max_steps);
+                let depth = self.section(steps, 0, most, locals);
                 let remark = format!("● {}", self.reached(node));
                 self.step(Kind::Mark, node, depth, remark);
             }
-            Ending::Final => drop(self.section(steps, 0, self.style.max_steps)),
+            Ending::Final => drop(self.section(steps, 0, most, locals)),
             Ending::Terminated => {
-                let depth = self.section(steps, 0, self.style.max_steps);
+                let depth = self.section(steps, 0, most, locals);
                 let text = "↺ stays as it is for ever".to_owned();
                 self.push(Kind::Gap, None, depth, text, String::new());
             }
@@ -266,7 +292,13 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes the steps, leaving out the middle if they are too many; the depth after them.
-    fn section(&mut self, steps: &'a [Step], depth: usize, most: usize) -> usize {
+    fn section(
+        &mut self,
+        steps: &'a [Step],
+        depth: usize,
+        most: usize,
+        locals: &mut Vec<Value>,
+    ) -> usize {
         let most = most.max(8);
         let (head, rest) = steps.split_at(if steps.len() > most {
             most / 2
@@ -274,39 +306,49 @@ impl<'a> Writer<'a> {
             steps.len()
         });
         let (gap, tail) = rest.split_at(rest.len().saturating_sub(most / 2));
-        self.write(head, depth);
+        *locals = self.write(head, depth, std::mem::take(locals));
         let mut depth = depth + calls(head);
         if !gap.is_empty() {
             let text = format!("… {} left out …", steps_text(self.view.length(gap)));
             self.push(Kind::Gap, None, depth, text, String::new());
             depth += calls(gap);
+            for step in gap {
+                follow(locals, &step.action);
+            }
         }
-        self.write(tail, depth);
+        *locals = self.write(tail, depth, std::mem::take(locals));
         depth + calls(tail)
     }
 
     /// Writes the steps, and what callees do in them, by a stack of those that are open.
-    fn write(&mut self, steps: &'a [Step], depth: usize) {
+    fn write(&mut self, steps: &'a [Step], depth: usize, locals: Vec<Value>) -> Vec<Value> {
         let mut stack = vec![Open {
             steps,
             index: 0,
             depth,
+            locals,
             call: None,
         }];
+        let mut locals = Vec::new();
         while let Some(open) = stack.last_mut() {
             let Some(step) = open.steps.get(open.index) else {
                 if let Some((run, call)) = open.call {
                     let remark = self.returns(run, call);
                     self.step(Kind::Step, run.exit, open.depth, remark);
                 }
-                stack.pop();
+                locals = stack.pop().map_or(locals, |open| open.locals);
                 continue;
             };
             open.index += 1;
+            follow(&mut open.locals, &step.action);
             let (depth, node) = (open.depth, step.node);
             match &step.action {
                 Action::Internal { changes, .. } => {
-                    let remark = self.changes(node, changes);
+                    let remark = if self.view.is_declaration(node) {
+                        self.declaration(node, changes, &open.locals)
+                    } else {
+                        self.changes(node, changes)
+                    };
                     self.step(Kind::Step, node, depth, remark);
                 }
                 Action::Call { locals } => {
@@ -329,6 +371,7 @@ impl<'a> Writer<'a> {
                             steps: &run.steps,
                             index: 0,
                             depth: depth + 1,
+                            locals: run.entry.locals.clone(),
                             call: Some((run, step)),
                         });
                     } else {
@@ -345,6 +388,21 @@ impl<'a> Writer<'a> {
                 }
             }
         }
+        locals
+    }
+
+    /// The values that a `decl` statement gives, changed or not, and whatever else changes.
+    fn declaration(&self, at: NodeId, changes: &[(VarRef, Value)], locals: &[Value]) -> String {
+        let declared: Vec<VarRef> = self.view.declares(at).collect();
+        let values = declared.iter().filter_map(|&var| match var {
+            VarRef::Local(i) => Some((var, *locals.get(i as usize)?)),
+            VarRef::Global(_) => None,
+        });
+        let others = changes
+            .iter()
+            .copied()
+            .filter(|(var, _)| !declared.contains(var));
+        self.changes(at, &values.chain(others).collect::<Vec<_>>())
     }
 
     /// Whether a run is to be written out; it is met in a step of the run that `within` is for.
@@ -381,29 +439,43 @@ impl<'a> Writer<'a> {
 
     /// `flip(n = 3; x = F)`: the callee of the call at `node`, its parameters, its locals.
     fn entering(&self, node: NodeId, values: &[Value], with_locals: bool) -> String {
-        let Some(callee) = self.callee(node) else {
+        let Some((id, callee)) = self.callee(node) else {
             return "?".to_owned();
         };
-        let pairs = || callee.locals.iter().zip(values.iter().copied());
-        let params = callee.params as usize;
-        let mut text = bindings(pairs().take(params));
-        let others = callee.locals.len().saturating_sub(params);
-        if with_locals && others > 0 {
+        let (mut text, others) = self.frame(id, values);
+        if with_locals && !others.is_empty() {
             text.push_str("; ");
-            if others <= LOCALS {
-                text.push_str(&bindings(pairs().skip(params)));
-            } else {
-                text.push('…');
-            }
+            text.push_str(&others);
         }
         format!("{}({text})", callee.name)
     }
 
-    fn callee(&self, node: NodeId) -> Option<&'a Procedure> {
-        match &self.view.node(node)?.op {
-            Op::Call { callee, .. } => self.view.program.procedures.get(callee.0 as usize),
-            _ => None,
-        }
+    /// The parameters of a procedure, and those locals that no `decl` statement will show.
+    fn frame(&self, id: ProcId, values: &[Value]) -> (String, String) {
+        let Some(procedure) = self.view.program.procedures.get(id.0 as usize) else {
+            return (String::new(), String::new());
+        };
+        let pairs = || procedure.locals.iter().zip(values.iter().copied());
+        let params = procedure.params as usize;
+        let others: Vec<_> = pairs()
+            .zip(&self.declared[id.0 as usize])
+            .skip(params)
+            .filter_map(|(pair, declared)| (!declared).then_some(pair))
+            .collect();
+        let others = if others.len() <= LOCALS {
+            bindings(others.into_iter())
+        } else {
+            "…".to_owned()
+        };
+        (bindings(pairs().take(params)), others)
+    }
+
+    fn callee(&self, node: NodeId) -> Option<(ProcId, &'a Procedure)> {
+        let Op::Call { callee, .. } = &self.view.node(node)?.op else {
+            return None;
+        };
+        let procedure = self.view.program.procedures.get(callee.0 as usize)?;
+        Some((*callee, procedure))
     }
 
     /// `returns T, 3`
@@ -464,7 +536,7 @@ impl<'a> Writer<'a> {
 
     fn step(&mut self, kind: Kind, node: NodeId, depth: usize, remark: String) {
         let number = self.view.position(node).map(|at| at.line);
-        let text = self.view.statement(node).to_owned();
+        let text = self.view.labelled(node);
         self.push(kind, number, depth, text, remark);
     }
 
@@ -483,6 +555,23 @@ impl<'a> Writer<'a> {
             text,
             remark,
         });
+    }
+}
+
+/// Makes `locals` those of the top frame after the step.
+fn follow(locals: &mut Vec<Value>, action: &Action) {
+    match action {
+        Action::Internal { changes, .. } | Action::Folded { changes, .. } => {
+            for &(var, value) in changes {
+                if let VarRef::Local(i) = var
+                    && let Some(place) = locals.get_mut(i as usize)
+                {
+                    *place = value;
+                }
+            }
+        }
+        Action::Call { locals: entered } => locals.clone_from(entered),
+        Action::Terminate | Action::Fail(_) => {}
     }
 }
 

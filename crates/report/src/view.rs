@@ -1,8 +1,11 @@
 //! Names, values, source lines and lengths: what text and JSON both show.
 
 use droste_lang::execution::{Action, CalleeRunId, Execution, Step};
-use droste_lang::program::{Node, NodeId, Procedure, Program, Type, Value, VarRef, Variable};
+use droste_lang::program::{Node, NodeId, Op, Procedure, Program, Type, Value, VarRef, Variable};
 use droste_lang::source::{LineColumn, SourceFile};
+
+/// Labels that are longer than this in sum are not shown before a statement.
+const LABELS: usize = 28;
 
 /// A program, its source and one of its executions.
 pub(crate) struct View<'a> {
@@ -65,6 +68,36 @@ impl<'a> View<'a> {
             .node(id)
             .map_or("?", |node| self.source.slice(node.span));
         text.lines().next().unwrap_or("").trim()
+    }
+
+    /// The first line of the statement, behind its labels if they are short.
+    pub(crate) fn labelled(&self, id: NodeId) -> String {
+        let mut text = String::new();
+        let labels = self.node(id).map_or(&[][..], |node| &node.labels);
+        if labels.iter().map(|label| label.len() + 2).sum::<usize>() <= LABELS {
+            for label in labels {
+                text.push_str(label);
+                text.push_str(": ");
+            }
+        }
+        text.push_str(self.statement(id));
+        text
+    }
+
+    /// Whether the statement is a `decl`.
+    pub(crate) fn is_declaration(&self, id: NodeId) -> bool {
+        self.statement(id)
+            .strip_prefix("decl")
+            .is_some_and(|rest| rest.starts_with(char::is_whitespace))
+    }
+
+    /// The variables that get a value because the statement is a `decl`.
+    pub(crate) fn declares(&self, id: NodeId) -> impl Iterator<Item = VarRef> + use<'a> {
+        let assigns = match self.node(id).map(|node| &node.op) {
+            Some(Op::Assign { assigns, .. }) if self.is_declaration(id) => &assigns[..],
+            _ => &[],
+        };
+        assigns.iter().map(|(var, _)| *var)
     }
 
     /// The variable `var` in the procedure of the node `at`.

@@ -118,7 +118,9 @@ pub fn parse(file: &Path, text: &str) -> io::Result<Vec<Case>> {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, message));
             }
         };
-        let options = check.rsplit_once("=>").map_or("", |(options, _)| options.trim());
+        let options = check
+            .rsplit_once("=>")
+            .map_or("", |(options, _)| options.trim());
         let args = match options {
             "(default)" => Vec::new(),
             options => split(options),
@@ -150,19 +152,87 @@ fn split(options: &str) -> Vec<String> {
 mod tests {
     use std::path::Path;
 
-    use super::{Expected, parse, split};
+    use super::{Expected, Question, directory, files, load, parse, split};
+    use crate::oracle::{Label, Oracle, Refusal};
+
+    #[test]
+    fn the_oracle_agrees_with_every_expectation() {
+        let directory = directory();
+        assert!(files(&directory).unwrap().len() >= 40);
+        let cases = load(&directory).unwrap();
+        let mut answered = 0;
+        for file in files(&directory).unwrap() {
+            let ast = crate::source::parse(&std::fs::read_to_string(&file).unwrap());
+            assert!(
+                cases.iter().any(|case| case.file == file),
+                "{}",
+                file.display()
+            );
+            let oracle = match Oracle::new(&ast) {
+                Ok(oracle) => oracle,
+                Err(Refusal::TooLarge | Refusal::Concurrent) => continue,
+                Err(Refusal::NoMain) => panic!("{}: no main", file.display()),
+            };
+            for case in cases.iter().filter(|case| case.file == file) {
+                let violated = match case.question() {
+                    None => continue,
+                    Some(Question::Default) => {
+                        let errors = [Label::parse("ERROR"), Label::parse("SLIC_ERROR")];
+                        !oracle.violations().is_empty() || oracle.reachable(&errors)
+                    }
+                    Some(Question::Reach(labels)) => oracle.reachable(&labels),
+                    Some(Question::Repeat(labels, finite)) => {
+                        oracle.repeatable(&labels, finite).unwrap()
+                    }
+                };
+                let expected = case.expected == Expected::Violated;
+                assert_eq!(violated, expected, "{}:{}", file.display(), case.line);
+                answered += 1;
+            }
+        }
+        assert!(
+            answered * 5 >= cases.len() * 4,
+            "{answered} of {}",
+            cases.len()
+        );
+    }
+
+    #[test]
+    fn every_label_that_is_asked_for_exists() {
+        for case in load(&directory()).unwrap() {
+            let text = std::fs::read_to_string(&case.file).unwrap();
+            let labels = match case.question() {
+                Some(Question::Reach(labels) | Question::Repeat(labels, _)) => labels,
+                Some(Question::Default) | None => continue,
+            };
+            for label in labels {
+                let written = format!("{}:", label.name);
+                let found = text
+                    .lines()
+                    .any(|l| !l.starts_with("//") && l.contains(&written));
+                assert!(found, "{}:{}", case.file.display(), case.line);
+            }
+        }
+    }
 
     #[test]
     fn quotes_keep_a_formula_together() {
-        assert_eq!(split("--ltl 'G (a -> F b)' -q"), ["--ltl", "G (a -> F b)", "-q"]);
+        assert_eq!(
+            split("--ltl 'G (a -> F b)' -q"),
+            ["--ltl", "G (a -> F b)", "-q"]
+        );
     }
 
     #[test]
     fn options_and_verdicts_are_read() {
-        let text = "// check: (default) => holds\n// something else\n  // check: --reach L => violated\n";
+        let text =
+            "// check: (default) => holds\n// something else\n  // check: --reach L => violated\n";
         let cases = parse(Path::new("x.bp"), text).unwrap();
         assert_eq!(cases.len(), 2);
-        assert_eq!((cases[0].args.len(), cases[0].expected), (0, Expected::Holds));
+        assert_eq!(
+            (cases[0].args.len(), cases[0].expected),
+            (0, Expected::Holds)
+        );
         assert_eq!(cases[1].args, ["--reach", "L"]);
         assert_eq!((cases[1].line, cases[1].expected), (3, Expected::Violated));
     }

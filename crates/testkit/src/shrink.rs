@@ -197,16 +197,7 @@ fn simplify_statements(tree: &mut Tree, edit: &mut Edit) -> bool {
                 }
                 false
             }
-            StmKind::Goto(names) => {
-                for i in 0..names.len() {
-                    if names.len() > 1 && edit.here() {
-                        names.remove(i);
-                        return true;
-                    }
-                }
-                false
-            }
-            StmKind::Dead(names) | StmKind::Decl(names, _) => {
+            StmKind::Goto(names) | StmKind::Dead(names) | StmKind::Decl(names, _) => {
                 for i in 0..names.len() {
                     if names.len() > 1 && edit.here() {
                         names.remove(i);
@@ -319,7 +310,12 @@ fn drop_names(tree: &mut Tree, edit: &mut Edit) -> bool {
                         return true;
                     }
                 }
-                for ty in proc.params.iter_mut().map(|(_, ty)| ty).chain(&mut proc.results) {
+                for ty in proc
+                    .params
+                    .iter_mut()
+                    .map(|(_, ty)| ty)
+                    .chain(&mut proc.results)
+                {
                     if !ty.is_bool() && edit.here() {
                         *ty = Type::Bool;
                         return true;

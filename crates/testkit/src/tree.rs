@@ -112,7 +112,10 @@ impl Exp {
 
     /// A literal, which must not be negative.
     pub fn int(value: i128) -> Self {
-        assert!(value >= 0, "a negative number is written with a unary minus");
+        assert!(
+            value >= 0,
+            "a negative number is written with a unary minus"
+        );
         Exp::Leaf(ExprKind::Int(value))
     }
 
@@ -150,14 +153,10 @@ impl Exp {
 
     fn from_ast(ast: &Ast, id: ExprId) -> Self {
         match &ast.expr(id).kind {
-            ExprKind::Unary(op, operand) => {
-                Exp::Unary(*op, Box::new(Exp::from_ast(ast, *operand)))
+            ExprKind::Unary(op, operand) => Exp::Unary(*op, Box::new(Exp::from_ast(ast, *operand))),
+            ExprKind::Binary(op, left, right) => {
+                Exp::binary(*op, Exp::from_ast(ast, *left), Exp::from_ast(ast, *right))
             }
-            ExprKind::Binary(op, left, right) => Exp::binary(
-                *op,
-                Exp::from_ast(ast, *left),
-                Exp::from_ast(ast, *right),
-            ),
             ExprKind::Schoose(left, right) => Exp::Schoose(
                 Box::new(Exp::from_ast(ast, *left)),
                 Box::new(Exp::from_ast(ast, *right)),
@@ -166,7 +165,7 @@ impl Exp {
         }
     }
 
-    fn write(&self, ast: &mut Ast) -> ExprId {
+    pub(crate) fn write(&self, ast: &mut Ast) -> ExprId {
         let kind = match self {
             Exp::Leaf(kind) => kind.clone(),
             Exp::Unary(op, operand) => ExprKind::Unary(*op, operand.write(ast)),
@@ -249,11 +248,7 @@ impl Stm {
                 targets,
                 values,
                 constrain,
-            } => StmKind::Assign(
-                options(targets),
-                exps(values),
-                constrain.as_ref().map(exp),
-            ),
+            } => StmKind::Assign(options(targets), exps(values), constrain.as_ref().map(exp)),
             StmtKind::Call {
                 targets,
                 callee,
@@ -345,7 +340,11 @@ impl Tree {
     /// The tree of a program.
     pub fn from_ast(ast: &Ast) -> Self {
         Tree {
-            items: ast.items.iter().map(|item| item_from_ast(ast, item)).collect(),
+            items: ast
+                .items
+                .iter()
+                .map(|item| item_from_ast(ast, item))
+                .collect(),
         }
     }
 

@@ -61,7 +61,8 @@ pub(crate) enum Instr {
     SameBool(bool, u32, u32),
     Compare(Operator, u32, u32),
     Arith(Operator, u32, u32),
-    Schoose(u32, u32),
+    /// The flag says that the second operand cannot fail.
+    Schoose(u32, u32, bool),
 }
 
 /// A compiled expression.
@@ -119,7 +120,8 @@ impl Scope<'_> {
                 ExprNode::BitNot(a) => (Instr::BitNot(a), total[a as usize]),
                 ExprNode::Neg(a) => (Instr::Neg(a), total[a as usize]),
                 ExprNode::Schoose(a, b) => {
-                    (Instr::Schoose(a, b), total[a as usize] && total[b as usize])
+                    let total_b = total[b as usize];
+                    (Instr::Schoose(a, b, total_b), total[a as usize] && total_b)
                 }
                 ExprNode::At(ref nodes) => {
                     let here = self.node.is_some_and(|node| nodes.binary_search(&node).is_ok());
@@ -447,14 +449,21 @@ fn run<N: Number>(instrs: &[Instr], now: &[u64], next: &[u64]) -> Outcome {
                 },
                 (Part::Int(_), other) | (other, _) => other,
             },
-            Instr::Schoose(a, b) => match (part(a), part(b)) {
-                (Part::Set(a), _) if a & FALSE == 0 => Part::Set(a),
+            // Both operands are evaluated, whatever the first one is.
+            Instr::Schoose(a, b, right_total) => match (part(a), part(b)) {
+                (Part::Set(a), _) if *right_total && a & FALSE == 0 => Part::Set(a),
                 (Part::Set(a), Part::Set(b)) => {
-                    let mut out = a & (FAILURES | TRUE) | b & FAILURES;
-                    if b & TRUE != 0 {
+                    let mut out = a & FAILURES;
+                    if a & (FALSE | TRUE) != 0 {
+                        out |= b & FAILURES;
+                    }
+                    if a & TRUE != 0 && b & (FALSE | TRUE) != 0 {
+                        out |= TRUE;
+                    }
+                    if a & FALSE != 0 && b & TRUE != 0 {
                         out |= FALSE;
                     }
-                    if b & FALSE != 0 {
+                    if a & FALSE != 0 && b & FALSE != 0 {
                         out |= FALSE | TRUE;
                     }
                     Part::Set(out)

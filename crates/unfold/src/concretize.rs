@@ -40,14 +40,18 @@ pub enum Gap {
     Step(usize),
 }
 
-/// The concrete execution of `program` that `trace` describes.
-pub fn concretize<W: Words>(program: &Program, trace: &Trace<W>) -> Result<Execution, Gap> {
+/// The concrete execution of `program` that `trace` describes, which was found in `cleaned`.
+pub fn concretize<W: Words>(
+    program: &Program,
+    cleaned: &Program,
+    trace: &Trace<W>,
+) -> Result<Execution, Gap> {
     let machine = Machine::new(program, &AllLive, true);
     let runs = trace.runs.iter().map(|run| Path::new(&run.positions)).collect();
     let exits = trace.runs.iter().map(|run| &run.exit).collect();
     let main = Path::new(&trace.positions);
     let mut work =
-        Concretizer { program, machine: &machine, runs, exits, plans: Vec::new(), known: FxHashMap::default() };
+        Concretizer { cleaned, machine: &machine, runs, exits, plans: Vec::new(), known: FxHashMap::default() };
     let plan = work.plan_main(&main, trace.cycle);
     Forward {
         work: &work,
@@ -97,7 +101,9 @@ struct Plan {
 }
 
 struct Concretizer<'a, W> {
-    program: &'a Program,
+    /// The program the engine saw: it decides what moves where unread.
+    cleaned: &'a Program,
+    /// The program as it was written.
     machine: &'a Machine,
     runs: Vec<Path<'a, W>>,
     exits: Vec<&'a W>,
@@ -133,7 +139,7 @@ impl<W: Words> Concretizer<'_, W> {
     }
 
     fn op(&self, state: &W) -> &Op {
-        &self.program.node(NodeId(self.machine.layout.node(state.words()))).op
+        &self.cleaned.node(NodeId(self.machine.layout.node(state.words()))).op
     }
 
     fn slot(&self, var: VarRef) -> u32 {

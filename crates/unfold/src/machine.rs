@@ -148,6 +148,23 @@ impl Machine {
             let compiler = Compiler { program, layout: &layout, liveness, id, locals };
             nodes.push(compiler.node());
         }
+        // What is read when a call returns is kept for one more position: the callee's part of a
+        // trace is made concrete by what is known after it.
+        for node in &program.nodes {
+            if let Op::Call { constrain, next, .. } = &node.op {
+                let locals = &layout.locals[node.procedure.0 as usize];
+                let scope =
+                    Scope { globals: &layout.globals, locals, node: None, after: false };
+                let mask = &mut masks[next.0 as usize * layout.words..][..layout.words];
+                for expr in constrain.iter().chain(node.ensure.as_deref()) {
+                    for part in &expr.nodes {
+                        if let ExprNode::Var(var) | ExprNode::Next(var) = part {
+                            scope.field(*var).cover(mask);
+                        }
+                    }
+                }
+            }
+        }
         let mut exit_masks = vec![0; layout.words * program.procedures.len()];
         for p in 0..program.procedures.len() {
             let mask = &mut exit_masks[p * layout.words..][..layout.words];
@@ -422,7 +439,7 @@ impl Machine {
                 out.step(self.arrive(state.clone(), next));
                 return Ok(());
             }
-            self.settle(state, state.clone(), [None, ensure], false, goal, out, |s, out| {
+            self.settle(state, state.clone(), [None, ensure], &[], false, goal, out, |s, out| {
                 out.step(self.arrive(s, next));
             })
         };
@@ -488,7 +505,7 @@ impl Machine {
                     }
                 }
                 let conditions = [constrain.as_ref(), ensure];
-                self.settle(state, post, conditions, false, goal, out, |post, out| {
+                self.settle(state, post, conditions, stores, false, goal, out, |post, out| {
                     out.step(self.arrive(post, *next));
                 })?;
             }
@@ -539,16 +556,17 @@ impl Machine {
     /// Gives `emit` every way to complete `post` as far as the conditions need it and they can
     /// be true; failures of a condition go to `out`, as violations at `now`.
     ///
-    /// A variable whose value after the step is needed gets every value in turn. So does, with
-    /// `inline`, one whose value before the step is needed; it must be one that the step does
-    /// not change. (After a return the caller's state cannot be split any more.) Without `inline` it is
-    /// reported.
+    /// A variable that the step gives a new value, if that is needed, gets every value in turn. One
+    /// that it does not change is reported, so that the state before is split; except with `inline`
+    /// (after a return the caller's state cannot be split any more): then it gets every value in turn, before
+    /// and after the step.
     #[expect(clippy::too_many_arguments, reason = "private, three call sites")]
     fn settle<W: Words>(
         &self,
         now: &W,
         post: W,
         conditions: [Option<&Code>; 2],
+        assigned: &[Store],
         inline: bool,
         goal: Option<Goal<'_>>,
         out: &mut Steps<W>,
@@ -589,9 +607,13 @@ impl Machine {
                         }
                         continue;
                     }
-                    Outcome::NeedsNext(slot) => (slot, false),
+                    Outcome::NeedsNext(slot)
+                        if inline || assigned.iter().any(|(field, ..)| field.slot == slot) =>
+                    {
+                        (slot, false)
+                    }
                     Outcome::Needs(slot) if inline => (slot, true),
-                    Outcome::Needs(slot) => return Err(Needs(slot)),
+                    Outcome::Needs(slot) | Outcome::NeedsNext(slot) => return Err(Needs(slot)),
                     Outcome::Int(_) | Outcome::Any => unreachable!("a condition is Boolean"),
                 };
                 let field = *self.field(item.now.words(), slot);
@@ -658,7 +680,7 @@ impl Machine {
             }
         }
         let conditions = [constrain.as_ref(), node.ensure.as_ref()];
-        let settled = self.settle(caller, post, conditions, true, goal, out, |post, out| {
+        let settled = self.settle(caller, post, conditions, &[], true, goal, out, |post, out| {
             out.step(self.arrive(post, *next));
         });
         debug_assert!(settled.is_ok(), "whatever is needed is tried inline");

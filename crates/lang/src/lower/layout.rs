@@ -288,6 +288,17 @@ impl<'a> Walk<'a, '_> {
                 self.layout.labels.insert(&label.text, (head, label.span));
             }
         }
+        if !matches!(stmt.kind, StmtKind::Call { .. })
+            && let Some(label) = stmt.labels.iter().find(|l| l.text.starts_with("ASYNC_"))
+        {
+            self.sink.push(
+                Diagnostic::warning(
+                    label.span,
+                    format!("the label `{label}` starts no thread here"),
+                )
+                .label("`ASYNC_` means `start_thread` on a call only"),
+            );
+        }
         match &stmt.kind {
             StmtKind::Decl(decl) => self.declare(decl),
             StmtKind::If { arms, otherwise } => self.stack.push(Frame::If {

@@ -5,7 +5,7 @@
 //! comments say what it means. In order:
 //!
 //! * `names` collects what is declared; `layout` gives every statement its node;
-//! * `statements` says what each node does, and `types` and `intervals` what each
+//! * `statements` and `calls` say what each node does, and `types` and `intervals` what each
 //!   expression means and that evaluators compute it exactly;
 //! * this file decides where runs start and which threads there are.
 //!
@@ -13,6 +13,7 @@
 //! proportional to its input (`enforce` and `constrain` as a statement write out
 //! conditions and variable lists, which the program holds then).
 
+mod calls;
 mod intervals;
 mod layout;
 mod names;
@@ -33,7 +34,7 @@ use crate::suggest::nearest;
 
 use names::Environment;
 use sink::Sink;
-use statements::Emitter;
+use statements::{Budget, Emitter};
 
 /// The label at which `init` hands over to the threads (GETAFIX).
 const END_INIT: &str = "endinit";
@@ -62,8 +63,9 @@ pub fn lower(ast: &Ast) -> (Option<Program>, Vec<Diagnostic>) {
     }
 
     let mut nodes = Vec::with_capacity(total as usize);
+    let mut budget = Budget::default();
     for (i, &base) in bases.iter().enumerate() {
-        Emitter::new(ast, &env, i, base, &mut sink).emit(&mut nodes);
+        Emitter::new(ast, &env, i, base, &mut budget, &mut sink).emit(&mut nodes);
     }
     let start = threads(ast, &env, &bases, &mut sink);
     let Some((main, threads)) = start.filter(|_| !sink.failed()) else {

@@ -15,23 +15,33 @@ use crate::source::Span;
 use super::layout::{Slot, SlotKind, is_async, starts_at_label};
 use super::names::{Environment, ProcedureLeaves};
 use super::sink::Sink;
-use super::types::{Place, Role, translate};
+use super::types::{Role, translate};
 
-/// The most expression nodes that all conditions of nested `enforce`s together may have: each
+/// The most expression nodes that all conditions of `enforce`s together may have: each
 /// scope has a condition of its own, the conjunction of all that apply there.
-const MOST_ENFORCED: usize = 1 << 24;
+const MOST_ENFORCED: usize = 1 << 22;
+
+/// The most variables that all statements `constrain(e)` together may set: each sets all.
+const MOST_CONSTRAINED: usize = 1 << 22;
+
+/// What has been written out so far, in the whole program.
+#[derive(Default)]
+pub(super) struct Budget {
+    enforced: usize,
+    constrained: usize,
+}
 
 /// Emits the nodes of one procedure.
 pub(super) struct Emitter<'e, 'a> {
     ast: &'a Ast,
-    env: &'e Environment<'a>,
-    proc: usize,
+    pub(super) env: &'e Environment<'a>,
+    pub(super) proc: usize,
     base: u32,
-    sink: &'e mut Sink,
+    pub(super) sink: &'e mut Sink,
     reported: HashSet<Arc<str>>,
     /// The condition of each scope; `None` if it is wrong.
     ensures: Vec<Option<Arc<Expr>>>,
-    enforced: usize,
+    budget: &'e mut Budget,
 }
 
 impl<'e, 'a> Emitter<'e, 'a> {
@@ -40,6 +50,7 @@ impl<'e, 'a> Emitter<'e, 'a> {
         env: &'e Environment<'a>,
         proc: usize,
         base: u32,
+        budget: &'e mut Budget,
         sink: &'e mut Sink,
     ) -> Self {
         Emitter {
@@ -50,7 +61,7 @@ impl<'e, 'a> Emitter<'e, 'a> {
             sink,
             reported: HashSet::new(),
             ensures: Vec::new(),
-            enforced: 0,
+            budget,
         }
     }
 
@@ -132,7 +143,7 @@ impl<'e, 'a> Emitter<'e, 'a> {
         }
     }
 
-    fn expr(&mut self, id: ExprId, role: Role<'_>) -> Option<Expr> {
+    pub(super) fn expr(&mut self, id: ExprId, role: Role<'_>) -> Option<Expr> {
         let mut leaves = Self::leaves(self.env, self.proc, &mut self.reported, false);
         translate(self.ast, id, role, &mut leaves, self.sink)
     }
@@ -145,7 +156,7 @@ impl<'e, 'a> Emitter<'e, 'a> {
 
     /// `None` if there is an error, `Some(None)` if there is no such clause.
     #[allow(clippy::option_option)]
-    fn optional_constrain(&mut self, id: Option<ExprId>) -> Option<Option<Expr>> {
+    pub(super) fn optional_constrain(&mut self, id: Option<ExprId>) -> Option<Option<Expr>> {
         match id {
             Some(id) => self.constrain(id).map(Some),
             None => Some(None),
@@ -187,26 +198,7 @@ impl<'e, 'a> Emitter<'e, 'a> {
                 let condition = self.expr(*e, Role::Condition("the condition of `assume`"))?;
                 Some(Op::Assume { condition, next })
             }
-            StmtKind::Constrain(e) => {
-                let constrain = self.constrain(*e)?;
-                let locals = self.env.procs[self.proc].layout.locals.len() as u32;
-                let all = self
-                    .env
-                    .visible_globals(self.proc)
-                    .chain((0..locals).map(VarRef::Local));
-                let assigns = all
-                    .map(|var| {
-                        let ty = self.env.place(self.proc, var).ty;
-                        (var, any_of(ty))
-                    })
-                    .collect();
-                Some(Op::Assign {
-                    assigns,
-                    discards: Vec::new(),
-                    constrain: Some(constrain),
-                    next,
-                })
-            }
+            StmtKind::Constrain(e) => self.constrain_all(*e, stmt.span, next),
             StmtKind::Enforce(e) => {
                 let condition = self.expr(*e, Role::Condition("the condition of `enforce`"));
                 self.enter_scope(*e, slot, condition.as_ref(), stmt.span);
@@ -268,6 +260,40 @@ impl<'e, 'a> Emitter<'e, 'a> {
         }
     }
 
+    /// `constrain(e)`: every variable that can be seen takes any value, so that e holds.
+    fn constrain_all(&mut self, e: ExprId, span: Span, next: NodeId) -> Option<Op> {
+        let constrain = self.constrain(e)?;
+        let env = self.env;
+        let locals = env.procs[self.proc].layout.locals.len();
+        let before = self.budget.constrained;
+        self.budget.constrained += env.globals.len() + locals;
+        if self.budget.constrained > MOST_CONSTRAINED {
+            if before <= MOST_CONSTRAINED {
+                self.sink.push(
+                    Diagnostic::error(
+                        span,
+                        "too many variables in too many `constrain` statements",
+                    )
+                    .label(format!("up to here, they set {MOST_CONSTRAINED} variables"))
+                    .help("`x := * constrain e` sets only the variables that it names"),
+                );
+            }
+            return None;
+        }
+        let all = env
+            .visible_globals(self.proc)
+            .chain((0..locals as u32).map(VarRef::Local));
+        let assigns = all
+            .map(|var| (var, any_of(env.place(self.proc, var).ty)))
+            .collect();
+        Some(Op::Assign {
+            assigns,
+            discards: Vec::new(),
+            constrain: Some(constrain),
+            next,
+        })
+    }
+
     fn thread_start(&mut self, inner: StmtId, i: u32) -> Option<NodeId> {
         match starts_at_label(self.ast, inner) {
             Some(label) => self.label(label),
@@ -327,7 +353,7 @@ impl<'e, 'a> Emitter<'e, 'a> {
     }
 
     /// The variables assigned to, which must be distinct; `None` for `_`.
-    fn targets(&mut self, targets: &[Target]) -> Option<Vec<Option<VarRef>>> {
+    pub(super) fn targets(&mut self, targets: &[Target]) -> Option<Vec<Option<VarRef>>> {
         let mut vars = Vec::with_capacity(targets.len());
         let mut seen = std::collections::HashMap::with_capacity(targets.len());
         let mut ok = true;
@@ -402,146 +428,6 @@ impl<'e, 'a> Emitter<'e, 'a> {
         })
     }
 
-    fn call(
-        &mut self,
-        stmt: &Stmt,
-        targets: &[Target],
-        name: &Name,
-        args: &[ExprId],
-        constrain: Option<ExprId>,
-        next: NodeId,
-    ) -> Option<Op> {
-        let env = self.env;
-        let vars = self.targets(targets);
-        let Some(callee) = env.callee(self.proc, &name.text) else {
-            self.sink.error(|| env.unknown_procedure(self.proc, name));
-            for &arg in args {
-                self.expr(arg, Role::Free);
-            }
-            return None;
-        };
-        let called = &env.procs[callee];
-        let function = called.function;
-        let mut ok = true;
-        if args.len() != function.params.len() {
-            ok = false;
-            self.sink.error(|| {
-                Diagnostic::error(
-                    stmt.span,
-                    format!(
-                        "`{name}` takes {}, not {}",
-                        counted(function.params.len(), "argument"),
-                        args.len()
-                    ),
-                )
-                .also(function.name.span, "declared here")
-            });
-        }
-        if !targets.is_empty() && targets.len() != function.results.len() {
-            ok = false;
-            self.sink.error(|| {
-                let diagnostic = Diagnostic::error(
-                    stmt.span,
-                    format!(
-                        "`{name}` returns {}, but {} assigned",
-                        counted(function.results.len(), "value"),
-                        if targets.len() == 1 {
-                            "1 is".to_owned()
-                        } else {
-                            format!("{} are", targets.len())
-                        }
-                    ),
-                )
-                .also(function.name.span, "declared here");
-                if function.results.is_empty() {
-                    diagnostic.help(format!("call it as a statement: `{name}(…);`"))
-                } else {
-                    diagnostic.help("write `_` for a result that is not needed")
-                }
-            });
-        }
-        let mut arguments = Vec::with_capacity(args.len());
-        for (i, &arg) in args.iter().enumerate() {
-            let role = match function.params.get(i) {
-                Some((param, ty)) => Role::Stored(Place {
-                    ty: *ty,
-                    what: "parameter",
-                    name: &param.text,
-                    declared: param.span,
-                }),
-                None => Role::Free,
-            };
-            arguments.extend(self.expr(arg, role));
-        }
-        ok &= arguments.len() == args.len();
-        for (i, var) in vars.iter().flatten().enumerate() {
-            let (Some(var), Some(result)) = (*var, function.results.get(i)) else {
-                continue;
-            };
-            let place = env.place(self.proc, var);
-            if place.ty.is_bool() != result.is_bool() {
-                ok = false;
-                let span = match &targets[i] {
-                    Target::Var(name) => name.span,
-                    Target::Discard(span) => span.0,
-                };
-                self.sink.push(
-                    Diagnostic::error(
-                        span,
-                        format!("`{}` cannot hold this result of `{name}`", place.name),
-                    )
-                    .label(format!("the result has type `{result}`"))
-                    .also(place.declared, place.describe())
-                    .also(function.name.span, "the procedure is declared here"),
-                );
-            }
-        }
-        let constrain = self.optional_constrain(constrain)?;
-        let targets = vars?;
-        ok.then_some(Op::Call {
-            callee: ProcId(callee as u32),
-            args: arguments,
-            targets,
-            constrain,
-            next,
-        })
-    }
-
-    fn return_values(&mut self, stmt: &Stmt, values: &[ExprId]) -> Option<Op> {
-        let env = self.env;
-        let function = env.procs[self.proc].function;
-        let results = &function.results;
-        let ok = values.len() == results.len();
-        if !ok {
-            self.sink.error(|| {
-                Diagnostic::error(
-                    stmt.span,
-                    format!(
-                        "`{}` returns {}, not {}",
-                        function.name,
-                        counted(results.len(), "value"),
-                        values.len()
-                    ),
-                )
-                .also(function.name.span, "declared here")
-            });
-        }
-        let mut exprs = Vec::with_capacity(values.len());
-        for (i, &value) in values.iter().enumerate() {
-            let role = match results.get(i) {
-                Some(ty) => Role::Stored(Place {
-                    ty: *ty,
-                    what: "the result of",
-                    name: &function.name.text,
-                    declared: function.name.span,
-                }),
-                None => Role::Free,
-            };
-            exprs.extend(self.expr(value, role));
-        }
-        (ok && exprs.len() == values.len()).then_some(Op::Return(exprs))
-    }
-
     /// The condition of the scope that an `enforce` opens: its own, after those around it.
     fn enter_scope(&mut self, e: ExprId, slot: &Slot, condition: Option<&Expr>, span: Span) {
         let layout = &self.env.procs[self.proc].layout;
@@ -558,12 +444,12 @@ impl<'e, 'a> Emitter<'e, 'a> {
             Some(outer) => Arc::new(conjunction(&outer, own)),
             None => Arc::new(own.clone()),
         });
-        let before = self.enforced;
-        self.enforced += whole.as_ref().map_or(0, |e| e.nodes.len());
-        if self.enforced > MOST_ENFORCED {
+        let before = self.budget.enforced;
+        self.budget.enforced += whole.as_ref().map_or(0, |e| e.nodes.len());
+        if self.budget.enforced > MOST_ENFORCED {
             if before <= MOST_ENFORCED {
                 self.sink.push(
-                    Diagnostic::error(span, "the conditions enforced in this procedure are too large")
+                    Diagnostic::error(span, "the conditions enforced in this program are too large")
                         .label(format!("the conjunctions of nested `enforce`s have more than {MOST_ENFORCED} operators here"))
                         .help("enforce one condition instead of many"),
                 );
@@ -600,7 +486,7 @@ fn conjunction(a: &Expr, b: &Expr) -> Expr {
 }
 
 /// `1 value`, `3 values`
-fn counted(n: usize, what: &str) -> String {
+pub(super) fn counted(n: usize, what: &str) -> String {
     if n == 1 {
         format!("1 {what}")
     } else {

@@ -471,6 +471,9 @@ impl Parser<'_> {
             TokenKind::Assign => {
                 diagnostic.help("`:=` assigns and is a statement; to compare, write `=`")
             }
+            TokenKind::Comma if matches!(waiting, Waiting::Paren(_)) => {
+                diagnostic.help("a list has no parentheses around it: `return a, b;`")
+            }
             TokenKind::Question => {
                 diagnostic.help("there is no `a ? b : c`; write `if … then … else … fi`")
             }

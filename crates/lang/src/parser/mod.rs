@@ -6,11 +6,13 @@
 //! operators are another (`expr`), so nesting is limited by memory alone and the time is linear.
 //!
 //! Here: the public functions, the cursor over the tokens, names and error reports.
-//! `item` parses declarations, functions and types; `monitor` the monitors.
+//! `item` parses declarations, functions and types, `simple` the statements that contain no others,
+//! and `monitor` the monitors.
 
 mod expr;
 mod item;
 mod monitor;
+mod simple;
 mod stmt;
 #[cfg(test)]
 mod tests;

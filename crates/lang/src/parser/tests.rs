@@ -673,6 +673,13 @@ fn common_mistakes_are_explained() {
             "",
         ),
         ("@ skip;", "unknown character `@`", ""),
+        ("T := x;", "expected a statement, found `T`", "constant"),
+        ("int x := 3;", "expected a statement, found `int`", "`decl`"),
+        (
+            "return (a, b);",
+            "expected an operator or `)`, found `,`",
+            "no parentheses",
+        ),
         ("then skip;", "expected a statement, found `then`", ""),
         ("call f;", "expected `(`, found `;`", ""),
         ("f(x;", "expected `,` or `)`, found `;`", ""),
@@ -988,4 +995,177 @@ fn operators_have_the_symbols_they_are_parsed_from() {
         let text = format!("a {} b", op.symbol());
         assert_eq!(union(&text), format!("({text})"));
     }
+}
+
+// Random input.
+
+/// A small generator of random numbers (xorshift).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % n as u64) as usize
+    }
+
+    fn pick<'a>(&mut self, words: &[&'a str]) -> &'a str {
+        words[self.below(words.len())]
+    }
+
+    /// An expression with few parentheses.
+    fn expression(&mut self) -> String {
+        let mut text = String::new();
+        let mut open = 0;
+        for i in 0..self.below(12) {
+            if i > 0 {
+                text += self.pick(&[
+                    " & ", " | ", " ^ ", " => ", " = ", " != ", " < ", " + ", " - ", " * ", " << ",
+                ]);
+            }
+            while self.below(5) == 0 {
+                text += self.pick(&["!", "-", "~"]);
+            }
+            if self.below(5) == 0 {
+                text.push('(');
+                open += 1;
+            }
+            text += self.pick(&["a", "b", "*", "?", "3", "T", "schoose[a | b, c]", "{x<y}"]);
+            while open > 0 && self.below(3) == 0 {
+                text.push(')');
+                open -= 1;
+            }
+        }
+        if text.is_empty() || text.ends_with('(') {
+            text.push('c');
+        }
+        text + &")".repeat(open)
+    }
+}
+
+#[test]
+fn random_expressions_are_warned_about_exactly_and_survive_printing() {
+    let mut random = Random(0x5eed);
+    let mut different = 0;
+    for _ in 0..20_000 {
+        different += warnings(&random.expression()).len();
+    }
+    assert!(different > 1000, "{different}");
+}
+
+#[test]
+fn random_words_never_panic_and_survive_printing() {
+    const WORDS: [&str; 72] = [
+        "decl",
+        "begin",
+        "end",
+        "if",
+        "then",
+        "elsif",
+        "else",
+        "fi",
+        "while",
+        "do",
+        "od",
+        "goto",
+        "return",
+        "skip",
+        "assert",
+        "assume",
+        "constrain",
+        "abortif",
+        "enforce",
+        "print",
+        "dead",
+        "call",
+        "start_thread",
+        "end_thread",
+        "sync",
+        "atomic_begin",
+        "void",
+        "bool",
+        "u8",
+        "int",
+        "[",
+        "]",
+        "..",
+        "dfs",
+        "thread",
+        "schoose",
+        "T",
+        "x",
+        "y",
+        "main",
+        "{x<y}",
+        "_",
+        "12",
+        "'",
+        ":=",
+        ":",
+        ":",
+        "::",
+        ";",
+        ";",
+        ";",
+        ";",
+        ",",
+        "(",
+        ")",
+        "(",
+        ")",
+        "*",
+        "&",
+        "|",
+        "=",
+        "<",
+        ">",
+        "-",
+        "!",
+        "{",
+        "}",
+        "\"s\"",
+        "@",
+        "fi",
+        "x := y;",
+        "if x then",
+    ];
+    let mut random = Random(0xd05e);
+    let mut accepted = 0;
+    for _ in 0..20_000 {
+        let mut text = String::from("void main() begin ");
+        for _ in 0..random.below(12) {
+            text += random.pick(&WORDS);
+            text.push(' ');
+        }
+        if random.below(4) > 0 {
+            text += "end";
+        }
+        for dialect in [Dialect::Union, Dialect::Satabs] {
+            let parsed = parse_as(&text, dialect);
+            let source = SourceFile::new("t", &*text);
+            crate::diagnostics::render(&parsed.diagnostics, &source, false);
+            parse_monitor(&source, dialect);
+            if !parsed.has_errors() {
+                accepted += 1;
+                round_trips(&parsed.ast);
+            }
+        }
+    }
+    assert!(accepted > 1000, "{accepted}");
+}
+
+#[test]
+fn a_statement_after_a_missing_condition_is_kept() {
+    let parsed = parse_as(
+        &main_of("if then x := 1; fi while do y := 1; od"),
+        Dialect::Union,
+    );
+    assert_eq!(parsed.diagnostics.len(), 2);
+    let assignments = parsed
+        .ast
+        .stmts
+        .iter()
+        .filter(|stmt| matches!(stmt.kind, StmtKind::Assign { .. }));
+    assert_eq!(assignments.count(), 2);
 }

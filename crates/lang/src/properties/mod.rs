@@ -10,6 +10,8 @@ mod monitors;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use crate::ast::{Ast, Expr as AstExpr, ExprId, ExprKind, Name, Type};
 use crate::diagnostics::Diagnostic;
 use crate::labels;
@@ -45,7 +47,8 @@ pub fn proposition(
 enum Leaf {
     Local(ProcId, u32),
     In(Vec<ProcId>),
-    At(Vec<NodeId>),
+    /// The nodes in each procedure, sorted.
+    At(BTreeMap<ProcId, Vec<NodeId>>),
     Terminated,
 }
 
@@ -60,6 +63,16 @@ impl PropertyLeaves<'_> {
         self.table.push(leaf);
         let index = self.table.len() as u32 - 1;
         (ExprNode::Next(VarRef::Local(index)), ty)
+    }
+
+    /// Control is at one of these nodes, which are sorted.
+    fn place_at(&mut self, nodes: &[NodeId]) -> (ExprNode, Type) {
+        let mut by_procedure: BTreeMap<ProcId, Vec<NodeId>> = BTreeMap::new();
+        for &node in nodes {
+            let procedure = self.program.node(node).procedure;
+            by_procedure.entry(procedure).or_default().push(node);
+        }
+        self.placeholder(Leaf::At(by_procedure), Type::Bool)
     }
 
     fn global(&self, index: usize) -> (ExprNode, Type) {
@@ -96,7 +109,7 @@ impl PropertyLeaves<'_> {
             ([], true) => {
                 let nodes = labels::at(program, None, &name.text)
                     .map_err(|message| Diagnostic::error(name.span, message))?;
-                Ok(self.placeholder(Leaf::At(nodes), Type::Bool))
+                Ok(self.place_at(&nodes))
             }
             ([global], false) => Ok(self.global(*global)),
             (several, false) => Err(self.ambiguous(name, several)),
@@ -225,7 +238,7 @@ impl Leaves for PropertyLeaves<'_> {
             ExprKind::At(procedure, label) => {
                 let procedure = procedure.as_ref().map(|name| &*name.text);
                 labels::at(self.program, procedure, &label.text)
-                    .map(|nodes| self.placeholder(Leaf::At(nodes), Type::Bool))
+                    .map(|nodes| self.place_at(&nodes))
                     .map_err(|message| Diagnostic::error(expr.span, message))
             }
             ExprKind::In(name) => {
@@ -264,18 +277,18 @@ fn specialise(program: &Program, general: &Expr, table: &[Leaf]) -> Proposition 
                 }
             }
             Leaf::At(nodes) => {
-                for &node in nodes {
-                    mentioned[program.node(node).procedure.0 as usize] = true;
+                for p in nodes.keys() {
+                    mentioned[p.0 as usize] = true;
                 }
             }
             Leaf::Terminated => {}
         }
     }
-    let elsewhere = specialise_in(program, general, table, None, false);
+    let elsewhere = specialise_in(general, table, None, false);
     let by_procedure = (0..program.procedures.len() as u32)
         .map(|p| {
             if mentioned[p as usize] {
-                specialise_in(program, general, table, Some(ProcId(p)), false)
+                specialise_in(general, table, Some(ProcId(p)), false)
             } else {
                 elsewhere.clone()
             }
@@ -283,18 +296,12 @@ fn specialise(program: &Program, general: &Expr, table: &[Leaf]) -> Proposition 
         .collect();
     Proposition {
         by_procedure,
-        terminated: specialise_in(program, general, table, None, true),
+        terminated: specialise_in(general, table, None, true),
     }
 }
 
 /// The proposition while `here` is on top of the stack (`None`: a procedure it does not mention).
-fn specialise_in(
-    program: &Program,
-    general: &Expr,
-    table: &[Leaf],
-    here: Option<ProcId>,
-    terminated: bool,
-) -> Expr {
+fn specialise_in(general: &Expr, table: &[Leaf], here: Option<ProcId>, terminated: bool) -> Expr {
     /// A translated subexpression: its nodes are `first..=root` of the result.
     #[derive(Clone, Copy)]
     struct Part {
@@ -322,19 +329,10 @@ fn specialise_in(
                     let inside = here.is_some_and(|here| procedures.contains(&here));
                     ExprNode::Const(i128::from(inside))
                 }
-                Leaf::At(at) => {
-                    let mut own: Vec<NodeId> = at
-                        .iter()
-                        .copied()
-                        .filter(|&node| Some(program.node(node).procedure) == here)
-                        .collect();
-                    own.sort_unstable();
-                    if own.is_empty() {
-                        ExprNode::Const(0)
-                    } else {
-                        ExprNode::At(own.into())
-                    }
-                }
+                Leaf::At(at) => match here.and_then(|here| at.get(&here)) {
+                    Some(nodes) => ExprNode::At(nodes.as_slice().into()),
+                    None => ExprNode::Const(0),
+                },
                 Leaf::Terminated => ExprNode::Const(i128::from(terminated)),
             },
             ExprNode::Not(a) | ExprNode::BitNot(a) | ExprNode::Neg(a) => {

@@ -437,11 +437,11 @@ fn mutate_steps(steps: &mut Vec<Step>, random: &mut Random) {
     };
     let delta = random.below(3) as u32;
     match (&mut step.action, random.below(6)) {
-        (_, 0) => step.node.0 = (step.node.0 + delta).wrapping_sub(1),
+        (_, 0) => step.node.0 = step.node.0.wrapping_add(delta).wrapping_sub(1),
         (Action::Internal { to, .. } | Action::Folded { to, .. }, 1) => {
-            to.0 = (to.0 + delta).wrapping_sub(1);
+            to.0 = to.0.wrapping_add(delta).wrapping_sub(1);
         }
-        (Action::Folded { run, .. }, 2) => run.0 = (run.0 + delta).wrapping_sub(1),
+        (Action::Folded { run, .. }, 2) => run.0 = run.0.wrapping_add(delta).wrapping_sub(1),
         (Action::Internal { changes, .. } | Action::Folded { changes, .. }, 3) => {
             let value = random.below(3) as Value;
             let var = match random.below(8) {
@@ -495,7 +495,7 @@ pub fn mutant(execution: &Execution, random: &mut Random) -> Execution {
         }
         1 => {
             mutant.ending = match mutant.ending {
-                Ending::At(NodeId(n)) => Ending::At(NodeId((n + 1).wrapping_sub(2 * (n % 2)))),
+                Ending::At(NodeId(n)) => Ending::At(NodeId(n ^ 1)),
                 Ending::Final => Ending::Terminated,
                 Ending::Terminated => Ending::Final,
                 Ending::Lasso { start, pumping } if random.below(3) == 0 => Ending::Lasso {
@@ -503,7 +503,7 @@ pub fn mutant(execution: &Execution, random: &mut Random) -> Execution {
                     pumping: !pumping,
                 },
                 Ending::Lasso { start, pumping } => Ending::Lasso {
-                    start: (start + random.below(3)).wrapping_sub(1),
+                    start: start.wrapping_add(random.below(3)).wrapping_sub(1),
                     pumping,
                 },
             }
@@ -517,7 +517,13 @@ pub fn mutant(execution: &Execution, random: &mut Random) -> Execution {
                         nudge(result, random);
                     }
                 }
-                1 => run.exit.0 = (run.exit.0 + random.below(3) as u32).wrapping_sub(1),
+                1 => {
+                    run.exit.0 = run
+                        .exit
+                        .0
+                        .wrapping_add(random.below(3) as u32)
+                        .wrapping_sub(1);
+                }
                 2 => {
                     let index = random.below(run.entry.globals.len());
                     nudge(&mut run.entry.globals[index], random);

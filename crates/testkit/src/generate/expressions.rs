@@ -118,7 +118,10 @@ impl Generator {
         }
         let has_integers = self.readable.iter().any(|(_, ty)| !ty.is_bool());
         let inner = depth - 1;
-        match self.random.weighted(&[6, 12, 2, if has_integers { 9 } else { 1 }, 2]) {
+        match self
+            .random
+            .weighted(&[6, 12, 2, if has_integers { 9 } else { 1 }, 2])
+        {
             0 => self.boolean(inner, allowed).negated(),
             1 => {
                 let op = *self.random.pick(&[
@@ -170,13 +173,21 @@ impl Generator {
             0 => minus(self.integer(inner, allowed)),
             1 => self.integer(inner, allowed).negated(),
             op @ (2 | 3) => {
-                let op = if op == 2 { BinaryOp::Div } else { BinaryOp::Rem };
+                let op = if op == 2 {
+                    BinaryOp::Div
+                } else {
+                    BinaryOp::Rem
+                };
                 let left = self.integer(inner, allowed);
                 let right = if allowed.failing && self.random.percent(35) {
                     self.integer(inner, allowed)
                 } else {
                     let right = Exp::int(self.random.between(1, 3) as i128);
-                    if self.random.percent(30) { minus(right) } else { right }
+                    if self.random.percent(30) {
+                        minus(right)
+                    } else {
+                        right
+                    }
                 };
                 Exp::binary(op, left, right)
             }

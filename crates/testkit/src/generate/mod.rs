@@ -7,12 +7,14 @@
 
 mod config;
 mod expressions;
+mod monitors;
 #[cfg(test)]
 mod tests;
 
 use droste_lang::ast::{Ast, Type};
 
 pub use config::{Config, Weights};
+pub use monitors::monitor;
 
 use crate::random::Random;
 use crate::tree::{Exp, Proc, Stm, StmKind, TopLevel, Tree};
@@ -95,7 +97,11 @@ impl Generator {
             let results = if plain { 0 } else { self.range(config.results) };
             let results = (0..results).map(|_| self.ty(4)).collect();
             self.signatures.push(Signature {
-                name: if is_main { "main".into() } else { format!("f{i}") },
+                name: if is_main {
+                    "main".into()
+                } else {
+                    format!("f{i}")
+                },
                 params,
                 results,
                 locals,
@@ -109,7 +115,11 @@ impl Generator {
             self.random.shuffle(&mut items);
         }
         for (names, ty) in self.grouped(&self.globals.clone()) {
-            let at = if self.random.percent(15) { items.len() } else { 0 };
+            let at = if self.random.percent(15) {
+                items.len()
+            } else {
+                0
+            };
             items.insert(at, TopLevel::Decl(names, ty));
         }
         Tree { items }
@@ -173,7 +183,12 @@ impl Generator {
         self.has_error = false;
         // A local that hides a global takes its place.
         let hidden = |(name, _): &Variable| locals.iter().any(|(local, _)| local == name);
-        self.scope = self.globals.iter().filter(|g| !hidden(g)).cloned().collect();
+        self.scope = self
+            .globals
+            .iter()
+            .filter(|g| !hidden(g))
+            .cloned()
+            .collect();
         self.scope.extend(params.iter().cloned());
         self.scope.extend(locals.iter().cloned());
         self.readable.clone_from(&self.scope);
@@ -264,7 +279,11 @@ impl Generator {
 
     /// A block inside a statement; sometimes empty.
     fn inner(&mut self, depth: usize) -> Vec<Stm> {
-        let count = if self.random.percent(4) { 0 } else { self.random.between(1, 3) };
+        let count = if self.random.percent(4) {
+            0
+        } else {
+            self.random.between(1, 3)
+        };
         self.block(count, depth.saturating_sub(1))
     }
 
@@ -337,12 +356,20 @@ impl Generator {
             8 => {
                 let count = self.random.weighted(&[0, 4, 3, 1]);
                 let goto = StmKind::Goto(vec![SOMEWHERE.into(); count]);
-                if self.random.percent(60) { self.guarded(goto) } else { goto }
+                if self.random.percent(60) {
+                    self.guarded(goto)
+                } else {
+                    goto
+                }
             }
             9 => {
                 // Rarely alone, else what follows is never reached.
                 let end = self.give_back();
-                if self.random.percent(70) { self.guarded(end.kind) } else { end.kind }
+                if self.random.percent(70) {
+                    self.guarded(end.kind)
+                } else {
+                    end.kind
+                }
             }
             10 if self.random.percent(25) => {
                 let count = self.random.between(1, 2);
@@ -403,9 +430,10 @@ impl Generator {
         let mut names: Vec<String> = self.scope.iter().map(|(name, _)| name.clone()).collect();
         self.random.shuffle(&mut names);
         names.truncate(self.random.between(1, 2));
-        match names.is_empty() {
-            true => StmKind::Skip,
-            false => StmKind::Dead(names),
+        if names.is_empty() {
+            StmKind::Skip
+        } else {
+            StmKind::Dead(names)
         }
     }
 
@@ -460,7 +488,10 @@ impl Generator {
                 let again = Stm::new(self.call(self.current));
                 if self.random.percent(75) {
                     let condition = self.condition();
-                    out.push(Stm::new(StmKind::If(vec![(condition, vec![seen, again])], None)));
+                    out.push(Stm::new(StmKind::If(
+                        vec![(condition, vec![seen, again])],
+                        None,
+                    )));
                 } else {
                     out.extend([seen, again]);
                 }
@@ -501,7 +532,9 @@ impl Generator {
             }
             // A loop that a flag ends for good.
             6 => {
-                let Some(flag) = flag else { return out.push(Stm::new(StmKind::Skip)) };
+                let Some(flag) = flag else {
+                    return out.push(Stm::new(StmKind::Skip));
+                };
                 let seen = self.labelled(StmKind::Skip);
                 let value = self.stored(Type::Bool);
                 let body = vec![seen, assign(&flag, value)];
@@ -535,5 +568,9 @@ impl Generator {
 }
 
 fn assign(name: &str, value: Exp) -> Stm {
-    Stm::new(StmKind::Assign(vec![Some(name.to_owned())], vec![value], None))
+    Stm::new(StmKind::Assign(
+        vec![Some(name.to_owned())],
+        vec![value],
+        None,
+    ))
 }

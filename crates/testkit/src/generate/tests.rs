@@ -1,6 +1,8 @@
 //! Random programs are accepted by the front end, and are as varied as they should be.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+use droste_lang::ast::{Ast, ExprKind, StmtKind, Target};
 
 use super::{Config, program};
 use crate::oracle::{Label, Oracle, Refusal};
@@ -13,7 +15,11 @@ fn the_oracle_answers_for_almost_all_tiny_programs() {
         .iter()
         .filter(|&&seed| Oracle::new(&program(seed, &Config::tiny())).is_err())
         .count();
-    assert!(refused * 20 <= seeds.len(), "{refused} of {} refused", seeds.len());
+    assert!(
+        refused * 20 <= seeds.len(),
+        "{refused} of {} refused",
+        seeds.len()
+    );
 }
 
 /// How the verdicts are spread; run with `--ignored --nocapture`.
@@ -43,8 +49,14 @@ fn statistics() {
             };
             states.push(oracle.states());
             add("programs", 1);
-            add("programs that can terminate", usize::from(oracle.terminates()));
-            add("programs with a violation", usize::from(!oracle.violations().is_empty()));
+            add(
+                "programs that can terminate",
+                usize::from(oracle.terminates()),
+            );
+            add(
+                "programs with a violation",
+                usize::from(!oracle.violations().is_empty()),
+            );
             for (_, kind) in oracle.violations() {
                 add(&format!("violations {kind:?}"), 1);
             }
@@ -61,15 +73,26 @@ fn statistics() {
             }
             let mut differs = false;
             for (procedure, name) in labels.iter().take(4) {
-                let label = [Label { procedure: Some(procedure.clone()), name: name.clone() }];
+                let label = [Label {
+                    procedure: Some(procedure.clone()),
+                    name: name.clone(),
+                }];
                 let all = oracle.repeatable(&label, false);
                 let finite = oracle.repeatable(&label, true);
-                let (Ok(all), Ok(finite)) = (all, finite) else { continue };
+                let (Ok(all), Ok(finite)) = (all, finite) else {
+                    continue;
+                };
                 assert!(all || !finite, "seed {seed}: a finite-stack run is a run");
-                add(&format!("repeat queries: all runs {all}, finite stack {finite}"), 1);
+                add(
+                    &format!("repeat queries: all runs {all}, finite stack {finite}"),
+                    1,
+                );
                 differs |= all != finite;
             }
-            add("programs where all runs and finite stack differ", usize::from(differs));
+            add(
+                "programs where all runs and finite stack differ",
+                usize::from(differs),
+            );
             let seconds = begin.elapsed().as_secs_f64();
             if seconds > slowest.0 {
                 slowest = (seconds, seed);
@@ -77,7 +100,11 @@ fn statistics() {
         }
         states.sort_unstable();
         println!("== {name}, {:.1?}; slowest {slowest:?}", start.elapsed());
-        println!("   states: median {}, most {:?}", states[states.len() / 2], states.last());
+        println!(
+            "   states: median {}, most {:?}",
+            states[states.len() / 2],
+            states.last()
+        );
         for (key, n) in &tally {
             println!("   {key}: {n}");
         }
@@ -104,7 +131,11 @@ fn lowering_accepts_every_random_program() {
 fn a_tree_and_its_program_are_the_same() {
     for seed in seeds(0, 200) {
         let tree = super::tree(seed, &Config::tiny());
-        assert_eq!(crate::tree::Tree::from_ast(&tree.to_ast()), tree, "seed {seed}");
+        assert_eq!(
+            crate::tree::Tree::from_ast(&tree.to_ast()),
+            tree,
+            "seed {seed}"
+        );
     }
 }
 
@@ -120,6 +151,77 @@ fn printing_and_parsing_gives_the_program_back() {
             let ast = program(seed, &config);
             let text = droste_lang::printer::print(&ast);
             assert_eq!(crate::source::parse(&text), ast, "seed {seed}:\n{text}");
+        }
+    }
+}
+
+/// Which forms of the language a program uses.
+fn forms(ast: &Ast, out: &mut BTreeMap<String, usize>) {
+    let mut seen = BTreeSet::new();
+    let first_word = |text: String| {
+        let end = text.find(|c: char| !c.is_alphanumeric());
+        text[..end.unwrap_or(text.len())].to_owned()
+    };
+    for stmt in &ast.stmts {
+        seen.insert(first_word(format!("{:?}", stmt.kind)));
+        match &stmt.kind {
+            StmtKind::Assign {
+                constrain: Some(_), ..
+            } => {
+                seen.insert("Assign constrain".to_owned());
+            }
+            StmtKind::Call {
+                constrain, targets, ..
+            } => {
+                if constrain.is_some() {
+                    seen.insert("Call constrain".to_owned());
+                }
+                if targets.iter().any(|t| matches!(t, Target::Discard(_))) {
+                    seen.insert("Call _".to_owned());
+                }
+            }
+            StmtKind::Goto(targets) if targets.len() > 1 => {
+                seen.insert("Goto several".to_owned());
+            }
+            StmtKind::If { arms, .. } if arms.len() > 1 => {
+                seen.insert("elsif".to_owned());
+            }
+            _ => {}
+        }
+    }
+    for expr in &ast.exprs {
+        seen.insert(match &expr.kind {
+            ExprKind::Binary(op, ..) => op.symbol().to_owned(),
+            ExprKind::Unary(op, _) => format!("unary {op:?}"),
+            other => format!("e.{}", first_word(format!("{other:?}"))),
+        });
+    }
+    for form in seen {
+        *out.entry(form).or_default() += 1;
+    }
+}
+
+#[test]
+fn every_form_of_the_language_occurs() {
+    let mut counts = BTreeMap::new();
+    for seed in seeds(0, 1000) {
+        forms(&program(seed, &Config::tiny()), &mut counts);
+    }
+    let expected = "Decl Assign Call Assert Assume Constrain AbortIf Enforce If While Goto Return Skip \
+        Print Dead e.Bool e.Int e.Nondet e.Var e.Next e.Schoose => | ^ & = != < <= > >= << >> + - * / %";
+    let expected = expected.split_whitespace().chain([
+        "Assign constrain",
+        "Call constrain",
+        "Call _",
+        "Goto several",
+        "elsif",
+        "unary Not",
+        "unary Neg",
+    ]);
+    if std::env::var("SEED").is_err() {
+        for form in expected {
+            let count = counts.get(form).copied().unwrap_or(0);
+            assert!(count >= 10, "{form} occurs in {count} of 1000 programs");
         }
     }
 }

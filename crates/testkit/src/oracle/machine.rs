@@ -12,6 +12,7 @@ use droste_lang::ast::{Ast, Decl, ExprId, Item, StmtId, StmtKind, Target, Type};
 use droste_lang::program::{Value, Violation};
 
 use super::eval::{Eval, Outcome, Scope, valuations};
+use super::product::System;
 use super::{LARGEST_DOMAIN, Refusal};
 
 /// Values of the globals, then of the parameters and locals.
@@ -206,44 +207,6 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Every store a run can start with.
-    pub(super) fn initial(&self) -> Vec<Store> {
-        enumerate(&self.procedures[self.main].scope.types)
-    }
-
-    /// Every store in which `callee` can start: `entry` are the globals and the arguments,
-    /// locals have any value.
-    pub(super) fn entries(&self, callee: usize, entry: &[Value]) -> Vec<Store> {
-        let locals = enumerate(&self.procedures[callee].scope.types[entry.len()..]);
-        let extend = |locals: Store| [entry, &locals].concat();
-        locals.into_iter().map(extend).collect()
-    }
-
-    /// Everything that can happen at `position`.
-    pub(super) fn steps(&self, position: usize, store: &[Value]) -> Vec<Step> {
-        let here = &self.positions[position];
-        let eval = self.eval(here.procedure, store, store);
-        let globals = self.globals.types.len();
-        match &here.action {
-            Action::Stuck => Vec::new(),
-            Action::End => vec![Step::Return(store[..globals].to_vec())],
-            Action::Test(condition, yes, no) => {
-                let mut steps = Vec::new();
-                for outcome in eval.condition(*condition) {
-                    match outcome {
-                        Err(violation) => steps.push(Step::Fail(violation)),
-                        Ok(value) => {
-                            let next = if value == 1 { *yes } else { *no };
-                            steps.extend(self.complete(here, store, store.to_vec(), None, next));
-                        }
-                    }
-                }
-                steps
-            }
-            Action::Do(id, next) => self.execute(here, store, *id, *next),
-        }
-    }
-
     fn execute(&self, here: &Position, store: &[Value], id: StmtId, next: usize) -> Vec<Step> {
         let procedure = &self.procedures[here.procedure];
         let eval = self.eval(here.procedure, store, store);
@@ -256,10 +219,14 @@ impl<'a> Machine<'a> {
                 .flat_map(|label| go(procedure.labels[&*label.text]))
                 .collect(),
             StmtKind::Decl(Decl { names, .. }) | StmtKind::Dead(names) => {
-                let forgotten: Vec<usize> =
-                    names.iter().map(|name| procedure.scope.index[&*name.text]).collect();
-                let types: Vec<Type> =
-                    forgotten.iter().map(|&i| procedure.scope.types[i]).collect();
+                let forgotten: Vec<usize> = names
+                    .iter()
+                    .map(|name| procedure.scope.index[&*name.text])
+                    .collect();
+                let types: Vec<Type> = forgotten
+                    .iter()
+                    .map(|&i| procedure.scope.types[i])
+                    .collect();
                 let mut steps = Vec::new();
                 for values in enumerate(&types) {
                     let mut new = store.to_vec();
@@ -296,7 +263,9 @@ impl<'a> Machine<'a> {
                 steps
             }
             StmtKind::Call { callee, args, .. } => {
-                let callee = self.procedure(&callee.text).expect("the callee is declared");
+                let callee = self
+                    .procedure(&callee.text)
+                    .expect("the callee is declared");
                 let types = &self.procedures[callee].scope.types[globals..];
                 assert_eq!(args.len(), self.procedures[callee].params);
                 let outcomes = args.iter().zip(types);
@@ -346,37 +315,6 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// What can happen when the callee of the call at `position` returns; `exit` are the
-    /// globals and the results.
-    pub(super) fn resume(&self, position: usize, caller: &[Value], exit: &[Value]) -> Vec<Step> {
-        let here = &self.positions[position];
-        let Action::Do(id, next) = here.action else {
-            panic!("only a call can be resumed");
-        };
-        let StmtKind::Call {
-            targets, constrain, ..
-        } = &self.ast.stmt(id).kind
-        else {
-            panic!("only a call can be resumed");
-        };
-        let globals = self.globals.types.len();
-        let mut new = [&exit[..globals], &caller[globals..]].concat();
-        let mut failures = Vec::new();
-        let targets = self.targets(here.procedure, targets);
-        for (target, &result) in targets.iter().zip(&exit[globals..]) {
-            if let Some(i) = *target {
-                match super::eval::convert(result, self.procedures[here.procedure].scope.types[i]) {
-                    Ok(value) => new[i] = value,
-                    Err(violation) => failures.push(Step::Fail(violation)),
-                }
-            }
-        }
-        if !failures.is_empty() {
-            return failures;
-        }
-        self.complete(here, caller, new, *constrain, next)
-    }
-
     /// The step from `old` to `new`, if `constrain` and what is enforced allow it.
     fn complete(
         &self,
@@ -418,6 +356,77 @@ impl<'a> Machine<'a> {
             Target::Discard(_) => None,
         };
         targets.iter().map(place).collect()
+    }
+}
+
+impl System for Machine<'_> {
+    fn globals(&self) -> usize {
+        self.globals.types.len()
+    }
+
+    fn initial(&self) -> Vec<(usize, Store)> {
+        let main = &self.procedures[self.main];
+        let stores = enumerate(&main.scope.types).into_iter();
+        stores.map(|store| (main.entry, store)).collect()
+    }
+
+    fn entries(&self, callee: usize, entry: &[Value]) -> Vec<(usize, Store)> {
+        let callee = &self.procedures[callee];
+        let locals = enumerate(&callee.scope.types[entry.len()..]);
+        let extend = |locals: Store| (callee.entry, [entry, &locals].concat());
+        locals.into_iter().map(extend).collect()
+    }
+
+    fn steps(&self, position: usize, store: &[Value]) -> Vec<Step> {
+        let here = &self.positions[position];
+        let eval = self.eval(here.procedure, store, store);
+        match &here.action {
+            Action::Stuck => Vec::new(),
+            Action::End => vec![Step::Return(store[..self.globals.types.len()].to_vec())],
+            Action::Test(condition, yes, no) => {
+                let mut steps = Vec::new();
+                for outcome in eval.condition(*condition) {
+                    match outcome {
+                        Err(violation) => steps.push(Step::Fail(violation)),
+                        Ok(value) => {
+                            let next = if value == 1 { *yes } else { *no };
+                            steps.extend(self.complete(here, store, store.to_vec(), None, next));
+                        }
+                    }
+                }
+                steps
+            }
+            Action::Do(id, next) => self.execute(here, store, *id, *next),
+        }
+    }
+
+    fn resume(&self, position: usize, caller: &[Value], exit: &[Value]) -> Vec<Step> {
+        let here = &self.positions[position];
+        let Action::Do(id, next) = here.action else {
+            panic!("only a call can be resumed");
+        };
+        let StmtKind::Call {
+            targets, constrain, ..
+        } = &self.ast.stmt(id).kind
+        else {
+            panic!("only a call can be resumed");
+        };
+        let globals = self.globals.types.len();
+        let mut new = [&exit[..globals], &caller[globals..]].concat();
+        let mut failures = Vec::new();
+        let targets = self.targets(here.procedure, targets);
+        for (target, &result) in targets.iter().zip(&exit[globals..]) {
+            if let Some(i) = *target {
+                match super::eval::convert(result, self.procedures[here.procedure].scope.types[i]) {
+                    Ok(value) => new[i] = value,
+                    Err(violation) => failures.push(Step::Fail(violation)),
+                }
+            }
+        }
+        if !failures.is_empty() {
+            return failures;
+        }
+        self.complete(here, caller, new, *constrain, next)
     }
 }
 

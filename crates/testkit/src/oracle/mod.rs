@@ -9,7 +9,11 @@
 //! violation is reported; `schoose[a, b]` evaluates both operands; a condition of `enforce`
 //! is checked after *every* statement it guards, also one that changes nothing.
 
+#[cfg(test)]
+mod bounded;
 mod eval;
+#[cfg(test)]
+mod lowered;
 mod machine;
 mod monitor;
 mod product;
@@ -113,7 +117,10 @@ impl<'a> Oracle<'a> {
         positions
             .flat_map(|position| {
                 let procedure = &self.machine.procedures[position.procedure].name;
-                position.labels.iter().map(|label| (procedure.clone(), label.clone()))
+                position
+                    .labels
+                    .iter()
+                    .map(|label| (procedure.clone(), label.clone()))
             })
             .collect()
     }
@@ -168,7 +175,10 @@ impl<'a> Oracle<'a> {
             monitor,
         };
         let mut product = Product::new(&self.machine, &watcher)?;
-        Ok(product.nodes.iter().any(|&(_, mode)| watcher.is_target(mode))
+        Ok(product
+            .nodes
+            .iter()
+            .any(|&(_, mode)| watcher.is_target(mode))
             || product.has_good_cycle(finite_stack))
     }
 }

@@ -30,7 +30,10 @@ impl Watcher for AtLabels<'_> {
         let procedure = &self.machine.procedures[here.procedure].name;
         self.labels.iter().any(|label| {
             here.labels.contains(&label.name)
-                && label.procedure.as_ref().is_none_or(|name| name == procedure)
+                && label
+                    .procedure
+                    .as_ref()
+                    .is_none_or(|name| name == procedure)
         })
     }
 }
@@ -45,7 +48,9 @@ pub(super) struct Watch<'a> {
 impl Watch<'_> {
     fn state(&self, name: &str) -> usize {
         let mut states = self.monitor.states.iter();
-        states.position(|state| &*state.name.text == name).expect("the state is declared")
+        states
+            .position(|state| &*state.name.text == name)
+            .expect("the state is declared")
     }
 
     pub(super) fn is_target(&self, mode: usize) -> bool {
@@ -57,21 +62,25 @@ impl Watch<'_> {
             ExprKind::Var(name) => (&self.machine.globals, name),
             ExprKind::Qualified(procedure, name) => {
                 let procedure = self.machine.procedure(&procedure.text);
-                (&self.machine.procedures[procedure.expect("declared")].scope, name)
+                (
+                    &self.machine.procedures[procedure.expect("declared")].scope,
+                    name,
+                )
             }
             other => panic!("not a variable of a property: {other:?}"),
         };
         scope.types[scope.index[&*name.text]]
     }
 
-    /// Whether `e` mentions a local of a procedure that is not on top of the stack.
+    /// Whether `e` mentions, outside of comparisons in it, a local of a procedure that is
+    /// not on top of the stack.
     fn is_absent(&self, e: ExprId, on_top: Option<usize>) -> bool {
         match &self.monitor.ast.expr(e).kind {
             ExprKind::Qualified(procedure, _) => {
                 on_top.is_none() || self.machine.procedure(&procedure.text) != on_top
             }
             ExprKind::Unary(_, operand) => self.is_absent(*operand, on_top),
-            ExprKind::Binary(_, left, right) => {
+            ExprKind::Binary(op, left, right) if !is_comparison(*op) => {
                 self.is_absent(*left, on_top) || self.is_absent(*right, on_top)
             }
             _ => false,
@@ -79,8 +88,8 @@ impl Watch<'_> {
     }
 
     /// The value of a guard or a part of it. A local that is not on top of the stack has
-    /// none; a Boolean without a value counts as false, and so does a comparison in which
-    /// such a local occurs.
+    /// none; a Boolean without a value counts as false, and so does the innermost
+    /// comparison in which such a local occurs.
     fn value(&self, e: ExprId, boolean: bool, state: &State) -> Option<Value> {
         let ast = &self.monitor.ast;
         let on_top = match state {
@@ -144,7 +153,10 @@ impl Watcher for Watch<'_> {
     fn moves(&self, mode: usize, state: &State) -> Vec<usize> {
         let states = &self.monitor.states;
         let from = match mode {
-            0 => states.iter().position(|s| s.initial).expect("one state is initial"),
+            0 => states
+                .iter()
+                .position(|s| s.initial)
+                .expect("one state is initial"),
             _ => mode - 1,
         };
         let enabled = states[from].edges.iter();

@@ -10,10 +10,26 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
-use droste_lang::program::Violation;
+use droste_lang::program::{Value, Violation};
 
-use super::machine::{Machine, Step, Store};
+use super::machine::{Step, Store};
 use super::{LARGEST_CONTEXTS, Refusal};
+
+/// What can be explored.
+pub(super) trait System {
+    /// How many globals there are.
+    fn globals(&self) -> usize;
+    /// Positions and stores with which a run can start.
+    fn initial(&self) -> Vec<(usize, Store)>;
+    /// Those with which a callee can start: the entry store has globals and arguments, locals
+    /// have any value.
+    fn entries(&self, callee: usize, entry: &[Value]) -> Vec<(usize, Store)>;
+    /// Everything that can happen at a position.
+    fn steps(&self, position: usize, store: &[Value]) -> Vec<Step>;
+    /// What can happen when the callee of the call at a position returns; the exit store has
+    /// globals and results.
+    fn resume(&self, position: usize, caller: &[Value], exit: &[Value]) -> Vec<Step>;
+}
 
 /// What a watcher sees.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -56,7 +72,7 @@ type Exit = (Store, usize, bool);
 const ROOT: usize = 0;
 
 pub(super) struct Product<'a> {
-    machine: &'a Machine<'a>,
+    system: &'a dyn System,
     watcher: &'a dyn Watcher,
     pub(super) nodes: Vec<(State, usize)>,
     node_ids: HashMap<(State, usize), usize>,
@@ -82,17 +98,15 @@ enum Edge {
 type Vertex = (usize, bool);
 
 impl<'a> Product<'a> {
-    pub(super) fn new(
-        machine: &'a Machine<'a>,
-        watcher: &'a dyn Watcher,
-    ) -> Result<Self, Refusal> {
+    pub(super) fn new(system: &'a dyn System, watcher: &'a dyn Watcher) -> Result<Self, Refusal> {
         let mut product = Product {
-            machine,
+            system,
             watcher,
             nodes: Vec::new(),
             node_ids: HashMap::new(),
             steps: Vec::new(),
-            entries: vec![(machine.main, Vec::new(), 0)],
+            // Never looked at: the root is not entered by a call.
+            entries: vec![(0, Vec::new(), 0)],
             entry_ids: HashMap::new(),
             exits: vec![BTreeSet::new()],
             callers: vec![BTreeSet::new()],
@@ -100,9 +114,8 @@ impl<'a> Product<'a> {
             todo: Vec::new(),
             violations: BTreeSet::new(),
         };
-        let first = machine.procedures[machine.main].entry;
-        for store in machine.initial() {
-            product.visit(ROOT, 0, &State::At(first, store), false);
+        for (position, store) in system.initial() {
+            product.visit(ROOT, 0, &State::At(position, store), false);
         }
         while let Some(context) = product.todo.pop() {
             if product.contexts.len() > LARGEST_CONTEXTS {
@@ -127,7 +140,9 @@ impl<'a> Product<'a> {
     /// The nodes at which the run is when it comes to `state` with the watcher in `mode`.
     fn arrive(&mut self, mode: usize, state: &State) -> Vec<usize> {
         let modes = self.watcher.moves(mode, state);
-        let nodes = modes.into_iter().map(|mode| self.node((state.clone(), mode)));
+        let nodes = modes
+            .into_iter()
+            .map(|mode| self.node((state.clone(), mode)));
         nodes.collect()
     }
 
@@ -150,7 +165,7 @@ impl<'a> Product<'a> {
             return Rc::clone(steps);
         }
         let steps = Rc::new(match &self.nodes[node].0 {
-            State::At(position, store) => self.machine.steps(*position, store),
+            State::At(position, store) => self.system.steps(*position, store),
             State::Terminated(_) => Vec::new(),
         });
         self.steps[node] = Some(Rc::clone(&steps));
@@ -158,8 +173,8 @@ impl<'a> Product<'a> {
     }
 
     /// The entry's number; a new one is entered.
-    fn enter(&mut self, entry: Entry) -> usize {
-        if let Some(&id) = self.entry_ids.get(&entry) {
+    fn enter(&mut self, entry: &Entry) -> usize {
+        if let Some(&id) = self.entry_ids.get(entry) {
             return id;
         }
         let id = self.entries.len();
@@ -167,16 +182,17 @@ impl<'a> Product<'a> {
         self.entry_ids.insert(entry.clone(), id);
         self.exits.push(BTreeSet::new());
         self.callers.push(BTreeSet::new());
-        for state in self.entry_states(&entry) {
+        for state in self.entry_states(entry) {
             self.visit(id, entry.2, &state, false);
         }
         id
     }
 
     fn entry_states(&self, (callee, store, _): &Entry) -> Vec<State> {
-        let first = self.machine.procedures[*callee].entry;
-        let stores = self.machine.entries(*callee, store);
-        stores.into_iter().map(|store| State::At(first, store)).collect()
+        let entries = self.system.entries(*callee, store).into_iter();
+        entries
+            .map(|(position, store)| State::At(position, store))
+            .collect()
     }
 
     fn expand(&mut self, context: Context) {
@@ -193,7 +209,7 @@ impl<'a> Product<'a> {
                     self.visit(entry, mode, &State::At(*next, store.clone()), bit);
                 }
                 Step::Call(callee, store) => {
-                    let callee = self.enter((*callee, store.clone(), mode));
+                    let callee = self.enter(&(*callee, store.clone(), mode));
                     if self.callers[callee].insert(context) {
                         for exit in self.exits[callee].clone() {
                             self.resume(context, &exit);
@@ -201,7 +217,7 @@ impl<'a> Product<'a> {
                     }
                 }
                 Step::Return(store) if entry == ROOT => {
-                    let globals = self.machine.globals.types.len();
+                    let globals = self.system.globals();
                     let state = State::Terminated(store[..globals].to_vec());
                     self.visit(entry, mode, &state, bit);
                 }
@@ -225,7 +241,7 @@ impl<'a> Product<'a> {
         let State::At(position, caller) = self.nodes[node].0.clone() else {
             unreachable!("calls happen at positions");
         };
-        for step in self.machine.resume(position, &caller, store) {
+        for step in self.system.resume(position, &caller, store) {
             match step {
                 Step::To(next, store) => {
                     self.visit(entry, *mode, &State::At(next, store), bit || *exit_bit);
@@ -285,7 +301,7 @@ impl<'a> Product<'a> {
                             add(self, mode, &state, false, Edge::Call);
                         }
                         for (exit, mode, good) in self.exits[self.entry_ids[&entry]].clone() {
-                            for step in self.machine.resume(*position, caller, &exit) {
+                            for step in self.system.resume(*position, caller, &exit) {
                                 if let Step::To(next, store) = step {
                                     let state = State::At(next, store);
                                     add(self, mode, &state, bottom, Edge::Summary { good });
@@ -294,7 +310,7 @@ impl<'a> Product<'a> {
                         }
                     }
                     Step::Return(store) if bottom => {
-                        let globals = self.machine.globals.types.len();
+                        let globals = self.system.globals();
                         let state = State::Terminated(store[..globals].to_vec());
                         add(self, mode, &state, bottom, Edge::Internal);
                     }
@@ -343,7 +359,11 @@ fn components(edges: &BTreeSet<(Vertex, Vertex, Edge)>) -> BTreeMap<Vertex, usiz
                 continue;
             }
             component.insert(vertex, number);
-            stack.extend(backward[&vertex].iter().filter(|v| !component.contains_key(v)));
+            stack.extend(
+                backward[&vertex]
+                    .iter()
+                    .filter(|v| !component.contains_key(v)),
+            );
         }
     }
     component

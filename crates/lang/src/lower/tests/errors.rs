@@ -275,6 +275,26 @@ fn sync_is_refused() {
 }
 
 #[test]
+fn async_labels_belong_to_calls() {
+    body("ASYNC_1: skip", "the label `ASYNC_1` starts no thread here");
+    assert!(body_messages("ASYNC_1: f()").is_empty());
+}
+
+#[test]
+fn constrain_statements_have_a_limit() {
+    let names: Vec<String> = (0..5000).map(|i| format!("x{i}")).collect();
+    let text = format!(
+        "decl {}; void main() begin {} end",
+        names.join(", "),
+        "constrain(T);".repeat(1000)
+    );
+    whole(
+        &text,
+        "too many variables in too many `constrain` statements",
+    );
+}
+
+#[test]
 fn a_program_needs_a_beginning() {
     whole(
         "void f() begin end",
@@ -326,11 +346,11 @@ fn many_errors_are_reported_at_once_but_not_too_many() {
 fn enforced_conditions_have_a_limit() {
     let text = format!(
         "decl g; void main() begin {} end",
-        "enforce g;".repeat(6000)
+        "enforce g;".repeat(3000)
     );
     whole(
         &text,
-        "the conditions enforced in this procedure are too large",
+        "the conditions enforced in this program are too large",
     );
 }
 

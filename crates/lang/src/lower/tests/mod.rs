@@ -11,7 +11,7 @@ use crate::diagnostics::{Diagnostic, Severity};
 use crate::display::expr_to_string;
 use crate::lower::lower;
 use crate::parser::{Dialect, parse};
-use crate::program::{Expr, NodeId, Op, ProcId, Program};
+use crate::program::{Expr, ExprNode, NodeId, Op, ProcId, Program, VarRef};
 use crate::source::SourceFile;
 
 /// Parses, which must succeed, and lowers.
@@ -28,7 +28,113 @@ fn run(text: &str) -> (Option<Program>, Vec<Diagnostic>) {
 /// The program, which must be right.
 fn program(text: &str) -> Program {
     let (program, diagnostics) = run(text);
-    program.unwrap_or_else(|| panic!("{text}\nis refused: {diagnostics:#?}"))
+    let program = program.unwrap_or_else(|| panic!("{text}\nis refused: {diagnostics:#?}"));
+    check_invariants(&program);
+    program
+}
+
+/// What the doc comments of `program` promise.
+fn check_invariants(program: &Program) {
+    for (p, procedure) in program.procedures.iter().enumerate() {
+        assert_eq!(program.node(procedure.entry).procedure, ProcId(p as u32));
+        assert!(procedure.params as usize <= procedure.locals.len());
+    }
+    for node in &program.nodes {
+        let locals = program.procedure(node.procedure).locals.len() as u32;
+        node.op
+            .for_each_next(|next| assert_eq!(program.node(next).procedure, node.procedure));
+        let check = |e: &Expr, next: bool| check_expr(program, locals, e, next);
+        let distinct = |vars: Vec<VarRef>| {
+            let set: std::collections::BTreeSet<&VarRef> = vars.iter().collect();
+            assert_eq!(set.len(), vars.len());
+        };
+        match &node.op {
+            Op::Goto(targets) => assert!(!targets.is_empty()),
+            Op::Assign {
+                assigns,
+                discards,
+                constrain,
+                ..
+            } => {
+                distinct(assigns.iter().map(|(var, _)| *var).collect());
+                for (_, e) in assigns {
+                    check(e, false);
+                }
+                for e in discards {
+                    check(e, false);
+                }
+                if let Some(e) = constrain {
+                    check(e, true);
+                }
+            }
+            Op::Branch { condition, .. }
+            | Op::Assume { condition, .. }
+            | Op::Assert { condition, .. } => check(condition, false),
+            Op::Call {
+                callee,
+                args,
+                targets,
+                constrain,
+                ..
+            } => {
+                let callee = program.procedure(*callee);
+                assert_eq!(args.len(), callee.params as usize);
+                assert!(targets.is_empty() || targets.len() == callee.results.len());
+                distinct(targets.iter().flatten().copied().collect());
+                for e in args {
+                    check(e, false);
+                }
+                if let Some(e) = constrain {
+                    check(e, true);
+                }
+            }
+            Op::Return(values) => {
+                let results = &program.procedure(node.procedure).results;
+                assert_eq!(values.len(), results.len());
+                for e in values {
+                    check(e, false);
+                }
+            }
+            Op::Stuck
+            | Op::StartThread { .. }
+            | Op::EndThread
+            | Op::AtomicBegin(_)
+            | Op::AtomicEnd(_) => {}
+        }
+        if let Some(ensure) = &node.ensure {
+            check(ensure, false);
+            assert!(!matches!(
+                node.op,
+                Op::Return(_) | Op::Stuck | Op::EndThread
+            ));
+        }
+    }
+}
+
+/// Operands come first, and each node but the root is used exactly once.
+fn check_expr(program: &Program, locals: u32, expr: &Expr, next_allowed: bool) {
+    let mut open: Vec<u32> = Vec::new();
+    for (i, node) in expr.nodes.iter().enumerate() {
+        let (left, right) = match node {
+            ExprNode::Not(a) | ExprNode::BitNot(a) | ExprNode::Neg(a) => (None, Some(*a)),
+            ExprNode::Binary(_, a, b) | ExprNode::Schoose(a, b) => (Some(*a), Some(*b)),
+            ExprNode::Var(var) | ExprNode::Next(var) => {
+                assert!(next_allowed || matches!(node, ExprNode::Var(_)));
+                match *var {
+                    VarRef::Global(g) => assert!((g as usize) < program.globals.len()),
+                    VarRef::Local(l) => assert!(l < locals),
+                }
+                (None, None)
+            }
+            ExprNode::Const(_) | ExprNode::Nondet(_) => (None, None),
+            ExprNode::At(_) => panic!("`at` in a program"),
+        };
+        for operand in [right, left].into_iter().flatten() {
+            assert_eq!(open.pop(), Some(operand));
+        }
+        open.push(i as u32);
+    }
+    assert_eq!(open.len(), 1);
 }
 
 /// The messages of a program, errors first; `lower` gives a program if there are no errors.

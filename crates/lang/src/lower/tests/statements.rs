@@ -1,7 +1,7 @@
 //! Every form of statement, threads, typing, and deep input.
 
 use super::*;
-use crate::program::{ExprNode, Threads, Type, VarRef};
+use crate::program::{Threads, Type};
 
 #[test]
 fn simple_statements() {

@@ -1,0 +1,51 @@
+//! Executions that do not fit their program make poor reports, but no panic; long ones are
+//! reported in linear time.
+
+#[path = "../../replay/tests/support/mod.rs"]
+mod support;
+
+use droste_lang::source::SourceFile;
+use droste_replay::walk::random_walk;
+use droste_report::{Style, json, text};
+use support::{Random, lasso, mutant, program};
+
+#[test]
+fn mutants_are_reported() {
+    let source = SourceFile::new("random.bp", "");
+    for seed in 0..500 {
+        let program = program(seed);
+        let mut random = Random(seed + 1);
+        let walk = random_walk(&program, seed, 60);
+        let lasso = lasso(&walk, &mut random);
+        for execution in [Some(walk), lasso].into_iter().flatten() {
+            let mut mutated = execution;
+            for max_steps in [0, 3, 10, 20, 50, 2000] {
+                mutated = mutant(&mutated, &mut random);
+                let style = Style {
+                    max_steps,
+                    ..Style::default()
+                };
+                assert!(!text(&program, &source, &mutated, &style).is_empty());
+                assert!(json(&program, &source, &mutated)["steps"].is_array());
+            }
+        }
+    }
+}
+
+#[test]
+fn long_executions_are_reported() {
+    let source = SourceFile::new("random.bp", "");
+    let longest = (0..200)
+        .map(|seed| (program(seed), seed))
+        .map(|(program, seed)| {
+            let steps = random_walk(&program, seed, 3000).steps.len();
+            (steps, seed)
+        })
+        .max()
+        .map_or(0, |(_, seed)| seed);
+    let program = program(longest);
+    let execution = random_walk(&program, longest, 200_000);
+    let short = text(&program, &source, &execution, &Style::default());
+    assert!(short.lines().count() < 5000);
+    assert!(json(&program, &source, &execution)["steps"].is_array());
+}
