@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 const ABOUT: &str = "Droste: a model checker for programs that call themselves";
@@ -56,6 +57,9 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Check a program: a verdict, and a trace if it is violated
+    ///
+    /// Without a property, the question is whether an assertion can fail, a value leave its range,
+    /// something be divided by zero, or one of the labels ERROR and SLIC_ERROR be reached.
     #[command(
         after_help = "`droste check --help` says more, with examples.",
         after_long_help = CHECK_EXAMPLES
@@ -80,32 +84,27 @@ pub(crate) struct CheckArgs {
     pub(crate) limits: LimitArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
-    #[command(flatten)]
-    pub(crate) later: LaterArgs,
 }
 
 /// What is asked. One kind at a time.
 #[derive(Debug, Args)]
-#[command(
-    next_help_heading = "Property (default: no assertion fails, no value leaves its range, nothing \
-                         is divided by zero, and the labels ERROR and SLIC_ERROR are not reached)"
-)]
+#[command(next_help_heading = "Property (one kind at a time)")]
 pub(crate) struct PropertyArgs {
     /// Violated if a run reaches LABEL; PROC:LABEL picks a procedure
     ///
     /// May be given several times: then violated if any of the labels is reached.
-    #[arg(long, value_name = "LABEL", conflicts_with_all = ["repeat", "monitor", "ltl"])]
+    #[arg(long, value_name = "LABEL", conflicts_with_all = ["repeat", "monitor"])]
     pub(crate) reach: Vec<String>,
     /// Violated if a run visits LABEL infinitely often
     ///
     /// May be given several times: then violated if a run visits any of the labels infinitely
     /// often.
-    #[arg(long, value_name = "LABEL", conflicts_with_all = ["monitor", "ltl"])]
+    #[arg(long, value_name = "LABEL", conflicts_with = "monitor")]
     pub(crate) repeat: Vec<String>,
     /// Violated if the monitor in FILE reaches a target state
     ///
     /// Or, if it has repeating states instead, if it visits them infinitely often.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "ltl")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) monitor: Option<PathBuf>,
 }
 
@@ -144,7 +143,7 @@ pub(crate) struct SearchArgs {
 #[command(next_help_heading = "Limits")]
 pub(crate) struct LimitArgs {
     /// Give up after so many seconds, fractions allowed
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = seconds)]
     pub(crate) timeout: Option<Duration>,
     /// Give up when the process uses so many megabytes
     #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u64).range(1..))]
@@ -183,44 +182,12 @@ pub(crate) struct OutputArgs {
     pub(crate) verbose: bool,
 }
 
-/// Flags of later versions: known, so that they can be refused with a good message.
-#[derive(Debug, Args)]
-pub(crate) struct LaterArgs {
-    #[arg(long, hide = true, value_name = "FORMULA")]
-    pub(crate) ltl: Option<String>,
-    #[arg(long, hide = true, value_name = "K")]
-    pub(crate) contexts: Option<String>,
-    #[arg(long, hide = true, value_name = "R")]
-    pub(crate) rounds: Option<String>,
-    #[arg(long, hide = true, value_name = "NAME")]
-    pub(crate) algorithm: Option<String>,
-}
-
-impl LaterArgs {
-    /// The first of them that was given.
-    pub(crate) fn given(&self) -> Option<&'static str> {
-        let flags = [
-            ("--ltl", &self.ltl),
-            ("--contexts", &self.contexts),
-            ("--rounds", &self.rounds),
-            ("--algorithm", &self.algorithm),
-        ];
-        flags.into_iter().find(|(_, value)| value.is_some()).map(|(name, _)| name)
-    }
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Engine {
     /// The best there is for the question
     Auto,
     /// State by state, on the fly, stopping at the first violation
     Explicit,
-    #[value(hide = true)]
-    Bdd,
-    #[value(hide = true)]
-    Calculus,
-    #[value(hide = true)]
-    Wpds,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -278,7 +245,9 @@ pub(crate) enum Color {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example: droste completions bash > ~/.local/share/bash-completion/completions/droste")]
+#[command(
+    after_help = "Example: droste completions bash > ~/.local/share/bash-completion/completions/droste"
+)]
 pub(crate) struct CompletionsArgs {
     /// Which shell
     #[arg(value_enum)]
@@ -296,9 +265,38 @@ pub(crate) struct ManArgs {
     pub(crate) dir: Option<PathBuf>,
 }
 
+/// Flags and engines of later versions.
+const LATER_FLAGS: [&str; 4] = ["--ltl", "--contexts", "--rounds", "--algorithm"];
+const LATER_ENGINES: [&str; 3] = ["bdd", "calculus", "wpds"];
+
+/// If a usage error is about something that is planned but not there, says so.
+pub(crate) fn not_there_yet(error: &clap::Error) -> Option<String> {
+    let context = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => text.as_str(),
+        _ => "",
+    };
+    let flag = context(ContextKind::InvalidArg);
+    let value = context(ContextKind::InvalidValue);
+    let what = match error.kind() {
+        ErrorKind::UnknownArgument if LATER_FLAGS.contains(&flag) => flag.to_owned(),
+        ErrorKind::InvalidValue
+            if flag.starts_with("--engine") && LATER_ENGINES.contains(&value) =>
+        {
+            format!("the engine `{value}`")
+        }
+        _ => return None,
+    };
+    let version = env!("CARGO_PKG_VERSION");
+    Some(format!(
+        "{what} is not available in this version of droste ({version})"
+    ))
+}
+
 /// A positive number of seconds.
 fn seconds(text: &str) -> Result<Duration, String> {
-    let number: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
+    let number: f64 = text
+        .parse()
+        .map_err(|_| "not a number of seconds".to_owned())?;
     match Duration::try_from_secs_f64(number) {
         Ok(duration) if !duration.is_zero() => Ok(duration),
         Ok(_) => Err("must be greater than zero".to_owned()),

@@ -17,7 +17,7 @@ use droste_lang::source::SourceFile;
 use droste_lang::{dot, printer, properties};
 use droste_report::Style;
 
-use crate::args::{CheckArgs, Dialect, Emit, Engine, Order, Pass, Runs, SearchArgs};
+use crate::args::{CheckArgs, Dialect, Emit, Order, Pass, Runs, SearchArgs};
 use crate::console::{Console, Failure};
 use crate::input;
 use crate::progress::ProgressLine;
@@ -29,18 +29,31 @@ const KILLED: i32 = 130;
 /// Runs the command; the exit code.
 pub(crate) fn check(args: &CheckArgs, console: &Console) -> Result<u8, Failure> {
     let start = Instant::now();
-    refuse_what_is_not_there(args)?;
     check_trace_file(args)?;
-    let run = Run { args, console, start };
+    let run = Run {
+        args,
+        console,
+        start,
+    };
     let source = input::read(&args.file).map_err(Failure::Because)?;
-    run.say(|| format!("{}: {} bytes", source.name(), verdict::count(source.text().len() as u64)));
+    run.say(|| {
+        format!(
+            "{}: {} bytes",
+            source.name(),
+            verdict::count(source.text().len() as u64)
+        )
+    });
     let program = match run.front_end(&source)? {
         Some(program) => program,
         None => return Ok(0),
     };
     let property = run.property(&program)?;
-    let subject = Subject { program: &program, property: &property, runs: runs(args.search.runs) };
-    if subject.is_vacuous() && !args.output.quiet {
+    let subject = Subject {
+        program: &program,
+        property: &property,
+        runs: runs(args.search.runs),
+    };
+    if subject.is_vacuous() && !program.is_concurrent() && !args.output.quiet {
         console.warning(
             "there is nothing to check: no assertion, no label ERROR or SLIC_ERROR, and only \
              Booleans; ask about a label with --reach or --repeat, or use a --monitor",
@@ -50,28 +63,16 @@ pub(crate) fn check(args: &CheckArgs, console: &Console) -> Result<u8, Failure> 
     run.show(&source, &subject, &report)
 }
 
-/// Flags that are known but not working yet.
-fn refuse_what_is_not_there(args: &CheckArgs) -> Result<(), Failure> {
-    let what = match args.search.engine {
-        Engine::Auto | Engine::Explicit => match args.later.given() {
-            Some(flag) => flag,
-            None => return Ok(()),
-        },
-        Engine::Bdd => "the engine `bdd`",
-        Engine::Calculus => "the engine `calculus`",
-        Engine::Wpds => "the engine `wpds`",
-    };
-    Err(Failure::Because(format!(
-        "{what} is not available in this version of droste ({})",
-        env!("CARGO_PKG_VERSION")
-    )))
-}
-
 /// What would go wrong after a long search goes wrong before it.
 fn check_trace_file(args: &CheckArgs) -> Result<(), Failure> {
-    let Some(file) = &args.output.trace else { return Ok(()) };
+    let Some(file) = &args.output.trace else {
+        return Ok(());
+    };
     let refuse = |reason: &str| {
-        Err(Failure::Because(format!("cannot write the trace to `{}`: {reason}", file.display())))
+        Err(Failure::Because(format!(
+            "cannot write the trace to `{}`: {reason}",
+            file.display()
+        )))
     };
     if file.as_os_str() == "-" {
         return if args.output.json {
@@ -85,7 +86,11 @@ fn check_trace_file(args: &CheckArgs) -> Result<(), Failure> {
         if file.is_dir() {
             return refuse("it is a directory");
         }
-        if inputs.into_iter().flatten().any(|input| input.canonicalize().is_ok_and(|i| i == file)) {
+        if inputs
+            .into_iter()
+            .flatten()
+            .any(|input| input.canonicalize().is_ok_and(|i| i == file))
+        {
             return refuse("it is read by this check");
         }
     } else if let Some(dir) = file.parent().filter(|dir| !dir.as_os_str().is_empty())
@@ -107,19 +112,30 @@ impl Run<'_> {
     /// Tells those who asked for it with `-v`.
     fn say(&self, message: impl FnOnce() -> String) {
         if self.args.output.verbose {
-            Console::note(&format!("{:>8}  {}\n", seconds(self.start.elapsed()), message()));
+            let memory = droste_base::limits::resident_bytes()
+                .map_or_else(String::new, |bytes| format!("{} MB", bytes / 1_000_000));
+            let time = seconds(self.start.elapsed());
+            Console::note(&format!("{time:>8} {memory:>9}  {}\n", message()));
         }
     }
 
     /// Shows what is to be said about a file, and whether there is an error in it.
     fn refused(&self, diagnostics: &[Diagnostic], source: &SourceFile) -> Result<(), Failure> {
-        self.console.diagnostics(diagnostics, source, self.args.output.quiet);
-        let errors = diagnostics.iter().filter(|d| d.severity == Severity::Error).count();
+        self.console
+            .diagnostics(diagnostics, source, self.args.output.quiet);
+        let errors = diagnostics
+            .iter()
+            .filter(|d| d.severity == Severity::Error)
+            .count();
         if errors == 0 {
             return Ok(());
         }
         if errors > 1 {
-            self.console.error(&format!("{} in `{}`", counted(errors as u64, "error"), source.name()));
+            self.console.error(&format!(
+                "{} in `{}`",
+                counted(errors as u64, "error"),
+                source.name()
+            ));
         }
         Err(Failure::Told)
     }
@@ -205,12 +221,17 @@ impl Run<'_> {
             replay: !search.no_replay,
             limits: Limits {
                 // Reading the program counts.
-                timeout: limits.timeout.map(|limit| limit.saturating_sub(self.start.elapsed())),
-                memory: limits.memory.map(|megabytes| megabytes.saturating_mul(1_000_000)),
+                timeout: limits
+                    .timeout
+                    .map(|limit| limit.saturating_sub(self.start.elapsed())),
+                memory: limits
+                    .memory
+                    .map(|megabytes| megabytes.saturating_mul(1_000_000)),
                 cancel: Some(cancel_on_ctrl_c()),
             },
             reporter: shows_progress.then_some(&reporter),
         };
+        self.say(|| "searching".to_owned());
         let report = droste_check::check(program, property, &options);
         line.erase();
         let mut report = report.map_err(|fault| match fault {
@@ -239,9 +260,6 @@ impl Run<'_> {
                 verdict::count(report.stats.bytes),
             )
         });
-        if let Some(memory) = droste_base::limits::resident_bytes() {
-            self.say(|| format!("{} MB of memory in use", memory / 1_000_000));
-        }
         Ok(report)
     }
 
@@ -256,7 +274,11 @@ impl Run<'_> {
         let total = self.start.elapsed();
         let execution = report.verdict.witness();
         let text = |execution: &Execution, color: bool, width: usize| {
-            let style = Style { color, max_steps: output.max_steps, width };
+            let style = Style {
+                color,
+                max_steps: output.max_steps,
+                width,
+            };
             droste_report::text(subject.program, source, execution, &style)
         };
         let json = |execution| droste_report::json(subject.program, source, execution);
@@ -289,7 +311,9 @@ impl Run<'_> {
             } else if to_stdout {
                 Console::print(&text(execution, self.console.out_color(), Console::width()))?;
             } else {
-                let is_json = file.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
+                let is_json = file
+                    .extension()
+                    .is_some_and(|e| e.eq_ignore_ascii_case("json"));
                 let trace = if is_json {
                     format!("{:#}\n", json(execution))
                 } else {

@@ -72,9 +72,9 @@ impl Console {
     pub(crate) fn print(text: &str) -> Result<(), Failure> {
         let mut out = io::stdout().lock();
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                Err(Failure::Because(format!("cannot write to standard output: {error}")))
-            }
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Because(
+                format!("cannot write to standard output: {error}"),
+            )),
             _ => Ok(()),
         }
     }
@@ -86,12 +86,18 @@ impl Console {
 
     /// An error without a place in a file.
     pub(crate) fn error(&self, message: &str) {
-        Self::note(&format!("{}: {message}\n", paint(self.err_color, "1;31", "error")));
+        Self::note(&format!(
+            "{}: {message}\n",
+            paint(self.err_color, "1;31", "error")
+        ));
     }
 
     /// A warning without a place in a file.
     pub(crate) fn warning(&self, message: &str) {
-        Self::note(&format!("{}: {message}\n", paint(self.err_color, "1;33", "warning")));
+        Self::note(&format!(
+            "{}: {message}\n",
+            paint(self.err_color, "1;33", "warning")
+        ));
     }
 
     /// Shows what the front end says about a file, without warnings if `quiet`.
@@ -111,14 +117,19 @@ impl Console {
 }
 
 fn paint(color: bool, code: &str, text: &str) -> String {
-    if color { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    if color {
+        format!("\x1b[{code}m{text}\x1b[0m")
+    } else {
+        text.to_owned()
+    }
 }
 
 /// What is said when Droste itself is wrong.
 pub(crate) fn report_panic(panic: &PanicHookInfo<'_>) {
-    let message = panic
-        .payload_as_str()
-        .map_or_else(|| "no message".to_owned(), |message| message.replace('\n', " "));
+    let message = panic.payload_as_str().map_or_else(
+        || "no message".to_owned(),
+        |message| message.replace('\n', " "),
+    );
     let place = panic
         .location()
         .map_or_else(String::new, |at| format!(" ({}:{})", at.file(), at.line()));

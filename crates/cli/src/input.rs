@@ -36,7 +36,9 @@ fn source(name: &str, reader: impl Read) -> Result<SourceFile, String> {
         .read_to_end(&mut bytes)
         .map_err(|error| format!("cannot read `{name}`: {error}"))?;
     if bytes.len() > SourceFile::LARGEST {
-        return Err(format!("`{name}` is too large: programs of up to 2 GiB are read"));
+        return Err(format!(
+            "`{name}` is too large: programs of up to 2 GiB are read"
+        ));
     }
     let text = decode(bytes).map_err(|problem| format!("`{name}` {problem}"))?;
     Ok(SourceFile::new(name, text))
@@ -48,7 +50,10 @@ fn decode(bytes: Vec<u8>) -> Result<String, String> {
         return Err("looks like UTF-16; save it as UTF-8".to_owned());
     }
     if let Some(offset) = bytes.iter().position(|&byte| byte == 0) {
-        return Err(format!("is not a text file: there is a zero byte at {}", place(&bytes, offset)));
+        return Err(format!(
+            "is not a text file: there is a zero byte at {}",
+            place(&bytes, offset)
+        ));
     }
     let mut text = match String::from_utf8(bytes) {
         Ok(text) => text,
@@ -87,7 +92,11 @@ fn lossy_in_comments(bytes: &[u8]) -> Result<String, String> {
 }
 
 fn place(bytes: &[u8], offset: usize) -> String {
-    let line = bytes[..offset].iter().filter(|&&byte| byte == b'\n').count() + 1;
+    let line = bytes[..offset]
+        .iter()
+        .filter(|&&byte| byte == b'\n')
+        .count()
+        + 1;
     format!("offset {offset}, line {line}")
 }
 
@@ -113,7 +122,9 @@ fn comments(bytes: &[u8]) -> Vec<Range<usize>> {
                 at = end;
             }
             [b'{', name @ ..] => {
-                let end = name.iter().position(|byte| byte.is_ascii_whitespace() || *byte == b'}');
+                let end = name
+                    .iter()
+                    .position(|byte| byte.is_ascii_whitespace() || *byte == b'}');
                 // Without a closing brace it is the brace of a monitor.
                 at += match end {
                     Some(end) if name[end] == b'}' => end + 2,
@@ -137,13 +148,22 @@ mod tests {
     #[test]
     fn text_is_kept() {
         assert_eq!(decoded("a // é\n".as_bytes()).as_deref(), Ok("a // é\n"));
-        assert_eq!(decoded("\u{feff}decl g;".as_bytes()).as_deref(), Ok("decl g;"));
+        assert_eq!(
+            decoded("\u{feff}decl g;".as_bytes()).as_deref(),
+            Ok("decl g;")
+        );
     }
 
     #[test]
     fn other_encodings_are_tolerated_in_comments_only() {
-        assert_eq!(decoded(b"a // M\xfcller\nb").as_deref(), Ok("a // M\u{fffd}ller\nb"));
-        assert_eq!(decoded(b"/* \xfc\n\xfc */ b // \xe4").map(|t| t.chars().count()), Ok(17));
+        assert_eq!(
+            decoded(b"a // M\xfcller\nb").as_deref(),
+            Ok("a // M\u{fffd}ller\nb")
+        );
+        assert_eq!(
+            decoded(b"/* \xfc\n\xfc */ b // \xe4").map(|t| t.chars().count()),
+            Ok(16)
+        );
         assert_eq!(
             decoded(b"// \xe4\nM\xfcller").unwrap_err(),
             "is not UTF-8: byte 0xfc at offset 6, line 2 is no part of a character"

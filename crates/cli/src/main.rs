@@ -34,9 +34,16 @@ fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            let code = if error.use_stderr() { COULD_NOT_BE_CHECKED } else { 0 };
-            // Help into a closed pipe is no reason to complain.
-            let _ = error.print();
+            let code = if error.use_stderr() {
+                COULD_NOT_BE_CHECKED
+            } else {
+                0
+            };
+            match args::not_there_yet(&error) {
+                Some(message) => Console::new(args::Color::Auto).error(&message),
+                // Help into a closed pipe is no reason to complain.
+                None => drop(error.print()),
+            }
             return code.into();
         }
     };

@@ -22,7 +22,11 @@ pub(crate) struct ProgressLine {
 
 impl ProgressLine {
     pub(crate) fn new() -> Self {
-        ProgressLine { start: Instant::now(), next: Cell::new(FIRST), shown: Cell::new(false) }
+        ProgressLine {
+            start: Instant::now(),
+            next: Cell::new(FIRST),
+            shown: Cell::new(false),
+        }
     }
 
     /// Shows `progress`, unless the last time was a moment ago.
@@ -73,8 +77,18 @@ mod tests {
             states: u64::MAX,
             waiting: u64::MAX,
         };
-        assert!(line(&progress, Duration::from_secs(1_000_000)).chars().count() < 80);
-        let progress = Progress { phase: "searching", contexts: 3_000, states: 200, waiting: 0 };
+        assert!(
+            line(&progress, Duration::from_secs(1_000_000))
+                .chars()
+                .count()
+                < 80
+        );
+        let progress = Progress {
+            phase: "searching",
+            contexts: 3_000,
+            states: 200,
+            waiting: 0,
+        };
         assert_eq!(
             line(&progress, Duration::from_millis(1500)),
             "searching: 3,000 contexts, 200 states, 2,000/s, 1.5 s"

@@ -7,7 +7,7 @@ use droste_base::{StopReason, Verdict};
 use droste_check::{ERROR_LABELS, Property, Report, Runs};
 use droste_lang::execution::{Action, Ending, Execution};
 use droste_lang::monitor::StateKind;
-use droste_lang::program::{NodeId, Op, Program, Type, Violation};
+use droste_lang::program::{NodeId, Op, Program, Type, Variable, Violation};
 use serde_json::{Value, json};
 
 /// What a verdict is about.
@@ -23,7 +23,10 @@ impl Subject<'_> {
         let bounded = match (self.property, self.runs) {
             (Property::Default | Property::Reach(_), _) | (_, Runs::All) => "",
             (Property::Monitor(monitor), _)
-                if monitor.states.iter().any(|state| state.kind == StateKind::Target) =>
+                if monitor
+                    .states
+                    .iter()
+                    .any(|state| state.kind == StateKind::Target) =>
             {
                 ""
             }
@@ -31,7 +34,7 @@ impl Subject<'_> {
         };
         match verdict {
             Verdict::Holds(_) => match self.property {
-                Property::Default => format!("no assertion fails{}", self.error_labels()),
+                Property::Default => self.all_is_well(),
                 _ => format!("no run{bounded} {}", self.deed(None)),
             },
             Verdict::Violated(execution) => match self.property {
@@ -40,7 +43,9 @@ impl Subject<'_> {
             },
             Verdict::Unknown(reason) => {
                 let question = match self.property {
-                    Property::Default => "an assertion fails or an error label is reached".to_owned(),
+                    Property::Default => {
+                        "an assertion fails or an error label is reached".to_owned()
+                    }
                     _ => format!("a run{bounded} {}", self.deed(None)),
                 };
                 let mut sentence = format!("{reason} before it was known whether {question}");
@@ -61,13 +66,15 @@ impl Subject<'_> {
                     Ending::At(node) => self.asked(labels, node),
                     _ => None,
                 });
-                format!("reaches {}", reached.map_or_else(|| labels.join(" or "), str::to_owned))
+                format!(
+                    "reaches {}",
+                    reached.map_or_else(|| labels.join(" or "), str::to_owned)
+                )
             }
             Property::Repeat(labels) => format!("visits {} infinitely often", labels.join(" or ")),
             Property::Monitor(monitor) => {
-                let is_target = |state: &&droste_lang::monitor::MonitorState| {
-                    state.kind == StateKind::Target
-                };
+                let is_target =
+                    |state: &&droste_lang::monitor::MonitorState| state.kind == StateKind::Target;
                 let kind = if monitor.states.iter().any(|state| is_target(&state)) {
                     StateKind::Target
                 } else {
@@ -78,7 +85,10 @@ impl Subject<'_> {
                 let states = names.join(" or ");
                 match kind {
                     StateKind::Target => format!("takes monitor {} to {states}", monitor.name),
-                    _ => format!("takes monitor {} to {states} infinitely often", monitor.name),
+                    _ => format!(
+                        "takes monitor {} to {states} infinitely often",
+                        monitor.name
+                    ),
                 }
             }
         }
@@ -94,23 +104,57 @@ impl Subject<'_> {
         found.map(String::as_str)
     }
 
-    /// Which error labels there are besides assertions.
-    fn error_labels(&self) -> String {
-        let labels: Vec<&str> =
-            ERROR_LABELS.into_iter().filter(|label| self.has_label(label)).collect();
-        match labels[..] {
-            [] => String::new(),
-            _ => format!(" and {} is not reached", labels.join(" or ")),
+    /// That the default property holds, as far as there is something that could violate it.
+    fn all_is_well(&self) -> String {
+        let mut parts = Vec::new();
+        if self.has_assertions() {
+            parts.push("no assertion fails".to_owned());
+        }
+        if self
+            .variables()
+            .any(|variable| matches!(variable.ty, Type::Range { .. }))
+        {
+            parts.push("no value leaves its range".to_owned());
+        }
+        let labels = ERROR_LABELS
+            .into_iter()
+            .filter(|label| self.has_label(label));
+        parts.extend(labels.map(|label| format!("{label} is not reached")));
+        match &parts[..] {
+            [] => "nothing goes wrong".to_owned(),
+            [only] => only.clone(),
+            [most @ .., last] => format!("{} and {last}", most.join(", ")),
         }
     }
 
+    fn has_assertions(&self) -> bool {
+        let mut nodes = self.program.nodes.iter();
+        nodes.any(|node| matches!(node.op, Op::Assert { .. }))
+    }
+
+    /// Globals and locals.
+    fn variables(&self) -> impl Iterator<Item = &Variable> {
+        let locals = self
+            .program
+            .procedures
+            .iter()
+            .flat_map(|procedure| &procedure.locals);
+        self.program.globals.iter().chain(locals)
+    }
+
     fn has_label(&self, label: &str) -> bool {
-        self.program.nodes.iter().any(|node| node.labels.iter().any(|own| **own == *label))
+        self.program
+            .nodes
+            .iter()
+            .any(|node| node.labels.iter().any(|own| **own == *label))
     }
 
     /// What goes wrong in a violation of the default property.
     fn mishap(&self, execution: &Execution) -> String {
-        match (execution.ending, execution.steps.last().map(|step| &step.action)) {
+        match (
+            execution.ending,
+            execution.steps.last().map(|step| &step.action),
+        ) {
             (Ending::At(node), _) => {
                 let labels = ERROR_LABELS.map(str::to_owned);
                 let label = self.asked(&labels, node).unwrap_or("an error label");
@@ -128,15 +172,10 @@ impl Subject<'_> {
 
     /// Whether there is nothing that could violate the default property.
     pub(crate) fn is_vacuous(&self) -> bool {
-        let program = self.program;
-        let mut variables = program
-            .globals
-            .iter()
-            .chain(program.procedures.iter().flat_map(|procedure| &procedure.locals));
         matches!(self.property, Property::Default)
-            && !program.nodes.iter().any(|node| matches!(node.op, Op::Assert { .. }))
+            && !self.has_assertions()
             && !ERROR_LABELS.iter().any(|label| self.has_label(label))
-            && variables.all(|variable| variable.ty == Type::Bool)
+            && self.variables().all(|variable| variable.ty == Type::Bool)
     }
 }
 
@@ -195,7 +234,11 @@ pub(crate) fn object(
 
 /// `1 state`, `2,000 states`.
 pub(crate) fn counted(number: u64, what: &str) -> String {
-    format!("{} {what}{}", count(number), if number == 1 { "" } else { "s" })
+    format!(
+        "{} {what}{}",
+        count(number),
+        if number == 1 { "" } else { "s" }
+    )
 }
 
 /// A number with a comma between thousands.
@@ -211,10 +254,12 @@ pub(crate) fn count(number: u64) -> String {
     text
 }
 
-/// `0.02 s`; longer times with fewer digits.
+/// `20 ms`, `1.23 s`, `12 min 3 s`.
 pub(crate) fn seconds(time: Duration) -> String {
     let seconds = time.as_secs_f64();
-    if seconds < 10.0 {
+    if seconds < 0.1 {
+        format!("{} ms", (time.as_micros() + 500) / 1000)
+    } else if seconds < 10.0 {
         format!("{seconds:.2} s")
     } else if seconds < 600.0 {
         format!("{seconds:.1} s")
@@ -232,6 +277,7 @@ mod tests {
         assert_eq!(counted(1, "state"), "1 state");
         assert_eq!(counted(0, "state"), "0 states");
         assert_eq!(counted(1_234_567, "context"), "1,234,567 contexts");
+        assert_eq!(seconds(Duration::from_micros(2600)), "3 ms");
         assert_eq!(seconds(Duration::from_millis(1234)), "1.23 s");
         assert_eq!(seconds(Duration::from_millis(12345)), "12.3 s");
         assert_eq!(seconds(Duration::from_secs(3671)), "61 min 11 s");
