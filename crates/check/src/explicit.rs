@@ -63,7 +63,11 @@ pub(crate) fn search(
         propositions: &propositions,
         every_position: watched,
     };
-    let cleaned = clean(program, &query, &options.passes);
+    let mut passes = options.passes;
+    // Without values on demand, forgetting one only to guess it again would be wrong: a global
+    // may be dead at a call and yet count as live inside the callee, for another caller.
+    passes.dead &= !options.eager;
+    let cleaned = clean(program, &query, &passes);
     let mut machine = Machine::new(&cleaned.program, &Known(cleaned.live), violations);
     machine.set_eager(options.eager);
     let goal = match question {

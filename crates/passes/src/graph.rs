@@ -143,6 +143,8 @@ pub(crate) struct Worklist {
     position: Vec<u32>,
     /// One bit per position.
     pending: Vec<u64>,
+    /// One bit per word of `pending` that is not zero.
+    words: Vec<u64>,
     cursor: usize,
 }
 
@@ -155,6 +157,7 @@ impl Worklist {
         }
         Worklist {
             pending: vec![0; order.len().div_ceil(64)],
+            words: vec![0; order.len().div_ceil(4096)],
             order,
             position,
             cursor: 0,
@@ -164,6 +167,7 @@ impl Worklist {
     pub(crate) fn insert(&mut self, node: u32) {
         let place = self.position[node as usize] as usize;
         self.pending[place / 64] |= 1 << (place % 64);
+        self.words[place / 4096] |= 1 << (place / 64 % 64);
     }
 
     /// Puts every node in.
@@ -173,24 +177,33 @@ impl Worklist {
         }
     }
 
+    /// The first pending position that is not before `place`.
+    fn next_from(&self, place: usize) -> Option<usize> {
+        let word = place / 64;
+        let bits = self.pending.get(word)? & !0 << (place % 64);
+        if bits != 0 {
+            return Some(word * 64 + bits.trailing_zeros() as usize);
+        }
+        let mut group = (word + 1) / 64;
+        let mut words = self.words.get(group)? & !0 << ((word + 1) % 64);
+        while words == 0 {
+            group += 1;
+            words = *self.words.get(group)?;
+        }
+        let word = group * 64 + words.trailing_zeros() as usize;
+        Some(word * 64 + self.pending[word].trailing_zeros() as usize)
+    }
+
     /// Takes the next node in the order out, starting again at its beginning.
     pub(crate) fn pop(&mut self) -> Option<u32> {
-        let words = self.pending.len();
-        // The first word is looked at twice: above the cursor first, whole at the end.
-        for step in 0..=words {
-            let word = (self.cursor / 64 + step) % words.max(1);
-            let mut bits = *self.pending.get(word)?;
-            if step == 0 {
-                bits &= !0 << (self.cursor % 64);
-            }
-            if bits != 0 {
-                let place = word * 64 + bits.trailing_zeros() as usize;
-                self.pending[word] &= !(1 << (place % 64));
-                self.cursor = place;
-                return Some(self.order[place]);
-            }
+        let place = self.next_from(self.cursor).or_else(|| self.next_from(0))?;
+        let word = place / 64;
+        self.pending[word] &= !(1 << (place % 64));
+        if self.pending[word] == 0 {
+            self.words[word / 64] &= !(1 << (word % 64));
         }
-        None
+        self.cursor = place;
+        Some(self.order[place])
     }
 }
 
@@ -293,18 +306,18 @@ mod tests {
 
     #[test]
     fn worklist_sweeps_in_order_and_wraps() {
-        let mut work = Worklist::new((0..200).rev().collect());
+        let mut work = Worklist::new((0..20_000).rev().collect());
         work.insert(3);
-        work.insert(150);
-        assert_eq!(work.pop(), Some(150));
-        work.insert(199);
-        work.insert(150);
-        assert_eq!(work.pop(), Some(150));
+        work.insert(15_000);
+        assert_eq!(work.pop(), Some(15_000));
+        work.insert(19_999);
+        work.insert(15_000);
+        assert_eq!(work.pop(), Some(15_000));
         assert_eq!(work.pop(), Some(3));
-        assert_eq!(work.pop(), Some(199));
+        assert_eq!(work.pop(), Some(19_999));
         assert_eq!(work.pop(), None);
         work.insert_all();
-        assert_eq!((0..200).filter_map(|_| work.pop()).count(), 200);
+        assert_eq!((0..30_000).filter_map(|_| work.pop()).count(), 20_000);
         assert_eq!(work.pop(), None);
     }
 }

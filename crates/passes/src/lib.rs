@@ -146,7 +146,8 @@ pub fn clean(program: &Program, query: &Query, config: &Config) -> Cleaned {
             note(dropped.values, "values dropped that do not matter");
             live = Live::from(liveness.sets);
         }
-        if changed == 0 {
+        // In a large program, a few changes more are not worth another round.
+        if changed <= program.nodes.len() / 200 {
             break;
         }
     }

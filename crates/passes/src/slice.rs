@@ -149,11 +149,16 @@ pub(crate) fn slice(
     for target in targets {
         search.mark(target.0);
     }
+    // Calls whose violation comes after the return, when results are stored.
+    let mut returned_to = Vec::new();
     if violations {
         let mut folder = Folder::default();
         for (node, id) in program.nodes.iter().zip(0..) {
             if can_violate(program, node, &mut folder) {
                 search.mark(id);
+                if let Op::Call { callee, .. } = node.op {
+                    returned_to.push(callee);
+                }
             }
         }
     }
@@ -168,6 +173,11 @@ pub(crate) fn slice(
     for id in 0..program.nodes.len() as u32 {
         if search.marked[id as usize] {
             search.work.push(id);
+        }
+    }
+    for callee in returned_to {
+        for &exit in graph.returns.get(callee.0) {
+            search.mark(exit);
         }
     }
     while let Some(at) = search.work.pop() {

@@ -13,11 +13,6 @@ const MAX_RESULTS: usize = 4096;
 impl Parser<'_> {
     /// A whole program.
     pub(super) fn program(&mut self) {
-        if self.kind() == TokenKind::Eof {
-            let diagnostic = Diagnostic::error(self.span(), "the program is empty")
-                .help("a program needs a procedure `main`: `void main() begin … end`");
-            self.report(diagnostic);
-        }
         // A thread section that is open: its name and what stood before it.
         let mut section: Option<(Name, Span, Vec<Item>)> = None;
         let mut items = Vec::new();
@@ -70,6 +65,11 @@ impl Parser<'_> {
             self.report(diagnostic);
             outer.push(Item::Thread(name, items));
             items = outer;
+        }
+        if items.is_empty() && self.errors == 0 {
+            let diagnostic = Diagnostic::error(self.span(), "the program is empty")
+                .help("a program needs a procedure `main`: `void main() begin … end`");
+            self.report(diagnostic);
         }
         self.ast.items = items;
     }

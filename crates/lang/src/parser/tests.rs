@@ -703,6 +703,8 @@ fn common_mistakes_are_explained() {
 fn mistakes_at_the_top_level() {
     for (text, message) in [
         ("", "the program is empty"),
+        (";", "the program is empty"),
+        ("@", "unknown character `@`"),
         (
             "main() begin skip; end",
             "the procedure `main` has no result type",

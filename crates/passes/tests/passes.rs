@@ -1,0 +1,285 @@
+//! Each pass on a program where one can see what it should find.
+
+use droste_lang::labels;
+use droste_lang::lower::lower;
+use droste_lang::parser::{Dialect, parse};
+use droste_lang::program::{NodeId, Op, Program, VarRef};
+use droste_lang::source::SourceFile;
+use droste_passes::{Cleaned, Config, Query, clean};
+
+fn program(text: &str) -> Program {
+    let parsed = parse(&SourceFile::new("test.bp", text), Dialect::default());
+    lower(&parsed.ast).0.expect("the program is right")
+}
+
+fn at(program: &Program, label: &str) -> NodeId {
+    labels::find(program, label).expect("a label")[0]
+}
+
+/// Cleans for `--reach TARGET`.
+fn reach(program: &Program) -> Cleaned {
+    let query = Query {
+        targets: &[at(program, "TARGET")],
+        ..Query::default()
+    };
+    clean(program, &query, &Config::default())
+}
+
+/// Cleans for failed assertions.
+fn assertions(program: &Program) -> Cleaned {
+    let query = Query {
+        violations: true,
+        ..Query::default()
+    };
+    clean(program, &query, &Config::default())
+}
+
+fn op<'a>(cleaned: &'a Cleaned, label: &str) -> &'a Op {
+    &cleaned.program.node(at(&cleaned.program, label)).op
+}
+
+#[test]
+fn constants_go_through_calls_and_returns() {
+    let given = program(
+        "decl g;
+         bool f(x) begin return !x; end
+         void main() begin
+           decl y;
+           g := F;
+           y := f(F);
+           B: if (y & !g) then A: skip; else TARGET: skip; fi
+         end",
+    );
+    let cleaned = reach(&given);
+    assert_eq!(*op(&cleaned, "A"), Op::Stuck);
+    assert_eq!(*op(&cleaned, "TARGET"), Op::Stuck, "never reached");
+}
+
+#[test]
+fn different_arguments_are_not_constant() {
+    let given = program(
+        "bool f(x) begin R: return x; end
+         void main() begin
+           decl y, z;
+           y := f(T); z := f(F);
+           B: if (y & !z) then TARGET: skip; fi
+         end",
+    );
+    let cleaned = reach(&given);
+    assert!(matches!(op(&cleaned, "B"), Op::Branch { .. }));
+    assert_ne!(*op(&cleaned, "TARGET"), Op::Stuck);
+}
+
+#[test]
+fn a_global_that_the_callee_leaves_alone_keeps_its_value() {
+    let given = program(
+        "decl g;
+         void f() begin skip; end
+         void main() begin
+           g := T; f(); g := F; f();
+           B: if (g) then A: skip; fi
+           TARGET: skip;
+         end",
+    );
+    let cleaned = reach(&given);
+    assert_eq!(*op(&cleaned, "A"), Op::Stuck);
+    assert!(matches!(op(&cleaned, "B"), Op::Goto(_)));
+}
+
+#[test]
+fn what_cannot_lead_to_the_target_is_cut() {
+    let given = program(
+        "void g() begin G: skip; g(); end
+         void h() begin H: skip; end
+         void main() begin
+           if (*) then A: g(); B: skip; else C: h(); fi
+           D: skip;
+           if (*) then TARGET: skip; fi
+           E: skip;
+         end",
+    );
+    let cleaned = reach(&given);
+    for label in ["A", "B", "G", "E"] {
+        assert_eq!(*op(&cleaned, label), Op::Stuck, "{label}");
+    }
+    for label in ["C", "D", "H", "TARGET"] {
+        assert_ne!(*op(&cleaned, label), Op::Stuck, "{label}");
+    }
+}
+
+#[test]
+fn a_target_inside_a_callee_that_never_returns_stays_reachable() {
+    let given = program(
+        "void g() begin if (*) then TARGET: skip; fi L: goto L; end
+         void main() begin A: g(); B: skip; end",
+    );
+    let cleaned = reach(&given);
+    assert_ne!(*op(&cleaned, "A"), Op::Stuck);
+    assert_eq!(*op(&cleaned, "B"), Op::Stuck);
+}
+
+#[test]
+fn nothing_is_cut_when_every_position_matters() {
+    let given = program("void main() begin TARGET: skip; A: skip; end");
+    let query = Query {
+        targets: &[at(&given, "TARGET")],
+        every_position: true,
+        ..Query::default()
+    };
+    let cleaned = clean(&given, &query, &Config::default());
+    assert_eq!(cleaned.program, given);
+}
+
+#[test]
+fn faint_variables_are_dropped() {
+    let given = program(
+        "void main() begin
+           decl x, y : u8;
+           A: x := y;
+           while (*) do B: x := x + 1; od
+           TARGET: skip;
+         end",
+    );
+    let cleaned = reach(&given);
+    assert!(matches!(op(&cleaned, "A"), Op::Goto(_)));
+    assert!(matches!(op(&cleaned, "B"), Op::Goto(_)));
+    let target = at(&given, "A");
+    assert!(!cleaned.live.is_live(target, VarRef::Local(0)));
+    assert!(!cleaned.live.is_live(target, VarRef::Local(1)));
+}
+
+#[test]
+fn what_can_fail_is_kept() {
+    let given = program(
+        "void main() begin
+           decl x, y : u8; decl z : int[0..3];
+           A: x := 5 / y;
+           B: z := z + 1;
+           TARGET: skip;
+         end",
+    );
+    let cleaned = reach(&given);
+    let Op::Assign {
+        assigns, discards, ..
+    } = op(&cleaned, "A")
+    else {
+        panic!("the division is gone");
+    };
+    assert_eq!((assigns.len(), discards.len()), (0, 1));
+    assert!(matches!(op(&cleaned, "B"), Op::Assign { assigns, .. } if assigns.len() == 1));
+    assert!(cleaned.live.is_live(at(&given, "A"), VarRef::Local(1)));
+    assert!(cleaned.live.is_live(at(&given, "A"), VarRef::Local(2)));
+}
+
+#[test]
+fn globals_stay_alive_across_callees_that_do_not_mention_them() {
+    let given = program(
+        "decl g;
+         void f() begin F: skip; end
+         void main() begin A: f(); assert(g); end",
+    );
+    let cleaned = assertions(&given);
+    for label in ["A", "F"] {
+        assert!(
+            cleaned.live.is_live(at(&given, label), VarRef::Global(0)),
+            "{label}"
+        );
+    }
+    let f = given.node(at(&given, "F")).procedure;
+    assert!(cleaned.live.at_exit(f, 0));
+    assert!(!cleaned.live.at_exit(given.main, 0));
+    assert!(!cleaned.live.after_termination(0));
+}
+
+#[test]
+fn values_after_the_step_keep_right_hand_sides_alive() {
+    let given = program(
+        "decl a, b, c;
+         void main() begin
+           A: a, b := c, * constrain ('a | 'b);
+           TARGET: skip;
+         end",
+    );
+    let cleaned = reach(&given);
+    assert!(matches!(op(&cleaned, "A"), Op::Assign { assigns, .. } if assigns.len() == 2));
+    let live = |var| cleaned.live.is_live(at(&given, "A"), VarRef::Global(var));
+    assert_eq!([live(0), live(1), live(2)], [false, false, true]);
+}
+
+#[test]
+fn threads_share_globals_so_they_are_live_everywhere() {
+    let given = program(
+        "decl g, h;
+         void main() begin
+           A: start_thread f();
+           g := T; h := T;
+           B: g := F;
+         end
+         void f() begin if (g) then TARGET: skip; fi end",
+    );
+    let cleaned = reach(&given);
+    for label in ["A", "B", "TARGET"] {
+        assert!(
+            cleaned.live.is_live(at(&given, label), VarRef::Global(0)),
+            "{label}"
+        );
+        assert!(
+            !cleaned.live.is_live(at(&given, label), VarRef::Global(1)),
+            "{label}"
+        );
+    }
+    assert!(
+        matches!(op(&cleaned, "B"), Op::Assign { .. }),
+        "f may read it"
+    );
+    assert_ne!(*op(&cleaned, "TARGET"), Op::Stuck);
+}
+
+#[test]
+fn no_pass_changes_nothing() {
+    let given = program("decl g; void main() begin g := T & F; A: assume(F); end");
+    let cleaned = clean(&given, &Query::default(), &Config::none());
+    assert_eq!(cleaned.program, given);
+    assert!(cleaned.report.is_empty());
+    assert!(cleaned.live.is_live(at(&given, "A"), VarRef::Global(0)));
+}
+
+/// Ten thousand statements over hundreds of variables, and a million over few. Prints times
+/// under `--nocapture`; how long it takes is not asserted.
+#[test]
+#[ignore = "large; run in release"]
+fn large_programs() {
+    use std::fmt::Write as _;
+    for (statements, variables) in [(10_000, 400), (1_000_000, 8)] {
+        let mut text = String::from("decl g0");
+        for i in 1..variables {
+            write!(text, ", g{i}").expect("a string");
+        }
+        text.push_str(";\nvoid main() begin f0(); TARGET: assert(g0); end\n");
+        let each = 100;
+        let count = statements / each;
+        for f in 0..count {
+            writeln!(text, "void f{f}() begin").expect("a string");
+            for s in 0..each {
+                let (a, b) = ((f * 7 + s * 13) % variables, (f * 3 + s * 5) % variables);
+                match s % 10 {
+                    3 => writeln!(text, "if (g{a}) then g{b} := *; fi"),
+                    5 => writeln!(text, "if (*) then f{}(); fi", (f * 31 + s + 1) % count),
+                    7 => writeln!(text, "g{a} := T;"),
+                    _ => writeln!(text, "g{a} := g{b};"),
+                }
+                .expect("a string");
+            }
+            text.push_str("end\n");
+        }
+        let given = program(&text);
+        let started = std::time::Instant::now();
+        let cleaned = reach(&given);
+        println!(
+            "{} nodes, {variables} variables: {:?}",
+            given.nodes.len(),
+            started.elapsed()
+        );
+        println!("{}", cleaned.report.join("\n"));
+    }
+}
