@@ -1,5 +1,7 @@
 //! The flags, declared once for parsing, help, completions and man pages.
 
+#![allow(clippy::doc_markdown, reason = "doc comments here are help texts")]
+
 use std::path::PathBuf;
 use std::time::Duration;
 

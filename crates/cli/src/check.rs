@@ -43,9 +43,8 @@ pub(crate) fn check(args: &CheckArgs, console: &Console) -> Result<u8, Failure> 
             verdict::count(source.text().len() as u64)
         )
     });
-    let program = match run.front_end(&source)? {
-        Some(program) => program,
-        None => return Ok(0),
+    let Some(program) = run.front_end(&source)? else {
+        return Ok(0);
     };
     let property = run.property(&program)?;
     let subject = Subject {

@@ -21,7 +21,7 @@ pub(crate) enum Failure {
 const WIDTH: usize = 100;
 
 /// Where text goes, and whether it may have colours there.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct Console {
     out_color: bool,
     err_color: bool,

@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::fmt::Write as _;
 use std::fs;
 
 use common::{droste, droste_with, scratch};
@@ -42,7 +43,7 @@ fn unreadable_files() {
     let dir = scratch("unreadable");
     let file = dir.join("secret.bp");
     fs::write(&file, "void main() begin skip; end").unwrap();
-    fs::set_permissions(&file, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o000)).unwrap();
     // Whoever may read everything (root) may read this.
     if fs::read(&file).is_err() {
         let done = droste(&["check", &file.display().to_string()]).expect(2);
@@ -90,9 +91,9 @@ fn deep_recursion_and_long_traces() {
     let n = 5_000;
     let mut program = "decl g; void main() begin f0(); ERROR: skip; end\n".to_owned();
     for i in 0..n {
-        program += &format!("void f{i}() begin f{}(); end\n", i + 1);
+        let _ = writeln!(program, "void f{i}() begin f{}(); end", i + 1);
     }
-    program += &format!("void f{n}() begin g := !g; end\n");
+    let _ = writeln!(program, "void f{n}() begin g := !g; end");
     let done = droste_with(program.as_bytes(), &["check", "-", "--json"]).expect(1);
     assert_eq!(done.json()["trace"]["length"], 2 * n + 3, "{}", done.err);
     // Shortened text all the same.

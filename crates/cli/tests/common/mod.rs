@@ -4,6 +4,7 @@
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -114,7 +115,7 @@ pub(crate) fn golden(name: &str, args: &[&str], done: &Done) {
         text += "--- standard error\n";
         text += &normalise(&done.err);
     }
-    text += &format!("--- exit code {}\n", done.code.unwrap_or(-1));
+    let _ = writeln!(text, "--- exit code {}", done.code.unwrap_or(-1));
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.txt"));
     if std::env::var_os("BLESS").is_some() {
         fs::write(&file, text).expect("the golden file can be written");
