@@ -126,10 +126,13 @@ fn paint(color: bool, code: &str, text: &str) -> String {
 
 /// What is said when Droste itself is wrong.
 pub(crate) fn report_panic(panic: &PanicHookInfo<'_>) {
-    let message = panic.payload_as_str().map_or_else(
-        || "no message".to_owned(),
-        |message| message.replace('\n', " "),
-    );
+    let payload = panic.payload();
+    let message = payload
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message")
+        .replace('\n', " ");
     let place = panic
         .location()
         .map_or_else(String::new, |at| format!(" ({}:{})", at.file(), at.line()));

@@ -92,11 +92,7 @@ fn lossy_in_comments(bytes: &[u8]) -> Result<String, String> {
 }
 
 fn place(bytes: &[u8], offset: usize) -> String {
-    let line = bytes[..offset]
-        .iter()
-        .filter(|&&byte| byte == b'\n')
-        .count()
-        + 1;
+    let line = bytes[..offset].split(|&byte| byte == b'\n').count();
     format!("offset {offset}, line {line}")
 }
 
