@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use droste_base::{Limits, StopReason, Verdict};
@@ -22,6 +22,10 @@ use crate::console::{Console, Failure};
 use crate::input;
 use crate::progress::ProgressLine;
 use crate::verdict::{self, Subject, counted, seconds};
+use crate::watchdog::Watchdog;
+
+/// Yellow.
+const UNKNOWN_COLOR: &str = "1;33";
 
 /// The exit code of a shell command that Ctrl-C killed.
 const KILLED: i32 = 130;
@@ -58,7 +62,7 @@ pub(crate) fn check(args: &CheckArgs, console: &Console) -> Result<u8, Failure> 
              Booleans; ask about a label with --reach or --repeat, or use a --monitor",
         );
     }
-    let report = run.search(&program, &property)?;
+    let report = run.search(&source, &subject)?;
     run.show(&source, &subject, &report)
 }
 
@@ -202,12 +206,22 @@ impl Run<'_> {
     }
 
     /// Has the question answered, within the limits and until Ctrl-C.
-    fn search(&self, program: &Program, property: &Property) -> Result<Report, Failure> {
+    fn search(&self, source: &SourceFile, subject: &Subject<'_>) -> Result<Report, Failure> {
         let limits = &self.args.limits;
+        let memory = limits
+            .memory
+            .map(|megabytes| megabytes.saturating_mul(1_000_000));
+        let watchdog = Watchdog::new(self.start, limits.timeout, memory);
+        end_on_ctrl_c(&watchdog);
+        self.unleash(&watchdog, source, subject);
         let line = ProgressLine::new();
-        let reporter = |progress| line.show(progress);
-        let shows_progress =
-            self.console.err_terminal() && !self.args.output.quiet && !self.args.output.json;
+        let shows_progress = self.shows_progress();
+        let reporter = |progress| {
+            watchdog.note(progress);
+            if shows_progress {
+                line.show(progress);
+            }
+        };
         let search = &self.args.search;
         let options = Options {
             order: match search.order {
@@ -223,15 +237,14 @@ impl Run<'_> {
                 timeout: limits
                     .timeout
                     .map(|limit| limit.saturating_sub(self.start.elapsed())),
-                memory: limits
-                    .memory
-                    .map(|megabytes| megabytes.saturating_mul(1_000_000)),
-                cancel: Some(cancel_on_ctrl_c()),
+                memory,
+                cancel: Some(Arc::clone(&watchdog.cancel)),
             },
-            reporter: shows_progress.then_some(&reporter),
+            reporter: Some(&reporter),
         };
         self.say(|| "searching".to_owned());
-        let report = droste_check::check(program, property, &options);
+        let report = droste_check::check(subject.program, subject.property, &options);
+        watchdog.claim();
         line.erase();
         let mut report = report.map_err(|fault| match fault {
             Fault::Refused(_) | Fault::Wrong(_) => Failure::Because(fault.to_string()),
@@ -262,6 +275,53 @@ impl Run<'_> {
         Ok(report)
     }
 
+    fn shows_progress(&self) -> bool {
+        self.console.err_terminal() && !self.args.output.quiet && !self.args.output.json
+    }
+
+    /// Has the watchdog answer if the check does not.
+    fn unleash(&self, watchdog: &Arc<Watchdog>, source: &SourceFile, subject: &Subject<'_>) {
+        let file = source.name().to_owned();
+        let property = subject.property.clone();
+        let question = subject.question();
+        let start = self.start;
+        let (json, quiet) = (self.args.output.json, self.args.output.quiet);
+        let word = self.console.paint(UNKNOWN_COLOR, "unknown");
+        let erase = self.shows_progress();
+        let known = Arc::clone(watchdog);
+        watchdog.watch(move |reason| {
+            let (contexts, states) = known.known();
+            let time = start.elapsed();
+            let text = verdict::undecided(&reason, &question);
+            let report = Report {
+                verdict: Verdict::Unknown(reason),
+                engine: "explicit",
+                stats: droste_check::Stats {
+                    contexts,
+                    states,
+                    ..Default::default()
+                },
+                time,
+                notes: Vec::new(),
+            };
+            if erase {
+                Console::note("\r\x1b[K");
+            }
+            let page = if json {
+                format!(
+                    "{}\n",
+                    verdict::object(&file, &property, &report, time, None)
+                )
+            } else if quiet {
+                String::new()
+            } else {
+                format!("{word}: {text}\n{}\n", verdict::statistics(&report, time))
+            };
+            let code = if Console::print(&page).is_ok() { 3 } else { 2 };
+            std::process::exit(code);
+        });
+    }
+
     /// Writes the answer to standard output, and the trace where it was asked for.
     fn show(
         &self,
@@ -289,7 +349,7 @@ impl Run<'_> {
             let color = match report.verdict {
                 Verdict::Holds(_) => "1;32",
                 Verdict::Violated(_) => "1;31",
-                Verdict::Unknown(_) => "1;33",
+                Verdict::Unknown(_) => UNKNOWN_COLOR,
             };
             let word = self.console.paint(color, report.verdict.word());
             let mut page = format!("{word}: {}\n", subject.sentence(&report.verdict));
@@ -355,15 +415,13 @@ fn passes(args: &SearchArgs) -> Passes {
     passes
 }
 
-/// A flag that the first Ctrl-C sets. The second one ends the process.
-fn cancel_on_ctrl_c() -> Arc<AtomicBool> {
-    let cancel = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&cancel);
+/// The first Ctrl-C ends the search. The second one ends the process.
+fn end_on_ctrl_c(watchdog: &Watchdog) {
+    let cancel = Arc::clone(&watchdog.cancel);
     // If there is no such thing as Ctrl-C here, nobody can press it.
     let _ = ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::Relaxed) {
+        if cancel.swap(true, Ordering::Relaxed) {
             std::process::exit(KILLED);
         }
     });
-    cancel
 }

@@ -3,7 +3,7 @@
 //! Everything that decides anything is in the libraries; here is how they are driven and what
 //! people see. [`args`] declares the flags, [`input`] reads files, [`check`] drives a check,
 //! [`verdict`] words its answer, [`progress`] shows how far it has come, [`console`] writes,
-//! [`manual`] makes completions and man pages.
+//! [`watchdog`] enforces limits, [`manual`] makes completions and man pages.
 //!
 //! Exit codes: 0 holds, 1 violated, 2 could not be checked, 3 unknown.
 
@@ -14,6 +14,7 @@ mod input;
 mod manual;
 mod progress;
 mod verdict;
+mod watchdog;
 
 use std::process::ExitCode;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use droste_base::{StopReason, Verdict};
 use droste_check::{ERROR_LABELS, Property, Report, Runs};
 use droste_lang::execution::{Action, Ending, Execution};
-use droste_lang::monitor::StateKind;
+use droste_lang::monitor::{Monitor, StateKind};
 use droste_lang::program::{NodeId, Op, Program, Type, Variable, Violation};
 use serde_json::{Value, json};
 
@@ -20,18 +20,7 @@ pub(crate) struct Subject<'a> {
 impl Subject<'_> {
     /// The sentence after `holds:`, `violated:` or `unknown:`.
     pub(crate) fn sentence(&self, verdict: &Verdict<Execution>) -> String {
-        let bounded = match (self.property, self.runs) {
-            (Property::Default | Property::Reach(_), _) | (_, Runs::All) => "",
-            (Property::Monitor(monitor), _)
-                if monitor
-                    .states
-                    .iter()
-                    .any(|state| state.kind == StateKind::Target) =>
-            {
-                ""
-            }
-            _ => " with a bounded stack",
-        };
+        let bounded = self.bounded();
         match verdict {
             Verdict::Holds(_) => match self.property {
                 Property::Default => self.all_is_well(),
@@ -41,19 +30,29 @@ impl Subject<'_> {
                 Property::Default => self.mishap(execution),
                 _ => format!("a run{bounded} {}", self.deed(Some(execution))),
             },
-            Verdict::Unknown(reason) => {
-                let question = match self.property {
-                    Property::Default => {
-                        "an assertion fails or an error label is reached".to_owned()
-                    }
-                    _ => format!("a run{bounded} {}", self.deed(None)),
-                };
-                let mut sentence = format!("{reason} before it was known whether {question}");
-                if let Some(hint) = hint(reason) {
-                    let _ = write!(sentence, "\n{hint}");
-                }
-                sentence
-            }
+            Verdict::Unknown(reason) => undecided(reason, &self.question()),
+        }
+    }
+
+    /// What may be unknown, to be read after `whether`.
+    pub(crate) fn question(&self) -> String {
+        match self.property {
+            Property::Default => "an assertion fails or an error label is reached".to_owned(),
+            _ => format!("a run{} {}", self.bounded(), self.deed(None)),
+        }
+    }
+
+    /// Which runs count, where that makes a difference.
+    fn bounded(&self) -> &'static str {
+        let infinite = match self.property {
+            Property::Default | Property::Reach(_) => false,
+            Property::Repeat(_) => true,
+            Property::Monitor(monitor) => !has_target(monitor),
+        };
+        if infinite && self.runs == Runs::FiniteStack {
+            " with a bounded stack"
+        } else {
+            ""
         }
     }
 
@@ -73,15 +72,13 @@ impl Subject<'_> {
             }
             Property::Repeat(labels) => format!("visits {} infinitely often", labels.join(" or ")),
             Property::Monitor(monitor) => {
-                let is_target =
-                    |state: &&droste_lang::monitor::MonitorState| state.kind == StateKind::Target;
-                let kind = if monitor.states.iter().any(|state| is_target(&state)) {
+                let kind = if has_target(monitor) {
                     StateKind::Target
                 } else {
                     StateKind::Repeating
                 };
-                let mut names = monitor.states.iter().filter(|state| state.kind == kind);
-                let names: Vec<&str> = names.by_ref().map(|state| &*state.name).collect();
+                let names = monitor.states.iter().filter(|state| state.kind == kind);
+                let names: Vec<&str> = names.map(|state| &*state.name).collect();
                 let states = names.join(" or ");
                 match kind {
                     StateKind::Target => format!("takes monitor {} to {states}", monitor.name),
@@ -177,6 +174,20 @@ impl Subject<'_> {
             && !ERROR_LABELS.iter().any(|label| self.has_label(label))
             && self.variables().all(|variable| variable.ty == Type::Bool)
     }
+}
+
+fn has_target(monitor: &Monitor) -> bool {
+    let mut states = monitor.states.iter();
+    states.any(|state| state.kind == StateKind::Target)
+}
+
+/// The sentence after `unknown:`, and how to go on.
+pub(crate) fn undecided(reason: &StopReason, question: &str) -> String {
+    let mut sentence = format!("{reason} before it was known whether {question}");
+    if let Some(hint) = hint(reason) {
+        let _ = write!(sentence, "\n{hint}");
+    }
+    sentence
 }
 
 /// How to go on when there was no answer.
