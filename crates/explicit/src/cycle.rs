@@ -164,7 +164,7 @@ impl<'a, M: Model> Search<'a, M> {
         self.model.initial(&mut initial);
         let mut roots = Vec::new();
         for state in initial {
-            let state = self.states.intern(state)?;
+            let (state, _) = self.states.intern(state)?;
             let (entry, new) = self.calls.entry(state);
             if new {
                 self.calls.entries[entry as usize].initial = true;
@@ -232,7 +232,7 @@ impl<'a, M: Model> Search<'a, M> {
     fn follow(&mut self, edge: Successor<M::State>) -> Result<Option<Component>, StopReason> {
         let Successor { from, edge, state } = edge;
         let source = self.contexts[from as usize];
-        let state = self.states.intern(state)?;
+        let (state, _) = self.states.intern(state)?;
         let mut edge_marks = 0;
         let (entry, marks) = match edge {
             Edge::Refine => (source.entry, source.marks),
@@ -415,7 +415,7 @@ impl<'a, M: Model> Search<'a, M> {
                     Step::Exit(exit) => {
                         let last = self.calls.entries[entry as usize].initial;
                         let last = if last { self.model.terminated(&exit) } else { None };
-                        let exit = self.states.intern(exit)?;
+                        let (exit, _) = self.states.intern(exit)?;
                         if self.calls.add_exit(entry, exit, marks | own, context)?.is_some() {
                             let mut caller = self.calls.entries[entry as usize].first_caller;
                             while caller != NONE {
@@ -491,6 +491,20 @@ impl<'a, M: Model> Search<'a, M> {
             });
         }
         Ok(id)
+    }
+
+    /// The first context found with the same entry and state, whatever its marks.
+    pub(crate) fn first_like(&self, context: u32) -> u32 {
+        let Context { entry, state, .. } = self.contexts[context as usize];
+        let head = self.table.find(hash_pair(entry, state), |&id| {
+            let context = &self.contexts[id as usize];
+            context.state == state && context.entry == entry
+        });
+        let chain = std::iter::successors(head.copied(), |&id| {
+            let next = self.contexts[id as usize].next;
+            (next != NONE).then_some(next)
+        });
+        chain.min().unwrap_or(context)
     }
 
     fn report(&self, phase: &'static str) {

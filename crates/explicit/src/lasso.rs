@@ -306,7 +306,8 @@ pub(crate) fn lasso<M: Model>(
         (&whole, cycle.expect("a component with every mark has a fair cycle"))
     };
     let mut builder = RunBuilder::new(search);
-    let mut positions = builder.stem(graph.contexts[cycle[0].from as usize]);
+    // The way there need not have met any marks: the shortest one known will do.
+    let mut positions = builder.stem(search.first_like(graph.contexts[cycle[0].from as usize]));
     let start = positions.len() - 1;
     let mut pumping = false;
     for arc in &cycle {

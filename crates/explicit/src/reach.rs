@@ -45,14 +45,21 @@ pub fn reach<M: Model>(model: &M, target: PropId, options: &Options<'_>) -> Outc
     Outcome { verdict, stats }
 }
 
-/// A context: 16 bytes, and about 8 in the table.
+/// A context: 20 bytes. There is no table of contexts: those of one state are linked, beginning
+/// with `Search::first`, so that a new state, the common case, needs no look-up at all. Where many entries
+/// share a state, all but the first [`CHAIN`] contexts are in a table after all.
 #[derive(Clone, Copy)]
 struct Context {
     entry: u32,
     state: u32,
     parent: u32,
     edge: u32,
+    /// The next context of the same state.
+    next: u32,
 }
+
+/// How many contexts of a state are linked.
+const CHAIN: u32 = 8;
 
 /// What is still to be done.
 enum Agenda {
@@ -78,6 +85,8 @@ struct Search<'a, M: Model> {
     guard: Guard,
     states: Interner<M::State>,
     contexts: Vec<Context>,
+    /// For each state its first context, or [`NONE`].
+    first: Vec<u32>,
     table: HashTable<u32>,
     calls: Calls,
     agenda: Agenda,
@@ -96,6 +105,7 @@ impl<'a, M: Model> Search<'a, M> {
             guard: options.limits.guard(),
             states: Interner::new(),
             contexts: Vec::new(),
+            first: Vec::new(),
             table: HashTable::new(),
             calls: Calls::new(),
             agenda: match options.order {
@@ -115,7 +125,7 @@ impl<'a, M: Model> Search<'a, M> {
         let mut initial = Vec::new();
         self.model.initial(&mut initial);
         for state in initial {
-            let state = self.states.intern(state)?;
+            let state = self.intern(state)?;
             self.enter(state, NONE, Edge::Start, 0)?;
         }
         for entry in &mut self.calls.entries {
@@ -163,7 +173,7 @@ impl<'a, M: Model> Search<'a, M> {
                     }
                     Step::Call(call, callee) => {
                         // (lines 15-24)
-                        let callee = self.states.intern(callee)?;
+                        let callee = self.intern(callee)?;
                         if call.0 > Edge::LARGEST {
                             return Err(StopReason::TooManyStates);
                         }
@@ -182,7 +192,7 @@ impl<'a, M: Model> Search<'a, M> {
                         {
                             self.visit(last, entry, context, Edge::Terminated, 1)?;
                         }
-                        let exit = self.states.intern(exit)?;
+                        let exit = self.intern(exit)?;
                         if let Some(exit) = self.calls.add_exit(entry, exit, 0, context)? {
                             let mut caller = self.calls.entries[entry as usize].first_caller;
                             while caller != NONE {
@@ -279,9 +289,43 @@ impl<'a, M: Model> Search<'a, M> {
         edge: Edge,
         cost: u64,
     ) -> Result<(), StopReason> {
-        let state = self.states.intern(state)?;
+        let state = self.intern(state)?;
         self.visit_id(state, entry, parent, edge, cost)?;
         Ok(())
+    }
+
+    #[inline]
+    fn intern(&mut self, state: M::State) -> Result<u32, StopReason> {
+        let (id, new) = self.states.intern(state)?;
+        if new {
+            self.first.push(NONE);
+        }
+        Ok(id)
+    }
+
+    /// The context (state, entry), or the last one of its chain and whether that is full.
+    #[inline]
+    fn find(&self, state: u32, entry: u32) -> Result<u32, (u32, bool)> {
+        let mut last = NONE;
+        let mut id = self.first[state as usize];
+        let mut length = 0;
+        while id != NONE {
+            let context = &self.contexts[id as usize];
+            if context.entry == entry {
+                return Ok(id);
+            }
+            last = id;
+            id = context.next;
+            length += 1;
+        }
+        if length < CHAIN {
+            return Err((last, false));
+        }
+        let found = self.table.find(hash_pair(entry, state), |&id| {
+            let context = &self.contexts[id as usize];
+            context.state == state && context.entry == entry
+        });
+        found.copied().ok_or((last, true))
     }
 
     /// Adds the context (state, entry) if it is new (lines 1, 8, 13, 19, 23).
@@ -294,25 +338,29 @@ impl<'a, M: Model> Search<'a, M> {
         edge: Edge,
         cost: u64,
     ) -> Result<u32, StopReason> {
-        let hash = hash_pair(entry, state);
+        let (last, full) = match self.find(state, entry) {
+            Ok(id) => {
+                self.improve(id, parent, edge, cost);
+                return Ok(id);
+            }
+            Err(place) => place,
+        };
         let contexts = &mut self.contexts;
-        let known = self.table.find(hash, |&id| {
-            let context = &contexts[id as usize];
-            context.state == state && context.entry == entry
-        });
-        if let Some(&id) = known {
-            self.improve(id, parent, edge, cost);
-            return Ok(id);
-        }
         let id = contexts.len() as u32;
         if id >= SPLIT - 1 {
             return Err(StopReason::TooManyStates);
         }
-        contexts.push(Context { entry, state, parent, edge: edge.pack() });
-        self.table.insert_unique(hash, id, |&id| {
-            let context = &contexts[id as usize];
-            hash_pair(context.entry, context.state)
-        });
+        contexts.push(Context { entry, state, parent, edge: edge.pack(), next: NONE });
+        if full {
+            self.table.insert_unique(hash_pair(entry, state), id, |&id| {
+                let context = &contexts[id as usize];
+                hash_pair(context.entry, context.state)
+            });
+        } else if last == NONE {
+            self.first[state as usize] = id;
+        } else {
+            contexts[last as usize].next = id;
+        }
         if let Agenda::Queue { lengths, .. } = &mut self.agenda {
             let length = match parent {
                 NONE => 0,
@@ -398,8 +446,10 @@ impl<'a, M: Model> Search<'a, M> {
             summaries: self.calls.exits.len() as u64,
             bytes: self.states.bytes()
                 + self.calls.bytes()
-                + (self.contexts.len() * size_of::<Context>() + self.table.capacity() * 5 + agenda)
-                    as u64,
+                + (self.contexts.len() * size_of::<Context>()
+                    + self.first.len() * 4
+                    + self.table.capacity() * 5
+                    + agenda) as u64,
         }
     }
 }

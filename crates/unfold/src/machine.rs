@@ -115,6 +115,8 @@ pub struct Machine {
     failures: bool,
     /// Whether every variable that matters gets a value at once.
     eager: bool,
+    /// Whether some question is about variables.
+    observes: bool,
 }
 
 /// The variable that is needed first, by slot.
@@ -209,6 +211,7 @@ impl Machine {
             questions: Vec::new(),
             failures,
             eager: false,
+            observes: false,
             layout,
         }
     }
@@ -270,6 +273,7 @@ impl Machine {
         let scope = Scope { globals: &self.layout.globals, locals: &[], node: None, after: false };
         let terminated = scope.compile(&proposition.terminated, true);
         self.questions.push(Question::Proposition(codes, terminated));
+        self.observes = true;
         droste_base::PropId(self.questions.len() as u32 - 1)
     }
 
@@ -334,7 +338,7 @@ impl Machine {
     pub(crate) fn steps<W: Words>(&self, state: &W, out: &mut Steps<W>) {
         let words = state.words();
         let status = self.layout.status(words);
-        if !self.questions.is_empty()
+        if self.observes
             && matches!(status, Status::Running | Status::Terminated)
             && let Err(needs) = self.observe(words, status)
         {
