@@ -126,11 +126,14 @@ pub(crate) fn random(seed: u64) -> Rsm {
     let ordinary = components + 1 + r.below(size);
     let ends = r.below(3);
     let wild = r.percent(12);
+    // In some machines most ways lead to the next node, so that runs are long.
+    let onward = [0, 0, 80][r.below(3)];
     let all: Vec<u8> = (0..(ordinary + ends) as u8).collect();
     let (own, after) = all.split_at(ordinary);
     let members: Vec<Vec<u8>> = (0..components)
         .map(|c| own.iter().copied().filter(|&n| wild || n as usize % components == c).collect())
         .collect();
+    let entries = |all: &[u8]| all[..if onward > 0 { all.len().min(2) } else { all.len() }].to_vec();
     let exits: Vec<u8> = (0..1 + r.below(3)).map(|_| r.pick(&all)).collect();
     let calls = 1 + r.below(3);
     let (density, blocked) = (1 + r.below(3), [0, 20, 60][r.below(3)]);
@@ -140,16 +143,21 @@ pub(crate) fn random(seed: u64) -> Rsm {
         let mine = &members[n as usize % components];
         let mut node = Node { props: marks(&mut r, marked), ..Node::default() };
         let later: Vec<u8> = mine.iter().copied().filter(|&m| m > n).collect();
+        let next = later.get(..1).unwrap_or(mine);
+        if onward > 0 && later.len() > 1 {
+            node.props = 0;
+        }
         if !later.is_empty() && r.percent(splits) {
             node.parts = (0..1 + r.below(3)).map(|_| r.pick(&later)).collect();
         } else {
-            for _ in 0..r.below(density + 1) + usize::from(r.percent(60)) {
-                let near = if r.percent(4) { &all } else { mine };
+            let least = usize::from(onward > 0 || r.percent(60));
+            for _ in 0..least + r.below(density + 1) * usize::from(!r.percent(onward)) {
+                let near = if r.percent(onward) { next } else if r.percent(4) { &all } else { mine };
                 node.moves.push(match r.below(10) {
                     0..4 => Move::Internal(r.pick(near)),
                     4..8 => {
-                        let callee = r.below(components);
-                        Move::Call(r.below(calls) as u8, r.pick(&members[callee]))
+                        let callee = entries(&members[r.below(components)]);
+                        Move::Call(r.below(calls) as u8, r.pick(&callee))
                     }
                     _ => Move::Exit(r.pick(&exits)),
                 });
@@ -159,8 +167,9 @@ pub(crate) fn random(seed: u64) -> Rsm {
             let Move::Call(call, _) = each else { continue };
             for &exit in &exits {
                 if !r.percent(blocked) {
-                    let next = (0..1 + r.below(8) / 6).map(|_| r.pick(mine)).collect();
-                    rsm.resume.insert((n, call, exit), next);
+                    let near = if r.percent(onward) { next } else { mine };
+                    let states = (0..1 + r.below(8) / 6).map(|_| r.pick(near)).collect();
+                    rsm.resume.insert((n, call, exit), states);
                 }
             }
         }
@@ -181,7 +190,7 @@ pub(crate) fn random(seed: u64) -> Rsm {
             rsm.terminated.insert(exit, r.pick(after));
         }
     }
-    rsm.initial = (0..1 + r.below(6) / 4).map(|_| r.pick(own)).collect();
+    rsm.initial = (0..1 + r.below(6) / 4).map(|_| r.pick(&entries(own))).collect();
     rsm
 }
 
