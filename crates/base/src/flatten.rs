@@ -1,6 +1,6 @@
 //! Traces for people: runs written out, calls indented, what would be too long left folded.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use crate::{CallId, Position, Run, RunId, Trace, Via};
 
@@ -91,7 +91,9 @@ impl<S> Trace<S> {
         for (i, position) in self.positions.iter().enumerate() {
             depth += usize::from(matches!(position.via, Via::Call(_)));
             if skipping.skips(i) {
-                skipping.steps = skipping.steps.saturating_add(cost(position.via, &writer.lengths));
+                skipping.steps = skipping
+                    .steps
+                    .saturating_add(cost(position.via, &writer.lengths));
                 continue;
             }
             match std::mem::take(&mut skipping.steps) {
@@ -99,14 +101,21 @@ impl<S> Trace<S> {
                 skipped => {
                     let steps = skipped.saturating_add(cost(position.via, &writer.lengths));
                     let event = Event::Skipped(steps);
-                    writer.out.push(FlatPosition { depth, event, state: &position.state });
+                    writer.out.push(FlatPosition {
+                        depth,
+                        event,
+                        state: &position.state,
+                    });
                 }
             }
             if cycle == Some(i) {
                 cycle_line = Some(writer.out.len() - 1);
             }
         }
-        FlatTrace { positions: writer.out, cycle: cycle_line }
+        FlatTrace {
+            positions: writer.out,
+            cycle: cycle_line,
+        }
     }
 
     /// The trace as text of about `limit` lines, with the states as `show` writes them, indented
@@ -133,7 +142,7 @@ impl<S> Trace<S> {
                 depth => format!("{}[{depth}] ", "  ".repeat(20)),
             };
             let state = show(position.state);
-            text.push_str(&format!("{word:width$}  {indent}{state}"));
+            _ = write!(text, "{word:width$}  {indent}{state}");
             text.truncate(text.trim_end().len());
             text.push('\n');
             if flat.cycle == Some(i) {
@@ -160,7 +169,9 @@ fn cost(via: Via, lengths: &[u64]) -> u64 {
 }
 
 fn steps_of<S>(positions: &[Position<S>], lengths: &[u64]) -> u64 {
-    positions.iter().fold(0, |sum: u64, position| sum.saturating_add(cost(position.via, lengths)))
+    positions.iter().fold(0, |sum: u64, position| {
+        sum.saturating_add(cost(position.via, lengths))
+    })
 }
 
 /// Which of the outermost positions are left out: those in the middle of the stem and those in
@@ -175,11 +186,18 @@ impl Skipping {
     fn new(count: usize, limit: usize, cycle: Option<usize>) -> Self {
         let middle = |from: usize, to: usize| {
             let keep = (limit / 4).max(2);
-            if count > limit && to - from > 2 * keep { (from + keep, to - keep) } else { (0, 0) }
+            if count > limit && to - from > 2 * keep {
+                (from + keep, to - keep)
+            } else {
+                (0, 0)
+            }
         };
         // The position where the cycle starts is always shown.
         let start = cycle.unwrap_or(count.saturating_sub(1));
-        Skipping { sections: [middle(0, start), middle(start, count)], steps: 0 }
+        Skipping {
+            sections: [middle(0, start), middle(start, count)],
+            steps: 0,
+        }
     }
 
     fn skips(&self, i: usize) -> bool {
@@ -221,22 +239,37 @@ impl<'a, S> Writer<'a, S> {
         loop {
             let at = depth + stack.len();
             let Some(position) = next.take() else {
-                let Some((run, written, after)) = stack.last_mut() else { return };
+                let Some((run, written, after)) = stack.last_mut() else {
+                    return;
+                };
                 let positions = &self.runs[run.0 as usize].positions;
                 if let Some(position) = positions.get(*written) {
                     *written += 1;
                     next = Some(position);
                 } else {
-                    let Via::Summary(call, _) = after.via else { return };
+                    let Via::Summary(call, _) = after.via else {
+                        return;
+                    };
                     let (event, state) = (Event::Return(call), &after.state);
                     stack.pop();
-                    self.out.push(FlatPosition { depth: depth + stack.len(), event, state });
+                    self.out.push(FlatPosition {
+                        depth: depth + stack.len(),
+                        event,
+                        state,
+                    });
                 }
                 continue;
             };
             let event = match position.via {
                 Via::Start => match stack.last() {
-                    Some((_, _, Position { via: Via::Summary(call, _), .. })) => Event::Call(*call),
+                    Some((
+                        _,
+                        _,
+                        Position {
+                            via: Via::Summary(call, _),
+                            ..
+                        },
+                    )) => Event::Call(*call),
                     _ => Event::Start,
                 },
                 Via::Step => Event::Step,
@@ -247,11 +280,17 @@ impl<'a, S> Writer<'a, S> {
                     stack.push((run, 0, position));
                     continue;
                 }
-                Via::Summary(call, run) => {
-                    Event::Folded { call, run, steps: cost(position.via, &self.lengths) }
-                }
+                Via::Summary(call, run) => Event::Folded {
+                    call,
+                    run,
+                    steps: cost(position.via, &self.lengths),
+                },
             };
-            self.out.push(FlatPosition { depth: at, event, state: &position.state });
+            self.out.push(FlatPosition {
+                depth: at,
+                event,
+                state: &position.state,
+            });
         }
     }
 }

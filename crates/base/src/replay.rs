@@ -61,19 +61,31 @@ pub fn replay_trace<M: Model>(
         Claim::Repeats { marks, .. } => marks,
     };
     assert!(marks.len() <= 32, "at most 32 marks");
-    let mut walker =
-        Walker { model, trace, marks, run_marks: Vec::new(), steps: Steps::new(), resumed: Vec::new() };
+    let mut walker = Walker {
+        model,
+        trace,
+        marks,
+        run_marks: Vec::new(),
+        steps: Steps::new(),
+        resumed: Vec::new(),
+    };
     for id in 0..trace.runs.len() {
-        let run_marks = walker.check_run(id).map_err(|(position, reason)| Mismatch {
-            run: Some(RunId(id as u32)),
-            position,
-            reason,
-        })?;
+        let run_marks = walker
+            .check_run(id)
+            .map_err(|(position, reason)| Mismatch {
+                run: Some(RunId(id as u32)),
+                position,
+                reason,
+            })?;
         walker.run_marks.push(run_marks);
     }
     walker
         .check_trace(claim)
-        .map_err(|(position, reason)| Mismatch { run: None, position, reason })
+        .map_err(|(position, reason)| Mismatch {
+            run: None,
+            position,
+            reason,
+        })
 }
 
 /// A position and what is wrong there.
@@ -93,7 +105,11 @@ impl<M: Model> Walker<'_, M> {
     /// Checks a folded run; the answer is the marks met in it.
     fn check_run(&mut self, id: usize) -> Result<u32, Wrong> {
         let run = &self.trace.runs[id];
-        let last = run.positions.len().checked_sub(1).ok_or((0, "a run has no positions"))?;
+        let last = run
+            .positions
+            .len()
+            .checked_sub(1)
+            .ok_or((0, "a run has no positions"))?;
         if run.positions[0].via != Via::Start {
             return Err((0, "a run does not begin with a start"));
         }
@@ -108,8 +124,16 @@ impl<M: Model> Walker<'_, M> {
         }
         let end = &run.positions[last].state;
         self.ask(end);
-        if !self.steps.items().iter().any(|step| matches!(step, Step::Exit(e) if *e == run.exit)) {
-            return Err((last, "the last state of a run does not leave through its exit"));
+        if !self
+            .steps
+            .items()
+            .iter()
+            .any(|step| matches!(step, Step::Exit(e) if *e == run.exit))
+        {
+            return Err((
+                last,
+                "the last state of a run does not leave through its exit",
+            ));
         }
         Ok(marks | self.own_marks(end))
     }
@@ -117,7 +141,10 @@ impl<M: Model> Walker<'_, M> {
     /// Checks the outermost positions and the claim.
     fn check_trace(&mut self, claim: &Claim<'_>) -> Result<(), Wrong> {
         let positions = &self.trace.positions;
-        let last = positions.len().checked_sub(1).ok_or((0, "the trace is empty"))?;
+        let last = positions
+            .len()
+            .checked_sub(1)
+            .ok_or((0, "the trace is empty"))?;
         let mut initial = Vec::new();
         self.model.initial(&mut initial);
         if positions[0].via != Via::Start || !initial.contains(&positions[0].state) {
@@ -132,8 +159,9 @@ impl<M: Model> Walker<'_, M> {
                 return Err((i + 1, "the run ends while a call is pending"));
             }
             pending |= matches!(next.via, Via::Call(_));
-            let marks =
-                self.edge(&positions[i].state, next).map_err(|reason| (i + 1, reason))?;
+            let marks = self
+                .edge(&positions[i].state, next)
+                .map_err(|reason| (i + 1, reason))?;
             if i >= cycle_start {
                 cycle_marks |= marks;
             }
@@ -165,7 +193,9 @@ impl<M: Model> Walker<'_, M> {
         if round.iter().all(|position| position.via == Via::Refine) {
             return Err((last, "nothing happens in the cycle"));
         }
-        let pumping = round.iter().any(|position| matches!(position.via, Via::Call(_)));
+        let pumping = round
+            .iter()
+            .any(|position| matches!(position.via, Via::Call(_)));
         if pumping != cycle.pumping {
             return Err((last, "the cycle is wrong about the calls in it"));
         }
@@ -195,11 +225,7 @@ impl<M: Model> Walker<'_, M> {
 
     /// Checks the edge from `state` to `next`; the answer is the marks of `state` and of the runs
     /// inside the edge.
-    fn edge(
-        &mut self,
-        state: &M::State,
-        next: &Position<M::State>,
-    ) -> Result<u32, &'static str> {
+    fn edge(&mut self, state: &M::State, next: &Position<M::State>) -> Result<u32, &'static str> {
         self.ask(state);
         if let Some(split) = self.steps.as_split() {
             if next.via != Via::Refine {
@@ -218,8 +244,9 @@ impl<M: Model> Walker<'_, M> {
             Via::Start => return Err("a run starts in the middle"),
             Via::Refine => return Err("the state before does not split"),
             Via::Step => steps.any(|s| matches!(s, Step::Internal(to) if *to == next.state)),
-            Via::Call(call) => steps
-                .any(|s| matches!(s, Step::Call(id, to) if *id == call && *to == next.state)),
+            Via::Call(call) => {
+                steps.any(|s| matches!(s, Step::Call(id, to) if *id == call && *to == next.state))
+            }
             Via::Terminated => steps.any(|s| {
                 matches!(s, Step::Exit(exit)
                     if self.model.terminated(exit).as_ref() == Some(&next.state))
@@ -239,6 +266,10 @@ impl<M: Model> Walker<'_, M> {
                 self.resumed.contains(&next.state)
             }
         };
-        if offered { Ok(marks) } else { Err("the model does not offer this step") }
+        if offered {
+            Ok(marks)
+        } else {
+            Err("the model does not offer this step")
+        }
     }
 }

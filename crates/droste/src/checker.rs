@@ -148,7 +148,10 @@ impl<'a, M: Model> Checker<'a, M> {
         let start = Instant::now();
         let found = repeat(self.model, propositions, self.runs, &self.options());
         let finite_stack = self.runs == Runs::FiniteStack;
-        let claim = Claim::Repeats { marks: propositions, finite_stack };
+        let claim = Claim::Repeats {
+            marks: propositions,
+            finite_stack,
+        };
         confirm(self.model, found, &claim, start)
     }
 
@@ -170,7 +173,11 @@ impl<'a, M: Model> Checker<'a, M> {
         &self,
         predicate: impl Fn(&M::State) -> bool,
     ) -> Result<Outcome<M::State>, Inconsistent> {
-        self.over(&Where { model: self.model, predicate }).reach(PropId(0))
+        self.over(&Where {
+            model: self.model,
+            predicate,
+        })
+        .reach(PropId(0))
     }
 
     /// Like [`repeat`](Self::repeat), for states that satisfy `predicate`.
@@ -178,7 +185,11 @@ impl<'a, M: Model> Checker<'a, M> {
         &self,
         predicate: impl Fn(&M::State) -> bool,
     ) -> Result<Outcome<M::State>, Inconsistent> {
-        self.over(&Where { model: self.model, predicate }).repeat(&[PropId(0)])
+        self.over(&Where {
+            model: self.model,
+            predicate,
+        })
+        .repeat(&[PropId(0)])
     }
 
     /// The same settings for another model.
@@ -214,7 +225,11 @@ fn confirm<M: Model>(
     if let Some(trace) = found.verdict.witness() {
         replay_trace(model, trace, claim).map_err(|mismatch| Inconsistent { mismatch })?;
     }
-    Ok(Outcome { verdict: found.verdict, stats: found.stats, time: start.elapsed() })
+    Ok(Outcome {
+        verdict: found.verdict,
+        stats: found.stats,
+        time: start.elapsed(),
+    })
 }
 
 /// A model whose only proposition is a closure.

@@ -121,7 +121,12 @@ pub fn load_dialect(name: &str, text: &str, dialect: Dialect) -> Result<Loaded, 
     let (program, more) = lower::lower(&parsed.ast);
     diagnostics.extend(more);
     match program {
-        Some(program) => Ok(Loaded { program, source, warnings: diagnostics, dialect }),
+        Some(program) => Ok(Loaded {
+            program,
+            source,
+            warnings: diagnostics,
+            dialect,
+        }),
         None => Err(Error::source(diagnostics, &source)),
     }
 }

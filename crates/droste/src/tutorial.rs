@@ -202,13 +202,20 @@
 //! # fn main() -> Result<(), droste::Inconsistent> {
 //! use droste::{Watcher, WatcherState};
 //!
-//! let waiting = WatcherState { edges: vec![(GOAL, 1), (COMPILING, 2)], otherwise: Some(0), ..Default::default() };
-//! let target = WatcherState { target: true, otherwise: Some(1), ..Default::default() };
-//! let content = WatcherState { otherwise: Some(2), ..Default::default() };
+//! let waiting = WatcherState {
+//!     edges: vec![(GOAL, 1), (COMPILING, 2)],
+//!     otherwise: Some(0), // if no guard is true
+//!     ..WatcherState::default()
+//! };
+//! let target = WatcherState { target: true, otherwise: Some(1), ..WatcherState::default() };
+//! let content = WatcherState { otherwise: Some(2), ..WatcherState::default() };
 //! let watcher = Watcher { states: vec![waiting, target, content], initial: 0 };
 //!
 //! let alone = Build::new("app:");
 //! assert!(!Checker::new(&alone).watch(&watcher)?.holds());
+//!
+//! let build = Build::new("app: lib\nlib:");
+//! assert!(Checker::new(&build).watch(&watcher)?.holds());
 //! # Ok(())
 //! # }
 //! ```
@@ -293,10 +300,17 @@
 //! let build = Build::new("app: a b\na: c\nb: c\nc:");
 //! let outcome = Checker::new(&build).order(Order::Bfs).reach_where(|state| state.built.len() == 4)?;
 //! let trace = outcome.trace().expect("all four can be built");
-//! assert_eq!(trace.length(), 19);
+//! assert_eq!(trace.length(), 21);
 //!
 //! let short = trace.to_text(8, |state| format!("{:?} {}", state.at, state.target));
-//! assert_eq!(short, "");
+//! assert_eq!(short, "\
+//! start             Enter app
+//! step              Next(0) app
+//! call 0, 10 steps  Next(1) app
+//! call 0, 8 steps   Next(2) app
+//! step              Compile app
+//! step              Leave app
+//! ");
 //! # Ok(())
 //! # }
 //! ```

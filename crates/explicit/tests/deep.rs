@@ -11,7 +11,11 @@ use droste_explicit::{Options, Order, Runs, reach, repeat};
 
 const GOAL: PropId = PropId(0);
 /// A million in release; debug builds are too slow for it.
-const LEVELS: u32 = if cfg!(debug_assertions) { 100_000 } else { 1_000_000 };
+const LEVELS: u32 = if cfg!(debug_assertions) {
+    100_000
+} else {
+    1_000_000
+};
 
 /// Calls itself `LEVELS` deep, comes back up, and then loops through the goal for ever.
 struct Tower {
@@ -44,14 +48,23 @@ impl Model for Tower {
 
     fn resume(&self, caller: &At, call: CallId, exit: &At, out: &mut Vec<At>) -> bool {
         if let (At::Down(caller), At::Up(exit)) = (caller, exit) {
-            assert_eq!((caller + 1, caller & 1), (*exit, call.0), "the callee's own caller");
+            assert_eq!(
+                (caller + 1, caller & 1),
+                (*exit, call.0),
+                "the callee's own caller"
+            );
             out.push(At::Up(*caller));
         }
         true
     }
 
     fn holds(&self, state: &At, _: PropId) -> bool {
-        *state == if self.goal_is_deep { At::Down(LEVELS) } else { At::Up(0) }
+        *state
+            == if self.goal_is_deep {
+                At::Down(LEVELS)
+            } else {
+                At::Up(0)
+            }
     }
 }
 
@@ -59,38 +72,58 @@ impl Model for Tower {
 fn a_million_levels_down() {
     let model = Tower { goal_is_deep: true };
     for order in [Order::Dfs, Order::Bfs] {
-        let options = Options { order, ..Options::default() };
+        let options = Options {
+            order,
+            ..Options::default()
+        };
         let verdict = reach(&model, GOAL, &options).verdict;
         let trace = verdict.witness().expect("reachable");
         assert_eq!(trace.length(), u64::from(LEVELS));
         replay_trace(&model, trace, &Claim::Reaches(GOAL)).expect("replays");
-        assert!(trace.to_string().lines().count() < 250, "the middle is left out");
+        assert!(
+            trace.to_string().lines().count() < 250,
+            "the middle is left out"
+        );
     }
     for runs in [Runs::All, Runs::FiniteStack] {
         let verdict = repeat(&model, &[GOAL], runs, &Options::default()).verdict;
         let trace = verdict.witness().expect("it stays there for ever");
         assert!(trace.cycle.is_some_and(|cycle| !cycle.pumping));
-        let claim = Claim::Repeats { marks: &[GOAL], finite_stack: true };
+        let claim = Claim::Repeats {
+            marks: &[GOAL],
+            finite_stack: true,
+        };
         replay_trace(&model, trace, &claim).expect("replays");
     }
 }
 
 #[test]
 fn a_million_levels_down_and_up_again() {
-    let model = Tower { goal_is_deep: false };
+    let model = Tower {
+        goal_is_deep: false,
+    };
     for order in [Order::Dfs, Order::Bfs] {
-        let options = Options { order, ..Options::default() };
+        let options = Options {
+            order,
+            ..Options::default()
+        };
         let verdict = reach(&model, GOAL, &options).verdict;
         let trace = verdict.witness().expect("reachable");
         assert_eq!(trace.length(), 2 * u64::from(LEVELS) + 1);
         assert_eq!(trace.runs.len(), LEVELS as usize);
         replay_trace(&model, trace, &Claim::Reaches(GOAL)).expect("replays");
-        assert!(trace.to_string().lines().count() < 250, "most is left folded");
+        assert!(
+            trace.to_string().lines().count() < 250,
+            "most is left folded"
+        );
     }
     for runs in [Runs::All, Runs::FiniteStack] {
         let verdict = repeat(&model, &[GOAL], runs, &Options::default()).verdict;
         let trace = verdict.witness().expect("it stays there for ever");
-        let claim = Claim::Repeats { marks: &[GOAL], finite_stack: true };
+        let claim = Claim::Repeats {
+            marks: &[GOAL],
+            finite_stack: true,
+        };
         replay_trace(&model, trace, &claim).expect("replays");
     }
 }
@@ -134,10 +167,16 @@ impl Model for Busy {
 fn a_million_callers_of_one_procedure() {
     let verdict = reach(&Busy, GOAL, &Options::default()).verdict;
     let trace = verdict.witness().expect("reachable");
-    assert_eq!((trace.length(), trace.runs.len()), (2 * u64::from(LEVELS), 1));
+    assert_eq!(
+        (trace.length(), trace.runs.len()),
+        (2 * u64::from(LEVELS), 1)
+    );
     replay_trace(&Busy, trace, &Claim::Reaches(GOAL)).expect("replays");
     let verdict = repeat(&Busy, &[GOAL], Runs::FiniteStack, &Options::default()).verdict;
-    let claim = Claim::Repeats { marks: &[GOAL], finite_stack: true };
+    let claim = Claim::Repeats {
+        marks: &[GOAL],
+        finite_stack: true,
+    };
     replay_trace(&Busy, verdict.witness().expect("repeats"), &claim).expect("replays");
 }
 
@@ -184,7 +223,10 @@ impl Model for Dice {
 fn parts_of_a_huge_split_are_looked_at_in_order() {
     let model = Dice { goal: 5 };
     for order in [Order::Dfs, Order::Bfs] {
-        let options = Options { order, ..Options::default() };
+        let options = Options {
+            order,
+            ..Options::default()
+        };
         let outcome = reach(&model, GOAL, &options);
         assert!(outcome.stats.states < 20, "{:?}", outcome.stats);
         let trace = outcome.verdict.witness().expect("reachable").clone();
@@ -194,7 +236,10 @@ fn parts_of_a_huge_split_are_looked_at_in_order() {
     for runs in [Runs::All, Runs::FiniteStack] {
         let outcome = repeat(&model, &[GOAL], runs, &Options::default());
         assert!(outcome.stats.states < 20, "{:?}", outcome.stats);
-        let claim = Claim::Repeats { marks: &[GOAL], finite_stack: true };
+        let claim = Claim::Repeats {
+            marks: &[GOAL],
+            finite_stack: true,
+        };
         replay_trace(&model, outcome.verdict.witness().expect("repeats"), &claim).expect("replays");
     }
 }
@@ -204,7 +249,11 @@ fn reasons(limits: &Limits) -> Vec<StopReason> {
     let model = Dice { goal: u64::MAX };
     let mut reasons = Vec::new();
     for order in [Order::Dfs, Order::Bfs] {
-        let options = Options { order, limits: limits.clone(), ..Options::default() };
+        let options = Options {
+            order,
+            limits: limits.clone(),
+            ..Options::default()
+        };
         for outcome in [
             reach(&model, GOAL, &options),
             repeat(&model, &[GOAL], Runs::All, &options),
@@ -222,14 +271,20 @@ fn reasons(limits: &Limits) -> Vec<StopReason> {
 #[test]
 fn time_runs_out() {
     for timeout in [Duration::ZERO, Duration::from_millis(30)] {
-        let limits = Limits { timeout: Some(timeout), ..Limits::default() };
+        let limits = Limits {
+            timeout: Some(timeout),
+            ..Limits::default()
+        };
         assert_eq!(reasons(&limits), vec![StopReason::Time(timeout); 6]);
     }
 }
 
 #[test]
 fn memory_runs_out() {
-    let limits = Limits { memory: Some(1_000_000), ..Limits::default() };
+    let limits = Limits {
+        memory: Some(1_000_000),
+        ..Limits::default()
+    };
     if droste_base::limits::resident_bytes().is_some() {
         assert_eq!(reasons(&limits), vec![StopReason::Memory(1_000_000); 6]);
     }
@@ -238,7 +293,10 @@ fn memory_runs_out() {
 #[test]
 fn somebody_cancels() {
     let cancel = Arc::new(AtomicBool::new(true));
-    let limits = Limits { cancel: Some(cancel.clone()), ..Limits::default() };
+    let limits = Limits {
+        cancel: Some(cancel.clone()),
+        ..Limits::default()
+    };
     assert_eq!(reasons(&limits), vec![StopReason::Cancelled; 6]);
 
     // In the middle of the search, by the one who watches its progress.
@@ -247,7 +305,11 @@ fn somebody_cancels() {
         assert!(progress.states > 0 && progress.contexts > 0, "{progress:?}");
         cancel.store(true, std::sync::atomic::Ordering::Relaxed);
     };
-    let options = Options { limits, reporter: Some(&reporter), ..Options::default() };
+    let options = Options {
+        limits,
+        reporter: Some(&reporter),
+        ..Options::default()
+    };
     let outcome = reach(&Dice { goal: u64::MAX }, GOAL, &options);
     assert_eq!(outcome.verdict, Verdict::Unknown(StopReason::Cancelled));
 }

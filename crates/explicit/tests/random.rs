@@ -19,38 +19,66 @@ const PROPS: [PropId; 4] = [PropId(0), PropId(1), PropId(2), PropId(3)];
 fn complaint(rsm: &Rsm) -> Option<String> {
     let oracle = Oracle::new(rsm);
     for order in [Order::Dfs, Order::Bfs] {
-        let options = Options { order, ..Options::default() };
+        let options = Options {
+            order,
+            ..Options::default()
+        };
         for prop in PROPS {
             let expected = oracle.reaches(prop.0);
             let verdict = reach(rsm, prop, &options).verdict;
             let what = format!("{order:?} {prop:?}");
             if (verdict.holds(), verdict.is_violated()) != (!expected, expected) {
-                return Some(format!("{what}: {}, but reachable is {expected}", verdict.word()));
+                return Some(format!(
+                    "{what}: {}, but reachable is {expected}",
+                    verdict.word()
+                ));
             }
-            let Some(trace) = verdict.witness() else { continue };
+            let Some(trace) = verdict.witness() else {
+                continue;
+            };
             if let Some(wrong) = bad_trace(rsm, trace, &Claim::Reaches(prop)) {
                 return Some(format!("{what}: {wrong}"));
             }
             let least = oracle.shortest(prop.0);
             if order == Order::Bfs && Some(trace.length()) != least {
                 let length = trace.length();
-                return Some(format!("{what}: {length} steps instead of {least:?}\n{trace}"));
+                return Some(format!(
+                    "{what}: {length} steps instead of {least:?}\n{trace}"
+                ));
             }
         }
     }
     for runs in [Runs::All, Runs::FiniteStack] {
         let finite_stack = runs == Runs::FiniteStack;
-        for marks in [&PROPS[..0], &PROPS[..1], &PROPS[1..2], &PROPS[..2], &PROPS[..3], &PROPS[1..]]
-        {
+        for marks in [
+            &PROPS[..0],
+            &PROPS[..1],
+            &PROPS[1..2],
+            &PROPS[..2],
+            &PROPS[..3],
+            &PROPS[1..],
+        ] {
             let bits = marks.iter().fold(0, |bits, mark| bits | 1 << mark.0);
             let expected = oracle.repeats(bits, finite_stack);
             let verdict = repeat(rsm, marks, runs, &Options::default()).verdict;
             let what = format!("{runs:?} {marks:?}");
             if (verdict.holds(), verdict.is_violated()) != (!expected, expected) {
-                return Some(format!("{what}: {}, but repeatable is {expected}", verdict.word()));
+                return Some(format!(
+                    "{what}: {}, but repeatable is {expected}",
+                    verdict.word()
+                ));
             }
-            let Some(trace) = verdict.witness() else { continue };
-            if let Some(wrong) = bad_trace(rsm, trace, &Claim::Repeats { marks, finite_stack }) {
+            let Some(trace) = verdict.witness() else {
+                continue;
+            };
+            if let Some(wrong) = bad_trace(
+                rsm,
+                trace,
+                &Claim::Repeats {
+                    marks,
+                    finite_stack,
+                },
+            ) {
                 return Some(format!("{what}: {wrong}"));
             }
         }
@@ -78,7 +106,11 @@ fn check(seed: u64) {
 }
 
 fn check_all(default: u64, count: u64) {
-    let number = |name: &str| env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let number = |name: &str| {
+        env::var(name)
+            .ok()
+            .and_then(|text| text.parse::<u64>().ok())
+    };
     if let Some(seed) = number("SEED") {
         return check(seed);
     }
@@ -118,5 +150,8 @@ fn random_machines_are_varied() {
             *count += i32::from(is_so);
         }
     }
-    assert!(counts.iter().all(|&count| (10..990).contains(&count)), "{counts:?}");
+    assert!(
+        counts.iter().all(|&count| (10..990).contains(&count)),
+        "{counts:?}"
+    );
 }

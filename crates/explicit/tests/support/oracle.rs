@@ -31,7 +31,8 @@ fn summaries(rsm: &Rsm) -> Summaries {
                         Move::Exit(exit) => changed |= exits[entry].insert((exit, marks)),
                         Move::Call(call, callee) => {
                             for (exit, inside) in exits[callee as usize].clone() {
-                                for &to in rsm.resume.get(&(state, call, exit)).into_iter().flatten()
+                                for &to in
+                                    rsm.resume.get(&(state, call, exit)).into_iter().flatten()
                                 {
                                     changed |= within[entry].insert((to, marks | inside));
                                 }
@@ -67,13 +68,23 @@ fn graph(rsm: &Rsm) -> Graph {
     for (s, node) in rsm.nodes.iter().enumerate() {
         for bottom in 0..2 {
             let from = 2 * s + bottom;
-            let same = |to: u8, marks| Arc { from, to: 2 * to as usize + bottom, marks, is_call: false };
+            let same = |to: u8, marks| Arc {
+                from,
+                to: 2 * to as usize + bottom,
+                marks,
+                is_call: false,
+            };
             arcs.extend(node.parts.iter().map(|&part| same(part, 0)));
             for &each in &node.moves {
                 match each {
                     Move::Internal(to) => arcs.push(same(to, 0)),
                     Move::Call(call, callee) => {
-                        arcs.push(Arc { from, to: 2 * callee as usize, marks: 0, is_call: true });
+                        arcs.push(Arc {
+                            from,
+                            to: 2 * callee as usize,
+                            marks: 0,
+                            is_call: true,
+                        });
                         for &(exit, marks) in &exits[callee as usize] {
                             let next = rsm.resume.get(&(s as u8, call, exit));
                             arcs.extend(next.into_iter().flatten().map(|&to| same(to, marks)));
@@ -124,8 +135,16 @@ impl<'a> Oracle<'a> {
     pub(crate) fn new(rsm: &'a Rsm) -> Self {
         let graph = graph(rsm);
         let n = 2 * rsm.nodes.len();
-        let (all, flat) = (closure(n, &graph.arcs, true), closure(n, &graph.arcs, false));
-        Oracle { rsm, graph, all, flat }
+        let (all, flat) = (
+            closure(n, &graph.arcs, true),
+            closure(n, &graph.arcs, false),
+        );
+        Oracle {
+            rsm,
+            graph,
+            all,
+            flat,
+        }
     }
 
     /// The propositions of a vertex; none if the state splits.
@@ -142,14 +161,22 @@ impl<'a> Oracle<'a> {
     pub(crate) fn repeats(&self, marks: u8, finite_stack: bool) -> bool {
         let paths = if finite_stack { &self.flat } else { &self.all };
         let together = |v: usize, w: usize| paths[v] >> w & 1 == 1 && paths[w] >> v & 1 == 1;
-        (0..paths.len()).filter(|&v| self.graph.reachable[v] && together(v, v)).any(|v| {
-            let states = (0..paths.len()).filter(|&w| together(v, w)).map(|w| self.props(w));
-            let arcs = self.graph.arcs.iter();
-            let inside = arcs.filter(|arc| {
-                together(v, arc.from) && together(v, arc.to) && !(finite_stack && arc.is_call)
-            });
-            states.chain(inside.map(|arc| arc.marks)).fold(0, |met, m| met | m) & marks == marks
-        })
+        (0..paths.len())
+            .filter(|&v| self.graph.reachable[v] && together(v, v))
+            .any(|v| {
+                let states = (0..paths.len())
+                    .filter(|&w| together(v, w))
+                    .map(|w| self.props(w));
+                let arcs = self.graph.arcs.iter();
+                let inside = arcs.filter(|arc| {
+                    together(v, arc.from) && together(v, arc.to) && !(finite_stack && arc.is_call)
+                });
+                states
+                    .chain(inside.map(|arc| arc.marks))
+                    .fold(0, |met, m| met | m)
+                    & marks
+                    == marks
+            })
     }
 
     /// The number of steps of a shortest run that reaches `prop`.
@@ -157,10 +184,12 @@ impl<'a> Oracle<'a> {
         let rsm = self.rsm;
         let n = rsm.nodes.len();
         let mut exits: Vec<BTreeMap<u8, u64>> = vec![BTreeMap::new(); n];
-        let mut within: Vec<BTreeMap<u8, u64>> =
-            (0..n).map(|e| [(e as u8, 0)].into()).collect();
-        let mut runs: BTreeMap<usize, u64> =
-            rsm.initial.iter().map(|&s| (2 * s as usize + 1, 0)).collect();
+        let mut within: Vec<BTreeMap<u8, u64>> = (0..n).map(|e| [(e as u8, 0)].into()).collect();
+        let mut runs: BTreeMap<usize, u64> = rsm
+            .initial
+            .iter()
+            .map(|&s| (2 * s as usize + 1, 0))
+            .collect();
         loop {
             let mut changed = false;
             for entry in 0..n {
@@ -189,7 +218,9 @@ impl<'a> Oracle<'a> {
                 }
             }
             if !changed {
-                let hits = runs.iter().filter(|&(&v, _)| self.props(v) >> prop & 1 == 1);
+                let hits = runs
+                    .iter()
+                    .filter(|&(&v, _)| self.props(v) >> prop & 1 == 1);
                 return hits.map(|(_, &length)| length).min();
             }
         }
@@ -205,7 +236,11 @@ enum Way {
 /// Every way on from `state`: where to, and at what cost.
 fn ways(rsm: &Rsm, state: u8, exits: &[BTreeMap<u8, u64>]) -> Vec<(Way, u8, u64)> {
     let node = &rsm.nodes[state as usize];
-    let mut ways: Vec<_> = node.parts.iter().map(|&part| (Way::Same, part, 0)).collect();
+    let mut ways: Vec<_> = node
+        .parts
+        .iter()
+        .map(|&part| (Way::Same, part, 0))
+        .collect();
     for &each in &node.moves {
         match each {
             Move::Internal(to) => ways.push((Way::Same, to, 1)),

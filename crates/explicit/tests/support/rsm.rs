@@ -39,11 +39,23 @@ pub(crate) struct Rsm {
 impl fmt::Display for Rsm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "initial {:?}", self.initial)?;
-        for (n, node) in self.nodes.iter().enumerate().filter(|(_, n)| **n != Node::default()) {
-            writeln!(f, "{n}: props {:04b} {:?} parts {:?}", node.props, node.moves, node.parts)?;
+        for (n, node) in self
+            .nodes
+            .iter()
+            .enumerate()
+            .filter(|(_, n)| **n != Node::default())
+        {
+            writeln!(
+                f,
+                "{n}: props {:04b} {:?} parts {:?}",
+                node.props, node.moves, node.parts
+            )?;
         }
         for ((caller, call, exit), next) in &self.resume {
-            writeln!(f, "{caller} resumes call {call} after exit {exit} in {next:?}")?;
+            writeln!(
+                f,
+                "{caller} resumes call {call} after exit {exit} in {next:?}"
+            )?;
         }
         writeln!(f, "terminated: {:?}", self.terminated)
     }
@@ -71,13 +83,21 @@ impl Model for Rsm {
     }
 
     fn resume(&self, &caller: &u8, call: CallId, &exit: &u8, out: &mut Vec<u8>) -> bool {
-        out.extend(self.resume.get(&(caller, call.0 as u8, exit)).into_iter().flatten());
+        out.extend(
+            self.resume
+                .get(&(caller, call.0 as u8, exit))
+                .into_iter()
+                .flatten(),
+        );
         true
     }
 
     fn holds(&self, &state: &u8, proposition: PropId) -> bool {
         let node = &self.nodes[state as usize];
-        assert!(node.parts.is_empty(), "`holds` is not asked of states that split");
+        assert!(
+            node.parts.is_empty(),
+            "`holds` is not asked of states that split"
+        );
         node.props >> proposition.0 & 1 == 1
     }
 
@@ -131,9 +151,21 @@ pub(crate) fn random(seed: u64) -> Rsm {
     let all: Vec<u8> = (0..(ordinary + ends) as u8).collect();
     let (own, after) = all.split_at(ordinary);
     let members: Vec<Vec<u8>> = (0..components)
-        .map(|c| own.iter().copied().filter(|&n| wild || n as usize % components == c).collect())
+        .map(|c| {
+            own.iter()
+                .copied()
+                .filter(|&n| wild || n as usize % components == c)
+                .collect()
+        })
         .collect();
-    let entries = |all: &[u8]| all[..if onward > 0 { all.len().min(2) } else { all.len() }].to_vec();
+    let entries = |all: &[u8]| {
+        all[..if onward > 0 {
+            all.len().min(2)
+        } else {
+            all.len()
+        }]
+            .to_vec()
+    };
     let exits: Vec<u8> = (0..1 + r.below(3)).map(|_| r.pick(&all)).collect();
     let calls = 1 + r.below(3);
     let (density, blocked) = (1 + r.below(3), [0, 20, 60][r.below(3)]);
@@ -141,7 +173,10 @@ pub(crate) fn random(seed: u64) -> Rsm {
     let mut rsm = Rsm::default();
     for &n in own {
         let mine = &members[n as usize % components];
-        let mut node = Node { props: marks(&mut r, marked), ..Node::default() };
+        let mut node = Node {
+            props: marks(&mut r, marked),
+            ..Node::default()
+        };
         let later: Vec<u8> = mine.iter().copied().filter(|&m| m > n).collect();
         let next = later.get(..1).unwrap_or(mine);
         if onward > 0 && later.len() > 1 {
@@ -152,7 +187,13 @@ pub(crate) fn random(seed: u64) -> Rsm {
         } else {
             let least = usize::from(onward > 0 || r.percent(60));
             for _ in 0..least + r.below(density + 1) * usize::from(!r.percent(onward)) {
-                let near = if r.percent(onward) { next } else if r.percent(4) { &all } else { mine };
+                let near = if r.percent(onward) {
+                    next
+                } else if r.percent(4) {
+                    &all
+                } else {
+                    mine
+                };
                 node.moves.push(match r.below(10) {
                     0..4 => Move::Internal(r.pick(near)),
                     4..8 => {
@@ -176,12 +217,17 @@ pub(crate) fn random(seed: u64) -> Rsm {
         rsm.nodes.push(node);
     }
     for &n in after {
-        let mut node = Node { props: marks(&mut r, marked), ..Node::default() };
+        let mut node = Node {
+            props: marks(&mut r, marked),
+            ..Node::default()
+        };
         let later: Vec<u8> = after.iter().copied().filter(|&m| m > n).collect();
         if !later.is_empty() && r.percent(splits) {
             node.parts = vec![r.pick(&later)];
         } else {
-            node.moves = (0..r.below(3)).map(|_| Move::Internal(r.pick(after))).collect();
+            node.moves = (0..r.below(3))
+                .map(|_| Move::Internal(r.pick(after)))
+                .collect();
         }
         rsm.nodes.push(node);
     }
@@ -190,7 +236,9 @@ pub(crate) fn random(seed: u64) -> Rsm {
             rsm.terminated.insert(exit, r.pick(after));
         }
     }
-    rsm.initial = (0..1 + r.below(6) / 4).map(|_| r.pick(&entries(own))).collect();
+    rsm.initial = (0..1 + r.below(6) / 4)
+        .map(|_| r.pick(&entries(own)))
+        .collect();
     rsm
 }
 

@@ -6,7 +6,9 @@ use super::rsm::{Move, Rsm};
 /// The smallest machine found that still `fails`.
 pub(crate) fn shrink(mut rsm: Rsm, fails: impl Fn(&Rsm) -> bool) -> Rsm {
     loop {
-        let smaller = candidates(&rsm).into_iter().find(|candidate| fails(candidate));
+        let smaller = candidates(&rsm)
+            .into_iter()
+            .find(|candidate| fails(candidate));
         match smaller {
             Some(smaller) => rsm = smaller,
             None => return rsm,
