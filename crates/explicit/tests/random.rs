@@ -7,10 +7,10 @@ mod support;
 
 use std::env;
 
-use droste_base::{Claim, PropId, Trace, replay_trace};
+use droste_base::{Claim, Cycle, PropId, Trace, Via, replay_trace};
 use droste_explicit::{Options, Order, Runs, reach, repeat};
 use support::oracle::Oracle;
-use support::rsm::{Rsm, random};
+use support::rsm::{Move, Node, Rsm, random};
 use support::shrink::shrink;
 
 const PROPS: [PropId; 4] = [PropId(0), PropId(1), PropId(2), PropId(3)];
@@ -127,6 +127,82 @@ fn searches_agree_with_the_oracle() {
 #[ignore = "sweep; run in release"]
 fn searches_agree_with_the_oracle_sweep() {
     check_all(1_000_000, 100_000);
+}
+
+/// State 0 calls entry 1 with two ids; only the return of the second leads anywhere. Found by the
+/// sweep: the trace named the other call.
+#[test]
+fn two_calls_of_one_entry_are_told_apart() {
+    let node = |props, moves: &[Move]| Node {
+        props,
+        moves: moves.to_vec(),
+        parts: Vec::new(),
+    };
+    for calls in [[0, 1], [1, 0]] {
+        let rsm = Rsm {
+            initial: vec![0],
+            nodes: vec![
+                node(0, &calls.map(|call| Move::Call(call, 1))),
+                node(0, &[Move::Exit(1)]),
+                node(1, &[Move::Internal(2)]),
+            ],
+            resume: [((0, 1, 1), vec![2])].into(),
+            ..Rsm::default()
+        };
+        assert_eq!(complaint(&rsm), None);
+    }
+}
+
+/// Replay believes nothing: a trace with one position or edge changed is refused, unless it
+/// happens to be a run as well.
+#[test]
+fn spoiled_traces_are_refused() {
+    let (mut refused, mut accepted) = (0, 0);
+    for seed in 0..500 {
+        let rsm = random(seed);
+        let marks = &PROPS[..1];
+        let Some(trace) = repeat(&rsm, marks, Runs::All, &Options::default())
+            .verdict
+            .witness()
+            .cloned()
+        else {
+            continue;
+        };
+        let claim = Claim::Repeats {
+            marks,
+            finite_stack: false,
+        };
+        let mut try_with = |change: &dyn Fn(&mut Trace<u8>)| {
+            let mut spoiled = trace.clone();
+            change(&mut spoiled);
+            match replay_trace(&rsm, &spoiled, &claim) {
+                Err(_) => refused += 1,
+                Ok(()) => accepted += 1,
+            }
+        };
+        let states = rsm.nodes.len() as u8;
+        for i in 0..trace.positions.len() {
+            try_with(&|t| t.positions[i].state = (t.positions[i].state + 1) % states);
+            try_with(&|t| t.positions[i].via = Via::Terminated);
+            try_with(&|t| _ = t.positions.remove(i));
+        }
+        for run in 0..trace.runs.len() {
+            try_with(&|t| t.runs[run].exit = (t.runs[run].exit + 1) % states);
+            try_with(&|t| t.runs[run].positions.clear());
+            try_with(&|t| t.runs.truncate(run));
+        }
+        try_with(&|t| t.cycle = None);
+        try_with(&|t| {
+            t.cycle = t.cycle.map(|c| Cycle {
+                pumping: !c.pumping,
+                ..c
+            })
+        });
+    }
+    assert!(
+        refused > 2000 && accepted * 5 < refused,
+        "{refused} refused, {accepted} accepted"
+    );
 }
 
 /// The random machines are worth their time: every verdict is common, and so are the things

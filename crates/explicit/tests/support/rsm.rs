@@ -166,7 +166,7 @@ pub(crate) fn random(seed: u64) -> Rsm {
         }]
             .to_vec()
     };
-    let exits: Vec<u8> = (0..1 + r.below(3)).map(|_| r.pick(&all)).collect();
+    let exits: Vec<u8> = (0..=r.below(3)).map(|_| r.pick(&all)).collect();
     let calls = 1 + r.below(3);
     let (density, blocked) = (1 + r.below(3), [0, 20, 60][r.below(3)]);
     let (splits, marked) = ([0, 10, 30][r.below(3)], [3, 8, 15, 40][r.below(4)]);
@@ -183,7 +183,7 @@ pub(crate) fn random(seed: u64) -> Rsm {
             node.props = 0;
         }
         if !later.is_empty() && r.percent(splits) {
-            node.parts = (0..1 + r.below(3)).map(|_| r.pick(&later)).collect();
+            node.parts = (0..=r.below(3)).map(|_| r.pick(&later)).collect();
         } else {
             let least = usize::from(onward > 0 || r.percent(60));
             for _ in 0..least + r.below(density + 1) * usize::from(!r.percent(onward)) {
@@ -209,7 +209,7 @@ pub(crate) fn random(seed: u64) -> Rsm {
             for &exit in &exits {
                 if !r.percent(blocked) {
                     let near = if r.percent(onward) { next } else { mine };
-                    let states = (0..1 + r.below(8) / 6).map(|_| r.pick(near)).collect();
+                    let states = (0..=(r.below(8) / 6)).map(|_| r.pick(near)).collect();
                     rsm.resume.insert((n, call, exit), states);
                 }
             }
@@ -236,7 +236,7 @@ pub(crate) fn random(seed: u64) -> Rsm {
             rsm.terminated.insert(exit, r.pick(after));
         }
     }
-    rsm.initial = (0..1 + r.below(6) / 4)
+    rsm.initial = (0..=(r.below(6) / 4))
         .map(|_| r.pick(&entries(own)))
         .collect();
     rsm
