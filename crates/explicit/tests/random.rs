@@ -196,7 +196,7 @@ fn spoiled_traces_are_refused() {
             t.cycle = t.cycle.map(|c| Cycle {
                 pumping: !c.pumping,
                 ..c
-            })
+            });
         });
     }
     assert!(

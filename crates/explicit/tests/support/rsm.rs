@@ -158,14 +158,9 @@ pub(crate) fn random(seed: u64) -> Rsm {
                 .collect()
         })
         .collect();
-    let entries = |all: &[u8]| {
-        all[..if onward > 0 {
-            all.len().min(2)
-        } else {
-            all.len()
-        }]
-            .to_vec()
-    };
+    // There, procedures are entered at the front.
+    let front = if onward > 0 { 2 } else { usize::MAX };
+    let entries = |all: &[u8]| all[..all.len().min(front)].to_vec();
     let exits: Vec<u8> = (0..=r.below(3)).map(|_| r.pick(&all)).collect();
     let calls = 1 + r.below(3);
     let (density, blocked) = (1 + r.below(3), [0, 20, 60][r.below(3)]);
