@@ -537,7 +537,11 @@ impl<'a, M: Model> Search<'a, M> {
 }
 
 impl<M: Model> Parents for Search<'_, M> {
-    type State = M::State;
+    type Model = M;
+
+    fn model(&self) -> &M {
+        self.model
+    }
 
     fn parent(&self, context: u32) -> (u32, Edge) {
         let context = &self.contexts[context as usize];

@@ -2,9 +2,9 @@
 //!
 //! REACHABILITY of Alur, Chaudhuri, Etessami and Madhusudan, *On-the-fly Reachability and
 //! Cycle Detection for Recursive State Machines* (TACAS 2005), section 3, Fig. 2; comments
-//! of the form `(line n)` refer to it. A context (s, s_en) says that s is reachable from
-//! the entry state s_en within the procedure. On a call the search goes on from the
-//! callee's entry with that entry as its own context (the figure's lines 19-20 say s_en; that
+//! of the form `(line n)` refer to it. A context (`s`, `s_en`) says that s is reachable from
+//! the entry state `s_en` within the procedure. On a call the search goes on from the
+//! callee's entry with that entry as its own context (the figure's lines 19-20 say `s_en`; that
 //! is a slip), and the caller waits in `VisitedCalls`. Each exit found is followed in every
 //! waiting caller, each new caller follows every exit found before: no summary is missed,
 //! whichever of the two comes first.
@@ -455,7 +455,11 @@ impl<'a, M: Model> Search<'a, M> {
 }
 
 impl<M: Model> Parents for Search<'_, M> {
-    type State = M::State;
+    type Model = M;
+
+    fn model(&self) -> &M {
+        self.model
+    }
 
     fn parent(&self, context: u32) -> (u32, Edge) {
         let context = &self.contexts[context as usize];

@@ -295,19 +295,6 @@ impl Calls {
         Ok(Some(id))
     }
 
-    /// With which call id `context` called the entry of `exit`.
-    pub(crate) fn call_of(&self, context: u32, exit: u32) -> u32 {
-        let mut caller = self.entries[self.exits[exit as usize].entry as usize].first_caller;
-        while caller != NONE {
-            let c = &self.callers[caller as usize];
-            if c.context == context {
-                return c.call;
-            }
-            caller = c.next;
-        }
-        unreachable!("a summary edge starts at a caller of its entry")
-    }
-
     pub(crate) fn bytes(&self) -> u64 {
         (self.entries.len() * size_of::<Entry>()
             + self.exits.len() * (size_of::<Exit>() + 6)
