@@ -32,11 +32,19 @@ pub(crate) struct RunBuilder<'a, P: Parents> {
 
 impl<'a, P: Parents> RunBuilder<'a, P> {
     pub(crate) fn new(parents: &'a P) -> Self {
-        RunBuilder { parents, runs: Vec::new(), ids: FxHashMap::default() }
+        RunBuilder {
+            parents,
+            runs: Vec::new(),
+            ids: FxHashMap::default(),
+        }
     }
 
     /// The contexts from `root` (included) to `context`, with the edge into each.
-    fn contexts(&self, mut context: u32, root: impl Fn(u32, Edge) -> bool) -> Vec<(u32, u32, Edge)> {
+    fn contexts(
+        &self,
+        mut context: u32,
+        root: impl Fn(u32, Edge) -> bool,
+    ) -> Vec<(u32, u32, Edge)> {
         let mut path = Vec::new();
         loop {
             let (parent, edge) = self.parents.parent(context);
@@ -76,13 +84,20 @@ impl<'a, P: Parents> RunBuilder<'a, P> {
             let positions = path
                 .iter()
                 .map(|&(context, parent, edge)| Position {
-                    via: if context == start { Via::Start } else { self.via(parent, edge, context) },
+                    via: if context == start {
+                        Via::Start
+                    } else {
+                        self.via(parent, edge, context)
+                    },
                     state: self.parents.state(context).clone(),
                 })
                 .collect();
             let id = RunId(self.runs.len() as u32);
             let exit_state = self.parents.state_by_id(record.state).clone();
-            self.runs.push(Run { positions, exit: exit_state });
+            self.runs.push(Run {
+                positions,
+                exit: exit_state,
+            });
             self.ids.insert(exit, id);
             stack.pop();
         }
@@ -109,7 +124,10 @@ impl<'a, P: Parents> RunBuilder<'a, P> {
         let (model, caller) = (self.parents.model(), self.parents.state(parent));
         let exit = self.parents.calls().exits[exit as usize];
         let entry = self.parents.calls().entries[exit.entry as usize].context;
-        let (entry, exit) = (self.parents.state(entry), self.parents.state_by_id(exit.state));
+        let (entry, exit) = (
+            self.parents.state(entry),
+            self.parents.state_by_id(exit.state),
+        );
         let mut steps = Steps::new();
         model.steps(caller, &mut steps);
         let calls = steps.items().iter().filter_map(|step| match step {
@@ -131,11 +149,19 @@ impl<'a, P: Parents> RunBuilder<'a, P> {
     }
 
     /// The position `context` when reached from `parent` by `edge`.
-    pub(crate) fn position(&mut self, parent: u32, edge: Edge, context: u32) -> Position<StateOf<P>> {
+    pub(crate) fn position(
+        &mut self,
+        parent: u32,
+        edge: Edge,
+        context: u32,
+    ) -> Position<StateOf<P>> {
         if let Edge::Summary(exit) = edge {
             self.run(exit);
         }
-        Position { via: self.via(parent, edge, context), state: self.parents.state(context).clone() }
+        Position {
+            via: self.via(parent, edge, context),
+            state: self.parents.state(context).clone(),
+        }
     }
 
     /// An edge that is not the one a context was found through.
@@ -153,7 +179,9 @@ impl<'a, P: Parents> RunBuilder<'a, P> {
     /// The positions from the start of the run to `context`.
     pub(crate) fn stem(&mut self, context: u32) -> Vec<Position<StateOf<P>>> {
         let path = self.contexts(context, |_, edge| edge == Edge::Start);
-        path.into_iter().map(|(context, parent, edge)| self.position(parent, edge, context)).collect()
+        path.into_iter()
+            .map(|(context, parent, edge)| self.position(parent, edge, context))
+            .collect()
     }
 
     pub(crate) fn finish(self) -> Vec<Run<StateOf<P>>> {
@@ -165,5 +193,9 @@ impl<'a, P: Parents> RunBuilder<'a, P> {
 pub(crate) fn trace_to<P: Parents>(parents: &P, context: u32) -> Trace<StateOf<P>> {
     let mut builder = RunBuilder::new(parents);
     let positions = builder.stem(context);
-    Trace { runs: builder.finish(), positions, cycle: None }
+    Trace {
+        runs: builder.finish(),
+        positions,
+        cycle: None,
+    }
 }

@@ -66,7 +66,11 @@ enum Agenda {
     /// Last in, first out.
     Stack(Vec<u32>),
     /// By length; contexts whose length has been improved since are skipped.
-    Queue { buckets: BTreeMap<u64, Vec<u32>>, lengths: Vec<u64>, waiting: u64 },
+    Queue {
+        buckets: BTreeMap<u64, Vec<u32>>,
+        lengths: Vec<u64>,
+        waiting: u64,
+    },
 }
 
 /// Set on an agenda item whose split is under way; its cursor is in `Search::cursors`.
@@ -110,9 +114,11 @@ impl<'a, M: Model> Search<'a, M> {
             calls: Calls::new(),
             agenda: match options.order {
                 Order::Dfs => Agenda::Stack(Vec::new()),
-                Order::Bfs => {
-                    Agenda::Queue { buckets: BTreeMap::new(), lengths: Vec::new(), waiting: 0 }
-                }
+                Order::Bfs => Agenda::Queue {
+                    buckets: BTreeMap::new(),
+                    lengths: Vec::new(),
+                    waiting: 0,
+                },
             },
             cursors: FxHashMap::default(),
             fresh: Vec::new(),
@@ -152,8 +158,14 @@ impl<'a, M: Model> Search<'a, M> {
             steps.clear();
             self.model.steps(&state, &mut steps);
             if let Some(split) = steps.as_split() {
-                self.cursors
-                    .insert(context, Cursor { tag: split.tag, next: 0, count: split.count });
+                self.cursors.insert(
+                    context,
+                    Cursor {
+                        tag: split.tag,
+                        next: 0,
+                        count: split.count,
+                    },
+                );
                 self.refine(context)?;
                 self.schedule_fresh();
                 continue;
@@ -209,13 +221,7 @@ impl<'a, M: Model> Search<'a, M> {
     }
 
     /// The entry of a callee (or of the run) and its context, scheduled if it is new.
-    fn enter(
-        &mut self,
-        state: u32,
-        parent: u32,
-        edge: Edge,
-        cost: u64,
-    ) -> Result<u32, StopReason> {
+    fn enter(&mut self, state: u32, parent: u32, edge: Edge, cost: u64) -> Result<u32, StopReason> {
         let (entry, new) = self.calls.entry(state);
         if new {
             let context = self.visit_id(state, entry, parent, edge, cost)?;
@@ -250,7 +256,13 @@ impl<'a, M: Model> Search<'a, M> {
             }
         };
         for state in resumed.drain(..) {
-            self.visit(state, call_context.entry, caller.context, Edge::Summary(exit), cost)?;
+            self.visit(
+                state,
+                call_context.entry,
+                caller.context,
+                Edge::Summary(exit),
+                cost,
+            )?;
         }
         self.resumed = resumed;
         Ok(())
@@ -259,8 +271,12 @@ impl<'a, M: Model> Search<'a, M> {
     /// Looks at one more part of a split.
     fn refine(&mut self, context: u32) -> Result<(), StopReason> {
         let Context { entry, state, .. } = self.contexts[context as usize];
-        let Some(cursor) = self.cursors.get_mut(&context) else { return Ok(()) };
-        let part = self.model.refine(self.states.get(state), cursor.tag, cursor.next);
+        let Some(cursor) = self.cursors.get_mut(&context) else {
+            return Ok(());
+        };
+        let part = self
+            .model
+            .refine(self.states.get(state), cursor.tag, cursor.next);
         cursor.next += 1;
         if cursor.next >= cursor.count {
             self.cursors.remove(&context);
@@ -268,7 +284,11 @@ impl<'a, M: Model> Search<'a, M> {
             // The rest comes after this part: below it on a stack, at the same length in a queue.
             match &mut self.agenda {
                 Agenda::Stack(stack) => stack.push(context | SPLIT),
-                Agenda::Queue { buckets, lengths, waiting } => {
+                Agenda::Queue {
+                    buckets,
+                    lengths,
+                    waiting,
+                } => {
                     *waiting += 1;
                     buckets
                         .entry(lengths[context as usize])
@@ -350,12 +370,19 @@ impl<'a, M: Model> Search<'a, M> {
         if id >= SPLIT - 1 {
             return Err(StopReason::TooManyStates);
         }
-        contexts.push(Context { entry, state, parent, edge: edge.pack(), next: NONE });
+        contexts.push(Context {
+            entry,
+            state,
+            parent,
+            edge: edge.pack(),
+            next: NONE,
+        });
         if full {
-            self.table.insert_unique(hash_pair(entry, state), id, |&id| {
-                let context = &contexts[id as usize];
-                hash_pair(context.entry, context.state)
-            });
+            self.table
+                .insert_unique(hash_pair(entry, state), id, |&id| {
+                    let context = &contexts[id as usize];
+                    hash_pair(context.entry, context.state)
+                });
         } else if last == NONE {
             self.first[state as usize] = id;
         } else {
@@ -391,7 +418,11 @@ impl<'a, M: Model> Search<'a, M> {
     fn schedule_fresh(&mut self) {
         match &mut self.agenda {
             Agenda::Stack(stack) => stack.extend(self.fresh.drain(..).rev()),
-            Agenda::Queue { buckets, lengths, waiting } => {
+            Agenda::Queue {
+                buckets,
+                lengths,
+                waiting,
+            } => {
                 *waiting += self.fresh.len() as u64;
                 for id in self.fresh.drain(..) {
                     buckets.entry(lengths[id as usize]).or_default().push(id);
@@ -403,7 +434,11 @@ impl<'a, M: Model> Search<'a, M> {
     fn next_item(&mut self) -> Option<u32> {
         match &mut self.agenda {
             Agenda::Stack(stack) => stack.pop(),
-            Agenda::Queue { buckets, lengths, waiting } => loop {
+            Agenda::Queue {
+                buckets,
+                lengths,
+                waiting,
+            } => loop {
                 let mut bucket = buckets.first_entry()?;
                 let length = *bucket.key();
                 let item = bucket.get_mut().pop();

@@ -35,12 +35,15 @@ pub(crate) struct Interner<S> {
 
 impl<S: Eq + Hash> Interner<S> {
     pub(crate) fn new() -> Self {
-        Interner { states: Vec::new(), slots: vec![EMPTY; 64] }
+        Interner {
+            states: Vec::new(),
+            slots: vec![EMPTY; 64],
+        }
     }
 
     #[inline]
     fn home(&self, tag: u32) -> usize {
-        (u64::from(tag) * self.slots.len() as u64 >> 32) as usize
+        ((u64::from(tag) * self.slots.len() as u64) >> 32) as usize
     }
 
     #[inline]
@@ -254,7 +257,14 @@ impl Calls {
     pub(crate) fn add_caller(&mut self, entry: u32, context: u32, call: u32) -> u32 {
         let id = self.callers.len() as u32;
         let next = self.entries[entry as usize].first_caller;
-        self.callers.push(Caller { context, call, entry, next, seen: NONE, queued: false });
+        self.callers.push(Caller {
+            context,
+            call,
+            entry,
+            next,
+            seen: NONE,
+            queued: false,
+        });
         self.entries[entry as usize].first_caller = id;
         id
     }
@@ -269,7 +279,9 @@ impl Calls {
         context: u32,
     ) -> Result<Option<u32>, StopReason> {
         let hash = hash_pair(entry, state);
-        let Calls { exits, exit_table, .. } = self;
+        let Calls {
+            exits, exit_table, ..
+        } = self;
         let known = exit_table
             .iter_hash(hash)
             .map(|&id| &exits[id as usize])
@@ -281,7 +293,13 @@ impl Calls {
         if id > Edge::LARGEST {
             return Err(StopReason::TooManyStates);
         }
-        exits.push(Exit { entry, state, marks, context, next: NONE });
+        exits.push(Exit {
+            entry,
+            state,
+            marks,
+            context,
+            next: NONE,
+        });
         exit_table.insert_unique(hash, id, |&id| {
             let exit = &exits[id as usize];
             hash_pair(exit.entry, exit.state)

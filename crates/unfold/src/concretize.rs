@@ -20,9 +20,7 @@
 //! The result is handed to the replayer, which shares nothing with this code.
 
 use droste_base::{Cycle, Position, Step as ModelStep, Steps, Trace, Via};
-use droste_lang::execution::{
-    Action, CalleeRun, CalleeRunId, Ending, Execution, Step, Valuation,
-};
+use droste_lang::execution::{Action, CalleeRun, CalleeRunId, Ending, Execution, Step, Valuation};
 use droste_lang::program::{ExprNode, NodeId, Op, Program, Value, VarRef, Violation};
 use rustc_hash::FxHashMap;
 
@@ -48,11 +46,21 @@ pub fn concretize<W: Words>(
     trace: &Trace<W>,
 ) -> Result<Execution, Gap> {
     let machine = Machine::new(program, &AllLive, true);
-    let runs = trace.runs.iter().map(|run| Path::new(&run.positions)).collect();
+    let runs = trace
+        .runs
+        .iter()
+        .map(|run| Path::new(&run.positions))
+        .collect();
     let exits = trace.runs.iter().map(|run| &run.exit).collect();
     let main = Path::new(&trace.positions);
-    let mut work =
-        Concretizer { cleaned, machine: &machine, runs, exits, plans: Vec::new(), known: FxHashMap::default() };
+    let mut work = Concretizer {
+        cleaned,
+        machine: &machine,
+        runs,
+        exits,
+        plans: Vec::new(),
+        known: FxHashMap::default(),
+    };
     let plan = work.plan_main(&main, trace.cycle);
     Forward {
         work: &work,
@@ -73,7 +81,11 @@ struct Path<'a, W> {
 
 impl<'a, W> Path<'a, W> {
     fn new(positions: &'a [Position<W>]) -> Self {
-        let mut path = Path { states: Vec::new(), vias: Vec::new(), places: Vec::new() };
+        let mut path = Path {
+            states: Vec::new(),
+            vias: Vec::new(),
+            places: Vec::new(),
+        };
         for position in positions {
             match (position.via, path.states.last_mut()) {
                 (Via::Refine, Some(last)) => *last = &position.state,
@@ -126,7 +138,10 @@ struct Backward {
 }
 
 fn lookup(wants: &Wants, slot: u32) -> Option<u64> {
-    wants.binary_search_by_key(&slot, |&(slot, _)| slot).ok().map(|i| wants[i].1)
+    wants
+        .binary_search_by_key(&slot, |&(slot, _)| slot)
+        .ok()
+        .map(|i| wants[i].1)
 }
 
 impl<W: Words> Concretizer<'_, W> {
@@ -140,7 +155,10 @@ impl<W: Words> Concretizer<'_, W> {
     }
 
     fn op(&self, state: &W) -> &Op {
-        &self.cleaned.node(NodeId(self.machine.layout.node(state.words()))).op
+        &self
+            .cleaned
+            .node(NodeId(self.machine.layout.node(state.words())))
+            .op
     }
 
     fn slot(&self, var: VarRef) -> u32 {
@@ -177,10 +195,12 @@ impl<W: Words> Concretizer<'_, W> {
                 if slot < globals {
                     return after(slot);
                 }
-                args.iter().enumerate().find_map(|(i, arg)| match arg.nodes[..] {
-                    [ExprNode::Var(var)] if self.slot(var) == slot => after(globals + i as u32),
-                    _ => None,
-                })
+                args.iter()
+                    .enumerate()
+                    .find_map(|(i, arg)| match arg.nodes[..] {
+                        [ExprNode::Var(var)] if self.slot(var) == slot => after(globals + i as u32),
+                        _ => None,
+                    })
             }),
             (Via::Terminated, _) => {
                 self.collect(from, |slot| if slot < globals { after(slot) } else { None })
@@ -200,11 +220,18 @@ impl<W: Words> Concretizer<'_, W> {
     /// What is wanted of the exit of the call at `from`, given the state after the return.
     fn at_exit(&self, from: &W, to: &W, wants: &Wants, exit: &W) -> Wants {
         let layout = &self.machine.layout;
-        let Op::Call { callee, targets, .. } = self.op(from) else { return Wants::new() };
+        let Op::Call {
+            callee, targets, ..
+        } = self.op(from)
+        else {
+            return Wants::new();
+        };
         let mut out = Wants::new();
         for field in &layout.globals {
-            let overwritten =
-                targets.iter().flatten().any(|var| self.slot(*var) == field.slot);
+            let overwritten = targets
+                .iter()
+                .flatten()
+                .any(|var| self.slot(*var) == field.slot);
             if !overwritten
                 && field.get(exit.words()).is_none()
                 && let Some(offset) = self.wanted(to, wants, field.slot)
@@ -227,16 +254,17 @@ impl<W: Words> Concretizer<'_, W> {
                 // Storing this one fails, or those after it do.
                 (known, Status::Failed(Violation::OutOfRange)) => {
                     let fails = match known {
-                        Some(offset) => convert(result.value(offset), target.ty).err().map(|_| None),
+                        Some(offset) => {
+                            convert(result.value(offset), target.ty).err().map(|_| None)
+                        }
                         None => find(result, target, Err(Violation::OutOfRange)).map(Some),
                     };
                     failing = failing.or(fails.map(|offset| (result.slot, offset)));
                 }
                 (None, _) => {
                     let wanted = self.wanted(to, wants, target.slot);
-                    let source = wanted.and_then(|offset| {
-                        find(result, target, Ok(target.value(offset)))
-                    });
+                    let source =
+                        wanted.and_then(|offset| find(result, target, Ok(target.value(offset))));
                     out.extend(source.map(|offset| (result.slot, offset)));
                 }
                 (Some(_), _) => {}
@@ -251,38 +279,54 @@ impl<W: Words> Concretizer<'_, W> {
     /// Wants at the call `from`, given those at the callee's entry and after the return.
     fn before_call(&self, from: &W, to: &W, wants: &Wants, entry: &W, at_entry: &Wants) -> Wants {
         let globals = self.machine.layout.globals.len() as u32;
-        let Op::Call { args, targets, .. } = self.op(from) else { return Wants::new() };
+        let Op::Call { args, targets, .. } = self.op(from) else {
+            return Wants::new();
+        };
         self.collect(from, |slot| {
             if slot < globals {
                 return self.wanted(entry, at_entry, slot);
             }
-            let moved = args.iter().enumerate().find_map(|(i, arg)| match arg.nodes[..] {
-                [ExprNode::Var(var)] if self.slot(var) == slot => {
-                    self.wanted(entry, at_entry, globals + i as u32)
-                }
-                _ => None,
-            });
+            let moved = args
+                .iter()
+                .enumerate()
+                .find_map(|(i, arg)| match arg.nodes[..] {
+                    [ExprNode::Var(var)] if self.slot(var) == slot => {
+                        self.wanted(entry, at_entry, globals + i as u32)
+                    }
+                    _ => None,
+                });
             let written = targets.iter().flatten().any(|var| self.slot(*var) == slot);
-            moved.or_else(|| if written { None } else { self.wanted(to, wants, slot) })
+            moved.or_else(|| {
+                if written {
+                    None
+                } else {
+                    self.wanted(to, wants, slot)
+                }
+            })
         })
     }
 
     /// Wants at the return `from`, given those at the exit.
     fn before_exit(&self, from: &W, exit: &W, wants: &Wants) -> Wants {
         let globals = self.machine.layout.globals.len() as u32;
-        let Op::Return(values) = self.op(from) else { return Wants::new() };
+        let Op::Return(values) = self.op(from) else {
+            return Wants::new();
+        };
         self.collect(from, |slot| {
             if slot < globals {
                 return self.machine.layout.globals[slot as usize]
                     .get(exit.words())
                     .or_else(|| lookup(wants, slot));
             }
-            values.iter().enumerate().find_map(|(i, value)| match value.nodes[..] {
-                [ExprNode::Var(var)] if self.slot(var) == slot => {
-                    lookup(wants, globals + i as u32)
-                }
-                _ => None,
-            })
+            values
+                .iter()
+                .enumerate()
+                .find_map(|(i, value)| match value.nodes[..] {
+                    [ExprNode::Var(var)] if self.slot(var) == slot => {
+                        lookup(wants, globals + i as u32)
+                    }
+                    _ => None,
+                })
         })
     }
 
@@ -290,7 +334,13 @@ impl<W: Words> Concretizer<'_, W> {
         let path = &self.runs[run as usize];
         let last = path.states.len() - 1;
         let wants = self.before_exit(path.states[last], self.exits[run as usize], &exit);
-        Backward { run: Some(run), exit, wants: vec![wants], inner: Vec::new(), next: last }
+        Backward {
+            run: Some(run),
+            exit,
+            wants: vec![wants],
+            inner: Vec::new(),
+            next: last,
+        }
     }
 
     /// Plans the main path, with `last` wanted at its end.
@@ -314,12 +364,29 @@ impl<W: Words> Concretizer<'_, W> {
                 frame.inner.push(NO_PLAN);
                 frame.wants.reverse();
                 frame.inner.reverse();
-                let Backward { run, exit, wants, inner, .. } = stack.swap_remove(depth);
+                let Backward {
+                    run,
+                    exit,
+                    wants,
+                    inner,
+                    ..
+                } = stack.swap_remove(depth);
                 let Some(run) = run else {
-                    return Plan { run: NO_PLAN, wants, inner, exit };
+                    return Plan {
+                        run: NO_PLAN,
+                        wants,
+                        inner,
+                        exit,
+                    };
                 };
-                self.known.insert((run, exit.clone()), self.plans.len() as u32);
-                self.plans.push(Plan { run, wants, inner, exit });
+                self.known
+                    .insert((run, exit.clone()), self.plans.len() as u32);
+                self.plans.push(Plan {
+                    run,
+                    wants,
+                    inner,
+                    exit,
+                });
                 continue;
             }
             let (from, to) = (path.states[i - 1], path.states[i]);
@@ -416,7 +483,12 @@ impl<W: Words> Forward<'_, '_, W> {
     }
 
     /// Whether a concrete state agrees with what is wanted.
-    fn agrees(state: &W, fields: &[Field], globals: &[Field], wanted: impl Fn(u32) -> Option<u64>) -> bool {
+    fn agrees(
+        state: &W,
+        fields: &[Field],
+        globals: &[Field],
+        wanted: impl Fn(u32) -> Option<u64>,
+    ) -> bool {
         globals.iter().chain(fields).all(|field| {
             match (field.get(state.words()), wanted(field.slot)) {
                 (Some(is), Some(wanted)) => is == wanted,
@@ -464,7 +536,10 @@ impl<W: Words> Forward<'_, '_, W> {
 
     fn valuation(&self, state: &W) -> Valuation {
         let values = |fields: &[Field]| {
-            fields.iter().map(|field| Self::value(field, state.words())).collect()
+            fields
+                .iter()
+                .map(|field| Self::value(field, state.words()))
+                .collect()
         };
         Valuation {
             globals: values(&self.work.machine.layout.globals),
@@ -507,7 +582,10 @@ impl<W: Words> Forward<'_, '_, W> {
         let none: crate::machine::Goal<'_> = &|_| None;
         let same_frame = matches!(path.vias[i], Via::Step);
         let choice: crate::machine::Goal<'_> = if same_frame { &goal } else { none };
-        if machine.execute(&frame.state, Some(choice), &mut self.steps).is_err() {
+        if machine
+            .execute(&frame.state, Some(choice), &mut self.steps)
+            .is_err()
+        {
             return Err(gap);
         }
         let (next, action) = match path.vias[i] {
@@ -537,8 +615,9 @@ impl<W: Words> Forward<'_, '_, W> {
                 let inner = plan.inner[i];
                 let inner_plan = &work.plans[inner as usize];
                 let first = work.runs[inner_plan.run as usize].states[0];
-                let entry =
-                    self.pick(first, &inner_plan.wants[0], None, entry_of).ok_or(gap)?;
+                let entry = self
+                    .pick(first, &inner_plan.wants[0], None, entry_of)
+                    .ok_or(gap)?;
                 let Some((run, exit)) = self.known.get(&(inner, entry.clone())) else {
                     return Ok(Advance::Enter(inner, entry));
                 };
@@ -556,9 +635,15 @@ impl<W: Words> Forward<'_, '_, W> {
                     // Storing the results fails: a violation of the callee's return.
                     let run = &self.runs[run.0 as usize];
                     let locals = run.entry.locals.clone();
-                    frame.steps.push(Step { node, action: Action::Call { locals } });
+                    frame.steps.push(Step {
+                        node,
+                        action: Action::Call { locals },
+                    });
                     frame.steps.extend_from_slice(&run.steps);
-                    frame.steps.push(Step { node: run.exit, action: Action::Fail(violation) });
+                    frame.steps.push(Step {
+                        node: run.exit,
+                        action: Action::Fail(violation),
+                    });
                     frame.state = next;
                     frame.at = i;
                     return Ok(Advance::Done);
@@ -591,7 +676,10 @@ impl<W: Words> Forward<'_, '_, W> {
         let run = plan.run as usize;
         let gap = Gap::Step(path.states.len());
         self.steps.clear();
-        if machine.execute(&frame.state, None, &mut self.steps).is_err() {
+        if machine
+            .execute(&frame.state, None, &mut self.steps)
+            .is_err()
+        {
             return Err(gap);
         }
         let procedure = machine.procedure(frame.state.words()) as usize;
@@ -600,7 +688,9 @@ impl<W: Words> Forward<'_, '_, W> {
         // Known results are what they are; they may be placeholders where nobody looks at them.
         let wanted = |slot: u32| {
             let global = machine.layout.globals.get(slot as usize);
-            global.and_then(|field| field.get(known.words())).or_else(|| lookup(&plan.exit, slot))
+            global
+                .and_then(|field| field.get(known.words()))
+                .or_else(|| lookup(&plan.exit, slot))
         };
         let exits: Vec<W> = self
             .steps
@@ -619,7 +709,10 @@ impl<W: Words> Forward<'_, '_, W> {
         self.runs.push(CalleeRun {
             entry: self.valuation(&frame.entry),
             exit: self.node(&frame.state),
-            results: results.iter().map(|field| Self::value(field, exit.words())).collect(),
+            results: results
+                .iter()
+                .map(|field| Self::value(field, exit.words()))
+                .collect(),
             steps: frame.steps,
         });
         self.known.insert((frame.plan, frame.entry), (id, exit));
@@ -655,7 +748,13 @@ impl<W: Words> Forward<'_, '_, W> {
             };
             if let Advance::Enter(plan, entry) = advance {
                 let state = entry.clone();
-                stack.push(Frame { plan, entry, at: 0, state, steps: Vec::new() });
+                stack.push(Frame {
+                    plan,
+                    entry,
+                    at: 0,
+                    state,
+                    steps: Vec::new(),
+                });
             }
         }
     }
@@ -674,8 +773,13 @@ impl<W: Words> Forward<'_, '_, W> {
         let wanted = |slot| self.work.wanted(path.states[0], &plan.wants[0], slot);
         self.complete(&mut state, self.locals(path.states[0]), wanted, None);
         let start = self.valuation(&state);
-        let mut main =
-            Frame { plan: NO_PLAN, entry: state.clone(), at: 0, state, steps: Vec::new() };
+        let mut main = Frame {
+            plan: NO_PLAN,
+            entry: state.clone(),
+            at: 0,
+            state,
+            steps: Vec::new(),
+        };
         // In a terminated program nothing happens any more; its cycle needs no steps.
         let is_terminated = |state: &W| layout.status(state.words()) == Status::Terminated;
         let first = cycle.map(|cycle| path.places[cycle.start]);
@@ -693,7 +797,9 @@ impl<W: Words> Forward<'_, '_, W> {
                 self.advance_main(&mut main, path, plan)?;
                 continue;
             }
-            let (Some(first), Some(cycle)) = (first, cycle) else { break };
+            let (Some(first), Some(cycle)) = (first, cycle) else {
+                break;
+            };
             if is_terminated(&main.state) {
                 break;
             }
@@ -702,7 +808,10 @@ impl<W: Words> Forward<'_, '_, W> {
                     start,
                     runs: self.runs,
                     steps: main.steps,
-                    ending: Ending::Lasso { start: start_step, pumping: cycle.pumping },
+                    ending: Ending::Lasso {
+                        start: start_step,
+                        pumping: cycle.pumping,
+                    },
                 });
             }
             if main.steps.len() > MOST_STEPS || rounds.len() > MOST_ROUNDS {
@@ -715,7 +824,12 @@ impl<W: Words> Forward<'_, '_, W> {
             Some(Action::Fail(_)) => Ending::Final,
             _ => Ending::At(self.node(&main.state)),
         };
-        Ok(Execution { start, runs: self.runs, steps: main.steps, ending })
+        Ok(Execution {
+            start,
+            runs: self.runs,
+            steps: main.steps,
+            ending,
+        })
     }
 }
 
