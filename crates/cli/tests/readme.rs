@@ -2,7 +2,7 @@
 //! documentation says.
 //!
 //! In `README.md` and `docs/*.md`, a block marked `console` holds commands, each a line that starts
-//! with `$ droste `, followed by what the command writes (standard output, then standard error).
+//! with `$ droste `, followed by what the command writes (standard error, then standard output).
 //! A code block whose first line is a comment that names a file, `// NAME.bp` or `// NAME.mon`,
 //! is that file for the commands of the same document. Commands run in a directory with
 //! the repository's `examples` and `corpus`. Times are not compared.
@@ -44,13 +44,21 @@ fn blocks(lines: &[&str], document: &Path) -> Vec<Block> {
         match (open, line.strip_prefix("```")) {
             (None, Some(info)) => open = Some((i, info.trim())),
             (Some((fence, info)), Some("")) => {
-                blocks.push(Block { info: info.to_owned(), fence, end: i });
+                blocks.push(Block {
+                    info: info.to_owned(),
+                    fence,
+                    end: i,
+                });
                 open = None;
             }
             _ => {}
         }
     }
-    assert!(open.is_none(), "{}: a code block is not closed", document.display());
+    assert!(
+        open.is_none(),
+        "{}: a code block is not closed",
+        document.display()
+    );
     blocks
 }
 
@@ -58,20 +66,26 @@ fn blocks(lines: &[&str], document: &Path) -> Vec<Block> {
 fn file_name(line: &str) -> Option<&str> {
     let name = line.strip_prefix("// ")?.trim();
     let extension = Path::new(name).extension()?;
-    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+    let plain = name
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
     (plain && (extension == "bp" || extension == "mon")).then_some(name)
 }
 
 /// An empty directory with copies of the examples and the corpus.
 fn stage(name: &str) -> PathBuf {
-    let stage = Path::new(env!("CARGO_TARGET_TMPDIR")).join("readme").join(name);
+    let stage = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("readme")
+        .join(name);
     let _ = fs::remove_dir_all(&stage);
     for folder in ["examples", "corpus"] {
         fs::create_dir_all(stage.join(folder)).expect("a directory can be made");
         for entry in fs::read_dir(repository().join(folder)).expect("the folder exists") {
             let path = entry.expect("the folder can be read").path();
             if path.is_file() {
-                let to = stage.join(folder).join(path.file_name().expect("a file has a name"));
+                let to = stage
+                    .join(folder)
+                    .join(path.file_name().expect("a file has a name"));
                 fs::copy(&path, to).expect("a file can be copied");
             }
         }
@@ -108,9 +122,13 @@ fn run(arguments: &str, directory: &Path) -> Vec<String> {
         .stdin(Stdio::null())
         .output()
         .expect("droste runs");
-    let text = [output.stdout, output.stderr].concat();
+    // As on a terminal: warnings come before the verdict.
+    let text = [output.stderr, output.stdout].concat();
     let text = String::from_utf8(text).expect("droste writes UTF-8");
-    let mut lines: Vec<String> = text.lines().map(|line| line.trim_end().to_owned()).collect();
+    let mut lines: Vec<String> = text
+        .lines()
+        .map(|line| line.trim_end().to_owned())
+        .collect();
     while lines.last().is_some_and(String::is_empty) {
         lines.pop();
     }
@@ -123,8 +141,9 @@ fn without_times(line: &str) -> String {
     let mut rest = line;
     while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
         let number = &rest[start..];
-        let length =
-            number.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(number.len());
+        let length = number
+            .find(|c: char| !(c.is_ascii_digit() || c == '.'))
+            .unwrap_or(number.len());
         let after = &number[length..];
         let is_unit = |unit: &str| {
             let next = after.strip_prefix(unit).map(|tail| tail.chars().next());
@@ -181,7 +200,11 @@ fn examine(document: &Path) -> (usize, String, String) {
     let text = fs::read_to_string(document).expect("the document can be read");
     let lines: Vec<&str> = text.lines().collect();
     let blocks = blocks(&lines, document);
-    let name = document.file_name().expect("a file has a name").to_string_lossy().into_owned();
+    let name = document
+        .file_name()
+        .expect("a file has a name")
+        .to_string_lossy()
+        .into_owned();
     let directory = stage(&name);
     for block in &blocks {
         let body = &lines[block.fence + 1..block.end];
@@ -215,7 +238,10 @@ fn examine(document: &Path) -> (usize, String, String) {
             let found = run(arguments, &directory);
             commands += 1;
             let agree = expected.len() == found.len()
-                && expected.iter().zip(&found).all(|(e, f)| without_times(e) == without_times(f));
+                && expected
+                    .iter()
+                    .zip(&found)
+                    .all(|(e, f)| without_times(e) == without_times(f));
             if !agree {
                 let _ = write!(
                     differences,
@@ -259,15 +285,24 @@ fn documents_show_what_the_commands_say() {
 
 #[test]
 fn times_are_not_compared() {
-    assert_eq!(without_times("1 context, 2 states, 3 ms"), "1 context, 2 states, TIME");
+    assert_eq!(
+        without_times("1 context, 2 states, 3 ms"),
+        "1 context, 2 states, TIME"
+    );
     assert_eq!(without_times("9 states, 0.1 s"), "9 states, TIME");
     assert_eq!(without_times("(29 steps)"), "(29 steps)");
     assert_eq!(without_times("limit of 1 MB"), "limit of 1 MB");
-    assert_eq!(without_times("{\"seconds\":0.0003,\"states\":1}"), "{\"seconds\":TIME,\"states\":1}");
+    assert_eq!(
+        without_times("{\"seconds\":0.0003,\"states\":1}"),
+        "{\"seconds\":TIME,\"states\":1}"
+    );
 }
 
 #[test]
 fn differences_are_marked() {
     let found = ["a".to_owned(), "c 2 ms".to_owned(), "d".to_owned()];
-    assert_eq!(difference(&["a", "b", "c 1 ms"], &found), "      a\n    - b\n      c 2 ms\n    + d\n");
+    assert_eq!(
+        difference(&["a", "b", "c 1 ms"], &found),
+        "      a\n    - b\n      c 2 ms\n    + d\n"
+    );
 }
