@@ -102,6 +102,35 @@ fn repeat_mismatch(ast: &Ast, all: bool) -> Option<String> {
     None
 }
 
+/// What is wrong with monitors, if anything. Two of each kind for each program.
+fn monitor_mismatch(ast: &Ast, all: bool) -> Option<String> {
+    let (program, _) = lower(ast);
+    let program = program?;
+    let oracle = Oracle::new(ast).ok()?;
+    let configurations = configurations();
+    let configurations = if all { &configurations[..] } else { &configurations[..2] };
+    for (seed, repeating) in [(1, false), (2, false), (3, true), (4, true)] {
+        let syntax = generate::monitor(seed, ast, repeating);
+        let Ok(monitor) = droste_lang::properties::monitor(&syntax, &program) else {
+            return Some(format!("monitor {seed} is refused"));
+        };
+        let property = Property::Monitor(monitor);
+        for (runs, finite) in [(Runs::All, false), (Runs::FiniteStack, true)] {
+            let Ok(expected) = oracle.monitor(&syntax, finite) else { continue };
+            for (name, options) in configurations {
+                let options = Options { runs, ..options.clone() };
+                let found = violated(&program, &property, &options);
+                if found != Ok(expected) {
+                    return Some(format!(
+                        "monitor {seed} [{name}, {runs:?}]: expected {expected}, found {found:?}"
+                    ));
+                }
+            }
+        }
+    }
+    None
+}
+
 fn sweep(
     name: &str,
     config: &Config,
@@ -119,6 +148,7 @@ fn sweep(
         // Every fourth program goes through every configuration.
         let all = seed % 4 == 0;
         if let Some(problem) = mismatch(&ast, all) {
+            eprintln!("{name}, SEED={seed}: {problem}");
             let small = shrink(&ast, &mut |ast| mismatch(ast, all).is_some());
             panic!(
                 "{name}, SEED={seed}: {problem}\nshrunk to ({}):\n{}",
@@ -137,6 +167,17 @@ fn reachability_agrees_with_the_oracle() {
 #[test]
 fn liveness_agrees_with_the_oracle() {
     sweep("repeat", &Config::liveness(), 0, 200, repeat_mismatch);
+}
+
+#[test]
+fn monitors_agree_with_the_oracle() {
+    sweep("monitor", &Config::liveness(), 0, 150, monitor_mismatch);
+}
+
+#[test]
+#[ignore = "sweep; run in release"]
+fn monitors_agree_with_the_oracle_on_many_programs() {
+    sweep("monitor", &Config::liveness(), 3_000_000, 10_000, monitor_mismatch);
 }
 
 #[test]

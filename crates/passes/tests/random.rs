@@ -5,7 +5,7 @@
 
 mod support;
 
-use droste_lang::program::{NodeId, Program};
+use droste_lang::program::{Expr, NodeId, Program, Proposition, VarRef};
 use droste_passes::{Config, Query, clean};
 use support::generate::{self, Random};
 use support::interpret::{Seen, explore};
@@ -100,6 +100,31 @@ fn sweep(seeds: std::ops::Range<u64>) {
     let checked = seeds.filter(|&seed| check(seed)).count() as u64;
     println!("{checked} of {count} programs were small enough");
     assert!(checked * 2 > count, "{checked} of {count} programs checked");
+}
+
+/// One condition and all valuations, which are observed: wherever it came out true or false it
+/// still does, and what failed still fails.
+#[test]
+fn folding_keeps_every_outcome() {
+    for seed in 0..10_000 {
+        let mut random = Random::new(seed);
+        let program = generate::decision(&mut random);
+        let values: Vec<Proposition> = (0..program.globals.len() as u32)
+            .map(|i| Proposition {
+                by_procedure: vec![Expr::var(VarRef::Global(i))],
+                terminated: Expr::constant(0),
+            })
+            .collect();
+        let values: Vec<&Proposition> = values.iter().collect();
+        let query = Query {
+            propositions: &values,
+            every_position: true,
+            ..Query::default()
+        };
+        let cleaned = clean(&program, &query, &Config::default());
+        let see = |program| explore(program, NodeId(2), &values, None, 10_000).expect("small");
+        assert_eq!(see(&program), see(&cleaned.program), "SEED={seed}");
+    }
 }
 
 #[test]

@@ -24,7 +24,9 @@ pub fn shrink(ast: &Ast, fails: &mut dyn FnMut(&Ast) -> bool) -> Ast {
                 if !pass(&mut candidate, &mut edit) {
                     break;
                 }
-                if candidate != best && fails(&candidate.to_ast()) {
+                // Whatever an edit does, it must not go on for ever.
+                let grows = size(&candidate) > size(&best);
+                if candidate != best && !grows && fails(&candidate.to_ast()) {
                     // The same number is now the next edit.
                     best = candidate;
                     progress = true;
@@ -37,6 +39,11 @@ pub fn shrink(ast: &Ast, fails: &mut dyn FnMut(&Ast) -> bool) -> Ast {
             return best.to_ast();
         }
     }
+}
+
+fn size(tree: &Tree) -> usize {
+    let ast = tree.to_ast();
+    ast.stmts.len() + ast.exprs.len()
 }
 
 /// Counts possible edits down to the one that is made.
@@ -110,8 +117,16 @@ fn inline(tree: &mut Tree, edit: &mut Edit) -> bool {
         };
         let plain = proc.name != "main" && proc.params.is_empty() && proc.results.is_empty();
         if plain && edit.here() {
-            let Proc { name, body, .. } = proc.clone();
+            let Proc { name, mut body, .. } = proc.clone();
             tree.items.remove(i);
+            // Its calls of itself cannot be inlined.
+            for stm in &mut body {
+                stm.for_each_mut(&mut |stm| {
+                    if matches!(&stm.kind, StmKind::Call(_, callee, ..) if *callee == name) {
+                        stm.kind = StmKind::Skip;
+                    }
+                });
+            }
             any_block(tree, &mut |block| {
                 *block = std::mem::take(block)
                     .into_iter()

@@ -510,21 +510,6 @@ impl Code {
             _ => None,
         }
     }
-
-    /// Calls `f` with the slot of every variable whose value before the step is read.
-    pub(crate) fn for_each_read(&self, mut f: impl FnMut(&Field)) {
-        match self {
-            Code::Const(_) => {}
-            Code::Bool(field, _) | Code::Int(field) | Code::Compare(_, field, _) => f(field),
-            Code::Narrow(instrs) | Code::Wide(instrs) => {
-                for instr in instrs {
-                    if let Instr::LoadBool(field) | Instr::LoadInt(field) = instr {
-                        f(field);
-                    }
-                }
-            }
-        }
-    }
 }
 
 /// Converts a value to a type, as storing does.

@@ -23,9 +23,10 @@ use droste_base::{Cycle, Position, Step as ModelStep, Steps, Trace, Via};
 use droste_lang::execution::{
     Action, CalleeRun, CalleeRunId, Ending, Execution, Step, Valuation,
 };
-use droste_lang::program::{ExprNode, NodeId, Op, Program, Value, VarRef};
+use droste_lang::program::{ExprNode, NodeId, Op, Program, Value, VarRef, Violation};
 use rustc_hash::FxHashMap;
 
+use crate::code::convert;
 use crate::layout::{Field, Status};
 use crate::machine::{AllLive, Machine};
 use crate::words::Words;
@@ -211,23 +212,38 @@ impl<W: Words> Concretizer<'_, W> {
                 out.push((field.slot, offset));
             }
         }
-        for (field, target) in layout.results[callee.0 as usize].iter().zip(targets) {
-            if let Some(var) = target
-                && field.get(exit.words()).is_none()
-                && let Some(offset) = self.wanted(to, wants, self.slot(*var))
-            {
-                let to_field = self.machine.field(from.words(), self.slot(*var));
-                let wanted = to_field.value(offset);
-                let source = if to_field.ty == field.ty {
-                    Some(offset)
-                } else {
-                    // Any value that is stored as the one wanted.
-                    (0..=field.top).take(1 << 24).find(|&offset| {
-                        crate::code::convert(field.value(offset), to_field.ty) == Ok(wanted)
-                    })
-                };
-                out.extend(source.map(|offset| (field.slot, offset)));
+        // Any value that is stored as this one, or fails to be stored with this violation.
+        let find = |field: &Field, to: &Field, wanted: Result<Value, Violation>| {
+            let mut offsets = (0..=field.top).take(1 << 24);
+            offsets.find(|&offset| convert(field.value(offset), to.ty) == wanted)
+        };
+        let results = layout.results[callee.0 as usize].iter().zip(targets);
+        let results = results.filter_map(|(result, target)| target.map(|var| (result, var)));
+        let status = layout.status(to.words());
+        let mut failing = None;
+        for (result, var) in results {
+            let target = self.machine.field(from.words(), self.slot(var));
+            match (result.get(exit.words()), status) {
+                // Storing this one fails, or those after it do.
+                (known, Status::Failed(Violation::OutOfRange)) => {
+                    let fails = match known {
+                        Some(offset) => convert(result.value(offset), target.ty).err().map(|_| None),
+                        None => find(result, target, Err(Violation::OutOfRange)).map(Some),
+                    };
+                    failing = failing.or(fails.map(|offset| (result.slot, offset)));
+                }
+                (None, _) => {
+                    let wanted = self.wanted(to, wants, target.slot);
+                    let source = wanted.and_then(|offset| {
+                        find(result, target, Ok(target.value(offset)))
+                    });
+                    out.extend(source.map(|offset| (result.slot, offset)));
+                }
+                (Some(_), _) => {}
             }
+        }
+        if let Some((slot, Some(offset))) = failing {
+            out.push((slot, offset));
         }
         out
     }
@@ -331,15 +347,22 @@ impl<W: Words> Concretizer<'_, W> {
     }
 
     fn plan_main(&mut self, main: &Path<'_, W>, cycle: Option<Cycle>) -> Plan {
-        let plan = self.plan_from(main, Wants::new());
+        let mut plan = self.plan_from(main, Wants::new());
         let Some(cycle) = cycle else { return plan };
-        // What is wanted at the start of the cycle is wanted at its end.
+        // What is wanted at the start of the cycle is wanted at its end; and, if an unknown value moves from one
+        // variable to another, at the end of the round before. Each round settles one more.
         let start = main.places[cycle.start];
         let last = main.states[main.states.len() - 1];
-        let wants = self.collect(last, |slot| {
-            self.wanted(main.states[start], &plan.wants[start], slot)
-        });
-        self.plan_from(main, wants)
+        for _ in 0..=self.fields(last).count() {
+            let wants = self.collect(last, |slot| {
+                self.wanted(main.states[start], &plan.wants[start], slot)
+            });
+            if plan.wants.last() == Some(&wants) {
+                break;
+            }
+            plan = self.plan_from(main, wants);
+        }
+        plan
     }
 }
 

@@ -19,9 +19,9 @@
 //! became unknown, the value it is later read with (see `concretize`). Summaries need no more:
 //! an entry with an unknown global and an exit where it is known describe the calls with
 //! that value; a global nobody touched comes back unknown and is still the same unknown.
-//! One thing must not be unknown across a call: the old value of a variable that the call
-//! may change and its `constrain` reads (to compare it with the new one), because the callee may
-//! have read it; it is read before the call.
+//! What the conditions of a call will read after the return and was there before (old values in
+//! `constrain`, locals that keep their value) is read before the call: the callee may read an
+//! unknown global and change it, and then nobody would know what it was.
 
 use droste_base::Steps;
 use droste_lang::program::{
@@ -69,7 +69,7 @@ enum Action {
     Assert { condition: Code, next: u32 },
     Call {
         callee: u32,
-        /// Variables whose old value `constrain` reads and the call may change.
+        /// Variables whose old value is read after the return.
         before: Box<[Field]>,
         args: Box<[Store]>,
         /// Where each result comes from and goes to.
@@ -148,19 +148,33 @@ impl Machine {
             let compiler = Compiler { program, layout: &layout, liveness, id, locals };
             nodes.push(compiler.node());
         }
-        // What is read when a call returns is kept for one more position: the callee's part of a
-        // trace is made concrete by what is known after it.
+        // A new value that is read or converted when a call returns is kept for one more position:
+        // the callee's part of a trace is made concrete by what is known after it.
         for node in &program.nodes {
-            if let Op::Call { constrain, next, .. } = &node.op {
+            if let Op::Call { callee, targets, constrain, next, .. } = &node.op {
                 let locals = &layout.locals[node.procedure.0 as usize];
-                let scope =
-                    Scope { globals: &layout.globals, locals, node: None, after: false };
+                let scope = Scope { globals: &layout.globals, locals, node: None, after: false };
                 let mask = &mut masks[next.0 as usize * layout.words..][..layout.words];
-                for expr in constrain.iter().chain(node.ensure.as_deref()) {
-                    for part in &expr.nodes {
-                        if let ExprNode::Var(var) | ExprNode::Next(var) = part {
-                            scope.field(*var).cover(mask);
-                        }
+                let mut cover = |var: VarRef| {
+                    if matches!(var, VarRef::Global(_)) || targets.contains(&Some(var)) {
+                        scope.field(var).cover(mask);
+                    }
+                };
+                for part in constrain.iter().flat_map(|e| &e.nodes) {
+                    if let ExprNode::Next(var) = *part {
+                        cover(var);
+                    }
+                }
+                for part in node.ensure.iter().flat_map(|e| &e.nodes) {
+                    if let ExprNode::Var(var) = *part {
+                        cover(var);
+                    }
+                }
+                for (target, result) in targets.iter().zip(&layout.results[callee.0 as usize]) {
+                    if let Some(var) = *target
+                        && scope.field(var).ty != result.ty
+                    {
+                        cover(var);
                     }
                 }
             }
@@ -360,6 +374,14 @@ impl Machine {
         state
     }
 
+    /// A failure when a call returns: of the new values, what matters at `next` is kept.
+    fn fail_after<W: Words>(&self, post: &W, next: u32, violation: Violation) -> W {
+        let node = self.layout.node(post.words());
+        let mut state = self.arrive(post.clone(), next);
+        self.layout.set_control(state.words_mut(), node, Status::Failed(violation));
+        state
+    }
+
     fn fail<W: Words>(&self, state: &W, violation: Violation) -> W {
         let mut state = state.clone();
         let node = self.layout.node(state.words());
@@ -439,7 +461,7 @@ impl Machine {
                 out.step(self.arrive(state.clone(), next));
                 return Ok(());
             }
-            self.settle(state, state.clone(), [None, ensure], &[], false, goal, out, |s, out| {
+            self.settle(state, state.clone(), [None, ensure], &|_| false, None, goal, out, |s, out| {
                 out.step(self.arrive(s, next));
             })
         };
@@ -505,7 +527,8 @@ impl Machine {
                     }
                 }
                 let conditions = [constrain.as_ref(), ensure];
-                self.settle(state, post, conditions, stores, false, goal, out, |post, out| {
+                let changed = |slot| stores.iter().any(|(field, ..)| field.slot == slot);
+                self.settle(state, post, conditions, &changed, None, goal, out, |post, out| {
                     out.step(self.arrive(post, *next));
                 })?;
             }
@@ -554,78 +577,70 @@ impl Machine {
     }
 
     /// Gives `emit` every way to complete `post` as far as the conditions need it and they can
-    /// be true; failures of a condition go to `out`, as violations at `now`.
+    /// be true; failures of a condition go to `out`.
     ///
-    /// A variable that the step gives a new value, if that is needed, gets every value in turn. One
-    /// that it does not change is reported, so that the state before is split; except with `inline`
-    /// (after a return the caller's state cannot be split any more): then it gets every value in turn, before
-    /// and after the step.
+    /// A variable that the step may have given a new value (`changed`), if that is needed, gets every
+    /// value in turn. One that it does not change is reported, so that the state before is split.
+    /// After a return to a call followed by the node `after_return`, a failure remembers the values it
+    /// came with.
     #[expect(clippy::too_many_arguments, reason = "private, three call sites")]
     fn settle<W: Words>(
         &self,
         now: &W,
         post: W,
         conditions: [Option<&Code>; 2],
-        assigned: &[Store],
-        inline: bool,
+        changed: &dyn Fn(u32) -> bool,
+        after_return: Option<u32>,
         goal: Option<Goal<'_>>,
         out: &mut Steps<W>,
         mut emit: impl FnMut(W, &mut Steps<W>),
     ) -> Result<(), Needs> {
-        /// A pair of states, and the values of a variable still to be tried in them.
-        struct Try<W> {
-            now: W,
-            post: W,
-            rest: Option<(Field, u64, bool)>,
-        }
-        let mut work = vec![Try { now: now.clone(), post, rest: None }];
+        // States, and the values of a variable still to be tried in them.
+        let mut work: Vec<(W, Option<(Field, u64)>)> = vec![(post, None)];
         let mut effort = 0;
-        'work: while let Some(mut item) = work.pop() {
+        'work: while let Some((mut post, rest)) = work.pop() {
             effort += 1;
             if effort > Steps::<W>::MOST {
                 out.give_up();
                 return Ok(());
             }
-            if let Some((field, offset, both)) = item.rest.take() {
-                let mut part =
-                    Try { now: item.now.clone(), post: item.post.clone(), rest: None };
-                field.set(part.post.words_mut(), Some(offset));
-                if both {
-                    field.set(part.now.words_mut(), Some(offset));
-                }
+            if let Some((field, offset)) = rest {
                 if offset < field.top {
-                    work.push(Try { rest: Some((field, offset + 1, both)), ..item });
+                    work.push((post.clone(), Some((field, offset + 1))));
                 }
-                item = part;
+                field.set(post.words_mut(), Some(offset));
             }
             for code in conditions.into_iter().flatten() {
-                let (slot, both) = match code.eval(item.now.words(), item.post.words()) {
+                let slot = match code.eval(now.words(), post.words()) {
                     Outcome::Set(set) => {
-                        self.push_failures(now, set, out);
+                        match after_return {
+                            None => self.push_failures(now, set, out),
+                            Some(next) if self.failures => {
+                                for violation in failures(set) {
+                                    out.step(self.fail_after(&post, next, violation));
+                                }
+                            }
+                            Some(_) => {}
+                        }
                         if set & TRUE == 0 {
                             continue 'work;
                         }
                         continue;
                     }
-                    Outcome::NeedsNext(slot)
-                        if inline || assigned.iter().any(|(field, ..)| field.slot == slot) =>
-                    {
-                        (slot, false)
-                    }
-                    Outcome::Needs(slot) if inline => (slot, true),
+                    Outcome::NeedsNext(slot) if changed(slot) => slot,
                     Outcome::Needs(slot) | Outcome::NeedsNext(slot) => return Err(Needs(slot)),
                     Outcome::Int(_) | Outcome::Any => unreachable!("a condition is Boolean"),
                 };
-                let field = *self.field(item.now.words(), slot);
+                let field = *self.field(now.words(), slot);
                 if let Some(offset) = goal.and_then(|goal| goal(slot)) {
-                    field.set(item.post.words_mut(), Some(offset));
-                    work.push(item);
+                    field.set(post.words_mut(), Some(offset));
+                    work.push((post, None));
                 } else {
-                    work.push(Try { rest: Some((field, 0, both)), ..item });
+                    work.push((post, Some((field, 0))));
                 }
                 continue 'work;
             }
-            emit(item.post, out);
+            emit(post, out);
         }
         Ok(())
     }
@@ -666,7 +681,7 @@ impl Machine {
                     Ok(value) => Some(to.offset(value)),
                     Err(violation) => {
                         if self.failures {
-                            out.step(self.fail(caller, violation));
+                            out.step(self.fail_after(&post, *next, violation));
                         }
                         return;
                     }
@@ -680,10 +695,16 @@ impl Machine {
             }
         }
         let conditions = [constrain.as_ref(), node.ensure.as_ref()];
-        let settled = self.settle(caller, post, conditions, &[], true, goal, out, |post, out| {
-            out.step(self.arrive(post, *next));
+        let globals = self.layout.globals.len() as u32;
+        let changed = |slot| slot < globals || targets.iter().any(|(_, to)| to.slot == slot);
+        let after = Some(*next);
+        let settled = self.settle(caller, post, conditions, &changed, after, goal, out, |s, out| {
+            out.step(self.arrive(s, *next));
         });
-        debug_assert!(settled.is_ok(), "whatever is needed is tried inline");
+        if settled.is_err() {
+            debug_assert!(false, "what the call does not change was read before it");
+            out.give_up();
+        }
     }
 
     /// The state after `main` has returned through `exit`.
@@ -742,8 +763,15 @@ impl Compiler<'_> {
                     assigns.iter().map(|(_, e)| e).chain(discards).chain(constrain).collect();
                 let stores = assigns.iter().map(|(var, expr)| {
                     let field = self.scope(false).field(*var);
+                    // A new value that a condition asks for is not left open.
+                    let asked = constrain.iter().flat_map(|e| &e.nodes).any(
+                        |part| matches!(part, ExprNode::Next(v) if v == var),
+                    ) || node.ensure.iter().flat_map(|e| &e.nodes).any(
+                        |part| matches!(part, ExprNode::Var(v) if v == var),
+                    );
                     let given_up = |source: VarRef| {
-                        assigned.contains(&source) || !self.liveness.live(*next, source)
+                        !asked
+                            && (assigned.contains(&source) || !self.liveness.live(*next, source))
                     };
                     self.store(field, expr, &values, given_up)
                 });
@@ -776,23 +804,30 @@ impl Compiler<'_> {
                     .zip(params)
                     .map(|(expr, param)| self.store(*param, expr, &values, given_up));
                 let stores = stores.collect();
-                let constrain = constrain.as_ref().map(|e| self.boolean(e));
-                let changed: Vec<u32> = targets
-                    .iter()
-                    .filter_map(|target| target.map(|var| self.scope(false).field(var).slot))
-                    .collect();
-                let mut before: Vec<Field> = Vec::new();
-                if let Some(code) = &constrain {
-                    code.for_each_read(|field| {
-                        let changes = (field.slot as usize) < self.layout.globals.len()
-                            || changed.contains(&field.slot);
-                        if changes
-                            && before.iter().all(|f| f.slot != field.slot)
-                        {
-                            before.push(*field);
-                        }
+                // What is read after the return and was there before: old values in `constrain`, and
+                // locals that keep their value.
+                let scope = self.scope(false);
+                let kept = |var| {
+                    matches!(var, VarRef::Local(_)) && !targets.contains(&Some(var))
+                };
+                let in_constrain =
+                    constrain.iter().flat_map(|e| &e.nodes).filter_map(|part| match *part {
+                        ExprNode::Var(var) => Some(var),
+                        ExprNode::Next(var) if kept(var) => Some(var),
+                        _ => None,
                     });
-                }
+                let in_ensure =
+                    node.ensure.iter().flat_map(|e| &e.nodes).filter_map(|part| match *part {
+                        ExprNode::Var(var) if kept(var) => Some(var),
+                        _ => None,
+                    });
+                let mut before: Vec<VarRef> = in_constrain.chain(in_ensure).collect();
+                before.sort_unstable();
+                before.dedup();
+                // One that does not matter at the call has been forgotten: the call will not return.
+                before.retain(|var| self.liveness.live(self.id, *var));
+                let before: Vec<Field> = before.into_iter().map(|var| scope.field(var)).collect();
+                let constrain = constrain.as_ref().map(|e| self.boolean(e));
                 let results = &self.layout.results[callee.0 as usize];
                 let targets = targets.iter().zip(results).filter_map(|(target, result)| {
                     target.map(|var| (*result, self.scope(false).field(var)))

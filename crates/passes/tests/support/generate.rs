@@ -367,3 +367,70 @@ pub(crate) fn proposition(random: &mut Random, program: &Program) -> Proposition
         terminated: expr(&globals),
     }
 }
+
+/// A program that assigns a constant to a variable, or not, and then decides one condition, in which
+/// much can fail.
+pub(crate) fn decision(random: &mut Random) -> Program {
+    let types = [
+        Type::Bool,
+        Type::Bool,
+        Type::Bits {
+            signed: true,
+            width: 2,
+        },
+        Type::Range { lo: 0, hi: 2 },
+    ];
+    let mut program = Program {
+        globals: types.iter().map(|&ty| variable("g", ty)).collect(),
+        procedures: vec![Procedure {
+            name: "main".into(),
+            span: Span::default(),
+            params: 0,
+            locals: Vec::new(),
+            results: Vec::new(),
+            entry: NodeId(0),
+            thread: None,
+        }],
+        nodes: Vec::new(),
+        main: ProcId(0),
+        threads: Threads::default(),
+    };
+    let all = vars(&program, &program.procedures[0]);
+    let scope = Scope {
+        vars: &all,
+        next: false,
+        nondet: true,
+        failing: true,
+    };
+    let mut nodes = Vec::new();
+    scope.add(&mut nodes, random, true, 5);
+    let (var, ty) = random.pick(&all);
+    let given = ty.lo() + Value::from(random.below((ty.hi() - ty.lo() + 1) as u32));
+    let ops = [
+        if random.chance(50) {
+            Op::Goto(vec![NodeId(1)])
+        } else {
+            Op::Assign {
+                assigns: vec![(var, Expr::constant(given))],
+                discards: Vec::new(),
+                constrain: None,
+                next: NodeId(1),
+            }
+        },
+        Op::Branch {
+            condition: Expr { nodes },
+            yes: NodeId(2),
+            no: NodeId(3),
+        },
+        Op::Return(Vec::new()),
+        Op::Return(Vec::new()),
+    ];
+    program.nodes.extend(ops.map(|op| Node {
+        procedure: ProcId(0),
+        span: Span::default(),
+        labels: Vec::new(),
+        ensure: None,
+        op,
+    }));
+    program
+}

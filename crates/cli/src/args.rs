@@ -1,0 +1,328 @@
+//! The flags, declared once for parsing, help, completions and man pages.
+
+#![allow(clippy::doc_markdown, reason = "doc comments here are help texts")]
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+
+const ABOUT: &str = "Droste: a model checker for programs that call themselves";
+
+const LONG_ABOUT: &str = "\
+Droste: a model checker for programs that call themselves.
+
+Droste reads a recursive program over Booleans and bounded integers and answers, \
+exactly and for an unbounded call stack, whether any of its runs does what it must not do. \
+If one does, Droste shows it.";
+
+const EXAMPLES: &str = "\
+Examples:
+  droste check lock.bp                         assertions and the label ERROR
+  droste check lock.bp --reach main:DONE       can main get to DONE?
+  droste check flip.bp --repeat again          can `again` be visited for ever?
+  droste check lock.bp --monitor twice.mon     does the monitor find anything?
+  droste check lock.bp --json | jq .verdict    for scripts
+
+Exit codes: 0 holds, 1 violated, 2 could not be checked, 3 unknown (a limit was reached).
+`droste check --help` explains every option.";
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  droste check lock.bp                         assertions and the label ERROR
+  droste check lock.bp --reach A --reach f:B   is A, or B in the procedure f, reachable?
+  droste check flip.bp --repeat again --runs finite-stack
+                                               visited for ever, without recursing for ever?
+  droste check lock.bp --monitor twice.mon     does the monitor get to a target?
+  droste check lock.bp --order bfs --trace t.txt
+                                               a shortest violation, also written to t.txt
+  droste check big.bp --timeout 60 --memory 4000
+                                               give up after a minute or at 4 GB
+  generate | droste check - --json             from standard input, for scripts
+
+Exit codes:
+  0  holds       no run violates the property
+  1  violated    some run does: the trace shows it, and has been replayed
+  2              could not be checked: usage, bad input, or a fault of ours
+  3  unknown     a limit was reached, or Ctrl-C was pressed";
+
+/// The whole command line.
+#[derive(Debug, Parser)]
+#[command(name = "droste", version, about = ABOUT, long_about = LONG_ABOUT, after_help = EXAMPLES)]
+#[command(max_term_width = 100, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Check a program: a verdict, and a trace if it is violated
+    ///
+    /// Without a property, the question is whether an assertion can fail, a value leave its range,
+    /// something be divided by zero, or one of the labels ERROR and SLIC_ERROR be reached.
+    #[command(
+        after_help = "`droste check --help` says more, with examples.",
+        after_long_help = CHECK_EXAMPLES
+    )]
+    Check(CheckArgs),
+    /// Print a script that completes droste's commands and flags in a shell
+    Completions(CompletionsArgs),
+    /// Print the man page
+    Man(ManArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// The program; `-` is standard input
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) property: PropertyArgs,
+    #[command(flatten)]
+    pub(crate) search: SearchArgs,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// What is asked. One kind at a time.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Property (one kind at a time)")]
+pub(crate) struct PropertyArgs {
+    /// Violated if a run reaches LABEL; PROC:LABEL picks a procedure
+    ///
+    /// May be given several times: then violated if any of the labels is reached.
+    #[arg(long, value_name = "LABEL", conflicts_with_all = ["repeat", "monitor"])]
+    pub(crate) reach: Vec<String>,
+    /// Violated if a run visits LABEL infinitely often
+    ///
+    /// May be given several times: then violated if a run visits any of the labels infinitely
+    /// often.
+    #[arg(long, value_name = "LABEL", conflicts_with = "monitor")]
+    pub(crate) repeat: Vec<String>,
+    /// Violated if the monitor in FILE reaches a target state
+    ///
+    /// Or, if it has repeating states instead, if it visits them infinitely often.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) monitor: Option<PathBuf>,
+}
+
+/// How it is searched for.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Search")]
+pub(crate) struct SearchArgs {
+    /// Which engine searches
+    #[arg(long, value_enum, default_value_t = Engine::Auto)]
+    pub(crate) engine: Engine,
+    /// In which order `explicit` looks for a reachable state
+    #[arg(long, value_enum, default_value_t = Order::Dfs)]
+    pub(crate) order: Order,
+    /// Which infinite runs count, for --repeat and monitors with repeating states
+    #[arg(long, value_enum, default_value_t = Runs::All)]
+    pub(crate) runs: Runs,
+    /// How the program is read where dialects contradict each other
+    #[arg(long, value_enum, default_value_t = Dialect::Default)]
+    pub(crate) dialect: Dialect,
+    /// Search the program as it was written, without simplifying it first
+    #[arg(long)]
+    pub(crate) no_passes: bool,
+    /// Leave out one of the simplifying passes (repeatable)
+    #[arg(long, value_enum, value_name = "PASS", value_delimiter = ',')]
+    pub(crate) skip_pass: Vec<Pass>,
+    /// Give every variable a value at once instead of when it is read: slower, for comparison
+    #[arg(long)]
+    pub(crate) eager: bool,
+    /// Report a violation without replaying it first
+    #[arg(long)]
+    pub(crate) no_replay: bool,
+}
+
+/// When to give up.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Limits")]
+pub(crate) struct LimitArgs {
+    /// Give up after so many seconds, fractions allowed
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = seconds)]
+    pub(crate) timeout: Option<Duration>,
+    /// Give up when the process uses so many megabytes
+    #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) memory: Option<u64>,
+}
+
+/// What is shown.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+#[allow(clippy::struct_excessive_bools, reason = "independent switches")]
+pub(crate) struct OutputArgs {
+    /// Write one JSON object to standard output instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write the trace of a violation to FILE: JSON if it ends in .json, text otherwise
+    ///
+    /// `-` is standard output. Without a violation, FILE is left alone.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) trace: Option<PathBuf>,
+    /// About how many steps of a trace are written out as text
+    ///
+    /// In a longer one, calls are folded and steps are left out.
+    #[arg(long, value_name = "N", default_value_t = 2000)]
+    pub(crate) max_steps: usize,
+    /// Print something else about the program instead of checking it
+    #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["json", "trace"])]
+    pub(crate) emit: Option<Emit>,
+    /// When to use colours; NO_COLOR is respected
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
+    pub(crate) color: Color,
+    /// Print nothing but errors; the exit code says it all
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Say on standard error what was done and what it took
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Engine {
+    /// The best there is for the question
+    Auto,
+    /// State by state, on the fly, stopping at the first violation
+    Explicit,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Order {
+    /// Depth first: finds deep violations quickly
+    Dfs,
+    /// Breadth first: finds a shortest violation
+    Bfs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Runs {
+    /// Every one, also those that recurse for ever
+    All,
+    /// Those whose stack stays bounded
+    FiniteStack,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Dialect {
+    /// Everything that SLAM, MOPED, GETAFIX and SATABS write; operators bind as in C
+    Default,
+    /// Names may contain `-`, and operators bind as in SATABS and boppo
+    Satabs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Pass {
+    /// Propagate constants
+    Constants,
+    /// Cut what no step leads to
+    Unreachable,
+    /// Cut what cannot lead to what is asked about
+    Slice,
+    /// Drop assignments to dead variables
+    Dead,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Emit {
+    /// The program as Droste understood it, in its own dialect
+    Program,
+    /// Its recursive state machine, for Graphviz
+    Dot,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example: droste completions bash > ~/.local/share/bash-completion/completions/droste"
+)]
+pub(crate) struct CompletionsArgs {
+    /// Which shell
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example: droste man --dir /usr/local/share/man/man1")]
+pub(crate) struct ManArgs {
+    /// Of this command instead of droste as a whole
+    #[arg(value_name = "COMMAND", conflicts_with = "dir")]
+    pub(crate) command: Option<String>,
+    /// Write one page per command into this directory instead
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) dir: Option<PathBuf>,
+}
+
+/// Flags and engines of later versions.
+const LATER_FLAGS: [&str; 4] = ["--ltl", "--contexts", "--rounds", "--algorithm"];
+const LATER_ENGINES: [&str; 3] = ["bdd", "calculus", "wpds"];
+
+/// If a usage error is about something that is planned but not there, says so.
+pub(crate) fn not_there_yet(error: &clap::Error) -> Option<String> {
+    let context = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => text.as_str(),
+        _ => "",
+    };
+    let flag = context(ContextKind::InvalidArg);
+    let value = context(ContextKind::InvalidValue);
+    let what = match error.kind() {
+        ErrorKind::UnknownArgument if LATER_FLAGS.contains(&flag) => flag.to_owned(),
+        ErrorKind::InvalidValue
+            if flag.starts_with("--engine") && LATER_ENGINES.contains(&value) =>
+        {
+            format!("the engine `{value}`")
+        }
+        _ => return None,
+    };
+    let version = env!("CARGO_PKG_VERSION");
+    Some(format!(
+        "{what} is not available in this version of droste ({version})"
+    ))
+}
+
+/// A positive number of seconds.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let number: f64 = text
+        .parse()
+        .map_err(|_| "not a number of seconds".to_owned())?;
+    match Duration::try_from_secs_f64(number) {
+        Ok(duration) if !duration.is_zero() => Ok(duration),
+        Ok(_) => Err("must be greater than zero".to_owned()),
+        Err(_) if number < 0.0 => Err("must be greater than zero".to_owned()),
+        Err(_) => Err("too large; leave the flag out for no limit".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_declarations_are_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn seconds_may_have_fractions() {
+        assert_eq!(seconds("0.25"), Ok(Duration::from_millis(250)));
+        assert_eq!(seconds("3"), Ok(Duration::from_secs(3)));
+        for bad in ["0", "-1", "x", "", "1e300", "nan", "inf"] {
+            assert!(seconds(bad).is_err(), "{bad}");
+        }
+    }
+}

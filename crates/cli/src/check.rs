@@ -1,0 +1,427 @@
+//! `droste check`: reads the program and the property, has them checked, shows the answer.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use droste_base::{Limits, StopReason, Verdict};
+use droste_check::{Fault, Options, Passes, Property, Report};
+use droste_lang::diagnostics::{Diagnostic, Severity};
+use droste_lang::execution::Execution;
+use droste_lang::lower::lower;
+use droste_lang::monitor::Monitor;
+use droste_lang::parser::{self, parse, parse_monitor};
+use droste_lang::program::Program;
+use droste_lang::source::SourceFile;
+use droste_lang::{dot, printer, properties};
+use droste_report::Style;
+
+use crate::args::{CheckArgs, Dialect, Emit, Order, Pass, Runs, SearchArgs};
+use crate::console::{Console, Failure};
+use crate::input;
+use crate::progress::ProgressLine;
+use crate::verdict::{self, Subject, counted, seconds};
+use crate::watchdog::Watchdog;
+
+/// Yellow.
+const UNKNOWN_COLOR: &str = "1;33";
+
+/// The exit code of a shell command that Ctrl-C killed.
+const KILLED: i32 = 130;
+
+/// Runs the command; the exit code.
+pub(crate) fn check(args: &CheckArgs, console: &Console) -> Result<u8, Failure> {
+    let start = Instant::now();
+    check_trace_file(args)?;
+    let run = Run {
+        args,
+        console,
+        start,
+    };
+    let source = input::read(&args.file).map_err(Failure::Because)?;
+    run.say(|| {
+        format!(
+            "{}: {} bytes",
+            source.name(),
+            verdict::count(source.text().len() as u64)
+        )
+    });
+    let Some(program) = run.front_end(&source)? else {
+        return Ok(0);
+    };
+    let property = run.property(&program)?;
+    let subject = Subject {
+        program: &program,
+        property: &property,
+        runs: runs(args.search.runs),
+    };
+    if subject.is_vacuous() && !program.is_concurrent() && !args.output.quiet {
+        console.warning(
+            "there is nothing to check: no assertion, no label ERROR or SLIC_ERROR, and only \
+             Booleans; ask about a label with --reach or --repeat, or use a --monitor",
+        );
+    }
+    let report = run.search(&source, &subject)?;
+    run.show(&source, &subject, &report)
+}
+
+/// What would go wrong after a long search goes wrong before it.
+fn check_trace_file(args: &CheckArgs) -> Result<(), Failure> {
+    let Some(file) = &args.output.trace else {
+        return Ok(());
+    };
+    let refuse = |reason: &str| {
+        Err(Failure::Because(format!(
+            "cannot write the trace to `{}`: {reason}",
+            file.display()
+        )))
+    };
+    if file.as_os_str() == "-" {
+        return if args.output.json {
+            refuse("with --json, standard output holds one object, which contains the trace")
+        } else {
+            Ok(())
+        };
+    }
+    let inputs = [Some(&args.file), args.property.monitor.as_ref()];
+    if let Ok(file) = file.canonicalize() {
+        if file.is_dir() {
+            return refuse("it is a directory");
+        }
+        if inputs
+            .into_iter()
+            .flatten()
+            .any(|input| input.canonicalize().is_ok_and(|i| i == file))
+        {
+            return refuse("it is read by this check");
+        }
+    } else if let Some(dir) = file.parent().filter(|dir| !dir.as_os_str().is_empty())
+        && !dir.is_dir()
+    {
+        return refuse(&format!("there is no directory `{}`", dir.display()));
+    }
+    Ok(())
+}
+
+/// A check under way.
+struct Run<'a> {
+    args: &'a CheckArgs,
+    console: &'a Console,
+    start: Instant,
+}
+
+impl Run<'_> {
+    /// Tells those who asked for it with `-v`.
+    fn say(&self, message: impl FnOnce() -> String) {
+        if self.args.output.verbose {
+            let memory = droste_base::limits::resident_bytes()
+                .map_or_else(String::new, |bytes| format!("{} MB", bytes / 1_000_000));
+            let time = seconds(self.start.elapsed());
+            Console::note(&format!("{time:>8} {memory:>9}  {}\n", message()));
+        }
+    }
+
+    /// Shows what is to be said about a file, and whether there is an error in it.
+    fn refused(&self, diagnostics: &[Diagnostic], source: &SourceFile) -> Result<(), Failure> {
+        self.console
+            .diagnostics(diagnostics, source, self.args.output.quiet);
+        let errors = diagnostics
+            .iter()
+            .filter(|d| d.severity == Severity::Error)
+            .count();
+        if errors == 0 {
+            return Ok(());
+        }
+        if errors > 1 {
+            self.console.error(&format!(
+                "{} in `{}`",
+                counted(errors as u64, "error"),
+                source.name()
+            ));
+        }
+        Err(Failure::Told)
+    }
+
+    fn dialect(&self) -> parser::Dialect {
+        match self.args.search.dialect {
+            Dialect::Default => parser::Dialect::Union,
+            Dialect::Satabs => parser::Dialect::Satabs,
+        }
+    }
+
+    /// Parses and resolves the program; `None` if it was to be printed only, and has been.
+    fn front_end(&self, source: &SourceFile) -> Result<Option<Program>, Failure> {
+        let parsed = parse(source, self.dialect());
+        self.refused(&parsed.diagnostics, source)?;
+        self.say(|| "parsed".to_owned());
+        let (program, diagnostics) = lower(&parsed.ast);
+        self.refused(&diagnostics, source)?;
+        let program = program.ok_or_else(|| {
+            Failure::Because("the program was refused without a reason: a fault of ours".to_owned())
+        })?;
+        self.say(|| {
+            format!(
+                "resolved: {}, {}, {}",
+                counted(program.procedures.len() as u64, "procedure"),
+                counted(program.nodes.len() as u64, "node"),
+                counted(program.globals.len() as u64, "global")
+            )
+        });
+        let text = match self.args.output.emit {
+            None => return Ok(Some(program)),
+            Some(Emit::Program) => printer::print(&parsed.ast),
+            Some(Emit::Dot) => dot::dot(&program, source),
+        };
+        Console::print(&text)?;
+        Ok(None)
+    }
+
+    fn property(&self, program: &Program) -> Result<Property, Failure> {
+        let args = &self.args.property;
+        Ok(match &args.monitor {
+            Some(file) => Property::Monitor(self.monitor(file, program)?),
+            None if !args.reach.is_empty() => Property::Reach(args.reach.clone()),
+            None if !args.repeat.is_empty() => Property::Repeat(args.repeat.clone()),
+            None => Property::Default,
+        })
+    }
+
+    fn monitor(&self, file: &Path, program: &Program) -> Result<Monitor, Failure> {
+        if file.as_os_str() == "-" && self.args.file.as_os_str() == "-" {
+            return Err(Failure::Because(
+                "the program and the monitor cannot both come from standard input".to_owned(),
+            ));
+        }
+        let source = input::read(file).map_err(Failure::Because)?;
+        let (syntax, diagnostics) = parse_monitor(&source, self.dialect());
+        self.refused(&diagnostics, &source)?;
+        let syntax = syntax.ok_or(Failure::Told)?;
+        let monitor = properties::monitor(&syntax, program).or_else(|diagnostics| {
+            self.refused(&diagnostics, &source)?;
+            Err(Failure::Told)
+        })?;
+        self.refused(&properties::monitor_warnings(&syntax), &source)?;
+        Ok(monitor)
+    }
+
+    /// Has the question answered, within the limits and until Ctrl-C.
+    fn search(&self, source: &SourceFile, subject: &Subject<'_>) -> Result<Report, Failure> {
+        let limits = &self.args.limits;
+        let memory = limits
+            .memory
+            .map(|megabytes| megabytes.saturating_mul(1_000_000));
+        let watchdog = Watchdog::new(self.start, limits.timeout, memory);
+        end_on_ctrl_c(&watchdog);
+        self.unleash(&watchdog, source, subject);
+        let line = ProgressLine::new();
+        let shows_progress = self.shows_progress();
+        let reporter = |progress| {
+            watchdog.note(progress);
+            if shows_progress {
+                line.show(progress);
+            }
+        };
+        let search = &self.args.search;
+        let options = Options {
+            order: match search.order {
+                Order::Dfs => droste_check::Order::Dfs,
+                Order::Bfs => droste_check::Order::Bfs,
+            },
+            runs: runs(search.runs),
+            passes: passes(search),
+            eager: search.eager,
+            replay: !search.no_replay,
+            limits: Limits {
+                // Reading the program counts.
+                timeout: limits
+                    .timeout
+                    .map(|limit| limit.saturating_sub(self.start.elapsed())),
+                memory,
+                cancel: Some(Arc::clone(&watchdog.cancel)),
+            },
+            reporter: Some(&reporter),
+        };
+        self.say(|| "searching".to_owned());
+        let report = droste_check::check(subject.program, subject.property, &options);
+        watchdog.claim();
+        line.erase();
+        let mut report = report.map_err(|fault| match fault {
+            Fault::Refused(_) | Fault::Wrong(_) => Failure::Because(fault.to_string()),
+        })?;
+        if let (Verdict::Unknown(StopReason::Time(limit)), Some(given)) =
+            (&mut report.verdict, limits.timeout)
+        {
+            *limit = given;
+        }
+        for note in &report.notes {
+            self.say(|| note.clone());
+        }
+        self.say(|| {
+            format!(
+                "{} engine: {}, {}, {}, {}, {} bytes in tables",
+                report.engine,
+                counted(report.stats.contexts, "context"),
+                counted(report.stats.states, "state"),
+                counted(report.stats.entries, "entry state"),
+                if report.stats.summaries == 1 {
+                    "1 summary".to_owned()
+                } else {
+                    format!("{} summaries", verdict::count(report.stats.summaries))
+                },
+                verdict::count(report.stats.bytes),
+            )
+        });
+        Ok(report)
+    }
+
+    fn shows_progress(&self) -> bool {
+        self.console.err_terminal() && !self.args.output.quiet && !self.args.output.json
+    }
+
+    /// Has the watchdog answer if the check does not.
+    fn unleash(&self, watchdog: &Arc<Watchdog>, source: &SourceFile, subject: &Subject<'_>) {
+        let file = source.name().to_owned();
+        let property = subject.property.clone();
+        let question = subject.question();
+        let start = self.start;
+        let (json, quiet) = (self.args.output.json, self.args.output.quiet);
+        let word = self.console.paint(UNKNOWN_COLOR, "unknown");
+        let erase = self.shows_progress();
+        let known = Arc::clone(watchdog);
+        watchdog.watch(move |reason| {
+            let (contexts, states) = known.known();
+            let time = start.elapsed();
+            let text = verdict::undecided(&reason, &question);
+            let report = Report {
+                verdict: Verdict::Unknown(reason),
+                engine: "explicit",
+                stats: droste_check::Stats {
+                    contexts,
+                    states,
+                    ..Default::default()
+                },
+                time,
+                notes: Vec::new(),
+            };
+            if erase {
+                Console::note("\r\x1b[K");
+            }
+            let page = if json {
+                format!(
+                    "{}\n",
+                    verdict::object(&file, &property, &report, time, None)
+                )
+            } else if quiet {
+                String::new()
+            } else {
+                format!("{word}: {text}\n{}\n", verdict::statistics(&report, time))
+            };
+            let code = if Console::print(&page).is_ok() { 3 } else { 2 };
+            std::process::exit(code);
+        });
+    }
+
+    /// Writes the answer to standard output, and the trace where it was asked for.
+    fn show(
+        &self,
+        source: &SourceFile,
+        subject: &Subject<'_>,
+        report: &Report,
+    ) -> Result<u8, Failure> {
+        let output = &self.args.output;
+        let total = self.start.elapsed();
+        let execution = report.verdict.witness();
+        let text = |execution: &Execution, color: bool, width: usize| {
+            let style = Style {
+                color,
+                max_steps: output.max_steps,
+                width,
+            };
+            droste_report::text(subject.program, source, execution, &style)
+        };
+        let json = |execution| droste_report::json(subject.program, source, execution);
+        if output.json {
+            let trace = execution.map(json);
+            let object = verdict::object(source.name(), subject.property, report, total, trace);
+            Console::print(&format!("{object}\n"))?;
+        } else if !output.quiet {
+            let color = match report.verdict {
+                Verdict::Holds(_) => "1;32",
+                Verdict::Violated(_) => "1;31",
+                Verdict::Unknown(_) => UNKNOWN_COLOR,
+            };
+            let word = self.console.paint(color, report.verdict.word());
+            let mut page = format!("{word}: {}\n", subject.sentence(&report.verdict));
+            if let Some(execution) = execution {
+                page.push('\n');
+                page += &text(execution, self.console.out_color(), Console::width());
+                page.push('\n');
+            }
+            let statistics = verdict::statistics(report, total);
+            page += &self.console.paint("2", &statistics);
+            page.push('\n');
+            Console::print(&page)?;
+        }
+        if let (Some(file), Some(execution)) = (&output.trace, execution) {
+            let to_stdout = file.as_os_str() == "-";
+            if to_stdout && !output.quiet {
+                // It is there already.
+            } else if to_stdout {
+                Console::print(&text(execution, self.console.out_color(), Console::width()))?;
+            } else {
+                let is_json = file
+                    .extension()
+                    .is_some_and(|e| e.eq_ignore_ascii_case("json"));
+                let trace = if is_json {
+                    format!("{:#}\n", json(execution))
+                } else {
+                    text(execution, false, Style::default().width)
+                };
+                std::fs::write(file, trace).map_err(|error| {
+                    let file = file.display();
+                    Failure::Because(format!("cannot write the trace to `{file}`: {error}"))
+                })?;
+            }
+        }
+        Ok(match report.verdict {
+            Verdict::Holds(_) => 0,
+            Verdict::Violated(_) => 1,
+            Verdict::Unknown(_) => 3,
+        })
+    }
+}
+
+fn runs(runs: Runs) -> droste_check::Runs {
+    match runs {
+        Runs::All => droste_check::Runs::All,
+        Runs::FiniteStack => droste_check::Runs::FiniteStack,
+    }
+}
+
+fn passes(args: &SearchArgs) -> Passes {
+    if args.no_passes {
+        return Passes::none();
+    }
+    let mut passes = Passes::default();
+    for pass in &args.skip_pass {
+        match pass {
+            Pass::Constants => passes.constants = false,
+            Pass::Unreachable => passes.unreachable = false,
+            Pass::Slice => passes.slice = false,
+            Pass::Dead => passes.dead = false,
+        }
+    }
+    passes
+}
+
+/// The first Ctrl-C ends the search. The second one ends the process.
+fn end_on_ctrl_c(watchdog: &Watchdog) {
+    let cancel = Arc::clone(&watchdog.cancel);
+    // If there is no such thing as Ctrl-C here, nobody can press it.
+    let _ = ctrlc::set_handler(move || {
+        if cancel.swap(true, Ordering::Relaxed) {
+            std::process::exit(KILLED);
+        }
+    });
+}

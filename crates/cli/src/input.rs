@@ -1,0 +1,181 @@
+//! Reading programs and monitors: from a path or standard input to text.
+//!
+//! Text is UTF-8. Old programs have names of authors in Latin-1 in their comments: bytes that are not
+//! UTF-8 are replaced there, and refused with their place anywhere else.
+
+use std::fs::File;
+use std::io::Read;
+use std::ops::Range;
+use std::path::Path;
+
+use droste_lang::source::SourceFile;
+
+/// Reads the file at `path`, or standard input if it is `-`. Otherwise a message for the user.
+pub(crate) fn read(path: &Path) -> Result<SourceFile, String> {
+    if path.as_os_str() == "-" {
+        return source("<stdin>", std::io::stdin().lock());
+    }
+    let name = path.display().to_string();
+    let cannot = |error: std::io::Error| {
+        // The system's words, without its number.
+        let text = error.to_string();
+        let text = text.split(" (os error").next().unwrap_or_default();
+        format!("cannot read `{name}`: {}", text.to_lowercase())
+    };
+    let file = File::open(path).map_err(cannot)?;
+    if file.metadata().is_ok_and(|data| data.is_dir()) {
+        return Err(format!("cannot read `{name}`: it is a directory"));
+    }
+    source(&name, file)
+}
+
+fn source(name: &str, reader: impl Read) -> Result<SourceFile, String> {
+    let mut bytes = Vec::new();
+    reader
+        .take(SourceFile::LARGEST as u64 + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| format!("cannot read `{name}`: {error}"))?;
+    if bytes.len() > SourceFile::LARGEST {
+        return Err(format!(
+            "`{name}` is too large: programs of up to 2 GiB are read"
+        ));
+    }
+    let text = decode(bytes).map_err(|problem| format!("`{name}` {problem}"))?;
+    Ok(SourceFile::new(name, text))
+}
+
+/// The bytes as text; otherwise what is wrong with the file, as the rest of a sentence.
+fn decode(bytes: Vec<u8>) -> Result<String, String> {
+    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+        return Err("looks like UTF-16; save it as UTF-8".to_owned());
+    }
+    if let Some(offset) = bytes.iter().position(|&byte| byte == 0) {
+        return Err(format!(
+            "is not a text file: there is a zero byte at {}",
+            place(&bytes, offset)
+        ));
+    }
+    let mut text = match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => lossy_in_comments(error.as_bytes())?,
+    };
+    if text.starts_with('\u{feff}') {
+        text.drain(..'\u{feff}'.len_utf8());
+    }
+    Ok(text)
+}
+
+/// The bytes as text, with what is not UTF-8 replaced if it stands in comments.
+fn lossy_in_comments(bytes: &[u8]) -> Result<String, String> {
+    let comments = comments(bytes);
+    let mut comment = comments.iter().peekable();
+    let mut text = String::with_capacity(bytes.len());
+    let mut offset = 0;
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        offset += chunk.valid().len();
+        if chunk.invalid().is_empty() {
+            continue;
+        }
+        while comment.next_if(|range| range.end <= offset).is_some() {}
+        if !comment.peek().is_some_and(|range| range.contains(&offset)) {
+            return Err(format!(
+                "is not UTF-8: byte 0x{:02x} at {} is no part of a character",
+                bytes[offset],
+                place(bytes, offset)
+            ));
+        }
+        text.push(char::REPLACEMENT_CHARACTER);
+        offset += chunk.invalid().len();
+    }
+    Ok(text)
+}
+
+fn place(bytes: &[u8], offset: usize) -> String {
+    let line = bytes[..offset].split(|&byte| byte == b'\n').count();
+    format!("offset {offset}, line {line}")
+}
+
+/// Where the comments are. In a name such as `{a//b}` there is none.
+fn comments(bytes: &[u8]) -> Vec<Range<usize>> {
+    let find = |from: usize, end: &[u8]| {
+        let rest = &bytes[from..];
+        let found = rest.windows(end.len()).position(|window| window == end);
+        found.map_or(bytes.len(), |at| from + at + end.len())
+    };
+    let mut comments = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        match &bytes[at..] {
+            [b'/', b'/', ..] => {
+                let end = find(at, b"\n");
+                comments.push(at..end);
+                at = end;
+            }
+            [b'/', b'*', ..] => {
+                let end = find(at + 2, b"*/");
+                comments.push(at..end);
+                at = end;
+            }
+            [b'{', name @ ..] => {
+                let end = name
+                    .iter()
+                    .position(|byte| byte.is_ascii_whitespace() || *byte == b'}');
+                // Without a closing brace it is the brace of a monitor.
+                at += match end {
+                    Some(end) if name[end] == b'}' => end + 2,
+                    _ => 1,
+                };
+            }
+            _ => at += 1,
+        }
+    }
+    comments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decoded(bytes: &[u8]) -> Result<String, String> {
+        decode(bytes.to_vec())
+    }
+
+    #[test]
+    fn text_is_kept() {
+        assert_eq!(decoded("a // é\n".as_bytes()).as_deref(), Ok("a // é\n"));
+        assert_eq!(
+            decoded("\u{feff}decl g;".as_bytes()).as_deref(),
+            Ok("decl g;")
+        );
+    }
+
+    #[test]
+    fn other_encodings_are_tolerated_in_comments_only() {
+        assert_eq!(
+            decoded(b"a // M\xfcller\nb").as_deref(),
+            Ok("a // M\u{fffd}ller\nb")
+        );
+        assert_eq!(
+            decoded(b"/* \xfc\n\xfc */ b // \xe4").map(|t| t.chars().count()),
+            Ok(16)
+        );
+        assert_eq!(
+            decoded(b"// \xe4\nM\xfcller").unwrap_err(),
+            "is not UTF-8: byte 0xfc at offset 6, line 2 is no part of a character"
+        );
+        // No comment begins inside a name.
+        assert!(decoded(b"{a//b} \xfc").is_err());
+        assert!(decoded(b"{a/*b} \xfc /* */").is_err());
+        assert!(decoded(b"{ // \xfc\n}").is_ok());
+    }
+
+    #[test]
+    fn binary_files_are_refused() {
+        assert_eq!(
+            decoded(b"ab\n\0c").unwrap_err(),
+            "is not a text file: there is a zero byte at offset 3, line 2"
+        );
+        assert!(decoded(b"\xff\xfea\0").unwrap_err().contains("UTF-16"));
+    }
+}

@@ -1,0 +1,97 @@
+//! The line on a terminal that shows how far a search has come.
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+use droste_base::Progress;
+
+use crate::console::Console;
+use crate::verdict::count;
+
+/// A search that is over by then shows nothing.
+const FIRST: Duration = Duration::from_millis(500);
+/// How often the line changes at most.
+const EVERY: Duration = Duration::from_millis(200);
+
+/// A line on standard error that is written over again and again.
+pub(crate) struct ProgressLine {
+    start: Instant,
+    next: Cell<Duration>,
+    shown: Cell<bool>,
+}
+
+impl ProgressLine {
+    pub(crate) fn new() -> Self {
+        ProgressLine {
+            start: Instant::now(),
+            next: Cell::new(FIRST),
+            shown: Cell::new(false),
+        }
+    }
+
+    /// Shows `progress`, unless the last time was a moment ago.
+    pub(crate) fn show(&self, progress: Progress) {
+        let elapsed = self.start.elapsed();
+        if elapsed < self.next.get() {
+            return;
+        }
+        self.next.set(elapsed + EVERY);
+        self.shown.set(true);
+        Console::note(&format!("\r\x1b[K{}", line(&progress, elapsed)));
+    }
+
+    /// Erases the line.
+    pub(crate) fn erase(&self) {
+        if self.shown.replace(false) {
+            Console::note("\r\x1b[K");
+        }
+    }
+}
+
+/// Short enough for eighty columns whatever the numbers.
+fn line(progress: &Progress, elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs_f64();
+    let rate = (progress.contexts as f64 / seconds.max(0.001)) as u64;
+    let mut line = format!(
+        "{}: {} contexts, {} states, {}/s, {seconds:.1} s",
+        progress.phase,
+        count(progress.contexts),
+        count(progress.states),
+        count(rate),
+    );
+    if let Some((at, _)) = line.char_indices().nth(79) {
+        line.truncate(at);
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_fits_a_terminal() {
+        let progress = Progress {
+            phase: "searching",
+            contexts: u64::MAX,
+            states: u64::MAX,
+            waiting: u64::MAX,
+        };
+        assert!(
+            line(&progress, Duration::from_secs(1_000_000))
+                .chars()
+                .count()
+                < 80
+        );
+        let progress = Progress {
+            phase: "searching",
+            contexts: 3_000,
+            states: 200,
+            waiting: 0,
+        };
+        assert_eq!(
+            line(&progress, Duration::from_millis(1500)),
+            "searching: 3,000 contexts, 200 states, 2,000/s, 1.5 s"
+        );
+    }
+}

@@ -1,0 +1,296 @@
+//! Verdicts in words, and as JSON.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use droste_base::{StopReason, Verdict};
+use droste_check::{ERROR_LABELS, Property, Report, Runs};
+use droste_lang::execution::{Action, Ending, Execution};
+use droste_lang::monitor::{Monitor, StateKind};
+use droste_lang::program::{NodeId, Op, Program, Type, Variable, Violation};
+use serde_json::{Value, json};
+
+/// What a verdict is about.
+pub(crate) struct Subject<'a> {
+    pub(crate) program: &'a Program,
+    pub(crate) property: &'a Property,
+    pub(crate) runs: Runs,
+}
+
+impl Subject<'_> {
+    /// The sentence after `holds:`, `violated:` or `unknown:`.
+    pub(crate) fn sentence(&self, verdict: &Verdict<Execution>) -> String {
+        let bounded = self.bounded();
+        match verdict {
+            Verdict::Holds(_) => match self.property {
+                Property::Default => self.all_is_well(),
+                _ => format!("no run{bounded} {}", self.deed(None)),
+            },
+            Verdict::Violated(execution) => match self.property {
+                Property::Default => self.mishap(execution),
+                _ => format!("a run{bounded} {}", self.deed(Some(execution))),
+            },
+            Verdict::Unknown(reason) => undecided(reason, &self.question()),
+        }
+    }
+
+    /// What may be unknown, to be read after `whether`.
+    pub(crate) fn question(&self) -> String {
+        match self.property {
+            Property::Default => "an assertion fails or an error label is reached".to_owned(),
+            _ => format!("a run{} {}", self.bounded(), self.deed(None)),
+        }
+    }
+
+    /// Which runs count, where that makes a difference.
+    fn bounded(&self) -> &'static str {
+        let infinite = match self.property {
+            Property::Default | Property::Reach(_) => false,
+            Property::Repeat(_) => true,
+            Property::Monitor(monitor) => !has_target(monitor),
+        };
+        if infinite && self.runs == Runs::FiniteStack {
+            " with a bounded stack"
+        } else {
+            ""
+        }
+    }
+
+    /// What a run does that violates the property.
+    fn deed(&self, execution: Option<&Execution>) -> String {
+        match self.property {
+            Property::Default => "violates the default property".to_owned(),
+            Property::Reach(labels) => {
+                let reached = execution.and_then(|execution| match execution.ending {
+                    Ending::At(node) => self.asked(labels, node),
+                    _ => None,
+                });
+                format!(
+                    "reaches {}",
+                    reached.map_or_else(|| labels.join(" or "), str::to_owned)
+                )
+            }
+            Property::Repeat(labels) => format!("visits {} infinitely often", labels.join(" or ")),
+            Property::Monitor(monitor) => {
+                let kind = if has_target(monitor) {
+                    StateKind::Target
+                } else {
+                    StateKind::Repeating
+                };
+                let names = monitor.states.iter().filter(|state| state.kind == kind);
+                let names: Vec<&str> = names.map(|state| &*state.name).collect();
+                let states = names.join(" or ");
+                match kind {
+                    StateKind::Target => format!("takes monitor {} to {states}", monitor.name),
+                    _ => format!(
+                        "takes monitor {} to {states} infinitely often",
+                        monitor.name
+                    ),
+                }
+            }
+        }
+    }
+
+    /// Which of the labels asked about `node` has.
+    fn asked<'l>(&self, labels: &'l [String], node: NodeId) -> Option<&'l str> {
+        let node = self.program.nodes.get(node.0 as usize)?;
+        let found = labels.iter().find(|query| {
+            let label = query.rsplit(':').next().unwrap_or(query).trim();
+            node.labels.iter().any(|own| **own == *label)
+        });
+        found.map(String::as_str)
+    }
+
+    /// That the default property holds, as far as there is something that could violate it.
+    fn all_is_well(&self) -> String {
+        let mut parts = Vec::new();
+        if self.has_assertions() {
+            parts.push("no assertion fails".to_owned());
+        }
+        if self
+            .variables()
+            .any(|variable| matches!(variable.ty, Type::Range { .. }))
+        {
+            parts.push("no value leaves its range".to_owned());
+        }
+        let labels = ERROR_LABELS
+            .into_iter()
+            .filter(|label| self.has_label(label));
+        parts.extend(labels.map(|label| format!("{label} is not reached")));
+        match &parts[..] {
+            [] => "nothing goes wrong".to_owned(),
+            [only] => only.clone(),
+            [most @ .., last] => format!("{} and {last}", most.join(", ")),
+        }
+    }
+
+    fn has_assertions(&self) -> bool {
+        let mut nodes = self.program.nodes.iter();
+        nodes.any(|node| matches!(node.op, Op::Assert { .. }))
+    }
+
+    /// Globals and locals.
+    fn variables(&self) -> impl Iterator<Item = &Variable> {
+        let locals = self
+            .program
+            .procedures
+            .iter()
+            .flat_map(|procedure| &procedure.locals);
+        self.program.globals.iter().chain(locals)
+    }
+
+    fn has_label(&self, label: &str) -> bool {
+        self.program
+            .nodes
+            .iter()
+            .any(|node| node.labels.iter().any(|own| **own == *label))
+    }
+
+    /// What goes wrong in a violation of the default property.
+    fn mishap(&self, execution: &Execution) -> String {
+        match (
+            execution.ending,
+            execution.steps.last().map(|step| &step.action),
+        ) {
+            (Ending::At(node), _) => {
+                let labels = ERROR_LABELS.map(str::to_owned);
+                let label = self.asked(&labels, node).unwrap_or("an error label");
+                format!("a run reaches {label}")
+            }
+            (_, Some(Action::Fail(violation))) => match violation {
+                Violation::Assertion => "an assertion fails".to_owned(),
+                Violation::OutOfRange => "a value leaves its range".to_owned(),
+                Violation::DivisionByZero => "there is a division by zero".to_owned(),
+                Violation::NegativeShift => "there is a shift by a negative distance".to_owned(),
+            },
+            _ => self.deed(Some(execution)),
+        }
+    }
+
+    /// Whether there is nothing that could violate the default property.
+    pub(crate) fn is_vacuous(&self) -> bool {
+        matches!(self.property, Property::Default)
+            && !self.has_assertions()
+            && !ERROR_LABELS.iter().any(|label| self.has_label(label))
+            && self.variables().all(|variable| variable.ty == Type::Bool)
+    }
+}
+
+fn has_target(monitor: &Monitor) -> bool {
+    let mut states = monitor.states.iter();
+    states.any(|state| state.kind == StateKind::Target)
+}
+
+/// The sentence after `unknown:`, and how to go on.
+pub(crate) fn undecided(reason: &StopReason, question: &str) -> String {
+    let mut sentence = format!("{reason} before it was known whether {question}");
+    if let Some(hint) = hint(reason) {
+        let _ = write!(sentence, "\n{hint}");
+    }
+    sentence
+}
+
+/// How to go on when there was no answer.
+fn hint(reason: &StopReason) -> Option<&'static str> {
+    match reason {
+        StopReason::Time(_) => Some("A larger --timeout, or none, gives the search more time."),
+        StopReason::Memory(_) => Some("A larger --memory, or none, gives the search more room."),
+        StopReason::Cancelled => None,
+        StopReason::TooManySuccessors => Some("Fewer `*` in one statement would help."),
+        StopReason::TooManyStates => Some("Smaller types or fewer variables would help."),
+    }
+}
+
+/// One line: what it took.
+pub(crate) fn statistics(report: &Report, total: Duration) -> String {
+    format!(
+        "{}, {}, {}",
+        counted(report.stats.contexts, "context"),
+        counted(report.stats.states, "state"),
+        seconds(total)
+    )
+}
+
+/// The report as a JSON object. `trace` is that of the violation, if there is one.
+pub(crate) fn object(
+    file: &str,
+    property: &Property,
+    report: &Report,
+    total: Duration,
+    trace: Option<Value>,
+) -> Value {
+    let mut object = json!({
+        "verdict": report.verdict.word(),
+        "property": property.to_string(),
+        "engine": report.engine,
+        "file": file,
+        "version": env!("CARGO_PKG_VERSION"),
+        "stats": {
+            "seconds": total.as_secs_f64(),
+            "contexts": report.stats.contexts,
+            "states": report.stats.states,
+            "entries": report.stats.entries,
+            "summaries": report.stats.summaries,
+            "bytes": report.stats.bytes,
+        },
+    });
+    if let Verdict::Unknown(reason) = &report.verdict {
+        object["reason"] = reason.to_string().into();
+    }
+    if let Some(trace) = trace {
+        object["trace"] = trace;
+    }
+    object
+}
+
+/// `1 state`, `2,000 states`.
+pub(crate) fn counted(number: u64, what: &str) -> String {
+    format!(
+        "{} {what}{}",
+        count(number),
+        if number == 1 { "" } else { "s" }
+    )
+}
+
+/// A number with a comma between thousands.
+pub(crate) fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `20 ms`, `1.23 s`, `12 min 3 s`.
+pub(crate) fn seconds(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    if seconds < 0.1 {
+        format!("{} ms", (time.as_micros() + 500) / 1000)
+    } else if seconds < 10.0 {
+        format!("{seconds:.2} s")
+    } else if seconds < 600.0 {
+        format!("{seconds:.1} s")
+    } else {
+        format!("{} min {} s", time.as_secs() / 60, time.as_secs() % 60)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_readable() {
+        assert_eq!(counted(1, "state"), "1 state");
+        assert_eq!(counted(0, "state"), "0 states");
+        assert_eq!(counted(1_234_567, "context"), "1,234,567 contexts");
+        assert_eq!(seconds(Duration::from_micros(2600)), "3 ms");
+        assert_eq!(seconds(Duration::from_millis(1234)), "1.23 s");
+        assert_eq!(seconds(Duration::from_millis(12345)), "12.3 s");
+        assert_eq!(seconds(Duration::from_secs(3671)), "61 min 11 s");
+    }
+}

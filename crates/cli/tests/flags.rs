@@ -1,0 +1,320 @@
+//! Each flag once, each exit code once, and the fields of the JSON.
+
+mod common;
+
+use std::fs;
+use std::process::Stdio;
+
+use common::{Done, command, droste, droste_with, scratch};
+
+#[test]
+fn exit_codes() {
+    droste(&["check", "lock-fixed.bp"]).expect(0);
+    droste(&["check", "lock.bp"]).expect(1);
+    droste(&["check", "no-such-file.bp"]).expect(2);
+    droste(&["check", "quicksort.bp", "--memory", "1"]).expect(3);
+    droste_with(
+        common::ENDLESS.as_bytes(),
+        &["check", "-", "--timeout", "0.2"],
+    )
+    .expect(3);
+    droste(&["check"]).expect(2);
+    droste(&[]).expect(2);
+    droste(&["chekc"]).expect(2);
+}
+
+#[test]
+fn properties() {
+    let flip = |args: &[&str], code| {
+        let args: Vec<&str> = ["check", "flip.bp"].iter().chain(args).copied().collect();
+        droste(&args).expect(code)
+    };
+    flip(&[], 0);
+    flip(&["--reach", "again"], 1);
+    flip(&["--reach", "main:again"], 1);
+    let done = flip(&["--reach", "again", "--reach", "flip:deeper"], 1);
+    assert!(
+        done.out
+            .starts_with("violated: a run reaches flip:deeper\n"),
+        "{done:#?}"
+    );
+    flip(&["--repeat", "again"], 1);
+    flip(&["--repeat", "stuck"], 1);
+    flip(&["--repeat", "stuck", "--runs", "finite-stack"], 0);
+    flip(
+        &[
+            "--repeat",
+            "stuck",
+            "--repeat",
+            "again",
+            "--runs",
+            "finite-stack",
+        ],
+        1,
+    );
+    droste(&["check", "lock.bp", "--monitor", "double-lock.mon"]).expect(1);
+    droste(&["check", "lock-fixed.bp", "--monitor", "double-lock.mon"]).expect(0);
+    for two in [
+        ["--reach", "again", "--repeat", "again"],
+        ["--reach", "again", "--monitor", "double-lock.mon"],
+        ["--repeat", "again", "--monitor", "double-lock.mon"],
+    ] {
+        let done = flip(&two, 2);
+        assert!(done.err.contains("cannot be used with"), "{done:#?}");
+    }
+}
+
+#[test]
+fn every_way_to_search_gives_the_same_verdict() {
+    for flags in [
+        &["--engine", "explicit"][..],
+        &["--engine", "auto"],
+        &["--order", "bfs"],
+        &["--no-passes"],
+        &["--skip-pass", "dead"],
+        &[
+            "--skip-pass",
+            "constants,slice",
+            "--skip-pass",
+            "unreachable",
+        ],
+        &["--eager"],
+        &["--no-replay"],
+        &["--timeout", "100"],
+        &["--memory", "100000"],
+        &["-q"],
+        &["-v"],
+    ] {
+        let check = |file| {
+            let args: Vec<&str> = ["check", file].iter().chain(flags).copied().collect();
+            droste(&args)
+        };
+        check("lock.bp").expect(1);
+        check("lock-fixed.bp").expect(0);
+        check("counter.bp").expect(1);
+        check("quicksort.bp").expect(0);
+    }
+}
+
+#[test]
+fn what_does_not_exist_yet_is_refused() {
+    for flags in [
+        ["--engine", "bdd"],
+        ["--engine", "calculus"],
+        ["--engine", "wpds"],
+        ["--ltl", "G F again"],
+        ["--contexts", "3"],
+        ["--rounds", "2"],
+        ["--algorithm", "ef"],
+    ] {
+        let done = droste(&["check", "flip.bp", flags[0], flags[1]]).expect(2);
+        assert!(
+            done.err.contains("not available in this version"),
+            "{done:#?}"
+        );
+    }
+    for help in [
+        &["check", "--help"][..],
+        &["completions", "bash"],
+        &["man", "check"],
+    ] {
+        let done = droste(help).expect(0);
+        assert!(
+            !done.out.contains("ltl") && !done.out.contains("wpds"),
+            "{help:?}"
+        );
+    }
+}
+
+#[test]
+fn dialects_differ() {
+    let program = b"decl a, b, c; void main() begin
+        a, b, c := F, T, F; if (a = b & c) then X: skip fi end";
+    droste_with(program, &["check", "-", "--reach", "X"]).expect(0);
+    droste_with(
+        program,
+        &["check", "-", "--reach", "X", "--dialect", "satabs"],
+    )
+    .expect(1);
+}
+
+#[test]
+fn json_fields() {
+    for (args, verdict, code) in [
+        (&["lock-fixed.bp"][..], "holds", 0),
+        (&["lock.bp"], "violated", 1),
+        (&["lock.bp", "--monitor", "double-lock.mon"], "violated", 1),
+        (&["flip.bp", "--repeat", "stuck"], "violated", 1),
+        (&["quicksort.bp", "--memory", "1"], "unknown", 3),
+    ] {
+        let args: Vec<&str> = ["check"]
+            .iter()
+            .chain(args)
+            .chain(&["--json"])
+            .copied()
+            .collect();
+        let done = droste(&args).expect(code);
+        let json = done.json();
+        assert_eq!(json["verdict"], verdict, "{json:#}");
+        assert_eq!(json["engine"], "explicit");
+        assert_eq!(json["version"], env!("CARGO_PKG_VERSION"));
+        assert_eq!(json["file"], args[1]);
+        assert!(json["property"].is_string(), "{json:#}");
+        assert!(json["stats"]["seconds"].is_f64(), "{json:#}");
+        for field in ["contexts", "states", "entries", "summaries", "bytes"] {
+            assert!(json["stats"][field].is_u64(), "{field}: {json:#}");
+        }
+        assert_eq!(json["trace"].is_object(), verdict == "violated", "{json:#}");
+        assert_eq!(json["reason"].is_string(), verdict == "unknown", "{json:#}");
+        assert_eq!(done.out.lines().count(), 1);
+        assert!(done.err.is_empty(), "{done:#?}");
+    }
+    // Errors go to standard error, as text.
+    droste(&["check", "lock.bp", "--json", "--reach", "NOPE"]).expect(2);
+}
+
+#[test]
+fn traces_are_written() {
+    let dir = scratch("traces");
+    let text = dir.join("t.txt").display().to_string();
+    let json = dir.join("t.json").display().to_string();
+    let shown = droste(&["check", "lock.bp", "-q", "--trace", &text]).expect(1);
+    assert!(shown.out.is_empty() && shown.err.is_empty(), "{shown:#?}");
+    let trace = fs::read_to_string(&text).unwrap();
+    assert!(trace.starts_with("lock.bp:31: assertion fails"), "{trace}");
+    let whole = droste(&["check", "lock.bp"]).expect(1).out;
+    assert!(whole.contains(&trace), "{whole}");
+    let piped = droste(&["check", "lock.bp", "-q", "--trace", "-"]).expect(1);
+    assert_eq!(piped.out, trace);
+    let once = droste(&["check", "lock.bp", "--trace", "-"]).expect(1).out;
+    assert_eq!(once.matches(&trace).count(), 1, "{once}");
+    droste(&["check", "lock.bp", "--trace", &json]).expect(1);
+    let trace: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
+    let whole = droste(&["check", "lock.bp", "--json"]).expect(1).json();
+    assert_eq!(trace, whole["trace"]);
+    // Nothing is written if nothing is violated.
+    let nothing = dir.join("n.txt").display().to_string();
+    droste(&["check", "lock-fixed.bp", "--trace", &nothing]).expect(0);
+    assert!(fs::metadata(&nothing).is_err());
+    // What cannot be written is known beforehand.
+    for bad in ["no/such/dir/t.txt", ".", "lock.bp"] {
+        let done = droste(&["check", "lock.bp", "--trace", bad]).expect(2);
+        assert!(done.err.contains("cannot write the trace"), "{done:#?}");
+    }
+    droste(&["check", "lock.bp", "--json", "--trace", "-"]).expect(2);
+}
+
+#[test]
+fn quiet_and_verbose() {
+    let done = droste(&["check", "lock.bp", "-q"]).expect(1);
+    assert!(done.out.is_empty() && done.err.is_empty(), "{done:#?}");
+    let done = droste(&["check", "quicksort.bp", "-v"]).expect(0);
+    for word in [
+        "parsed",
+        "resolved",
+        "round 1",
+        "explicit engine",
+        "summaries",
+    ] {
+        assert!(done.err.contains(word), "{word}: {done:#?}");
+    }
+    droste(&["check", "lock.bp", "-q", "-v"]).expect(2);
+}
+
+#[test]
+fn colours_only_where_they_are_wanted() {
+    let has_colour = |args: &[&str], no_color: bool| {
+        let mut command = command(args);
+        if !no_color {
+            command.env_remove("NO_COLOR");
+        }
+        Done::of(&command.output().unwrap()).out.contains('\x1b')
+    };
+    assert!(!has_colour(&["check", "lock.bp"], false));
+    assert!(has_colour(&["check", "lock.bp", "--color", "always"], true));
+    assert!(!has_colour(
+        &["check", "lock.bp", "--color", "never"],
+        false
+    ));
+}
+
+#[test]
+fn emitted_programs_mean_the_same() {
+    for (file, code) in [
+        ("lock.bp", 1),
+        ("lock-fixed.bp", 0),
+        ("flip.bp", 0),
+        ("counter.bp", 1),
+        ("quicksort.bp", 0),
+        ("slam.bp", 1),
+    ] {
+        let printed = droste(&["check", file, "--emit", "program"]).expect(0);
+        assert!(printed.err.is_empty(), "{printed:#?}");
+        let again = droste_with(printed.out.as_bytes(), &["check", "-", "--emit", "program"]);
+        assert_eq!(again.expect(0).out, printed.out, "{file}");
+        droste_with(printed.out.as_bytes(), &["check", "-"]).expect(code);
+        let dot = droste(&["check", file, "--emit", "dot"]).expect(0).out;
+        assert!(dot.starts_with("digraph") && dot.ends_with("}\n"), "{dot}");
+    }
+}
+
+#[test]
+fn completions_and_man_pages() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = droste(&["completions", shell]).expect(0).out;
+        assert!(script.contains("no-replay"), "{shell}");
+    }
+    droste(&["completions", "tcl"]).expect(2);
+    let page = droste(&["man"]).expect(0).out;
+    assert!(page.contains(".TH droste 1"), "{page}");
+    let page = droste(&["man", "check"]).expect(0).out;
+    assert!(
+        page.contains("droste\\-check") && page.contains("\\-\\-reach"),
+        "{page}"
+    );
+    droste(&["man", "nothing"]).expect(2);
+    let dir = scratch("man").join("new");
+    droste(&["man", "--dir", &dir.display().to_string()]).expect(0);
+    for page in [
+        "droste.1",
+        "droste-check.1",
+        "droste-completions.1",
+        "droste-man.1",
+    ] {
+        assert!(dir.join(page).exists(), "{page}");
+    }
+}
+
+#[test]
+fn a_closed_pipe_is_no_failure() {
+    for args in [
+        &["check", "lock.bp"][..],
+        &["check", "lock.bp", "--json"],
+        &["--help"],
+    ] {
+        let mut command = command(args);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        drop(child.stdout.take());
+        let done = Done::of(&child.wait_with_output().unwrap());
+        assert_eq!(done.code, Some(i32::from(args[0] == "check")), "{done:#?}");
+        assert!(done.err.is_empty(), "{done:#?}");
+    }
+}
+
+#[cfg(debug_assertions)]
+#[test]
+fn a_panic_is_no_verdict() {
+    let done = Done::of(
+        &command(&["check", "lock.bp"])
+            .env("DROSTE_TEST_PANIC", "1")
+            .output()
+            .unwrap(),
+    );
+    assert_eq!(done.code, Some(2), "{done:#?}");
+    assert!(
+        done.out.is_empty() && done.err.contains("Please report this"),
+        "{done:#?}"
+    );
+}

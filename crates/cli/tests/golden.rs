@@ -1,0 +1,111 @@
+//! What people see: verdicts, diagnostics and help, compared with golden files.
+
+mod common;
+
+use common::{droste, droste_with, golden};
+
+fn shows(name: &str, args: &[&str]) {
+    golden(name, args, &droste(args));
+}
+
+fn shows_of(name: &str, program: &str, args: &[&str]) {
+    let args: Vec<&str> = ["check", "-"].iter().chain(args).copied().collect();
+    golden(name, &args, &droste_with(program.as_bytes(), &args));
+}
+
+#[test]
+fn help() {
+    shows("help", &["--help"]);
+    shows("help-check", &["check", "--help"]);
+    shows("help-check-short", &["check", "-h"]);
+    shows("version", &["--version"]);
+}
+
+#[test]
+fn verdicts() {
+    shows("holds", &["check", "lock-fixed.bp"]);
+    shows("violated", &["check", "lock.bp", "--order", "bfs"]);
+    shows(
+        "monitor",
+        &["check", "lock.bp", "--monitor", "double-lock.mon"],
+    );
+    shows(
+        "monitor-holds",
+        &["check", "lock-fixed.bp", "--monitor", "double-lock.mon"],
+    );
+    shows("range", &["check", "counter.bp", "--order", "bfs"]);
+    shows("lasso", &["check", "flip.bp", "--repeat", "stuck"]);
+    shows(
+        "finite-stack",
+        &[
+            "check",
+            "flip.bp",
+            "--repeat",
+            "stuck",
+            "--runs",
+            "finite-stack",
+        ],
+    );
+    shows("slam", &["check", "slam.bp", "--order", "bfs"]);
+    shows("satabs", &["check", "satabs.bp", "--dialect", "satabs"]);
+    shows(
+        "color",
+        &["check", "lock.bp", "--order", "bfs", "--color", "always"],
+    );
+    shows("folded", &["check", "counter.bp", "--max-steps", "10"]);
+}
+
+#[test]
+fn unknown() {
+    shows(
+        "unknown-memory",
+        &["check", "quicksort.bp", "--memory", "1"],
+    );
+    shows_of("unknown-time", common::ENDLESS, &["--timeout", "0.2"]);
+}
+
+#[test]
+fn usage_errors() {
+    shows(
+        "usage-two-properties",
+        &["check", "lock.bp", "--reach", "A", "--repeat", "B"],
+    );
+    shows(
+        "usage-unknown-flag",
+        &["check", "lock.bp", "--raech", "TAKE"],
+    );
+    shows("usage-no-engine", &["check", "lock.bp", "--engine", "bdd"]);
+    shows("usage-no-ltl", &["check", "lock.bp", "--ltl", "G F locked"]);
+    shows("usage-timeout", &["check", "lock.bp", "--timeout", "-3"]);
+    shows("unknown-label", &["check", "lock.bp", "--reach", "TKAE"]);
+    shows(
+        "unknown-procedure",
+        &["check", "lock.bp", "--reach", "aquire:TAKE"],
+    );
+    shows("no-file", &["check", "lokc.bp"]);
+}
+
+#[test]
+fn diagnostics() {
+    shows_of(
+        "syntax-error",
+        "decl g;\nvoid main() begin\n  if (g then\n    skip;\nend\n",
+        &[],
+    );
+    shows_of(
+        "undeclared",
+        "decl count;\nvoid main() begin\n  conut := T;\n  f();\nend\n",
+        &[],
+    );
+    shows_of("empty", "", &[]);
+    shows_of("no-main", "void mian() begin skip; end\n", &[]);
+    let precedence = "decl a, b, c;\nvoid main() begin\n  assert(a = b & c);\nend\n";
+    shows_of("warning", precedence, &[]);
+    shows_of("warning-quiet", precedence, &["-q"]);
+    shows_of(
+        "threads",
+        "void main() begin start_thread f(); end void f() begin skip; end\n",
+        &[],
+    );
+    shows_of("nothing-to-check", "void main() begin skip; end\n", &[]);
+}
