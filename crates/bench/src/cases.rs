@@ -85,26 +85,12 @@ fn quicksorts(cases: &mut Vec<Case>) {
 
 fn drivers(cases: &mut Vec<Case>) {
     for shape in driver::SHAPES {
-        let columns = [
-            "lines",
-            "globals",
-            "locals",
-            "vera_s",
-            "vera_visited",
-            "moped_s",
-        ];
-        let columns: Vec<&str> = columns
-            .into_iter()
-            .filter(|c| *c != "vera_visited")
-            .collect();
-        let visited = VERA_DRIVERS.find(&[("example", shape.name)], &["visited"]);
-        let paper = VERA_DRIVERS
-            .find(&[("example", shape.name)], &columns)
-            .unwrap_or_default();
+        let columns = ["lines", "globals", "locals", "vera_s", "visited", "moped_s"];
+        let paper = VERA_DRIVERS.find(&[("example", shape.name)], &columns);
         cases.push(Case {
             expect: if shape.bug { "violated" } else { "holds" },
             goal: within(10.0),
-            paper: format!("{paper}, {}", visited.unwrap_or_default()),
+            paper: paper.unwrap_or_default(),
             quick: true,
             ..case("driver", shape.name, Ask::Default, driver::program(&shape))
         });
@@ -124,8 +110,21 @@ fn drivers(cases: &mut Vec<Case>) {
             driver::program(&buggy),
         )
     });
-    // What the choice of the window does.
-    for window in [4, 8, 10, 12] {
+    // What the number of globals does, and the choice of the window.
+    for globals in [4, 6, 8] {
+        let shape = Shape { globals, ..large };
+        let parameter = format!("p-srdriver {globals} globals");
+        cases.push(Case {
+            may_give_up: true,
+            ..case(
+                "driver-globals",
+                parameter,
+                Ask::Default,
+                driver::program(&shape),
+            )
+        });
+    }
+    for window in [4, 8] {
         let shape = Shape { window, ..large };
         let parameter = format!("p-srdriver window {window}");
         cases.push(Case {
@@ -141,7 +140,9 @@ fn drivers(cases: &mut Vec<Case>) {
 }
 
 fn lockings(cases: &mut Vec<Case>) {
-    use locks::{DOUBLE_LOCK, RELEASED, Version, program};
+    use locks::{
+        DOUBLE_LOCK, RELEASED, Version, WATCHED_DOUBLE_LOCK, WATCHED_RELEASED, program, watched,
+    };
     let paper = |property, bits: u32| {
         let key = bits.to_string();
         let columns = ["vera_s", "vera_visited"];
@@ -169,6 +170,32 @@ fn lockings(cases: &mut Vec<Case>) {
             paper: paper("released", bits),
             quick: bits <= 4,
             ..case("locks-fixed", bits, Ask::Monitor(RELEASED), text)
+        });
+    }
+    // Four integers that matter together, and a bug that is not on the first path.
+    for bits in [2, 4, 8, 12] {
+        cases.push(Case {
+            expect: "violated",
+            paper: paper("double_lock", bits),
+            quick: bits <= 8,
+            ..case(
+                "locks-watched",
+                bits,
+                Ask::Monitor(WATCHED_DOUBLE_LOCK),
+                watched(bits, Version::Buggy),
+            )
+        });
+    }
+    for bits in [2, 3] {
+        cases.push(Case {
+            paper: paper("released", bits),
+            quick: bits <= 2,
+            ..case(
+                "locks-watched-fixed",
+                bits,
+                Ask::Monitor(WATCHED_RELEASED),
+                watched(bits, Version::Fixed),
+            )
         });
     }
 }
@@ -240,8 +267,8 @@ fn raws(cases: &mut Vec<Case>) {
             )
         });
     }
-    for (depth, quick) in [(30, true), (900, false)] {
-        let text = raw::recursion(depth, 60);
+    for (depth, quick) in [(60, true), (1000, false)] {
+        let text = raw::recursion(depth, 200);
         cases.push(Case {
             goal,
             quick,

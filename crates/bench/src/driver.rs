@@ -423,6 +423,10 @@ end"
     /// The lock is taken and given back under the same condition on a local.
     fn correlated_lock(&mut self, scope: &Scope) {
         let a = self.pick(scope);
+        if self.bug {
+            // Whatever came before, the bug is there.
+            self.line(&format!("{a} := unk();"));
+        }
         self.line(&format!("if ({a}) then"));
         self.acquire("");
         self.line("fi");

@@ -1,26 +1,298 @@
-//! A driver with a double-locking error (Alur, Chaudhuri, Etessami and Madhusudan, TACAS 2005,
+//! Drivers with a double-locking error (Alur, Chaudhuri, Etessami and Madhusudan, TACAS 2005,
 //! section 5.1: the abstraction of the Perle Specialix RIO driver).
 //!
-//! Their 220-line abstraction was not published; this is a serial driver of the same
-//! shape, of our own making. Locks and processes are `bits`-bit integers: every card has a lock and every
-//! port has one, named by its number. A global that nobody writes, `watched`, stands for any one lock:
-//! the monitors follow that one. Three entry points (open, write, interrupt) share helpers; most
-//! conditions on data are nondeterministic. In the buggy version the transmit path takes the
-//! lock of the port it was given although its caller may hold it.
+//! Their 220-line abstraction was not published; these are serial drivers of the same
+//! shape, of our own making. Processes, cards and ports are `bits`-bit integers. Entry points (open,
+//! write, ioctl, close, interrupt) share helpers; most conditions on data are nondeterministic.
+//!
+//! * [`program`]: a lock is the number of the process that holds it. Two integers matter
+//!   together, and proofs are possible for many bits.
+//! * [`watched`]: there is a lock for every number, and a global that nobody writes stands for any one of them. Four
+//!   integers matter together: like the original, this is hard to prove for more than two bits.
+//!
+//! In the buggy version the transmit path takes the lock of the port although its caller holds it.
 
 /// Which version of the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
-    /// `start_transmit` takes the port's lock again when the process owns the port.
+    /// `start_transmit` takes the lock of the port again.
     Buggy,
-    /// `start_transmit` is called with the port's lock held and leaves it alone.
+    /// `start_transmit` is called with the lock held and leaves it alone.
     Fixed,
     /// Like `Fixed`, but `rio_ioctl` may return with the lock of the port held.
     Leaky,
 }
 
-/// Is there a run in which a lock is acquired twice in a row?
+/// Is there a run in which a process takes the port's lock while it holds it?
 pub const DOUBLE_LOCK: &str = "monitor double_lock {
+  initial state free { when at(lock_port:TAKE) goto held; }
+  state held {
+    when at(unlock_port:GIVE) goto free;
+    when at(lock_port:TAKE) & port_lock = lock_port::me goto error;
+  }
+  target state error;
+}
+";
+
+/// Is every lock that is acquired also released? The monitor guesses the acquisition that is
+/// not followed by a release by the same process.
+pub const RELEASED: &str = "monitor released {
+  initial state before {
+    when true goto before;
+    when at(lock_port:TAKE) goto port_for_good;
+    when at(lock_card:TAKE) goto card_for_good;
+  }
+  repeating state port_for_good {
+    when at(unlock_port:GIVE) & port_lock = unlock_port::me goto released;
+  }
+  repeating state card_for_good {
+    when at(unlock_card:GIVE) & card_lock = unlock_card::me goto released;
+  }
+  state released { otherwise block; }
+}
+";
+
+/// A driver of about 200 lines in which a lock is the number of its holder, 0 if it is free.
+pub fn program(bits: u32, version: Version) -> String {
+    let relock = match version {
+        Version::Buggy => {
+            "  // BUG: rio_write holds this lock already.
+  if rx_pending then
+    lock_port(pid);
+  fi"
+        }
+        Version::Fixed | Version::Leaky => "  // The caller holds the lock of the port.",
+    };
+    fill(HOLDERS, bits, relock, version)
+}
+
+fn fill(template: &str, bits: u32, relock: &str, version: Version) -> String {
+    let leak = if version == Version::Leaky {
+        "\n    return;"
+    } else {
+        ""
+    };
+    template
+        .replace("uN", &format!("u{bits}"))
+        .replace("  @RELOCK@", relock)
+        .replace("@LEAK@", leak)
+}
+
+const HOLDERS: &str = "// A serial driver with cards and ports; a lock is the number of its holder.
+decl pid : uN;             // the process that runs now
+decl port_lock : uN;       // who holds the lock of the port
+decl card_lock : uN;       // who holds the lock of the card
+decl is_open;
+decl tx_pending;
+decl rx_pending;
+decl hung_up;
+
+void lock_port(me : uN) begin
+  TAKE: port_lock := me;
+end
+
+void unlock_port(me : uN) begin
+  GIVE: port_lock := 0;
+end
+
+void lock_card(me : uN) begin
+  TAKE: card_lock := me;
+end
+
+void unlock_card(me : uN) begin
+  GIVE: card_lock := 0;
+end
+
+bool error_reported() begin
+  if * then
+    return T;
+  fi
+  return F;
+end
+
+void schedule() begin
+  // Another process may run now; none has the number 0.
+  pid := *;
+  assume(pid != 0);
+end
+
+// Copies up to sixteen characters into the card's buffer.
+bool copy_block() begin
+  decl room : u4;
+  decl failed;
+  failed := F;
+  while room > 0 & !failed do
+    if * then
+      failed := T;
+    else
+      room := room - 1;
+    fi
+  od
+  return !failed;
+end
+
+// Sends a command to the card; the card's lock is taken and given back here.
+bool send_command() begin
+  decl ok;
+  lock_card(pid);
+  ok := error_reported();
+  if ok then
+    unlock_card(pid);
+    return T;
+  fi
+  if * then
+    tx_pending := T;
+  fi
+  unlock_card(pid);
+  return F;
+end
+
+bool start_transmit() begin
+  decl ok;
+  @RELOCK@
+  if hung_up then
+    return F;
+  fi
+  if !tx_pending then
+    return T;
+  fi
+  ok := copy_block();
+  if ok then
+    tx_pending := F;
+  fi
+  return ok;
+end
+
+// Asks the cards for a free port; recursion over the cards, one level per card.
+bool find_port(card : uN) begin
+  decl found;
+  if card = 0 then
+    return T;
+  fi
+  found := send_command();
+  if found then
+    return T;
+  fi
+  if * then
+    return F;
+  fi
+  found := find_port(card - 1);
+  return found;
+end
+
+bool rio_open() begin
+  decl ok;
+  decl card : uN;
+  ok := find_port(card);
+  if !ok then
+    return F;
+  fi
+  lock_port(pid);
+  if is_open then
+    unlock_port(pid);
+    return F;
+  fi
+  is_open := T;
+  hung_up := F;
+  unlock_port(pid);
+  return T;
+end
+
+void rio_close() begin
+  lock_port(pid);
+  if is_open then
+    is_open := F;
+    tx_pending := F;
+  fi
+  unlock_port(pid);
+end
+
+bool rio_write() begin
+  decl ok, more;
+  if !is_open then
+    return F;
+  fi
+  lock_port(pid);
+  if hung_up then
+    unlock_port(pid);
+    return F;
+  fi
+  if * then
+    tx_pending := T;
+  fi
+  ok := start_transmit();
+  if !ok then
+    goto out;
+  fi
+  more := *;
+  if more then
+    ok := start_transmit();
+  fi
+  out: unlock_port(pid);
+  return ok;
+end
+
+void rio_ioctl() begin
+  decl ok;
+  if * then
+    ok := send_command();
+    if !ok then
+      return;
+    fi
+  fi
+  lock_port(pid);
+  if is_open & * then
+    hung_up := T;@LEAK@
+  fi
+  unlock_port(pid);
+end
+
+void rio_interrupt() begin
+  lock_port(pid);
+  if rx_pending then
+    rx_pending := F;
+    if hung_up then
+      goto done;
+    fi
+  fi
+  if tx_pending & !is_open then
+    tx_pending := F;
+  fi
+  done: unlock_port(pid);
+  rx_pending := *;
+end
+
+void main() begin
+  decl ok;
+  is_open := F;
+  port_lock, card_lock := 0, 0;
+  schedule();
+  while * do
+    assert(port_lock = 0 & card_lock = 0);
+    if * then
+      ok := rio_open();
+      if !ok then
+        schedule();
+      fi
+    elsif * then
+      ok := rio_write();
+    elsif * then
+      rio_ioctl();
+    elsif * then
+      rio_close();
+      schedule();
+    else
+      rio_interrupt();
+    fi
+    if * then
+      schedule();
+    fi
+  od
+end
+";
+
+/// For [`watched`]: is there a run in which a lock is acquired twice in a row?
+pub const WATCHED_DOUBLE_LOCK: &str = "monitor double_lock {
   initial state free { when at(spin_lock:TAKE) & spin_lock::l = watched goto held; }
   state held {
     when at(spin_unlock:GIVE) & spin_unlock::u = watched goto free;
@@ -30,8 +302,8 @@ pub const DOUBLE_LOCK: &str = "monitor double_lock {
 }
 ";
 
-/// Is every lock that is acquired also released? The monitor guesses the acquisition that is not followed by a release.
-pub const RELEASED: &str = "monitor released {
+/// For [`watched`]: is every lock that is acquired also released? The monitor guesses the acquisition that is not followed by a release.
+pub const WATCHED_RELEASED: &str = "monitor released {
   initial state before {
     when true goto before;
     when at(spin_lock:TAKE) & spin_lock::l = watched goto taken_for_good;
@@ -43,8 +315,8 @@ pub const RELEASED: &str = "monitor released {
 }
 ";
 
-/// The driver, about 200 lines.
-pub fn program(bits: u32, version: Version) -> String {
+/// A driver of about 200 lines with one lock for every number.
+pub fn watched(bits: u32, version: Version) -> String {
     let relock = match version {
         Version::Buggy => {
             "  // BUG: rio_write holds this lock already.
@@ -54,18 +326,10 @@ pub fn program(bits: u32, version: Version) -> String {
         }
         Version::Fixed | Version::Leaky => "  // The caller holds the lock of the port.",
     };
-    let leak = if version == Version::Leaky {
-        "\n    return;"
-    } else {
-        ""
-    };
-    TEMPLATE
-        .replace("uN", &format!("u{bits}"))
-        .replace("  @RELOCK@", relock)
-        .replace("@LEAK@", leak)
+    fill(WATCHED, bits, relock, version)
 }
 
-const TEMPLATE: &str = "// A serial driver with cards, ports and one lock for each.
+const WATCHED: &str = "// A serial driver with cards, ports and one lock for each.
 decl watched : uN;         // any one lock: never written
 decl pid : uN;             // the process that runs now
 decl owner : uN;           // the process that owns the port that is open
@@ -285,25 +549,21 @@ mod tests {
 
     #[test]
     fn only_the_buggy_version_locks_twice() {
-        assert_eq!(
-            verdict(&program(2, Version::Buggy), &Ask::Monitor(DOUBLE_LOCK)),
-            "violated"
-        );
-        assert_eq!(
-            verdict(&program(2, Version::Fixed), &Ask::Monitor(DOUBLE_LOCK)),
-            "holds"
-        );
+        let ask = Ask::Monitor(DOUBLE_LOCK);
+        assert_eq!(verdict(&program(2, Version::Buggy), &ask), "violated");
+        assert_eq!(verdict(&program(2, Version::Fixed), &ask), "holds");
+        let ask = Ask::Monitor(WATCHED_DOUBLE_LOCK);
+        assert_eq!(verdict(&watched(1, Version::Buggy), &ask), "violated");
+        assert_eq!(verdict(&watched(1, Version::Fixed), &ask), "holds");
     }
 
     #[test]
-    fn the_fixed_version_releases_what_it_takes() {
-        assert_eq!(
-            verdict(&program(2, Version::Fixed), &Ask::Monitor(RELEASED)),
-            "holds"
-        );
-        assert_eq!(
-            verdict(&program(2, Version::Leaky), &Ask::Monitor(RELEASED)),
-            "violated"
-        );
+    fn only_the_leaky_version_keeps_a_lock() {
+        let ask = Ask::Monitor(RELEASED);
+        assert_eq!(verdict(&program(2, Version::Leaky), &ask), "violated");
+        assert_eq!(verdict(&program(2, Version::Fixed), &ask), "holds");
+        let ask = Ask::Monitor(WATCHED_RELEASED);
+        assert_eq!(verdict(&watched(2, Version::Leaky), &ask), "violated");
+        assert_eq!(verdict(&watched(1, Version::Fixed), &ask), "holds");
     }
 }

@@ -22,6 +22,8 @@ pub struct Measurement {
     pub verdict: String,
     /// From the text to the verdict, replay included.
     pub seconds: f64,
+    /// Processor time of the process, of which there is one thread.
+    pub cpu: f64,
     /// Contexts found.
     pub contexts: u64,
     /// States found.
@@ -46,7 +48,9 @@ impl Measurement {
             before_kb,
             peak_kb,
         } = self;
-        format!("{verdict}\t{seconds}\t{contexts}\t{states}\t{trace}\t{before_kb}\t{peak_kb}")
+        format!(
+            "{verdict}\t{seconds}\t{cpu}\t{contexts}\t{states}\t{trace}\t{before_kb}\t{peak_kb}"
+        )
     }
 
     /// Reads such a line.
@@ -54,10 +58,12 @@ impl Measurement {
         let mut fields = line.trim_end().split('\t');
         let verdict = fields.next()?.to_owned();
         let seconds = fields.next()?.parse().ok()?;
+        let cpu = fields.next()?.parse().ok()?;
         let mut number = || fields.next()?.parse().ok();
         Some(Measurement {
             verdict,
             seconds,
+            cpu,
             contexts: number()?,
             states: number()?,
             trace: number()?,
@@ -72,9 +78,9 @@ impl Measurement {
         (self.contexts >= ENOUGH).then(|| used as f64 / self.contexts as f64)
     }
 
-    /// Contexts per second, if there are enough of them for that to mean anything.
+    /// Contexts per second of processor time, if there are enough of them for that to mean anything.
     pub fn contexts_per_second(&self) -> Option<f64> {
-        (self.contexts >= ENOUGH).then(|| self.contexts as f64 / self.seconds)
+        (self.contexts >= ENOUGH).then(|| self.contexts as f64 / self.cpu.max(0.01))
     }
 }
 
@@ -188,8 +194,26 @@ pub fn measure(text: &str, question: &Ask, setup: &Setup, cap: Cap) -> Measureme
             }
         }
     }
+    result.cpu = cpu_seconds();
     result.peak_kb = status_kb("VmHWM:");
     result
+}
+
+/// Processor time of this process from `/proc/self/stat`, 0 where there is no such thing.
+fn cpu_seconds() -> f64 {
+    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The name of the program, in parentheses, may contain spaces; what follows is fields 3 on.
+    let fields = text
+        .rsplit(')')
+        .next()
+        .unwrap_or_default()
+        .split_ascii_whitespace();
+    // Fields 14 and 15, user and system time, in hundredths of a second.
+    let ticks = fields
+        .skip(11)
+        .take(2)
+        .filter_map(|field| field.parse::<f64>().ok());
+    ticks.sum::<f64>() / 100.0
 }
 
 /// A line of `/proc/self/status` in kB, 0 where there is no such thing.
@@ -209,7 +233,8 @@ mod tests {
     fn lines_read_back() {
         let m = Measurement {
             verdict: "holds".to_owned(),
-            seconds: 0.25,
+            seconds: 0.5,
+            cpu: 0.25,
             contexts: 1 << 20,
             states: 7,
             trace: 3,

@@ -32,42 +32,46 @@ end
     )
 }
 
-/// A recursive walk: every one of the entry states (`n`, `side`, `turn`) leads through
-/// states which it shares with others, so there are many more contexts than states.
+/// A recursive walk. Eight values of the parameter lead through the same states, because only
+/// an eighth of it is remembered: there are about eight times as many contexts as states.
 ///
-/// `depth` is the depth of the recursion and `width` the length of the loop in each call.
+/// `depth` is the largest parameter and `width` the length of the loop in each call.
 pub fn recursion(depth: u32, width: u32) -> String {
     format!(
-        "// Every call loops over i and calls itself in each round; the results are added up.
+        "// Every call loops over i and calls itself in some of the rounds; the results are added up.
 decl turn;
 
 void main() begin
   decl r : u4;
+  decl n : int[0..{depth}];
   turn := F;
-  r := walk({depth}, T, *);
-  if r = 13 & turn & !turn then ERROR: skip; fi
+  n := 0;
+  while n < {depth} do
+    n := n + 1;
+    r := walk(n);
+    if r > 8 & turn then turn := F; fi
+  od
 end
 
-u4 walk(n : int[0..{depth}], side, other) begin
+u4 walk(n : int[0..{depth}]) begin
+  decl rest : int[0..{depth}];
   decl i : int[0..{width}];
   decl sum, part : u4;
+  rest := n / 8;
   sum := 0;
   i := 0;
-  if n > 0 then
-    while i < {width} do
-      if * then
-        part := walk(n - 1, !side, other);
-        sum := sum + part;
-      else
-        turn := !turn;
-        sum := sum + 1;
-      fi
-      i := i + 1;
-    od
-  fi
-  assert(n > 0 | i = 0);
-  if other then return sum; fi
-  return sum + 1;
+  while i < {width} do
+    if rest > 0 & * then
+      part := walk(rest);
+      sum := sum + part;
+    else
+      turn := !turn;
+      sum := sum + 1;
+    fi
+    i := i + 1;
+  od
+  if i < {width} then ERROR: skip; fi
+  return sum;
 end
 "
     )
@@ -87,9 +91,9 @@ mod tests {
 
     #[test]
     fn recursion_has_more_contexts_than_states() {
-        let report = answer(&recursion(6, 6), &Ask::Default, &Setup::default()).unwrap();
+        let report = answer(&recursion(60, 6), &Ask::Default, &Setup::default()).unwrap();
         assert!(
-            report.stats.contexts > report.stats.states,
+            report.stats.contexts > 4 * report.stats.states,
             "{:?}",
             report.stats
         );
