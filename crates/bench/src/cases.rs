@@ -255,7 +255,7 @@ fn raws(cases: &mut Vec<Case>) {
         bytes: Some(64.0),
         ..Goal::default()
     };
-    for (size, quick) in [(40, true), (150, false)] {
+    for (size, quick) in [(40, true), (140, false)] {
         cases.push(Case {
             goal,
             quick,
@@ -284,7 +284,7 @@ fn raws(cases: &mut Vec<Case>) {
             "raw-counters",
             150,
             Ask::Default,
-            raw::counters(150, 150, 150),
+            raw::counters(140, 140, 140),
         )
     });
 }

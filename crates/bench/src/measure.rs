@@ -42,6 +42,7 @@ impl Measurement {
         let Measurement {
             verdict,
             seconds,
+            cpu,
             contexts,
             states,
             trace,
