@@ -16,6 +16,9 @@ use droste_bench::measure::{Cap, Measurement, measure};
 /// What a case gets with `--quick`.
 const QUICK_SECONDS: u64 = 5;
 
+/// What a case gets that is there to show what is not feasible.
+const GIVE_UP_SECONDS: u64 = 10;
+
 struct Arguments {
     quick: bool,
     strict: bool,
@@ -98,7 +101,11 @@ fn main() -> ExitCode {
     // The last measurement of each series, to compare a doubled parameter with.
     let mut last: Vec<(String, u64, Measurement)> = Vec::new();
     for case in chosen {
-        let m = run(case, arguments.cap);
+        let mut cap = arguments.cap;
+        if case.may_give_up {
+            cap.seconds = cap.seconds.min(GIVE_UP_SECONDS);
+        }
+        let m = run(case, cap);
         let met = case.goal.met(&m);
         let goal = if m.verdict == case.expect {
             match met {

@@ -91,7 +91,7 @@ fn drivers(cases: &mut Vec<Case>) {
             expect: if shape.bug { "violated" } else { "holds" },
             goal: within(10.0),
             paper: paper.unwrap_or_default(),
-            quick: true,
+            quick: shape.lines < 1000,
             ..case("driver", shape.name, Ask::Default, driver::program(&shape))
         });
     }

@@ -129,9 +129,9 @@ pub struct Case {
     pub setup: Setup,
     /// The program.
     pub text: String,
-    /// The verdict, or `None` if running out of time or memory is an answer too.
+    /// The verdict.
     pub expect: &'static str,
-    /// Whether reaching a limit is acceptable: ablations show what is *not* feasible without a technique.
+    /// Whether reaching a limit is acceptable: some cases show what is *not* feasible.
     pub may_give_up: bool,
     /// What it should take.
     pub goal: Goal,

@@ -57,7 +57,7 @@ pub fn program(bits: u32, version: Version) -> String {
     let relock = match version {
         Version::Buggy => {
             "  // BUG: rio_write holds this lock already.
-  if rx_pending then
+  if !rx_pending then
     lock_port(pid);
   fi"
         }
@@ -270,12 +270,12 @@ void main() begin
   while * do
     assert(port_lock = 0 & card_lock = 0);
     if * then
+      ok := rio_write();
+    elsif * then
       ok := rio_open();
       if !ok then
         schedule();
       fi
-    elsif * then
-      ok := rio_write();
     elsif * then
       rio_ioctl();
     elsif * then
