@@ -1,18 +1,22 @@
 //! What every part of Droste shares: the [`Model`] trait, [`Verdict`]s,
-//! [`Trace`]s, [`Limits`] and progress reports.
+//! [`Trace`]s (and their [replay](replay_trace)), [`Limits`] and progress reports.
 //!
 //! The traits sit here so that those who implement them (Boolean programs,
 //! products with monitors, a user's own Rust type) and those who consume them
 //! (the search algorithms) never meet.
 
+pub mod flatten;
 pub mod limits;
 pub mod model;
 pub mod progress;
+pub mod replay;
 pub mod trace;
 pub mod verdict;
 
+pub use flatten::{Event, FlatPosition, FlatTrace};
 pub use limits::{Guard, Limits, StopReason};
 pub use model::{CallId, Model, PropId, Split, Step, Steps};
 pub use progress::{Progress, Reporter};
+pub use replay::{Claim, Mismatch, replay_trace};
 pub use trace::{Cycle, Position, Run, RunId, Trace, Via};
 pub use verdict::{Certificate, Verdict};

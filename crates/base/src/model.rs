@@ -36,7 +36,10 @@ pub struct PropId(pub u32);
 ///   same state always gives the same answers in the same order. (Trusted; a model that
 ///   breaks this may get wrong verdicts, and its traces then fail to replay.)
 /// * A state is either split or it has steps, never both. ([`Steps`] asserts it.)
+/// * Refining comes to an end: no state is, through however many splits, a part of itself.
 /// * `holds` is only asked of states that are not split.
+/// * From [`Model::terminated`] on there are internal steps only, no calls and no exits: the
+///   stack is gone.
 /// * The states reachable within one procedure from one entry state should be finite
 ///   in number, or the search may not end (it still stops at its limits).
 pub trait Model {

@@ -70,13 +70,22 @@ impl<S> Trace<S> {
     /// The same trace with other states.
     pub fn map<T>(self, f: impl Fn(S) -> T) -> Trace<T> {
         let positions = |positions: Vec<Position<S>>| -> Vec<Position<T>> {
-            positions.into_iter().map(|p| Position { via: p.via, state: f(p.state) }).collect()
+            positions
+                .into_iter()
+                .map(|p| Position {
+                    via: p.via,
+                    state: f(p.state),
+                })
+                .collect()
         };
         Trace {
             runs: self
                 .runs
                 .into_iter()
-                .map(|run| Run { positions: positions(run.positions), exit: f(run.exit) })
+                .map(|run| Run {
+                    positions: positions(run.positions),
+                    exit: f(run.exit),
+                })
                 .collect(),
             positions: positions(self.positions),
             cycle: self.cycle,

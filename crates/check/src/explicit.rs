@@ -9,7 +9,7 @@ use droste_omega::{Product, Watcher, WatcherState};
 use droste_passes::{Live, Query, clean};
 use droste_unfold::{Gap, Liveness, Machine, Unfolding, Words, concretize};
 
-use crate::{Fault, Options, Question};
+use crate::{Options, Question};
 
 /// What the engine found, not yet replayed.
 pub(crate) struct Found {
@@ -40,15 +40,13 @@ enum Goal {
     Watch(Watcher),
 }
 
-pub(crate) fn search(
-    program: &Program,
-    question: &Question<'_>,
-    options: &Options<'_>,
-) -> Result<Found, Fault> {
+pub(crate) fn search(program: &Program, question: &Question<'_>, options: &Options<'_>) -> Found {
     let propositions: Vec<&Proposition> = match question {
-        Question::Target(monitor) | Question::Repeating(monitor) => {
-            monitor.states.iter().flat_map(|s| s.edges.iter().map(|(guard, _)| guard)).collect()
-        }
+        Question::Target(monitor) | Question::Repeating(monitor) => monitor
+            .states
+            .iter()
+            .flat_map(|s| s.edges.iter().map(|(guard, _)| guard))
+            .collect(),
         _ => Vec::new(),
     };
     let targets: &[NodeId] = match question {
@@ -78,7 +76,10 @@ pub(crate) fn search(
             Goal::Watch(watcher(monitor, &mut machine))
         }
     };
-    let programs = Programs { written: program, cleaned: &cleaned.program };
+    let programs = Programs {
+        written: program,
+        cleaned: &cleaned.program,
+    };
     let (verdict, stats) = match machine.words() {
         1 => run::<[u64; 1]>(&programs, &machine, &goal, options),
         2 => run::<[u64; 2]>(&programs, &machine, &goal, options),
@@ -86,18 +87,29 @@ pub(crate) fn search(
         5..=8 => run::<[u64; 8]>(&programs, &machine, &goal, options),
         _ => run::<Box<[u64]>>(&programs, &machine, &goal, options),
     };
-    Ok(Found { verdict, stats, notes: cleaned.report })
+    Found {
+        verdict,
+        stats,
+        notes: cleaned.report,
+    }
 }
 
 /// A monitor over the machine's propositions.
 fn watcher(monitor: &Monitor, machine: &mut Machine) -> Watcher {
     let states = monitor.states.iter().map(|state| WatcherState {
-        edges: state.edges.iter().map(|(guard, to)| (machine.ask(guard), *to)).collect(),
+        edges: state
+            .edges
+            .iter()
+            .map(|(guard, to)| (machine.ask(guard), *to))
+            .collect(),
         otherwise: state.otherwise,
         target: state.kind == StateKind::Target,
         repeating: state.kind == StateKind::Repeating,
     });
-    Watcher { states: states.collect(), initial: monitor.initial }
+    Watcher {
+        states: states.collect(),
+        initial: monitor.initial,
+    }
 }
 
 /// The program as it was written, and as the engine sees it.
@@ -152,5 +164,8 @@ fn concrete<W: Words>(
     verdict: Verdict<Trace<W>>,
     stats: Stats,
 ) -> Verdicts {
-    (verdict.map(|trace| concretize(programs.written, programs.cleaned, &trace)), stats)
+    (
+        verdict.map(|trace| concretize(programs.written, programs.cleaned, &trace)),
+        stats,
+    )
 }

@@ -16,6 +16,7 @@ use droste_lang::labels;
 use droste_lang::monitor::{Monitor, StateKind};
 use droste_lang::program::{NodeId, Program};
 use droste_replay::{Claim, Rejection};
+use droste_unfold::Gap;
 
 pub use droste_explicit::{Order, Runs, Stats};
 pub use droste_passes::Config as Passes;
@@ -138,16 +139,15 @@ pub fn check(
     }
     let question = Question::new(program, property)?;
     let mut found = explicit::search(program, &question, options);
-    if let Ok(explicit::Found { verdict: Verdict::Violated(Err(gap)), .. }) = &found {
-        let lasso = *gap == droste_unfold::Gap::Lasso;
-        if lasso && options.passes.dead {
-            // Values that do not matter did not repeat: let them matter.
-            let mut options = options.clone();
-            options.passes.dead = false;
-            found = explicit::search(program, &question, &options);
+    if matches!(found.verdict, Verdict::Violated(Err(Gap::Lasso))) && options.passes.dead {
+        // Values that do not matter did not repeat: let them matter.
+        let mut options = options.clone();
+        options.passes.dead = false;
+        if let Some(timeout) = &mut options.limits.timeout {
+            *timeout = timeout.saturating_sub(start.elapsed());
         }
+        found = explicit::search(program, &question, &options);
     }
-    let found = found?;
     let verdict = match found.verdict {
         Verdict::Holds(certificate) => Verdict::Holds(certificate),
         Verdict::Unknown(reason) => Verdict::Unknown(reason),
@@ -194,8 +194,7 @@ impl<'a> Question<'a> {
         };
         Ok(match property {
             Property::Default => {
-                let is_error =
-                    |label: &std::sync::Arc<str>| ERROR_LABELS.contains(&label.as_ref());
+                let is_error = |label: &std::sync::Arc<str>| ERROR_LABELS.contains(&label.as_ref());
                 let nodes = program.nodes.iter().enumerate();
                 let nodes = nodes.filter(|(_, node)| node.labels.iter().any(is_error));
                 Question::Default(nodes.map(|(i, _)| NodeId(i as u32)).collect())
@@ -203,7 +202,11 @@ impl<'a> Question<'a> {
             Property::Reach(labels) => Question::Reach(nodes(labels)?),
             Property::Repeat(labels) => Question::Repeat(nodes(labels)?),
             Property::Monitor(monitor) => {
-                if monitor.states.iter().any(|state| state.kind == StateKind::Target) {
+                if monitor
+                    .states
+                    .iter()
+                    .any(|state| state.kind == StateKind::Target)
+                {
                     Question::Target(monitor)
                 } else {
                     Question::Repeating(monitor)

@@ -34,18 +34,59 @@ fn configurations() -> Vec<(&'static str, Options<'static>)> {
     let none = Passes::none;
     vec![
         ("dfs", base()),
-        ("bfs", Options { order: Order::Bfs, ..base() }),
+        (
+            "bfs",
+            Options {
+                order: Order::Bfs,
+                ..base()
+            },
+        ),
         ("dfs, no passes", one(none())),
-        ("dfs, eager, no passes", Options { eager: true, passes: none(), ..base() }),
-        ("dfs, eager", Options { eager: true, ..base() }),
-        ("dfs, constants only", one(Passes { constants: true, ..none() })),
-        ("dfs, dead only", one(Passes { dead: true, ..none() })),
-        ("dfs, slice only", one(Passes { slice: true, ..none() })),
+        (
+            "dfs, eager, no passes",
+            Options {
+                eager: true,
+                passes: none(),
+                ..base()
+            },
+        ),
+        (
+            "dfs, eager",
+            Options {
+                eager: true,
+                ..base()
+            },
+        ),
+        (
+            "dfs, constants only",
+            one(Passes {
+                constants: true,
+                ..none()
+            }),
+        ),
+        (
+            "dfs, dead only",
+            one(Passes {
+                dead: true,
+                ..none()
+            }),
+        ),
+        (
+            "dfs, slice only",
+            one(Passes {
+                slice: true,
+                ..none()
+            }),
+        ),
     ]
 }
 
 fn labels(oracle: &Oracle<'_>) -> BTreeSet<String> {
-    oracle.labels().into_iter().map(|(procedure, label)| format!("{procedure}:{label}")).collect()
+    oracle
+        .labels()
+        .into_iter()
+        .map(|(procedure, label)| format!("{procedure}:{label}"))
+        .collect()
 }
 
 /// What is wrong with reachability, if anything.
@@ -54,7 +95,11 @@ fn reach_mismatch(ast: &Ast, all: bool) -> Option<String> {
     let program = program?;
     let oracle = Oracle::new(ast).ok()?;
     let configurations = configurations();
-    let configurations = if all { &configurations[..] } else { &configurations[..1] };
+    let configurations = if all {
+        &configurations[..]
+    } else {
+        &configurations[..1]
+    };
     let mut questions = vec![(
         Property::Default,
         !oracle.violations().is_empty()
@@ -68,7 +113,9 @@ fn reach_mismatch(ast: &Ast, all: bool) -> Option<String> {
         for (name, options) in configurations {
             let found = violated(&program, &property, options);
             if found != Ok(expected) {
-                return Some(format!("{property} [{name}]: expected {expected}, found {found:?}"));
+                return Some(format!(
+                    "{property} [{name}]: expected {expected}, found {found:?}"
+                ));
             }
         }
     }
@@ -82,14 +129,23 @@ fn repeat_mismatch(ast: &Ast, all: bool) -> Option<String> {
     let oracle = Oracle::new(ast).ok()?;
     let mut configurations = configurations();
     configurations.remove(1); // Breadth first means nothing here.
-    let configurations = if all { &configurations[..] } else { &configurations[..1] };
+    let configurations = if all {
+        &configurations[..]
+    } else {
+        &configurations[..1]
+    };
     for label in labels(&oracle) {
         let query = [Label::parse(&label)];
         let property = Property::Repeat(vec![label]);
         for (runs, finite) in [(Runs::All, false), (Runs::FiniteStack, true)] {
-            let Ok(expected) = oracle.repeatable(&query, finite) else { continue };
+            let Ok(expected) = oracle.repeatable(&query, finite) else {
+                continue;
+            };
             for (name, options) in configurations {
-                let options = Options { runs, ..options.clone() };
+                let options = Options {
+                    runs,
+                    ..options.clone()
+                };
                 let found = violated(&program, &property, &options);
                 if found != Ok(expected) {
                     return Some(format!(
@@ -108,7 +164,11 @@ fn monitor_mismatch(ast: &Ast, all: bool) -> Option<String> {
     let program = program?;
     let oracle = Oracle::new(ast).ok()?;
     let configurations = configurations();
-    let configurations = if all { &configurations[..] } else { &configurations[..2] };
+    let configurations = if all {
+        &configurations[..]
+    } else {
+        &configurations[..2]
+    };
     for (seed, repeating) in [(1, false), (2, false), (3, true), (4, true)] {
         let syntax = generate::monitor(seed, ast, repeating);
         let Ok(monitor) = droste_lang::properties::monitor(&syntax, &program) else {
@@ -116,9 +176,14 @@ fn monitor_mismatch(ast: &Ast, all: bool) -> Option<String> {
         };
         let property = Property::Monitor(monitor);
         for (runs, finite) in [(Runs::All, false), (Runs::FiniteStack, true)] {
-            let Ok(expected) = oracle.monitor(&syntax, finite) else { continue };
+            let Ok(expected) = oracle.monitor(&syntax, finite) else {
+                continue;
+            };
             for (name, options) in configurations {
-                let options = Options { runs, ..options.clone() };
+                let options = Options {
+                    runs,
+                    ..options.clone()
+                };
                 let found = violated(&program, &property, &options);
                 if found != Ok(expected) {
                     return Some(format!(
@@ -177,7 +242,13 @@ fn monitors_agree_with_the_oracle() {
 #[test]
 #[ignore = "sweep; run in release"]
 fn monitors_agree_with_the_oracle_on_many_programs() {
-    sweep("monitor", &Config::liveness(), 3_000_000, 10_000, monitor_mismatch);
+    sweep(
+        "monitor",
+        &Config::liveness(),
+        3_000_000,
+        10_000,
+        monitor_mismatch,
+    );
 }
 
 #[test]
@@ -189,5 +260,11 @@ fn reachability_agrees_with_the_oracle_on_many_programs() {
 #[test]
 #[ignore = "sweep; run in release"]
 fn liveness_agrees_with_the_oracle_on_many_programs() {
-    sweep("repeat", &Config::liveness(), 2_000_000, 20_000, repeat_mismatch);
+    sweep(
+        "repeat",
+        &Config::liveness(),
+        2_000_000,
+        20_000,
+        repeat_mismatch,
+    );
 }

@@ -164,7 +164,7 @@ impl<'a, M: Model> Search<'a, M> {
         self.model.initial(&mut initial);
         let mut roots = Vec::new();
         for state in initial {
-            let state = self.states.intern(state)?;
+            let (state, _) = self.states.intern(state)?;
             let (entry, new) = self.calls.entry(state);
             if new {
                 self.calls.entries[entry as usize].initial = true;
@@ -192,7 +192,9 @@ impl<'a, M: Model> Search<'a, M> {
             if ticks.trailing_zeros() >= 18 {
                 self.report("searching");
             }
-            let Some(frame) = self.frames.last_mut() else { return Ok(None) };
+            let Some(frame) = self.frames.last_mut() else {
+                return Ok(None);
+            };
             let context = frame.context;
             let edge = if let Some((tag, next, count)) = &mut frame.split
                 && next < count
@@ -200,7 +202,11 @@ impl<'a, M: Model> Search<'a, M> {
                 let state = self.contexts[context as usize].state;
                 let part = self.model.refine(self.states.get(state), *tag, *next);
                 *next += 1;
-                Some(Successor { from: context, edge: Edge::Refine, state: part })
+                Some(Successor {
+                    from: context,
+                    edge: Edge::Refine,
+                    state: part,
+                })
             } else if self.successors.len() > frame.successors {
                 self.successors.pop()
             } else {
@@ -213,7 +219,9 @@ impl<'a, M: Model> Search<'a, M> {
                 continue;
             }
             // Every edge of this frame has been followed.
-            let Some(boundary) = self.boundaries.last() else { return Ok(None) };
+            let Some(boundary) = self.boundaries.last() else {
+                return Ok(None);
+            };
             let start = boundary.start;
             if self.contexts[context as usize].index == start + 1 {
                 // The root of a component: first the edges that have appeared at its members.
@@ -232,7 +240,7 @@ impl<'a, M: Model> Search<'a, M> {
     fn follow(&mut self, edge: Successor<M::State>) -> Result<Option<Component>, StopReason> {
         let Successor { from, edge, state } = edge;
         let source = self.contexts[from as usize];
-        let state = self.states.intern(state)?;
+        let (state, _) = self.states.intern(state)?;
         let mut edge_marks = 0;
         let (entry, marks) = match edge {
             Edge::Refine => (source.entry, source.marks),
@@ -283,7 +291,9 @@ impl<'a, M: Model> Search<'a, M> {
             self.boundaries.pop();
         }
         let open = self.open.len() as u32;
-        let Some(top) = self.boundaries.last_mut() else { return Ok(None) };
+        let Some(top) = self.boundaries.last_mut() else {
+            return Ok(None);
+        };
         top.marks |= marks;
         top.searched += searched;
         top.cyclic = true;
@@ -305,7 +315,9 @@ impl<'a, M: Model> Search<'a, M> {
     }
 
     fn component(&self, start: u32) -> Component {
-        Component { contexts: self.open[start as usize..].to_vec() }
+        Component {
+            contexts: self.open[start as usize..].to_vec(),
+        }
     }
 
     fn find_flat_cycle(&mut self, start: u32) -> Result<Option<Component>, StopReason> {
@@ -316,7 +328,9 @@ impl<'a, M: Model> Search<'a, M> {
 
     /// The top component has all its edges (CREATE-COMPONENT).
     fn close(&mut self) -> Result<Option<Component>, StopReason> {
-        let Some(boundary) = self.boundaries.pop() else { return Ok(None) };
+        let Some(boundary) = self.boundaries.pop() else {
+            return Ok(None);
+        };
         if self.runs == Runs::FiniteStack && boundary.cyclic && boundary.marks == self.all_marks {
             let found = self.find_flat_cycle(boundary.start)?;
             if found.is_some() {
@@ -354,11 +368,12 @@ impl<'a, M: Model> Search<'a, M> {
                 if !complete {
                     return Err(StopReason::TooManySuccessors);
                 }
-                self.successors.extend(self.resumed.drain(..).map(|state| Successor {
-                    from: caller.context,
-                    edge: Edge::Summary(exit),
-                    state,
-                }));
+                self.successors
+                    .extend(self.resumed.drain(..).map(|state| Successor {
+                        from: caller.context,
+                        edge: Edge::Summary(exit),
+                        state,
+                    }));
                 exit = record.next;
             }
             let caller = &mut self.calls.callers[id as usize];
@@ -389,9 +404,18 @@ impl<'a, M: Model> Search<'a, M> {
         self.open.push(context);
         let record = &mut self.contexts[context as usize];
         record.index = place + 1;
-        let Context { entry, state, marks, .. } = *record;
+        let Context {
+            entry,
+            state,
+            marks,
+            ..
+        } = *record;
         let state = self.states.get(state).clone();
-        let mut frame = Frame { context, successors: self.successors.len(), split: None };
+        let mut frame = Frame {
+            context,
+            successors: self.successors.len(),
+            split: None,
+        };
         let mut own = 0;
         let mut steps = std::mem::take(&mut self.steps);
         steps.clear();
@@ -414,9 +438,17 @@ impl<'a, M: Model> Search<'a, M> {
                     }
                     Step::Exit(exit) => {
                         let last = self.calls.entries[entry as usize].initial;
-                        let last = if last { self.model.terminated(&exit) } else { None };
-                        let exit = self.states.intern(exit)?;
-                        if self.calls.add_exit(entry, exit, marks | own, context)?.is_some() {
+                        let last = if last {
+                            self.model.terminated(&exit)
+                        } else {
+                            None
+                        };
+                        let (exit, _) = self.states.intern(exit)?;
+                        if self
+                            .calls
+                            .add_exit(entry, exit, marks | own, context)?
+                            .is_some()
+                        {
                             let mut caller = self.calls.entries[entry as usize].first_caller;
                             while caller != NONE {
                                 self.queue(caller);
@@ -427,7 +459,11 @@ impl<'a, M: Model> Search<'a, M> {
                         (Edge::Terminated, last)
                     }
                 };
-                self.successors.push(Successor { from: context, edge, state });
+                self.successors.push(Successor {
+                    from: context,
+                    edge,
+                    state,
+                });
             }
             self.successors[frame.successors..].reverse();
         }
@@ -483,7 +519,15 @@ impl<'a, M: Model> Search<'a, M> {
             }
             next = std::mem::replace(head, id);
         }
-        contexts.push(Context { entry, state, marks, parent, edge: edge.pack(), next, index: 0 });
+        contexts.push(Context {
+            entry,
+            state,
+            marks,
+            parent,
+            edge: edge.pack(),
+            next,
+            index: 0,
+        });
         if next == NONE {
             self.table.insert_unique(hash, id, |&id| {
                 let context = &contexts[id as usize];
@@ -491,6 +535,20 @@ impl<'a, M: Model> Search<'a, M> {
             });
         }
         Ok(id)
+    }
+
+    /// The first context found with the same entry and state, whatever its marks.
+    pub(crate) fn first_like(&self, context: u32) -> u32 {
+        let Context { entry, state, .. } = self.contexts[context as usize];
+        let head = self.table.find(hash_pair(entry, state), |&id| {
+            let context = &self.contexts[id as usize];
+            context.state == state && context.entry == entry
+        });
+        let chain = std::iter::successors(head.copied(), |&id| {
+            let next = self.contexts[id as usize].next;
+            (next != NONE).then_some(next)
+        });
+        chain.min().unwrap_or(context)
     }
 
     fn report(&self, phase: &'static str) {
@@ -523,7 +581,11 @@ impl<'a, M: Model> Search<'a, M> {
 }
 
 impl<M: Model> Parents for Search<'_, M> {
-    type State = M::State;
+    type Model = M;
+
+    fn model(&self) -> &M {
+        self.model
+    }
 
     fn parent(&self, context: u32) -> (u32, Edge) {
         let context = &self.contexts[context as usize];

@@ -42,14 +42,20 @@ struct Graph {
 impl Graph {
     fn new<M: Model>(search: &Search<'_, M>, component: &Component, calls: bool) -> Self {
         let mut vertices: FxHashMap<(u32, u32), u32> = FxHashMap::default();
-        let mut graph =
-            Graph { contexts: Vec::new(), marks: Vec::new(), arcs: Vec::new(), first: Vec::new() };
+        let mut graph = Graph {
+            contexts: Vec::new(),
+            marks: Vec::new(),
+            arcs: Vec::new(),
+            first: Vec::new(),
+        };
         for &context in &component.contexts {
             let record = search.contexts[context as usize];
-            vertices.entry((record.entry, record.state)).or_insert_with(|| {
-                graph.contexts.push(context);
-                graph.contexts.len() as u32 - 1
-            });
+            vertices
+                .entry((record.entry, record.state))
+                .or_insert_with(|| {
+                    graph.contexts.push(context);
+                    graph.contexts.len() as u32 - 1
+                });
         }
         let mut steps = Steps::new();
         let mut resumed = Vec::new();
@@ -58,9 +64,17 @@ impl Graph {
             let record = search.contexts[graph.contexts[from as usize] as usize];
             let state = search.states.get(record.state);
             let mut add = |entry: u32, state: &M::State, edge: Edge, call: u32, marks: u32| {
-                let Some(state) = search.states.find(state) else { return false };
+                let Some(state) = search.states.find(state) else {
+                    return false;
+                };
                 if let Some(&to) = vertices.get(&(entry, state)) {
-                    graph.arcs.push(Arc { from, to, edge, call, marks });
+                    graph.arcs.push(Arc {
+                        from,
+                        to,
+                        edge,
+                        call,
+                        marks,
+                    });
                 }
                 true
             };
@@ -84,8 +98,12 @@ impl Graph {
                         add(record.entry, next, Edge::Step, 0, 0);
                     }
                     Step::Call(call, callee) => {
-                        let Some(callee_state) = search.states.find(callee) else { continue };
-                        let Some(entry) = search.calls.find_entry(callee_state) else { continue };
+                        let Some(callee_state) = search.states.find(callee) else {
+                            continue;
+                        };
+                        let Some(entry) = search.calls.find_entry(callee_state) else {
+                            continue;
+                        };
                         if calls {
                             add(entry, callee, Edge::Call(call.0), call.0, 0);
                         }
@@ -116,8 +134,7 @@ impl Graph {
     }
 
     fn arcs_from(&self, vertex: u32) -> &[Arc] {
-        &self.arcs
-            [self.first[vertex as usize] as usize..self.first[vertex as usize + 1] as usize]
+        &self.arcs[self.first[vertex as usize] as usize..self.first[vertex as usize + 1] as usize]
     }
 
     /// The strongly connected component, as a mask of vertices, of some cycle that meets all marks.
@@ -171,7 +188,14 @@ impl Graph {
     }
 
     fn fair_mask(&self, members: &[u32], all_marks: u32) -> Option<Vec<bool>> {
-        let mut mask = vec![false; if members.len() == 1 { 0 } else { self.contexts.len() }];
+        let mut mask = vec![
+            false;
+            if members.len() == 1 {
+                0
+            } else {
+                self.contexts.len()
+            }
+        ];
         if let [only] = members {
             // The common case, without a mask: a cycle needs an edge to itself.
             let loops = self.arcs_from(*only).iter().filter(|arc| arc.to == *only);
@@ -187,8 +211,13 @@ impl Graph {
             mask[member as usize] = true;
         }
         let marks = members.iter().fold(0, |marks, &member| {
-            let inside = self.arcs_from(member).iter().filter(|arc| mask[arc.to as usize]);
-            inside.fold(marks | self.marks[member as usize], |marks, arc| marks | arc.marks)
+            let inside = self
+                .arcs_from(member)
+                .iter()
+                .filter(|arc| mask[arc.to as usize]);
+            inside.fold(marks | self.marks[member as usize], |marks, arc| {
+                marks | arc.marks
+            })
         });
         (marks == all_marks).then_some(mask)
     }
@@ -262,7 +291,9 @@ impl Graph {
             .filter(|arc| arc.marks != 0 && mask[arc.from as usize] && mask[arc.to as usize])
             .map(|arc| arc.from)
             .take(TRIES);
-        let any = (0..self.contexts.len() as u32).filter(|&v| mask[v as usize]).take(1);
+        let any = (0..self.contexts.len() as u32)
+            .filter(|&v| mask[v as usize])
+            .take(1);
         marked
             .chain(crossing)
             .chain(any)
@@ -279,8 +310,14 @@ pub(crate) fn flat_component<M: Model>(
 ) -> Option<Component> {
     let graph = Graph::new(search, component, false);
     let mask = graph.fair_component(all_marks)?;
-    let contexts = graph.contexts.iter().zip(mask).filter(|&(_, inside)| inside);
-    Some(Component { contexts: contexts.map(|(&context, _)| context).collect() })
+    let contexts = graph
+        .contexts
+        .iter()
+        .zip(mask)
+        .filter(|&(_, inside)| inside);
+    Some(Component {
+        contexts: contexts.map(|(&context, _)| context).collect(),
+    })
 }
 
 /// The stem and a cycle of a component with every mark. If it has a cycle without calls
@@ -292,28 +329,43 @@ pub(crate) fn lasso<M: Model>(
     runs: Runs,
 ) -> Trace<M::State> {
     let flat = Graph::new(search, component, false);
-    let found = flat
-        .fair_component(all_marks)
-        .and_then(|mask| flat.short_cycle(&mask, all_marks).map(|cycle| (&flat, cycle)));
+    let found = flat.fair_component(all_marks).and_then(|mask| {
+        flat.short_cycle(&mask, all_marks)
+            .map(|cycle| (&flat, cycle))
+    });
     let whole;
     let (graph, cycle) = if let Some(found) = found {
         found
     } else {
-        assert!(runs == Runs::All, "the component was found by its cycle without calls");
+        assert!(
+            runs == Runs::All,
+            "the component was found by its cycle without calls"
+        );
         whole = Graph::new(search, component, true);
         let mask = whole.fair_component(all_marks).unwrap_or_default();
         let cycle = whole.short_cycle(&mask, all_marks);
-        (&whole, cycle.expect("a component with every mark has a fair cycle"))
+        (
+            &whole,
+            cycle.expect("a component with every mark has a fair cycle"),
+        )
     };
     let mut builder = RunBuilder::new(search);
-    let mut positions = builder.stem(graph.contexts[cycle[0].from as usize]);
+    // The way there need not have met any marks: the shortest one known will do.
+    let mut positions = builder.stem(search.first_like(graph.contexts[cycle[0].from as usize]));
     let start = positions.len() - 1;
     let mut pumping = false;
     for arc in &cycle {
         pumping |= matches!(arc.edge, Edge::Call(_));
         let via = builder.via_call(arc.edge, CallId(arc.call));
         let context = graph.contexts[arc.to as usize];
-        positions.push(Position { via, state: search.state(context).clone() });
+        positions.push(Position {
+            via,
+            state: search.state(context).clone(),
+        });
     }
-    Trace { runs: builder.finish(), positions, cycle: Some(Cycle { start, pumping }) }
+    Trace {
+        runs: builder.finish(),
+        positions,
+        cycle: Some(Cycle { start, pumping }),
+    }
 }

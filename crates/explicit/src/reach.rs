@@ -2,9 +2,9 @@
 //!
 //! REACHABILITY of Alur, Chaudhuri, Etessami and Madhusudan, *On-the-fly Reachability and
 //! Cycle Detection for Recursive State Machines* (TACAS 2005), section 3, Fig. 2; comments
-//! of the form `(line n)` refer to it. A context (s, s_en) says that s is reachable from
-//! the entry state s_en within the procedure. On a call the search goes on from the
-//! callee's entry with that entry as its own context (the figure's lines 19-20 say s_en; that
+//! of the form `(line n)` refer to it. A context (`s`, `s_en`) says that s is reachable from
+//! the entry state `s_en` within the procedure. On a call the search goes on from the
+//! callee's entry with that entry as its own context (the figure's lines 19-20 say `s_en`; that
 //! is a slip), and the caller waits in `VisitedCalls`. Each exit found is followed in every
 //! waiting caller, each new caller follows every exit found before: no summary is missed,
 //! whichever of the two comes first.
@@ -45,21 +45,32 @@ pub fn reach<M: Model>(model: &M, target: PropId, options: &Options<'_>) -> Outc
     Outcome { verdict, stats }
 }
 
-/// A context: 16 bytes, and about 8 in the table.
+/// A context: 20 bytes. There is no table of contexts: those of one state are linked, beginning
+/// with `Search::first`, so that a new state, the common case, needs no look-up at all. Where many entries
+/// share a state, all but the first [`CHAIN`] contexts are in a table after all.
 #[derive(Clone, Copy)]
 struct Context {
     entry: u32,
     state: u32,
     parent: u32,
     edge: u32,
+    /// The next context of the same state.
+    next: u32,
 }
+
+/// How many contexts of a state are linked.
+const CHAIN: u32 = 8;
 
 /// What is still to be done.
 enum Agenda {
     /// Last in, first out.
     Stack(Vec<u32>),
     /// By length; contexts whose length has been improved since are skipped.
-    Queue { buckets: BTreeMap<u64, Vec<u32>>, lengths: Vec<u64>, waiting: u64 },
+    Queue {
+        buckets: BTreeMap<u64, Vec<u32>>,
+        lengths: Vec<u64>,
+        waiting: u64,
+    },
 }
 
 /// Set on an agenda item whose split is under way; its cursor is in `Search::cursors`.
@@ -78,6 +89,8 @@ struct Search<'a, M: Model> {
     guard: Guard,
     states: Interner<M::State>,
     contexts: Vec<Context>,
+    /// For each state its first context, or [`NONE`].
+    first: Vec<u32>,
     table: HashTable<u32>,
     calls: Calls,
     agenda: Agenda,
@@ -96,13 +109,16 @@ impl<'a, M: Model> Search<'a, M> {
             guard: options.limits.guard(),
             states: Interner::new(),
             contexts: Vec::new(),
+            first: Vec::new(),
             table: HashTable::new(),
             calls: Calls::new(),
             agenda: match options.order {
                 Order::Dfs => Agenda::Stack(Vec::new()),
-                Order::Bfs => {
-                    Agenda::Queue { buckets: BTreeMap::new(), lengths: Vec::new(), waiting: 0 }
-                }
+                Order::Bfs => Agenda::Queue {
+                    buckets: BTreeMap::new(),
+                    lengths: Vec::new(),
+                    waiting: 0,
+                },
             },
             cursors: FxHashMap::default(),
             fresh: Vec::new(),
@@ -115,7 +131,7 @@ impl<'a, M: Model> Search<'a, M> {
         let mut initial = Vec::new();
         self.model.initial(&mut initial);
         for state in initial {
-            let state = self.states.intern(state)?;
+            let state = self.intern(state)?;
             self.enter(state, NONE, Edge::Start, 0)?;
         }
         for entry in &mut self.calls.entries {
@@ -142,8 +158,14 @@ impl<'a, M: Model> Search<'a, M> {
             steps.clear();
             self.model.steps(&state, &mut steps);
             if let Some(split) = steps.as_split() {
-                self.cursors
-                    .insert(context, Cursor { tag: split.tag, next: 0, count: split.count });
+                self.cursors.insert(
+                    context,
+                    Cursor {
+                        tag: split.tag,
+                        next: 0,
+                        count: split.count,
+                    },
+                );
                 self.refine(context)?;
                 self.schedule_fresh();
                 continue;
@@ -163,7 +185,7 @@ impl<'a, M: Model> Search<'a, M> {
                     }
                     Step::Call(call, callee) => {
                         // (lines 15-24)
-                        let callee = self.states.intern(callee)?;
+                        let callee = self.intern(callee)?;
                         if call.0 > Edge::LARGEST {
                             return Err(StopReason::TooManyStates);
                         }
@@ -182,7 +204,7 @@ impl<'a, M: Model> Search<'a, M> {
                         {
                             self.visit(last, entry, context, Edge::Terminated, 1)?;
                         }
-                        let exit = self.states.intern(exit)?;
+                        let exit = self.intern(exit)?;
                         if let Some(exit) = self.calls.add_exit(entry, exit, 0, context)? {
                             let mut caller = self.calls.entries[entry as usize].first_caller;
                             while caller != NONE {
@@ -199,13 +221,7 @@ impl<'a, M: Model> Search<'a, M> {
     }
 
     /// The entry of a callee (or of the run) and its context, scheduled if it is new.
-    fn enter(
-        &mut self,
-        state: u32,
-        parent: u32,
-        edge: Edge,
-        cost: u64,
-    ) -> Result<u32, StopReason> {
+    fn enter(&mut self, state: u32, parent: u32, edge: Edge, cost: u64) -> Result<u32, StopReason> {
         let (entry, new) = self.calls.entry(state);
         if new {
             let context = self.visit_id(state, entry, parent, edge, cost)?;
@@ -240,7 +256,13 @@ impl<'a, M: Model> Search<'a, M> {
             }
         };
         for state in resumed.drain(..) {
-            self.visit(state, call_context.entry, caller.context, Edge::Summary(exit), cost)?;
+            self.visit(
+                state,
+                call_context.entry,
+                caller.context,
+                Edge::Summary(exit),
+                cost,
+            )?;
         }
         self.resumed = resumed;
         Ok(())
@@ -249,8 +271,12 @@ impl<'a, M: Model> Search<'a, M> {
     /// Looks at one more part of a split.
     fn refine(&mut self, context: u32) -> Result<(), StopReason> {
         let Context { entry, state, .. } = self.contexts[context as usize];
-        let Some(cursor) = self.cursors.get_mut(&context) else { return Ok(()) };
-        let part = self.model.refine(self.states.get(state), cursor.tag, cursor.next);
+        let Some(cursor) = self.cursors.get_mut(&context) else {
+            return Ok(());
+        };
+        let part = self
+            .model
+            .refine(self.states.get(state), cursor.tag, cursor.next);
         cursor.next += 1;
         if cursor.next >= cursor.count {
             self.cursors.remove(&context);
@@ -258,7 +284,11 @@ impl<'a, M: Model> Search<'a, M> {
             // The rest comes after this part: below it on a stack, at the same length in a queue.
             match &mut self.agenda {
                 Agenda::Stack(stack) => stack.push(context | SPLIT),
-                Agenda::Queue { buckets, lengths, waiting } => {
+                Agenda::Queue {
+                    buckets,
+                    lengths,
+                    waiting,
+                } => {
                     *waiting += 1;
                     buckets
                         .entry(lengths[context as usize])
@@ -279,9 +309,43 @@ impl<'a, M: Model> Search<'a, M> {
         edge: Edge,
         cost: u64,
     ) -> Result<(), StopReason> {
-        let state = self.states.intern(state)?;
+        let state = self.intern(state)?;
         self.visit_id(state, entry, parent, edge, cost)?;
         Ok(())
+    }
+
+    #[inline]
+    fn intern(&mut self, state: M::State) -> Result<u32, StopReason> {
+        let (id, new) = self.states.intern(state)?;
+        if new {
+            self.first.push(NONE);
+        }
+        Ok(id)
+    }
+
+    /// The context (state, entry), or the last one of its chain and whether that is full.
+    #[inline]
+    fn find(&self, state: u32, entry: u32) -> Result<u32, (u32, bool)> {
+        let mut last = NONE;
+        let mut id = self.first[state as usize];
+        let mut length = 0;
+        while id != NONE {
+            let context = &self.contexts[id as usize];
+            if context.entry == entry {
+                return Ok(id);
+            }
+            last = id;
+            id = context.next;
+            length += 1;
+        }
+        if length < CHAIN {
+            return Err((last, false));
+        }
+        let found = self.table.find(hash_pair(entry, state), |&id| {
+            let context = &self.contexts[id as usize];
+            context.state == state && context.entry == entry
+        });
+        found.copied().ok_or((last, true))
     }
 
     /// Adds the context (state, entry) if it is new (lines 1, 8, 13, 19, 23).
@@ -294,25 +358,36 @@ impl<'a, M: Model> Search<'a, M> {
         edge: Edge,
         cost: u64,
     ) -> Result<u32, StopReason> {
-        let hash = hash_pair(entry, state);
+        let (last, full) = match self.find(state, entry) {
+            Ok(id) => {
+                self.improve(id, parent, edge, cost);
+                return Ok(id);
+            }
+            Err(place) => place,
+        };
         let contexts = &mut self.contexts;
-        let known = self.table.find(hash, |&id| {
-            let context = &contexts[id as usize];
-            context.state == state && context.entry == entry
-        });
-        if let Some(&id) = known {
-            self.improve(id, parent, edge, cost);
-            return Ok(id);
-        }
         let id = contexts.len() as u32;
         if id >= SPLIT - 1 {
             return Err(StopReason::TooManyStates);
         }
-        contexts.push(Context { entry, state, parent, edge: edge.pack() });
-        self.table.insert_unique(hash, id, |&id| {
-            let context = &contexts[id as usize];
-            hash_pair(context.entry, context.state)
+        contexts.push(Context {
+            entry,
+            state,
+            parent,
+            edge: edge.pack(),
+            next: NONE,
         });
+        if full {
+            self.table
+                .insert_unique(hash_pair(entry, state), id, |&id| {
+                    let context = &contexts[id as usize];
+                    hash_pair(context.entry, context.state)
+                });
+        } else if last == NONE {
+            self.first[state as usize] = id;
+        } else {
+            contexts[last as usize].next = id;
+        }
         if let Agenda::Queue { lengths, .. } = &mut self.agenda {
             let length = match parent {
                 NONE => 0,
@@ -343,7 +418,11 @@ impl<'a, M: Model> Search<'a, M> {
     fn schedule_fresh(&mut self) {
         match &mut self.agenda {
             Agenda::Stack(stack) => stack.extend(self.fresh.drain(..).rev()),
-            Agenda::Queue { buckets, lengths, waiting } => {
+            Agenda::Queue {
+                buckets,
+                lengths,
+                waiting,
+            } => {
                 *waiting += self.fresh.len() as u64;
                 for id in self.fresh.drain(..) {
                     buckets.entry(lengths[id as usize]).or_default().push(id);
@@ -355,7 +434,11 @@ impl<'a, M: Model> Search<'a, M> {
     fn next_item(&mut self) -> Option<u32> {
         match &mut self.agenda {
             Agenda::Stack(stack) => stack.pop(),
-            Agenda::Queue { buckets, lengths, waiting } => loop {
+            Agenda::Queue {
+                buckets,
+                lengths,
+                waiting,
+            } => loop {
                 let mut bucket = buckets.first_entry()?;
                 let length = *bucket.key();
                 let item = bucket.get_mut().pop();
@@ -398,14 +481,20 @@ impl<'a, M: Model> Search<'a, M> {
             summaries: self.calls.exits.len() as u64,
             bytes: self.states.bytes()
                 + self.calls.bytes()
-                + (self.contexts.len() * size_of::<Context>() + self.table.capacity() * 5 + agenda)
-                    as u64,
+                + (self.contexts.len() * size_of::<Context>()
+                    + self.first.len() * 4
+                    + self.table.capacity() * 5
+                    + agenda) as u64,
         }
     }
 }
 
 impl<M: Model> Parents for Search<'_, M> {
-    type State = M::State;
+    type Model = M;
+
+    fn model(&self) -> &M {
+        self.model
+    }
 
     fn parent(&self, context: u32) -> (u32, Edge) {
         let context = &self.contexts[context as usize];

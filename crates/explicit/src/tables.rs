@@ -12,40 +12,105 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 /// No id: end of a list, no parent.
 pub(crate) const NONE: u32 = u32::MAX;
 
+/// A place in the hash table of an [`Interner`]: 32 bits of the hash, and a state.
+#[derive(Clone, Copy)]
+struct Slot {
+    tag: u32,
+    id: u32,
+}
+
+const EMPTY: Slot = Slot { tag: 0, id: NONE };
+
 /// States by id.
+///
+/// An open-addressing table with linear probing; a tag belongs where it lies between 0 and 2³²,
+/// scaled to the table. A look-up touches one cache line of the table, and a state only if its tag is
+/// equal, which is what the speed of a search with many millions of states comes down to. The table grows by a
+/// half, so that it is never less than half full; growing goes through it in order and does not look at
+/// states at all.
 pub(crate) struct Interner<S> {
     states: Vec<S>,
-    table: HashTable<u32>,
+    slots: Vec<Slot>,
 }
 
 impl<S: Eq + Hash> Interner<S> {
     pub(crate) fn new() -> Self {
-        Interner { states: Vec::new(), table: HashTable::new() }
-    }
-
-    #[inline]
-    fn hash(state: &S) -> u64 {
-        FxBuildHasher.hash_one(state)
-    }
-
-    #[inline]
-    pub(crate) fn intern(&mut self, state: S) -> Result<u32, StopReason> {
-        let hash = Self::hash(&state);
-        let Interner { states, table } = self;
-        if let Some(&id) = table.find(hash, |&id| states[id as usize] == state) {
-            return Ok(id);
+        Interner {
+            states: Vec::new(),
+            slots: vec![EMPTY; 64],
         }
-        let id = states.len() as u32;
+    }
+
+    #[inline]
+    fn home(&self, tag: u32) -> usize {
+        ((u64::from(tag) * self.slots.len() as u64) >> 32) as usize
+    }
+
+    #[inline]
+    fn tag(state: &S) -> u32 {
+        let hash = FxBuildHasher.hash_one(state);
+        ((hash ^ hash >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
+    }
+
+    /// The slot that holds the state, or the empty one where it belongs.
+    #[inline]
+    fn slot(&self, state: &S, tag: u32) -> usize {
+        let mut i = self.home(tag);
+        loop {
+            let slot = self.slots[i];
+            if slot.id == NONE || slot.tag == tag && self.states[slot.id as usize] == *state {
+                return i;
+            }
+            i += 1;
+            if i == self.slots.len() {
+                i = 0;
+            }
+        }
+    }
+
+    /// The id of a state, and whether it is new.
+    #[inline]
+    pub(crate) fn intern(&mut self, state: S) -> Result<(u32, bool), StopReason> {
+        let tag = Self::tag(&state);
+        let mut i = self.slot(&state, tag);
+        let known = self.slots[i].id;
+        if known != NONE {
+            return Ok((known, false));
+        }
+        let id = self.states.len() as u32;
         if id >= NONE - 1 {
             return Err(StopReason::TooManyStates);
         }
-        states.push(state);
-        table.insert_unique(hash, id, |&id| Self::hash(&states[id as usize]));
-        Ok(id)
+        if (self.states.len() + 1) * 4 > self.slots.len() * 3 {
+            self.grow();
+            i = self.slot(&state, tag);
+        }
+        self.slots[i] = Slot { tag, id };
+        self.states.push(state);
+        Ok((id, true))
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let slots = vec![EMPTY; self.slots.len() + self.slots.len() / 2];
+        let old = std::mem::replace(&mut self.slots, slots);
+        for slot in old {
+            if slot.id != NONE {
+                let mut i = self.home(slot.tag);
+                while self.slots[i].id != NONE {
+                    i += 1;
+                    if i == self.slots.len() {
+                        i = 0;
+                    }
+                }
+                self.slots[i] = slot;
+            }
+        }
     }
 
     pub(crate) fn find(&self, state: &S) -> Option<u32> {
-        self.table.find(Self::hash(state), |&id| &self.states[id as usize] == state).copied()
+        let id = self.slots[self.slot(state, Self::tag(state))].id;
+        (id != NONE).then_some(id)
     }
 
     #[inline]
@@ -58,7 +123,7 @@ impl<S: Eq + Hash> Interner<S> {
     }
 
     pub(crate) fn bytes(&self) -> u64 {
-        (self.states.len() * size_of::<S>() + self.table.capacity() * 5) as u64
+        (self.states.len() * size_of::<S>() + self.slots.len() * size_of::<Slot>()) as u64
     }
 }
 
@@ -192,7 +257,14 @@ impl Calls {
     pub(crate) fn add_caller(&mut self, entry: u32, context: u32, call: u32) -> u32 {
         let id = self.callers.len() as u32;
         let next = self.entries[entry as usize].first_caller;
-        self.callers.push(Caller { context, call, entry, next, seen: NONE, queued: false });
+        self.callers.push(Caller {
+            context,
+            call,
+            entry,
+            next,
+            seen: NONE,
+            queued: false,
+        });
         self.entries[entry as usize].first_caller = id;
         id
     }
@@ -207,7 +279,9 @@ impl Calls {
         context: u32,
     ) -> Result<Option<u32>, StopReason> {
         let hash = hash_pair(entry, state);
-        let Calls { exits, exit_table, .. } = self;
+        let Calls {
+            exits, exit_table, ..
+        } = self;
         let known = exit_table
             .iter_hash(hash)
             .map(|&id| &exits[id as usize])
@@ -219,7 +293,13 @@ impl Calls {
         if id > Edge::LARGEST {
             return Err(StopReason::TooManyStates);
         }
-        exits.push(Exit { entry, state, marks, context, next: NONE });
+        exits.push(Exit {
+            entry,
+            state,
+            marks,
+            context,
+            next: NONE,
+        });
         exit_table.insert_unique(hash, id, |&id| {
             let exit = &exits[id as usize];
             hash_pair(exit.entry, exit.state)
@@ -231,19 +311,6 @@ impl Calls {
             self.exits[last as usize].next = id;
         }
         Ok(Some(id))
-    }
-
-    /// With which call id `context` called the entry of `exit`.
-    pub(crate) fn call_of(&self, context: u32, exit: u32) -> u32 {
-        let mut caller = self.entries[self.exits[exit as usize].entry as usize].first_caller;
-        while caller != NONE {
-            let c = &self.callers[caller as usize];
-            if c.context == context {
-                return c.call;
-            }
-            caller = c.next;
-        }
-        unreachable!("a summary edge starts at a caller of its entry")
     }
 
     pub(crate) fn bytes(&self) -> u64 {

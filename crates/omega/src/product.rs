@@ -71,7 +71,11 @@ impl<M: Model> Model for Product<'_, M> {
     fn initial(&self, out: &mut Vec<Self::State>) {
         let mut states = Vec::new();
         self.model.initial(&mut states);
-        out.extend(states.into_iter().map(|state| (state, self.watcher.initial)));
+        out.extend(
+            states
+                .into_iter()
+                .map(|state| (state, self.watcher.initial)),
+        );
     }
 
     fn steps(&self, (state, at): &Self::State, out: &mut Steps<Self::State>) {
@@ -111,7 +115,9 @@ impl<M: Model> Model for Product<'_, M> {
         if proposition == Self::REPEATING {
             self.watcher.states[*at as usize].repeating
         } else {
-            self.moves(state, *at).iter().any(|&to| self.watcher.states[to as usize].target)
+            self.moves(state, *at)
+                .iter()
+                .any(|&to| self.watcher.states[to as usize].target)
         }
     }
 

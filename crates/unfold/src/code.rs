@@ -9,9 +9,7 @@
 //! (`F & x`; also `x & F`, if evaluating x cannot fail). Then the first variable that is
 //! needed is named, and the caller gives it a value and tries again.
 
-use droste_lang::program::{
-    Expr, ExprNode, NodeId, Operator, Type, Value, VarRef, Violation,
-};
+use droste_lang::program::{Expr, ExprNode, NodeId, Operator, Type, Value, VarRef, Violation};
 
 use crate::layout::Field;
 
@@ -39,10 +37,13 @@ pub(crate) enum Outcome {
 
 /// The violations in a set of outcomes.
 pub(crate) fn failures(set: u8) -> impl Iterator<Item = Violation> {
-    [(DIVISION, Violation::DivisionByZero), (SHIFT, Violation::NegativeShift)]
-        .into_iter()
-        .filter(move |&(bit, _)| set & bit != 0)
-        .map(|(_, violation)| violation)
+    [
+        (DIVISION, Violation::DivisionByZero),
+        (SHIFT, Violation::NegativeShift),
+    ]
+    .into_iter()
+    .filter(move |&(bit, _)| set & bit != 0)
+    .map(|(_, violation)| violation)
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -114,8 +115,8 @@ impl Scope<'_> {
                 ExprNode::Nondet(Type::Bool) => (Instr::Bool(FALSE | TRUE), true),
                 // As a whole right-hand side only: it is then the whole expression.
                 ExprNode::Nondet(_) => return Code::Const(Outcome::Any),
-                ExprNode::Var(var) => (self.load(self.field(var), self.after), true),
-                ExprNode::Next(var) => (self.load(self.field(var), true), true),
+                ExprNode::Var(var) => (load(self.field(var), self.after), true),
+                ExprNode::Next(var) => (load(self.field(var), true), true),
                 ExprNode::Not(a) => (Instr::Not(a), total[a as usize]),
                 ExprNode::BitNot(a) => (Instr::BitNot(a), total[a as usize]),
                 ExprNode::Neg(a) => (Instr::Neg(a), total[a as usize]),
@@ -124,7 +125,9 @@ impl Scope<'_> {
                     (Instr::Schoose(a, b, total_b), total[a as usize] && total_b)
                 }
                 ExprNode::At(ref nodes) => {
-                    let here = self.node.is_some_and(|node| nodes.binary_search(&node).is_ok());
+                    let here = self
+                        .node
+                        .is_some_and(|node| nodes.binary_search(&node).is_ok());
                     (Instr::Bool(if here { TRUE } else { FALSE }), true)
                 }
                 ExprNode::Binary(op, a, b) => {
@@ -160,7 +163,11 @@ impl Scope<'_> {
             [Instr::LoadBool(field)] => return Code::Bool(field, false),
             [Instr::LoadBool(field), Instr::Not(0)] => return Code::Bool(field, true),
             [Instr::LoadInt(field)] => return Code::Int(field),
-            [Instr::LoadInt(field), Instr::Int(value), Instr::Compare(op, 0, 1)] => {
+            [
+                Instr::LoadInt(field),
+                Instr::Int(value),
+                Instr::Compare(op, 0, 1),
+            ] => {
                 return Code::Compare(op, field, value);
             }
             _ => {}
@@ -172,14 +179,14 @@ impl Scope<'_> {
             Code::Wide(instrs.into())
         }
     }
+}
 
-    fn load(&self, field: Field, after: bool) -> Instr {
-        match (field.ty.is_bool(), after) {
-            (true, false) => Instr::LoadBool(field),
-            (false, false) => Instr::LoadInt(field),
-            (true, true) => Instr::NextBool(field),
-            (false, true) => Instr::NextInt(field),
-        }
+fn load(field: Field, after: bool) -> Instr {
+    match (field.ty.is_bool(), after) {
+        (true, false) => Instr::LoadBool(field),
+        (false, false) => Instr::LoadInt(field),
+        (true, true) => Instr::NextBool(field),
+        (false, true) => Instr::NextInt(field),
     }
 }
 
@@ -248,8 +255,8 @@ fn bound(instr: &Instr, bounds: &[(Value, Value)]) -> (Value, Value) {
                 Operator::Add => (al.saturating_add(bl), ah.saturating_add(bh)),
                 Operator::Sub => (al.saturating_sub(bh), ah.saturating_sub(bl)),
                 Operator::Mul => {
-                    let products = [(al, bl), (al, bh), (ah, bl), (ah, bh)]
-                        .map(|(x, y)| x.saturating_mul(y));
+                    let products =
+                        [(al, bl), (al, bh), (ah, bl), (ah, bh)].map(|(x, y)| x.saturating_mul(y));
                     let lo = products.iter().min().copied().unwrap_or(Value::MIN);
                     (lo, products.iter().max().copied().unwrap_or(Value::MAX))
                 }
@@ -344,7 +351,7 @@ fn set(b: bool) -> u8 {
 }
 
 #[inline]
-fn compare<N: PartialOrd>(op: Operator, a: N, b: N) -> bool {
+fn compare<N: PartialOrd + Copy>(op: Operator, a: N, b: N) -> bool {
     match op {
         Operator::Eq => a == b,
         Operator::Ne => a != b,
@@ -387,9 +394,7 @@ fn run<N: Number>(instrs: &[Instr], now: &[u64], next: &[u64]) -> Outcome {
                 None => Part::NeedsNext(field.slot),
             },
             Instr::Not(a) => match part(a) {
-                Part::Set(a) => {
-                    Part::Set(a & FAILURES | (a & FALSE) << 1 | (a & TRUE) >> 1)
-                }
+                Part::Set(a) => Part::Set(a & FAILURES | (a & FALSE) << 1 | (a & TRUE) >> 1),
                 other => other,
             },
             Instr::BitNot(a) => match part(a) {
@@ -411,9 +416,9 @@ fn run<N: Number>(instrs: &[Instr], now: &[u64], next: &[u64]) -> Outcome {
                     (Part::Set(a), _) if a & (FALSE | TRUE) & !decisive == 0 => {
                         Part::Set(a & FAILURES | if a & decisive != 0 { result } else { 0 })
                     }
-                    (Part::Set(a), Part::Set(b)) => Part::Set(
-                        a & FAILURES | b | if a & decisive != 0 { result } else { 0 },
-                    ),
+                    (Part::Set(a), Part::Set(b)) => {
+                        Part::Set(a & FAILURES | b | if a & decisive != 0 { result } else { 0 })
+                    }
                     // For all three operators, the right operand decides with that same result.
                     (_, Part::Set(b)) if *left_total && b == result => Part::Set(result),
                     (Part::Set(_), needs) | (needs, _) => needs,

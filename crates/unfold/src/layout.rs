@@ -133,10 +133,14 @@ struct Allocator {
 
 impl Allocator {
     fn take(&mut self, width: u32) -> (u16, u8) {
-        let word = self.used.iter().position(|&used| used + width <= 64).unwrap_or_else(|| {
-            self.used.push(0);
-            self.used.len() - 1
-        });
+        let word = self
+            .used
+            .iter()
+            .position(|&used| used + width <= 64)
+            .unwrap_or_else(|| {
+                self.used.push(0);
+                self.used.len() - 1
+            });
         let shift = self.used[word];
         self.used[word] += width;
         (word as u16, shift as u8)
@@ -152,9 +156,22 @@ impl Allocator {
                 // A variable with a single value needs no bits; shift 0 and mask 0 read as 0.
                 let (word, shift) = if width == 0 { (0, 0) } else { self.take(width) };
                 let (known_word, known_shift) = self.take(1);
-                let mask = if width == 64 { u64::MAX } else { (1 << width) - 1 };
+                let mask = if width == 64 {
+                    u64::MAX
+                } else {
+                    (1 << width) - 1
+                };
                 let slot = (first_slot + i) as u32;
-                Field { word, shift, known_word, known_shift, mask, top, ty, slot }
+                Field {
+                    word,
+                    shift,
+                    known_word,
+                    known_shift,
+                    mask,
+                    top,
+                    ty,
+                    slot,
+                }
             })
             .collect()
     }
@@ -163,7 +180,9 @@ impl Allocator {
 impl Layout {
     pub(crate) fn new(program: &Program) -> Self {
         let node_bits = usize::BITS - program.nodes.len().leading_zeros();
-        let mut allocator = Allocator { used: vec![node_bits + STATUS_BITS] };
+        let mut allocator = Allocator {
+            used: vec![node_bits + STATUS_BITS],
+        };
         let globals = allocator.fields(program.globals.iter().map(|v| v.ty), 0);
         let mut words = allocator.used.len();
         let mut locals = Vec::new();
@@ -176,7 +195,13 @@ impl Layout {
             results.push(own.fields(procedure.results.iter().copied(), globals.len()));
             words = words.max(own.used.len());
         }
-        Layout { node_bits, words, globals, locals, results }
+        Layout {
+            node_bits,
+            words,
+            globals,
+            locals,
+            results,
+        }
     }
 
     #[inline]

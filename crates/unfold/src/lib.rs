@@ -5,6 +5,7 @@
 //! trace back into a concrete execution of the program.
 
 mod code;
+mod compile;
 mod concretize;
 mod layout;
 mod machine;

@@ -24,11 +24,9 @@
 //! unknown global and change it, and then nobody would know what it was.
 
 use droste_base::Steps;
-use droste_lang::program::{
-    Expr, ExprNode, NodeId, Op, ProcId, Program, Proposition, VarRef, Violation,
-};
+use droste_lang::program::{NodeId, ProcId, Proposition, VarRef, Violation};
 
-use crate::code::{Code, Outcome, Scope, TRUE, convert, failures};
+use crate::code::{Code, FALSE, Outcome, Scope, TRUE, convert, failures};
 use crate::layout::{Field, Layout, Status};
 use crate::words::Words;
 
@@ -59,14 +57,29 @@ impl Liveness for AllLive {
 }
 
 /// A value to be stored: where, what, and whether an unknown variable may move there.
-type Store = (Field, Code, bool);
+pub(crate) type Store = (Field, Code, bool);
 
-enum Action {
+pub(crate) enum Action {
     Goto(Box<[u32]>),
-    Assign { stores: Box<[Store]>, discards: Box<[Code]>, constrain: Option<Code>, next: u32 },
-    Branch { condition: Code, yes: u32, no: u32 },
-    Assume { condition: Code, next: u32 },
-    Assert { condition: Code, next: u32 },
+    Assign {
+        stores: Box<[Store]>,
+        discards: Box<[Code]>,
+        constrain: Option<Code>,
+        next: u32,
+    },
+    Branch {
+        condition: Code,
+        yes: u32,
+        no: u32,
+    },
+    Assume {
+        condition: Code,
+        next: u32,
+    },
+    Assert {
+        condition: Code,
+        next: u32,
+    },
     Call {
         callee: u32,
         /// Variables whose old value is read after the return.
@@ -81,10 +94,10 @@ enum Action {
     Stuck,
 }
 
-struct Node {
-    procedure: u32,
-    action: Action,
-    ensure: Option<Code>,
+pub(crate) struct Node {
+    pub(crate) procedure: u32,
+    pub(crate) action: Action,
+    pub(crate) ensure: Option<Code>,
 }
 
 /// What is asked about states, by [`PropId`](droste_base::PropId).
@@ -102,19 +115,21 @@ pub(crate) enum Question {
 /// A compiled program.
 pub struct Machine {
     pub(crate) layout: Layout,
-    nodes: Vec<Node>,
-    entries: Vec<u32>,
-    main: u32,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) entries: Vec<u32>,
+    pub(crate) main: u32,
     /// Per node `layout.words` words: the bits that are kept on arrival.
-    masks: Vec<u64>,
+    pub(crate) masks: Vec<u64>,
     /// Likewise per procedure, for exits.
-    exit_masks: Vec<u64>,
-    terminated_mask: Vec<u64>,
+    pub(crate) exit_masks: Vec<u64>,
+    pub(crate) terminated_mask: Vec<u64>,
     pub(crate) questions: Vec<Question>,
     /// Whether violations are states, or just the end of a run.
-    failures: bool,
+    pub(crate) failures: bool,
     /// Whether every variable that matters gets a value at once.
-    eager: bool,
+    pub(crate) eager: bool,
+    /// Whether some question is about variables.
+    pub(crate) observes: bool,
 }
 
 /// The variable that is needed first, by slot.
@@ -125,94 +140,6 @@ pub(crate) struct Needs(pub(crate) u32);
 pub(crate) type Goal<'a> = &'a dyn Fn(u32) -> Option<u64>;
 
 impl Machine {
-    /// Compiles `program`. With `failures`, a violation is a state in which nothing more happens;
-    /// without, the run just ends.
-    pub fn new(program: &Program, liveness: &dyn Liveness, failures: bool) -> Self {
-        let layout = Layout::new(program);
-        let mut masks = vec![0; layout.words * program.nodes.len()];
-        let mut nodes = Vec::with_capacity(program.nodes.len());
-        for (i, node) in program.nodes.iter().enumerate() {
-            let id = NodeId(i as u32);
-            let locals = &layout.locals[node.procedure.0 as usize];
-            let mask = &mut masks[i * layout.words..][..layout.words];
-            layout.cover_control(mask);
-            let globals = layout.globals.iter().enumerate();
-            let variables = globals
-                .map(|(i, field)| (VarRef::Global(i as u32), field))
-                .chain(locals.iter().enumerate().map(|(i, f)| (VarRef::Local(i as u32), f)));
-            for (var, field) in variables {
-                if liveness.live(id, var) {
-                    field.cover(mask);
-                }
-            }
-            let compiler = Compiler { program, layout: &layout, liveness, id, locals };
-            nodes.push(compiler.node());
-        }
-        // A new value that is read or converted when a call returns is kept for one more position:
-        // the callee's part of a trace is made concrete by what is known after it.
-        for node in &program.nodes {
-            if let Op::Call { callee, targets, constrain, next, .. } = &node.op {
-                let locals = &layout.locals[node.procedure.0 as usize];
-                let scope = Scope { globals: &layout.globals, locals, node: None, after: false };
-                let mask = &mut masks[next.0 as usize * layout.words..][..layout.words];
-                let mut cover = |var: VarRef| {
-                    if matches!(var, VarRef::Global(_)) || targets.contains(&Some(var)) {
-                        scope.field(var).cover(mask);
-                    }
-                };
-                for part in constrain.iter().flat_map(|e| &e.nodes) {
-                    if let ExprNode::Next(var) = *part {
-                        cover(var);
-                    }
-                }
-                for part in node.ensure.iter().flat_map(|e| &e.nodes) {
-                    if let ExprNode::Var(var) = *part {
-                        cover(var);
-                    }
-                }
-                for (target, result) in targets.iter().zip(&layout.results[callee.0 as usize]) {
-                    if let Some(var) = *target
-                        && scope.field(var).ty != result.ty
-                    {
-                        cover(var);
-                    }
-                }
-            }
-        }
-        let mut exit_masks = vec![0; layout.words * program.procedures.len()];
-        for p in 0..program.procedures.len() {
-            let mask = &mut exit_masks[p * layout.words..][..layout.words];
-            layout.cover_control(mask);
-            for (i, field) in layout.globals.iter().enumerate() {
-                if liveness.live_at_exit(ProcId(p as u32), i as u32) {
-                    field.cover(mask);
-                }
-            }
-            for field in &layout.results[p] {
-                field.cover(mask);
-            }
-        }
-        let mut terminated_mask = vec![0; layout.words];
-        layout.cover_control(&mut terminated_mask);
-        for (i, field) in layout.globals.iter().enumerate() {
-            if liveness.live_after_termination(i as u32) {
-                field.cover(&mut terminated_mask);
-            }
-        }
-        Machine {
-            nodes,
-            entries: program.procedures.iter().map(|p| p.entry.0).collect(),
-            main: program.main.0,
-            masks,
-            exit_masks,
-            terminated_mask,
-            questions: Vec::new(),
-            failures,
-            eager: false,
-            layout,
-        }
-    }
-
     /// With `true`, variables get a value as soon as they may matter instead of when they are
     /// read: many more states, the same verdicts.
     pub fn set_eager(&mut self, eager: bool) {
@@ -232,7 +159,10 @@ impl Machine {
         let fields = self.layout.globals.iter().chain(locals);
         // A field is covered as a whole or not at all.
         let unknown = |f: &&Field| f.get(mask).is_some() && f.get(words).is_none();
-        fields.into_iter().find(unknown).map_or(Ok(()), |field| Err(Needs(field.slot)))
+        fields
+            .into_iter()
+            .find(unknown)
+            .map_or(Ok(()), |field| Err(Needs(field.slot)))
     }
 
     /// Words a state needs.
@@ -267,9 +197,16 @@ impl Machine {
             scope.compile(&proposition.by_procedure[node.procedure as usize], true)
         });
         let codes = codes.collect();
-        let scope = Scope { globals: &self.layout.globals, locals: &[], node: None, after: false };
+        let scope = Scope {
+            globals: &self.layout.globals,
+            locals: &[],
+            node: None,
+            after: false,
+        };
         let terminated = scope.compile(&proposition.terminated, true);
-        self.questions.push(Question::Proposition(codes, terminated));
+        self.questions
+            .push(Question::Proposition(codes, terminated));
+        self.observes = true;
         droste_base::PropId(self.questions.len() as u32 - 1)
     }
 
@@ -334,7 +271,7 @@ impl Machine {
     pub(crate) fn steps<W: Words>(&self, state: &W, out: &mut Steps<W>) {
         let words = state.words();
         let status = self.layout.status(words);
-        if !self.questions.is_empty()
+        if self.observes
             && matches!(status, Status::Running | Status::Terminated)
             && let Err(needs) = self.observe(words, status)
         {
@@ -378,14 +315,16 @@ impl Machine {
     fn fail_after<W: Words>(&self, post: &W, next: u32, violation: Violation) -> W {
         let node = self.layout.node(post.words());
         let mut state = self.arrive(post.clone(), next);
-        self.layout.set_control(state.words_mut(), node, Status::Failed(violation));
+        self.layout
+            .set_control(state.words_mut(), node, Status::Failed(violation));
         state
     }
 
     fn fail<W: Words>(&self, state: &W, violation: Violation) -> W {
         let mut state = state.clone();
         let node = self.layout.node(state.words());
-        self.layout.set_control(state.words_mut(), node, Status::Failed(violation));
+        self.layout
+            .set_control(state.words_mut(), node, Status::Failed(violation));
         state
     }
 
@@ -411,10 +350,10 @@ impl Machine {
         match code.eval(now, now) {
             Outcome::Set(set) => {
                 self.push_failures(state, set, out);
-                match set & 3 {
+                match set & (TRUE | FALSE) {
                     0 => return Ok(false),
-                    1 => field.set(next, Some(0)),
-                    2 => field.set(next, Some(1)),
+                    FALSE => field.set(next, Some(0)),
+                    TRUE => field.set(next, Some(1)),
                     _ => field.set(next, None),
                 }
             }
@@ -461,9 +400,18 @@ impl Machine {
                 out.step(self.arrive(state.clone(), next));
                 return Ok(());
             }
-            self.settle(state, state.clone(), [None, ensure], &|_| false, None, goal, out, |s, out| {
-                out.step(self.arrive(s, next));
-            })
+            self.settle(
+                state,
+                state.clone(),
+                [None, ensure],
+                &|_| false,
+                None,
+                goal,
+                out,
+                |s, out| {
+                    out.step(self.arrive(s, next));
+                },
+            )
         };
         match &node.action {
             Action::Goto(targets) => {
@@ -477,7 +425,7 @@ impl Machine {
                 if set & TRUE != 0 {
                     step(*yes, out)?;
                 }
-                if set & crate::code::FALSE != 0 {
+                if set & FALSE != 0 {
                     step(*no, out)?;
                 }
             }
@@ -491,14 +439,19 @@ impl Machine {
             Action::Assert { condition, next } => {
                 let set = Self::condition(condition, now)?;
                 self.push_failures(state, set, out);
-                if set & crate::code::FALSE != 0 && self.failures {
+                if set & FALSE != 0 && self.failures {
                     out.step(self.fail(state, Violation::Assertion));
                 }
                 if set & TRUE != 0 {
                     step(*next, out)?;
                 }
             }
-            Action::Assign { stores, discards, constrain, next } => {
+            Action::Assign {
+                stores,
+                discards,
+                constrain,
+                next,
+            } => {
                 let mut post = state.clone();
                 for store in stores {
                     if !self.store(state, store, post.words_mut(), out)? {
@@ -510,7 +463,7 @@ impl Machine {
                         Outcome::Needs(slot) => return Err(Needs(slot)),
                         Outcome::Set(set) => {
                             self.push_failures(state, set, out);
-                            if set & 3 == 0 {
+                            if set & (TRUE | FALSE) == 0 {
                                 return Ok(());
                             }
                         }
@@ -528,11 +481,25 @@ impl Machine {
                 }
                 let conditions = [constrain.as_ref(), ensure];
                 let changed = |slot| stores.iter().any(|(field, ..)| field.slot == slot);
-                self.settle(state, post, conditions, &changed, None, goal, out, |post, out| {
-                    out.step(self.arrive(post, *next));
-                })?;
+                self.settle(
+                    state,
+                    post,
+                    conditions,
+                    &changed,
+                    None,
+                    goal,
+                    out,
+                    |post, out| {
+                        out.step(self.arrive(post, *next));
+                    },
+                )?;
             }
-            Action::Call { callee, before, args, .. } => {
+            Action::Call {
+                callee,
+                before,
+                args,
+                ..
+            } => {
                 for field in before {
                     if field.get(now).is_none() {
                         return Err(Needs(field.slot));
@@ -654,7 +621,13 @@ impl Machine {
         out: &mut Steps<W>,
     ) {
         let node = &self.nodes[self.layout.node(caller.words()) as usize];
-        let Action::Call { targets, constrain, next, .. } = &node.action else {
+        let Action::Call {
+            targets,
+            constrain,
+            next,
+            ..
+        } = &node.action
+        else {
             unreachable!("only a call is resumed")
         };
         let mut post = caller.clone();
@@ -698,9 +671,18 @@ impl Machine {
         let globals = self.layout.globals.len() as u32;
         let changed = |slot| slot < globals || targets.iter().any(|(_, to)| to.slot == slot);
         let after = Some(*next);
-        let settled = self.settle(caller, post, conditions, &changed, after, goal, out, |s, out| {
-            out.step(self.arrive(s, *next));
-        });
+        let settled = self.settle(
+            caller,
+            post,
+            conditions,
+            &changed,
+            after,
+            goal,
+            out,
+            |s, out| {
+                out.step(self.arrive(s, *next));
+            },
+        );
         if settled.is_err() {
             debug_assert!(false, "what the call does not change was read before it");
             out.give_up();
@@ -731,170 +713,5 @@ fn reach_goal(field: &Field, words: &mut [u64], goal: Goal<'_>) {
         && let Some(offset) = goal(field.slot)
     {
         field.set(words, Some(offset));
-    }
-}
-
-/// Compiles one node.
-struct Compiler<'a> {
-    program: &'a Program,
-    layout: &'a Layout,
-    liveness: &'a dyn Liveness,
-    id: NodeId,
-    locals: &'a [Field],
-}
-
-impl Compiler<'_> {
-    fn scope(&self, after: bool) -> Scope<'_> {
-        Scope { globals: &self.layout.globals, locals: self.locals, node: None, after }
-    }
-
-    fn boolean(&self, expr: &Expr) -> Code {
-        self.scope(false).compile(expr, true)
-    }
-
-    fn node(&self) -> Node {
-        let node = self.program.node(self.id);
-        let ensure = node.ensure.as_ref().map(|expr| self.scope(true).compile(expr, true));
-        let action = match &node.op {
-            Op::Goto(targets) => Action::Goto(targets.iter().map(|t| t.0).collect()),
-            Op::Assign { assigns, discards, constrain, next } => {
-                let assigned: Vec<VarRef> = assigns.iter().map(|(var, _)| *var).collect();
-                let values: Vec<&Expr> =
-                    assigns.iter().map(|(_, e)| e).chain(discards).chain(constrain).collect();
-                let stores = assigns.iter().map(|(var, expr)| {
-                    let field = self.scope(false).field(*var);
-                    // A new value that a condition asks for is not left open.
-                    let asked = constrain.iter().flat_map(|e| &e.nodes).any(
-                        |part| matches!(part, ExprNode::Next(v) if v == var),
-                    ) || node.ensure.iter().flat_map(|e| &e.nodes).any(
-                        |part| matches!(part, ExprNode::Var(v) if v == var),
-                    );
-                    let given_up = |source: VarRef| {
-                        !asked
-                            && (assigned.contains(&source) || !self.liveness.live(*next, source))
-                    };
-                    self.store(field, expr, &values, given_up)
-                });
-                Action::Assign {
-                    stores: stores.collect(),
-                    discards: discards.iter().map(|e| self.discard(e)).collect(),
-                    constrain: constrain.as_ref().map(|e| self.boolean(e)),
-                    next: next.0,
-                }
-            }
-            Op::Branch { condition, yes, no } => {
-                Action::Branch { condition: self.boolean(condition), yes: yes.0, no: no.0 }
-            }
-            Op::Assume { condition, next } => {
-                Action::Assume { condition: self.boolean(condition), next: next.0 }
-            }
-            Op::Assert { condition, next } => {
-                Action::Assert { condition: self.boolean(condition), next: next.0 }
-            }
-            Op::Call { callee, args, targets, constrain, next } => {
-                let values: Vec<&Expr> = args.iter().chain(constrain).collect();
-                let params = &self.layout.locals[callee.0 as usize];
-                let given_up = |source: VarRef| {
-                    matches!(source, VarRef::Local(_))
-                        && (targets.contains(&Some(source))
-                            || !self.liveness.live(*next, source))
-                };
-                let stores = args
-                    .iter()
-                    .zip(params)
-                    .map(|(expr, param)| self.store(*param, expr, &values, given_up));
-                let stores = stores.collect();
-                // What is read after the return and was there before: old values in `constrain`, and
-                // locals that keep their value.
-                let scope = self.scope(false);
-                let kept = |var| {
-                    matches!(var, VarRef::Local(_)) && !targets.contains(&Some(var))
-                };
-                let in_constrain =
-                    constrain.iter().flat_map(|e| &e.nodes).filter_map(|part| match *part {
-                        ExprNode::Var(var) => Some(var),
-                        ExprNode::Next(var) if kept(var) => Some(var),
-                        _ => None,
-                    });
-                let in_ensure =
-                    node.ensure.iter().flat_map(|e| &e.nodes).filter_map(|part| match *part {
-                        ExprNode::Var(var) if kept(var) => Some(var),
-                        _ => None,
-                    });
-                let mut before: Vec<VarRef> = in_constrain.chain(in_ensure).collect();
-                before.sort_unstable();
-                before.dedup();
-                // One that does not matter at the call has been forgotten: the call will not return.
-                before.retain(|var| self.liveness.live(self.id, *var));
-                let before: Vec<Field> = before.into_iter().map(|var| scope.field(var)).collect();
-                let constrain = constrain.as_ref().map(|e| self.boolean(e));
-                let results = &self.layout.results[callee.0 as usize];
-                let targets = targets.iter().zip(results).filter_map(|(target, result)| {
-                    target.map(|var| (*result, self.scope(false).field(var)))
-                });
-                Action::Call {
-                    callee: callee.0,
-                    before: before.into(),
-                    args: stores,
-                    targets: targets.collect(),
-                    constrain,
-                    next: next.0,
-                }
-            }
-            Op::Return(values) => {
-                let results = &self.layout.results[node.procedure.0 as usize];
-                let all: Vec<&Expr> = values.iter().collect();
-                let given_up = |source: VarRef| matches!(source, VarRef::Local(_));
-                let stores = values
-                    .iter()
-                    .zip(results)
-                    .map(|(expr, result)| self.store(*result, expr, &all, given_up));
-                Action::Return(stores.collect())
-            }
-            Op::AtomicBegin(next) | Op::AtomicEnd(next) => Action::Goto([next.0].into()),
-            // Programs that start threads are refused before they get here.
-            Op::Stuck | Op::StartThread { .. } | Op::EndThread => Action::Stuck,
-        };
-        Node { procedure: node.procedure.0, action, ensure }
-    }
-
-    /// The code for a value; an unknown variable may move to `field` if it is given up
-    /// and nothing else in the step reads it.
-    fn store(
-        &self,
-        field: Field,
-        expr: &Expr,
-        values: &[&Expr],
-        given_up: impl Fn(VarRef) -> bool,
-    ) -> Store {
-        let code = self.scope(false).compile(expr, field.ty.is_bool());
-        let movable = match expr.nodes[..] {
-            [ExprNode::Var(source)] => {
-                let reads = values
-                    .iter()
-                    .flat_map(|e| &e.nodes)
-                    .filter(|n| matches!(n, ExprNode::Var(v) | ExprNode::Next(v) if *v == source));
-                let ensured = self.program.node(self.id).ensure.iter().any(|e| {
-                    e.nodes.iter().any(|n| matches!(n, ExprNode::Var(v) if *v == source))
-                });
-                code.as_load().is_some_and(|from| from.ty == field.ty)
-                    && reads.count() == 1
-                    && !ensured
-                    && given_up(source)
-            }
-            _ => false,
-        };
-        (field, code, movable)
-    }
-
-    fn discard(&self, expr: &Expr) -> Code {
-        // What it is does not matter, only whether it fails.
-        let boolean = match expr.root() {
-            ExprNode::Nondet(ty) => ty.is_bool(),
-            ExprNode::Var(var) | ExprNode::Next(var) => self.scope(false).field(*var).ty.is_bool(),
-            ExprNode::BitNot(_) | ExprNode::Neg(_) => false,
-            _ => true,
-        };
-        self.scope(false).compile(expr, boolean)
     }
 }

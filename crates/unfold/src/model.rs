@@ -19,8 +19,15 @@ pub struct Unfolding<'a, W> {
 impl<'a, W: Words> Unfolding<'a, W> {
     /// The model of a machine.
     pub fn new(machine: &'a Machine) -> Self {
-        assert!(W::zeroed(machine.words()).words().len() >= machine.words(), "states fit");
-        Unfolding { machine, scratch: RefCell::default(), words: PhantomData }
+        assert!(
+            W::zeroed(machine.words()).words().len() >= machine.words(),
+            "states fit"
+        );
+        Unfolding {
+            machine,
+            scratch: RefCell::default(),
+            words: PhantomData,
+        }
     }
 }
 

@@ -1,0 +1,339 @@
+//! From a [`Program`] to a [`Machine`]: code for every node, and which bits are kept where.
+
+use droste_lang::program::{Expr, ExprNode, NodeId, Op, ProcId, Program, VarRef};
+
+use crate::code::{Code, Scope};
+use crate::layout::{Field, Layout};
+use crate::machine::{Action, Liveness, Machine, Node, Store};
+
+impl Machine {
+    /// Compiles `program`. With `failures`, a violation is a state in which nothing more happens;
+    /// without, the run just ends.
+    pub fn new(program: &Program, liveness: &dyn Liveness, failures: bool) -> Self {
+        let layout = Layout::new(program);
+        let nodes = program.nodes.iter().enumerate().map(|(i, node)| {
+            let locals = &layout.locals[node.procedure.0 as usize];
+            let id = NodeId(i as u32);
+            let compiler = Compiler {
+                program,
+                layout: &layout,
+                liveness,
+                id,
+                locals,
+            };
+            compiler.node()
+        });
+        Machine {
+            nodes: nodes.collect(),
+            entries: program.procedures.iter().map(|p| p.entry.0).collect(),
+            main: program.main.0,
+            masks: masks(program, &layout, liveness),
+            exit_masks: exit_masks(program, &layout, liveness),
+            terminated_mask: terminated_mask(&layout, liveness),
+            questions: Vec::new(),
+            failures,
+            eager: false,
+            observes: false,
+            layout,
+        }
+    }
+}
+
+/// Per node, the bits that are kept on arrival: control and what is live.
+fn masks(program: &Program, layout: &Layout, liveness: &dyn Liveness) -> Vec<u64> {
+    let mut masks = vec![0; layout.words * program.nodes.len()];
+    for (i, node) in program.nodes.iter().enumerate() {
+        let id = NodeId(i as u32);
+        let locals = &layout.locals[node.procedure.0 as usize];
+        let mask = &mut masks[i * layout.words..][..layout.words];
+        layout.cover_control(mask);
+        for (i, field) in layout.globals.iter().enumerate() {
+            if liveness.live(id, VarRef::Global(i as u32)) {
+                field.cover(mask);
+            }
+        }
+        for (i, field) in locals.iter().enumerate() {
+            if liveness.live(id, VarRef::Local(i as u32)) {
+                field.cover(mask);
+            }
+        }
+    }
+    // A new value that is read or converted when a call returns is kept for one more position:
+    // the callee's part of a trace is made concrete by what is known after it.
+    for node in &program.nodes {
+        if let Op::Call {
+            callee,
+            targets,
+            constrain,
+            next,
+            ..
+        } = &node.op
+        {
+            let locals = &layout.locals[node.procedure.0 as usize];
+            let scope = Scope {
+                globals: &layout.globals,
+                locals,
+                node: None,
+                after: false,
+            };
+            let mask = &mut masks[next.0 as usize * layout.words..][..layout.words];
+            let mut cover = |var: VarRef| {
+                if matches!(var, VarRef::Global(_)) || targets.contains(&Some(var)) {
+                    scope.field(var).cover(mask);
+                }
+            };
+            for part in constrain.iter().flat_map(|e| &e.nodes) {
+                if let ExprNode::Next(var) = *part {
+                    cover(var);
+                }
+            }
+            for part in node.ensure.iter().flat_map(|e| &e.nodes) {
+                if let ExprNode::Var(var) = *part {
+                    cover(var);
+                }
+            }
+            for (target, result) in targets.iter().zip(&layout.results[callee.0 as usize]) {
+                if let Some(var) = *target
+                    && scope.field(var).ty != result.ty
+                {
+                    cover(var);
+                }
+            }
+        }
+    }
+    masks
+}
+
+/// Per procedure, the bits of an exit that are kept: live globals and the results.
+fn exit_masks(program: &Program, layout: &Layout, liveness: &dyn Liveness) -> Vec<u64> {
+    let mut masks = vec![0; layout.words * program.procedures.len()];
+    for p in 0..program.procedures.len() {
+        let mask = &mut masks[p * layout.words..][..layout.words];
+        layout.cover_control(mask);
+        for (i, field) in layout.globals.iter().enumerate() {
+            if liveness.live_at_exit(ProcId(p as u32), i as u32) {
+                field.cover(mask);
+            }
+        }
+        for field in &layout.results[p] {
+            field.cover(mask);
+        }
+    }
+    masks
+}
+
+/// The bits of a terminated program that are kept.
+fn terminated_mask(layout: &Layout, liveness: &dyn Liveness) -> Vec<u64> {
+    let mut mask = vec![0; layout.words];
+    layout.cover_control(&mut mask);
+    for (i, field) in layout.globals.iter().enumerate() {
+        if liveness.live_after_termination(i as u32) {
+            field.cover(&mut mask);
+        }
+    }
+    mask
+}
+
+/// Compiles one node.
+struct Compiler<'a> {
+    program: &'a Program,
+    layout: &'a Layout,
+    liveness: &'a dyn Liveness,
+    id: NodeId,
+    locals: &'a [Field],
+}
+
+impl Compiler<'_> {
+    fn scope(&self, after: bool) -> Scope<'_> {
+        Scope {
+            globals: &self.layout.globals,
+            locals: self.locals,
+            node: None,
+            after,
+        }
+    }
+
+    fn boolean(&self, expr: &Expr) -> Code {
+        self.scope(false).compile(expr, true)
+    }
+
+    fn node(&self) -> Node {
+        let node = self.program.node(self.id);
+        let ensure = node
+            .ensure
+            .as_ref()
+            .map(|expr| self.scope(true).compile(expr, true));
+        let action = match &node.op {
+            Op::Goto(targets) => Action::Goto(targets.iter().map(|t| t.0).collect()),
+            Op::Assign {
+                assigns,
+                discards,
+                constrain,
+                next,
+            } => {
+                let assigned: Vec<VarRef> = assigns.iter().map(|(var, _)| *var).collect();
+                let values: Vec<&Expr> = assigns
+                    .iter()
+                    .map(|(_, e)| e)
+                    .chain(discards)
+                    .chain(constrain)
+                    .collect();
+                let stores = assigns.iter().map(|(var, expr)| {
+                    let field = self.scope(false).field(*var);
+                    // A new value that a condition asks for is not left open.
+                    let asked = constrain
+                        .iter()
+                        .flat_map(|e| &e.nodes)
+                        .any(|part| matches!(part, ExprNode::Next(v) if v == var))
+                        || node
+                            .ensure
+                            .iter()
+                            .flat_map(|e| &e.nodes)
+                            .any(|part| matches!(part, ExprNode::Var(v) if v == var));
+                    let given_up = |source: VarRef| {
+                        !asked && (assigned.contains(&source) || !self.liveness.live(*next, source))
+                    };
+                    self.store(field, expr, &values, given_up)
+                });
+                Action::Assign {
+                    stores: stores.collect(),
+                    discards: discards.iter().map(|e| self.discard(e)).collect(),
+                    constrain: constrain.as_ref().map(|e| self.boolean(e)),
+                    next: next.0,
+                }
+            }
+            Op::Branch { condition, yes, no } => Action::Branch {
+                condition: self.boolean(condition),
+                yes: yes.0,
+                no: no.0,
+            },
+            Op::Assume { condition, next } => Action::Assume {
+                condition: self.boolean(condition),
+                next: next.0,
+            },
+            Op::Assert { condition, next } => Action::Assert {
+                condition: self.boolean(condition),
+                next: next.0,
+            },
+            Op::Call {
+                callee,
+                args,
+                targets,
+                constrain,
+                next,
+            } => {
+                let values: Vec<&Expr> = args.iter().chain(constrain).collect();
+                let params = &self.layout.locals[callee.0 as usize];
+                let given_up = |source: VarRef| {
+                    matches!(source, VarRef::Local(_))
+                        && (targets.contains(&Some(source)) || !self.liveness.live(*next, source))
+                };
+                let stores = args
+                    .iter()
+                    .zip(params)
+                    .map(|(expr, param)| self.store(*param, expr, &values, given_up));
+                let stores = stores.collect();
+                // What is read after the return and was there before: old values in `constrain`, and
+                // locals that keep their value.
+                let scope = self.scope(false);
+                let kept = |var| matches!(var, VarRef::Local(_)) && !targets.contains(&Some(var));
+                let in_constrain =
+                    constrain
+                        .iter()
+                        .flat_map(|e| &e.nodes)
+                        .filter_map(|part| match *part {
+                            ExprNode::Var(var) => Some(var),
+                            ExprNode::Next(var) if kept(var) => Some(var),
+                            _ => None,
+                        });
+                let in_ensure = node
+                    .ensure
+                    .iter()
+                    .flat_map(|e| &e.nodes)
+                    .filter_map(|part| match *part {
+                        ExprNode::Var(var) if kept(var) => Some(var),
+                        _ => None,
+                    });
+                let mut before: Vec<VarRef> = in_constrain.chain(in_ensure).collect();
+                before.sort_unstable();
+                before.dedup();
+                // One that does not matter at the call has been forgotten: the call will not return.
+                before.retain(|var| self.liveness.live(self.id, *var));
+                let before: Vec<Field> = before.into_iter().map(|var| scope.field(var)).collect();
+                let constrain = constrain.as_ref().map(|e| self.boolean(e));
+                let results = &self.layout.results[callee.0 as usize];
+                let targets = targets.iter().zip(results).filter_map(|(target, result)| {
+                    target.map(|var| (*result, self.scope(false).field(var)))
+                });
+                Action::Call {
+                    callee: callee.0,
+                    before: before.into(),
+                    args: stores,
+                    targets: targets.collect(),
+                    constrain,
+                    next: next.0,
+                }
+            }
+            Op::Return(values) => {
+                let results = &self.layout.results[node.procedure.0 as usize];
+                let all: Vec<&Expr> = values.iter().collect();
+                let given_up = |source: VarRef| matches!(source, VarRef::Local(_));
+                let stores = values
+                    .iter()
+                    .zip(results)
+                    .map(|(expr, result)| self.store(*result, expr, &all, given_up));
+                Action::Return(stores.collect())
+            }
+            Op::AtomicBegin(next) | Op::AtomicEnd(next) => Action::Goto([next.0].into()),
+            // Programs that start threads are refused before they get here.
+            Op::Stuck | Op::StartThread { .. } | Op::EndThread => Action::Stuck,
+        };
+        Node {
+            procedure: node.procedure.0,
+            action,
+            ensure,
+        }
+    }
+
+    /// The code for a value; an unknown variable may move to `field` if it is given up
+    /// and nothing else in the step reads it.
+    fn store(
+        &self,
+        field: Field,
+        expr: &Expr,
+        values: &[&Expr],
+        given_up: impl Fn(VarRef) -> bool,
+    ) -> Store {
+        let code = self.scope(false).compile(expr, field.ty.is_bool());
+        let movable = match expr.nodes[..] {
+            [ExprNode::Var(source)] => {
+                let reads = values
+                    .iter()
+                    .flat_map(|e| &e.nodes)
+                    .filter(|n| matches!(n, ExprNode::Var(v) | ExprNode::Next(v) if *v == source));
+                let ensured = self.program.node(self.id).ensure.iter().any(|e| {
+                    e.nodes
+                        .iter()
+                        .any(|n| matches!(n, ExprNode::Var(v) if *v == source))
+                });
+                code.as_load().is_some_and(|from| from.ty == field.ty)
+                    && reads.count() == 1
+                    && !ensured
+                    && given_up(source)
+            }
+            _ => false,
+        };
+        (field, code, movable)
+    }
+
+    fn discard(&self, expr: &Expr) -> Code {
+        // What it is does not matter, only whether it fails.
+        let boolean = match expr.root() {
+            ExprNode::Nondet(ty) => ty.is_bool(),
+            ExprNode::Var(var) | ExprNode::Next(var) => self.scope(false).field(*var).ty.is_bool(),
+            ExprNode::BitNot(_) | ExprNode::Neg(_) => false,
+            _ => true,
+        };
+        self.scope(false).compile(expr, boolean)
+    }
+}

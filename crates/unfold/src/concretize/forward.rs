@@ -1,0 +1,421 @@
+//! The forward pass: the original program, executed along a plan.
+//!
+//! Wherever a step leaves a choice, it is made as the next position knows or wants it, and otherwise
+//! so that the variable keeps its value. Each run is executed once for each different entry.
+
+use droste_base::{Cycle, Step as ModelStep, Steps, Via};
+use droste_lang::execution::{Action, CalleeRun, CalleeRunId, Ending, Execution, Step, Valuation};
+use droste_lang::program::{NodeId, Value, VarRef};
+use rustc_hash::FxHashMap;
+
+use super::Gap;
+use super::plan::{Concretizer, NO_PLAN, Path, Plan, Wants, lookup};
+use crate::layout::{Field, Status};
+use crate::words::Words;
+
+/// A path that is being executed.
+pub(super) struct Frame<W> {
+    pub(super) plan: u32,
+    /// The state the run was entered with: its key.
+    pub(super) entry: W,
+    /// The position control is at.
+    pub(super) at: usize,
+    pub(super) state: W,
+    pub(super) steps: Vec<Step>,
+}
+
+pub(super) struct Forward<'a, 'b, W> {
+    pub(super) work: &'a Concretizer<'b, W>,
+    pub(super) steps: Steps<W>,
+    pub(super) runs: Vec<CalleeRun>,
+    /// Plan and entry state, to the finished run and its exit state.
+    pub(super) known: FxHashMap<(u32, W), (CalleeRunId, W)>,
+}
+
+/// How far a path got with one step.
+pub(super) enum Advance<W> {
+    Done,
+    /// This run of a callee is needed first.
+    Enter(u32, W),
+}
+
+impl<W: Words> Forward<'_, '_, W> {
+    /// Completes a state: what is unknown is as wanted, or as it was before, or nothing special.
+    fn complete(
+        &self,
+        state: &mut W,
+        fields: &[Field],
+        wanted: impl Fn(u32) -> Option<u64>,
+        before: Option<&W>,
+    ) {
+        for field in self.work.machine.layout.globals.iter().chain(fields) {
+            if field.get(state.words()).is_none() {
+                let kept = before.and_then(|before| field.get(before.words()));
+                let zero = if field.ty.lo() <= 0 && field.ty.hi() >= 0 {
+                    field.offset(0)
+                } else {
+                    0
+                };
+                let offset = wanted(field.slot).or(kept).unwrap_or(zero);
+                field.set(state.words_mut(), Some(offset));
+            }
+        }
+    }
+
+    /// Whether a concrete state agrees with what is wanted.
+    fn agrees(
+        state: &W,
+        fields: &[Field],
+        globals: &[Field],
+        wanted: impl Fn(u32) -> Option<u64>,
+    ) -> bool {
+        globals.iter().chain(fields).all(|field| {
+            match (field.get(state.words()), wanted(field.slot)) {
+                (Some(is), Some(wanted)) => is == wanted,
+                _ => true,
+            }
+        })
+    }
+
+    fn locals(&self, state: &W) -> &[Field] {
+        let machine = self.work.machine;
+        match machine.layout.status(state.words()) {
+            Status::Terminated | Status::Exited => &[],
+            _ => &machine.layout.locals[machine.procedure(state.words()) as usize],
+        }
+    }
+
+    /// Picks the step that leads to `target`, and completes the state it leads to.
+    fn pick(
+        &mut self,
+        target: &W,
+        wants: &Wants,
+        before: Option<&W>,
+        get: impl Fn(ModelStep<W>) -> Option<W>,
+    ) -> Option<W> {
+        let layout = &self.work.machine.layout;
+        let control = |state: &W| (layout.node(state.words()), layout.status(state.words()));
+        let work = self.work;
+        let wanted = |slot| work.wanted(target, wants, slot);
+        let mut steps = std::mem::take(&mut self.steps);
+        let fields = self.locals(target);
+        let mut found = steps.drain().filter_map(get).find(|state| {
+            control(state) == control(target)
+                && Self::agrees(state, fields, &layout.globals, wanted)
+        });
+        if let Some(state) = &mut found {
+            self.complete(state, fields, wanted, before);
+        }
+        self.steps = steps;
+        found
+    }
+
+    fn value(field: &Field, words: &[u64]) -> Value {
+        field.value(field.get(words).unwrap_or(0))
+    }
+
+    fn valuation(&self, state: &W) -> Valuation {
+        let values = |fields: &[Field]| {
+            fields
+                .iter()
+                .map(|field| Self::value(field, state.words()))
+                .collect()
+        };
+        Valuation {
+            globals: values(&self.work.machine.layout.globals),
+            locals: values(self.locals(state)),
+        }
+    }
+
+    fn changes(&self, from: &W, to: &W) -> Vec<(VarRef, Value)> {
+        let layout = &self.work.machine.layout;
+        let globals = layout.globals.iter().enumerate();
+        let locals = self.locals(from).iter().enumerate();
+        globals
+            .map(|(i, field)| (VarRef::Global(i as u32), field))
+            .chain(locals.map(|(i, field)| (VarRef::Local(i as u32), field)))
+            .filter(|(_, field)| field.get(from.words()) != field.get(to.words()))
+            .map(|(var, field)| (var, Self::value(field, to.words())))
+            .collect()
+    }
+
+    fn node(&self, state: &W) -> NodeId {
+        NodeId(self.work.machine.layout.node(state.words()))
+    }
+
+    /// Executes the step from position `frame.at` of `path` to the next.
+    fn advance(
+        &mut self,
+        frame: &mut Frame<W>,
+        path: &Path<'_, W>,
+        plan: &Plan,
+    ) -> Result<Advance<W>, Gap> {
+        let work = self.work;
+        let machine = work.machine;
+        let i = frame.at + 1;
+        let target = path.states[i];
+        let wants = &plan.wants[i];
+        let gap = Gap::Step(frame.at);
+        let node = self.node(&frame.state);
+        let goal = |slot: u32| work.wanted(target, wants, slot);
+        self.steps.clear();
+        let none: crate::machine::Goal<'_> = &|_| None;
+        let same_frame = matches!(path.vias[i], Via::Step);
+        let choice: crate::machine::Goal<'_> = if same_frame { &goal } else { none };
+        if machine
+            .execute(&frame.state, Some(choice), &mut self.steps)
+            .is_err()
+        {
+            return Err(gap);
+        }
+        let (next, action) = match path.vias[i] {
+            Via::Step => {
+                let before = frame.state.clone();
+                let next = self
+                    .pick(target, wants, Some(&before), |step| match step {
+                        ModelStep::Internal(state) => Some(state),
+                        _ => None,
+                    })
+                    .ok_or(gap)?;
+                let action = match machine.layout.status(next.words()) {
+                    Status::Failed(violation) => Action::Fail(violation),
+                    _ => Action::Internal {
+                        to: self.node(&next),
+                        changes: self.changes(&frame.state, &next),
+                    },
+                };
+                (next, action)
+            }
+            Via::Call(_) => {
+                let next = self.pick(target, wants, None, entry_of).ok_or(gap)?;
+                let locals = self.valuation(&next).locals;
+                (next, Action::Call { locals })
+            }
+            Via::Summary(..) => {
+                let inner = plan.inner[i];
+                let inner_plan = &work.plans[inner as usize];
+                let first = work.runs[inner_plan.run as usize].states[0];
+                let entry = self
+                    .pick(first, &inner_plan.wants[0], None, entry_of)
+                    .ok_or(gap)?;
+                let Some((run, exit)) = self.known.get(&(inner, entry.clone())) else {
+                    return Ok(Advance::Enter(inner, entry));
+                };
+                let run = *run;
+                self.steps.clear();
+                machine.resume(&frame.state, exit, Some(&goal), &mut self.steps);
+                let before = frame.state.clone();
+                let next = self
+                    .pick(target, wants, Some(&before), |step| match step {
+                        ModelStep::Internal(state) => Some(state),
+                        _ => None,
+                    })
+                    .ok_or(gap)?;
+                if let Status::Failed(violation) = machine.layout.status(next.words()) {
+                    // Storing the results fails: a violation of the callee's return.
+                    let run = &self.runs[run.0 as usize];
+                    let locals = run.entry.locals.clone();
+                    frame.steps.push(Step {
+                        node,
+                        action: Action::Call { locals },
+                    });
+                    frame.steps.extend_from_slice(&run.steps);
+                    frame.steps.push(Step {
+                        node: run.exit,
+                        action: Action::Fail(violation),
+                    });
+                    frame.state = next;
+                    frame.at = i;
+                    return Ok(Advance::Done);
+                }
+                let to = self.node(&next);
+                let changes = self.changes(&frame.state, &next);
+                (next, Action::Folded { run, to, changes })
+            }
+            Via::Terminated => {
+                let next = self
+                    .pick(target, wants, None, |step| match step {
+                        ModelStep::Exit(exit) => Some(machine.terminated(&exit)),
+                        _ => None,
+                    })
+                    .ok_or(gap)?;
+                (next, Action::Terminate)
+            }
+            Via::Start | Via::Refine => return Err(gap),
+        };
+        frame.steps.push(Step { node, action });
+        frame.state = next;
+        frame.at = i;
+        Ok(Advance::Done)
+    }
+
+    /// The end of a callee's run: its return.
+    fn finish(&mut self, frame: Frame<W>, path: &Path<'_, W>, plan: &Plan) -> Result<(), Gap> {
+        let work = self.work;
+        let machine = work.machine;
+        let run = plan.run as usize;
+        let gap = Gap::Step(path.states.len());
+        self.steps.clear();
+        if machine
+            .execute(&frame.state, None, &mut self.steps)
+            .is_err()
+        {
+            return Err(gap);
+        }
+        let procedure = machine.procedure(frame.state.words()) as usize;
+        let results = &machine.layout.results[procedure];
+        let known = work.exits[run];
+        // Known results are what they are; they may be placeholders where nobody looks at them.
+        let wanted = |slot: u32| {
+            let global = machine.layout.globals.get(slot as usize);
+            global
+                .and_then(|field| field.get(known.words()))
+                .or_else(|| lookup(&plan.exit, slot))
+        };
+        let exits: Vec<W> = self
+            .steps
+            .drain()
+            .filter_map(|step| match step {
+                ModelStep::Exit(exit) => Some(exit),
+                _ => None,
+            })
+            .collect();
+        let mut exit = exits
+            .into_iter()
+            .find(|exit| Self::agrees(exit, results, &machine.layout.globals, wanted))
+            .ok_or(gap)?;
+        self.complete(&mut exit, results, wanted, None);
+        let id = CalleeRunId(self.runs.len() as u32);
+        self.runs.push(CalleeRun {
+            entry: self.valuation(&frame.entry),
+            exit: self.node(&frame.state),
+            results: results
+                .iter()
+                .map(|field| Self::value(field, exit.words()))
+                .collect(),
+            steps: frame.steps,
+        });
+        self.known.insert((frame.plan, frame.entry), (id, exit));
+        Ok(())
+    }
+
+    /// Executes one step of the main path, and every run it needs.
+    fn advance_main(
+        &mut self,
+        main: &mut Frame<W>,
+        path: &Path<'_, W>,
+        plan: &Plan,
+    ) -> Result<(), Gap> {
+        let work = self.work;
+        let mut stack: Vec<Frame<W>> = Vec::new();
+        loop {
+            let advance = match stack.last_mut() {
+                None => match self.advance(main, path, plan)? {
+                    Advance::Done => return Ok(()),
+                    enter @ Advance::Enter(..) => enter,
+                },
+                Some(frame) => {
+                    let plan = &work.plans[frame.plan as usize];
+                    let path = &work.runs[plan.run as usize];
+                    if frame.at + 1 == path.states.len() {
+                        if let Some(frame) = stack.pop() {
+                            self.finish(frame, path, plan)?;
+                        }
+                        continue;
+                    }
+                    self.advance(frame, path, plan)?
+                }
+            };
+            if let Advance::Enter(plan, entry) = advance {
+                let state = entry.clone();
+                stack.push(Frame {
+                    plan,
+                    entry,
+                    at: 0,
+                    state,
+                    steps: Vec::new(),
+                });
+            }
+        }
+    }
+
+    pub(super) fn main(
+        mut self,
+        path: &Path<'_, W>,
+        plan: &Plan,
+        cycle: Option<Cycle>,
+    ) -> Result<Execution, Gap> {
+        /// A lasso is unrolled to at most this many steps to make its values repeat.
+        const MOST_STEPS: usize = 1 << 20;
+        const MOST_ROUNDS: usize = 300;
+        let mut state = path.states[0].clone();
+        let wanted = |slot| self.work.wanted(path.states[0], &plan.wants[0], slot);
+        self.complete(&mut state, self.locals(path.states[0]), wanted, None);
+        let start = self.valuation(&state);
+        let mut main = Frame {
+            plan: NO_PLAN,
+            entry: state.clone(),
+            at: 0,
+            state,
+            steps: Vec::new(),
+        };
+        let first = cycle.map(|cycle| path.places[cycle.start]);
+        // In a terminated program nothing happens any more; whatever watches it needs no steps.
+        let work = self.work;
+        let terminated = path
+            .states
+            .iter()
+            .position(|state| work.is_terminated(state));
+        let last = terminated.unwrap_or(path.states.len() - 1);
+        // The values at the start of each round, and the step it begins with.
+        let mut rounds: Vec<(W, usize)> = Vec::new();
+        loop {
+            if Some(main.at) == first && main.at != last {
+                rounds.push((main.state.clone(), main.steps.len()));
+            }
+            if main.at < last {
+                self.advance_main(&mut main, path, plan)?;
+                continue;
+            }
+            let (Some(first), Some(cycle)) = (first, cycle) else {
+                break;
+            };
+            if terminated.is_some() {
+                break;
+            }
+            if let Some(&(_, start_step)) = rounds.iter().find(|(state, _)| *state == main.state) {
+                return Ok(Execution {
+                    start,
+                    runs: self.runs,
+                    steps: main.steps,
+                    ending: Ending::Lasso {
+                        start: start_step,
+                        pumping: cycle.pumping,
+                    },
+                });
+            }
+            if main.steps.len() > MOST_STEPS || rounds.len() > MOST_ROUNDS {
+                return Err(Gap::Lasso);
+            }
+            main.at = first;
+        }
+        let ending = match main.steps.last().map(|step| &step.action) {
+            Some(Action::Terminate) => Ending::Terminated,
+            Some(Action::Fail(_)) => Ending::Final,
+            _ => Ending::At(self.node(&main.state)),
+        };
+        Ok(Execution {
+            start,
+            runs: self.runs,
+            steps: main.steps,
+            ending,
+        })
+    }
+}
+
+pub(super) fn entry_of<W>(step: ModelStep<W>) -> Option<W> {
+    match step {
+        ModelStep::Call(_, entry) => Some(entry),
+        _ => None,
+    }
+}
