@@ -76,7 +76,7 @@ fn main() -> ExitCode {
         };
         println!(
             "{}",
-            measure(&case.text, &case.ask, &case.setup, arguments.cap).to_line()
+            measure(&case.text, &case.ask, case.setup, arguments.cap).to_line()
         );
         return ExitCode::SUCCESS;
     }

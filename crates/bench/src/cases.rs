@@ -17,10 +17,10 @@ pub fn all() -> Vec<Case> {
 }
 
 /// A case in the usual setup, without goals.
-fn case(family: &'static str, parameter: impl ToString, ask: Ask, text: String) -> Case {
+fn case(family: &'static str, parameter: impl std::fmt::Display, ask: Ask, text: String) -> Case {
     Case {
         family,
-        parameter: parameter.to_string(),
+        parameter: format!("{parameter}"),
         ask,
         setup: Setup::default(),
         text,

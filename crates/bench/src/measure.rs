@@ -123,7 +123,7 @@ fn load_monitor(text: &str, program: &Program) -> Result<Monitor, String> {
     properties::monitor(&syntax, program).map_err(|d| render(&d, &source, false))
 }
 
-fn ask(program: &Program, ask: &Ask, setup: &Setup, cap: Option<Cap>) -> Result<Report, String> {
+fn ask(program: &Program, ask: &Ask, setup: Setup, cap: Option<Cap>) -> Result<Report, String> {
     let property = match ask {
         Ask::Default => Property::Default,
         Ask::Reach(label) => Property::Reach(vec![(*label).to_owned()]),
@@ -150,20 +150,20 @@ fn ask(program: &Program, ask: &Ask, setup: &Setup, cap: Option<Cap>) -> Result<
 }
 
 /// Loads and checks, without limits.
-pub fn answer(text: &str, question: &Ask, setup: &Setup) -> Result<Report, String> {
+pub fn answer(text: &str, question: &Ask, setup: Setup) -> Result<Report, String> {
     ask(&load(text)?, question, setup, None)
 }
 
 /// The verdict in the usual setup, or what went wrong.
 pub fn verdict(text: &str, question: &Ask) -> String {
-    match answer(text, question, &Setup::default()) {
+    match answer(text, question, Setup::default()) {
         Ok(report) => report.verdict.word().to_owned(),
         Err(problem) => problem,
     }
 }
 
 /// Loads, checks and measures, in this process.
-pub fn measure(text: &str, question: &Ask, setup: &Setup, cap: Cap) -> Measurement {
+pub fn measure(text: &str, question: &Ask, setup: Setup, cap: Cap) -> Measurement {
     let start = Instant::now();
     let program = load(text);
     let before_kb = status_kb("VmRSS:");
@@ -253,7 +253,7 @@ mod tests {
         let m = measure(
             "void main() begin x := 1; end",
             &Ask::Default,
-            &Setup::default(),
+            Setup::default(),
             cap,
         );
         assert!(m.verdict.starts_with("error: "), "{}", m.verdict);

@@ -79,7 +79,7 @@ mod tests {
         let contexts = |bits| {
             let text = program(bits, Partition::Buggy);
             let ask = Ask::Repeat("quicksort:ENTRY");
-            crate::measure::answer(&text, &ask, &crate::Setup::default())
+            crate::measure::answer(&text, &ask, crate::Setup::default())
                 .unwrap()
                 .stats
                 .contexts

@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn recursion_has_more_contexts_than_states() {
-        let report = answer(&recursion(60, 6), &Ask::Default, &Setup::default()).unwrap();
+        let report = answer(&recursion(60, 6), &Ask::Default, Setup::default()).unwrap();
         assert!(
             report.stats.contexts > 4 * report.stats.states,
             "{:?}",
