@@ -159,8 +159,11 @@ impl Writer<'_> {
             set("callee", (*callee.name).into());
         }
         match &step.action {
-            Action::Internal { changes, .. } => {
+            Action::Internal { to, changes } => {
                 set("action", "step".into());
+                if let Some(taken) = self.view.branch(step.node, *to) {
+                    set("branch", taken.into());
+                }
                 set("changes", self.changes(step.node, changes));
             }
             Action::Call { locals } => {

@@ -343,8 +343,10 @@ impl<'a> Writer<'a> {
             follow(&mut open.locals, &step.action);
             let (depth, node) = (open.depth, step.node);
             match &step.action {
-                Action::Internal { changes, .. } => {
-                    let remark = if self.view.is_declaration(node) {
+                Action::Internal { to, changes } => {
+                    let remark = if let Some(taken) = self.view.branch(node, *to) {
+                        taken.to_string()
+                    } else if self.view.is_declaration(node) {
                         self.declaration(node, changes, &open.locals)
                     } else {
                         self.changes(node, changes)

@@ -70,6 +70,25 @@ impl<'a> View<'a> {
         text.lines().next().unwrap_or("").trim()
     }
 
+    /// Which way a test went that led from the node `at` to `to`, if it could have gone another way.
+    pub(crate) fn branch(&self, at: NodeId, to: NodeId) -> Option<bool> {
+        match self.node(at)?.op {
+            Op::Branch { yes, no, .. } if yes != no => Some(to == yes),
+            _ => None,
+        }
+    }
+
+    /// Whether the node is the test of an `elsif`, whose text is the condition alone.
+    fn is_elsif(&self, id: NodeId) -> bool {
+        let is_test = |node: &Node| matches!(node.op, Op::Branch { .. });
+        let text = self.statement(id);
+        self.node(id).is_some_and(is_test)
+            && !["if", "while"].iter().any(|word| {
+                text.strip_prefix(word)
+                    .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+            })
+    }
+
     /// The first line of the statement, behind its labels if they are short.
     pub(crate) fn labelled(&self, id: NodeId) -> String {
         let mut text = String::new();
@@ -79,6 +98,9 @@ impl<'a> View<'a> {
                 text.push_str(label);
                 text.push_str(": ");
             }
+        }
+        if self.is_elsif(id) {
+            text.push_str("elsif ");
         }
         text.push_str(self.statement(id));
         text
