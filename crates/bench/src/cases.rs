@@ -269,7 +269,7 @@ fn raws(cases: &mut Vec<Case>) {
             )
         });
     }
-    for (depth, quick) in [(60, true), (400, false)] {
+    for (depth, quick) in [(60, true), (200, false)] {
         let text = raw::recursion(depth, 200);
         cases.push(Case {
             goal,
