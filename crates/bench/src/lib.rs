@@ -1,0 +1,152 @@
+//! The papers' experiments, with programs of our own making.
+//!
+//! Each family of programs is a module that writes program text; [`cases::all`] lists what
+//! is run with which expectations; `cargo bench -p droste-bench` runs it, each case in a process of its own,
+//! and prints one line of tab-separated values per case. See `docs/BENCHMARKS.md`.
+
+pub mod cases;
+pub mod driver;
+pub mod flip;
+pub mod locks;
+pub mod measure;
+pub mod papers;
+pub mod quicksort;
+pub mod raw;
+pub mod wide;
+
+use std::fmt;
+
+/// What is asked about a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ask {
+    /// No assertion fails and no error label is reached.
+    Default,
+    /// The label is never reached.
+    Reach(&'static str),
+    /// The label is not visited infinitely often.
+    Repeat(&'static str),
+    /// The monitor with this text.
+    Monitor(&'static str),
+}
+
+impl fmt::Display for Ask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ask::Default => f.write_str("default"),
+            Ask::Reach(label) => write!(f, "reach {label}"),
+            Ask::Repeat(label) => write!(f, "repeat {label}"),
+            // `monitor NAME {`: the first two words say it.
+            Ask::Monitor(text) => {
+                f.write_str(&text.split(' ').take(2).collect::<Vec<_>>().join(" "))
+            }
+        }
+    }
+}
+
+/// How the engine is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools, reason = "independent switches")]
+pub struct Setup {
+    /// Breadth first.
+    pub bfs: bool,
+    /// Values at once instead of on demand.
+    pub eager: bool,
+    /// The cleaning passes.
+    pub passes: bool,
+    /// Replay of violations.
+    pub replay: bool,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Setup {
+            bfs: false,
+            eager: false,
+            passes: true,
+            replay: true,
+        }
+    }
+}
+
+impl fmt::Display for Setup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.bfs {
+            "explicit bfs"
+        } else {
+            "explicit dfs"
+        })?;
+        for (said, word) in [
+            (self.eager, " eager"),
+            (!self.passes, " no-passes"),
+            (!self.replay, " no-replay"),
+        ] {
+            if said {
+                f.write_str(word)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a case must not exceed to count as met. Verdicts are checked always, these are reported.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Goal {
+    /// Seconds.
+    pub seconds: Option<f64>,
+    /// Contexts.
+    pub contexts: Option<u64>,
+    /// Contexts per second, at least.
+    pub rate: Option<f64>,
+    /// Bytes per context.
+    pub bytes: Option<f64>,
+}
+
+impl Goal {
+    /// Whether a measurement meets the goal; `None` if there is none.
+    pub fn met(&self, m: &measure::Measurement) -> Option<bool> {
+        let checks = [
+            self.seconds.map(|most| m.seconds <= most),
+            self.contexts.map(|most| m.contexts <= most),
+            self.rate
+                .map(|least| m.contexts_per_second().is_some_and(|rate| rate >= least)),
+            self.bytes
+                .map(|most| m.bytes_per_context().is_some_and(|bytes| bytes <= most)),
+        ];
+        checks.into_iter().flatten().reduce(|a, b| a && b)
+    }
+}
+
+/// One run.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// The family of programs.
+    pub family: &'static str,
+    /// Which of them.
+    pub parameter: String,
+    /// The question.
+    pub ask: Ask,
+    /// How.
+    pub setup: Setup,
+    /// The program.
+    pub text: String,
+    /// The verdict.
+    pub expect: &'static str,
+    /// Whether reaching a limit is acceptable: some cases show what is *not* feasible.
+    pub may_give_up: bool,
+    /// What it should take.
+    pub goal: Goal,
+    /// What the paper reports.
+    pub paper: String,
+    /// Whether `--quick` runs it.
+    pub quick: bool,
+}
+
+impl Case {
+    /// A name to select it by.
+    pub fn name(&self) -> String {
+        format!(
+            "{}/{}/{}/{}",
+            self.family, self.parameter, self.ask, self.setup
+        )
+    }
+}
