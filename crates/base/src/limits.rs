@@ -14,6 +14,8 @@ pub struct Limits {
     pub timeout: Option<Duration>,
     /// Resident memory of the whole process, in bytes.
     pub memory: Option<u64>,
+    /// Contexts (pairs of an entry state and a state) that are explored.
+    pub contexts: Option<u64>,
     /// Set by somebody else (Ctrl-C, a winning rival engine) to stop the search.
     pub cancel: Option<Arc<AtomicBool>>,
 }
@@ -25,6 +27,8 @@ pub enum StopReason {
     Time(Duration),
     /// The memory limit was reached; in bytes.
     Memory(u64),
+    /// The limit on contexts was reached.
+    Contexts(u64),
     /// Stopped from outside.
     Cancelled,
     /// One state has more successors than can be stored.
@@ -45,6 +49,9 @@ impl fmt::Display for StopReason {
                     "the memory limit of {} MB was reached",
                     bytes / 1_000_000
                 )
+            }
+            StopReason::Contexts(limit) => {
+                write!(f, "the limit of {limit} contexts was reached")
             }
             StopReason::Cancelled => f.write_str("interrupted"),
             StopReason::TooManySuccessors => {

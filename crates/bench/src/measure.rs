@@ -142,8 +142,9 @@ fn ask(program: &Program, ask: &Ask, setup: Setup, cap: Option<Cap>) -> Result<R
         limits: Limits {
             timeout: cap.map(|cap| Duration::from_secs(cap.seconds)),
             memory: cap.map(|cap| cap.megabytes * 1_000_000),
-            cancel: None,
+            ..Limits::default()
         },
+        shorten: false,
         ..Options::default()
     };
     check(program, &property, &options).map_err(|fault| fault.to_string())

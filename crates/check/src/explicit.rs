@@ -68,6 +68,9 @@ pub(crate) fn search(program: &Program, question: &Question<'_>, options: &Optio
     let cleaned = clean(program, &query, &passes);
     let mut machine = Machine::new(&cleaned.program, &Known(cleaned.live), violations);
     machine.set_eager(options.eager);
+    if !options.eager {
+        machine.localise(&cleaned.program);
+    }
     let goal = match question {
         Question::Default(nodes) => Goal::Reach(machine.ask_control(nodes, true)),
         Question::Reach(nodes) => Goal::Reach(machine.ask_control(nodes, false)),

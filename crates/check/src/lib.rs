@@ -11,7 +11,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use droste_base::{Limits, Reporter, Verdict};
-use droste_lang::execution::Execution;
+use droste_lang::execution::{Ending, Execution};
 use droste_lang::labels;
 use droste_lang::monitor::{Monitor, StateKind};
 use droste_lang::program::{NodeId, Program};
@@ -56,6 +56,9 @@ impl fmt::Display for Property {
 pub struct Options<'a> {
     /// The order of the search for reachability.
     pub order: Order,
+    /// Whether a run that depth-first search has found is exchanged for a shortest one, if a second
+    /// search can find that with little more effort.
+    pub shorten: bool,
     /// Which infinite runs count.
     pub runs: Runs,
     /// Which cleaning passes are made.
@@ -75,6 +78,7 @@ impl Default for Options<'_> {
     fn default() -> Self {
         Options {
             order: Order::default(),
+            shorten: true,
             runs: Runs::default(),
             passes: Passes::default(),
             eager: false,
@@ -148,6 +152,15 @@ pub fn check(
         }
         found = explicit::search(program, &question, &options);
     }
+    if options.shorten
+        && options.order == Order::Dfs
+        && let Verdict::Violated(Ok(long)) = &found.verdict
+        && long.length() > SHORT
+        && !matches!(long.ending, Ending::Lasso { .. } | Ending::Terminated)
+        && let Some(short) = shorten(program, &question, options, &found, start)
+    {
+        found.verdict = Verdict::Violated(Ok(short));
+    }
     let verdict = match found.verdict {
         Verdict::Holds(certificate) => Verdict::Holds(certificate),
         Verdict::Unknown(reason) => Verdict::Unknown(reason),
@@ -170,6 +183,31 @@ pub fn check(
         time: start.elapsed(),
         notes: found.notes,
     })
+}
+
+/// A run of at most this many steps is short enough.
+const SHORT: u64 = 20;
+
+/// A shortest run, if breadth-first search finds one among not many more contexts than the
+/// first search has looked at.
+fn shorten(
+    program: &Program,
+    question: &Question<'_>,
+    options: &Options<'_>,
+    found: &explicit::Found,
+    start: Instant,
+) -> Option<Execution> {
+    let mut options = options.clone();
+    options.order = Order::Bfs;
+    options.reporter = None;
+    options.limits.contexts = Some((2 * found.stats.contexts).max(100_000));
+    if let Some(timeout) = &mut options.limits.timeout {
+        *timeout = timeout.saturating_sub(start.elapsed());
+    }
+    match explicit::search(program, question, &options).verdict {
+        Verdict::Violated(Ok(short)) => Some(short),
+        _ => None,
+    }
 }
 
 /// A property whose names have been resolved.

@@ -118,8 +118,11 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_enum, default_value_t = Engine::Auto)]
     pub(crate) engine: Engine,
     /// In which order `explicit` looks for a reachable state
-    #[arg(long, value_enum, default_value_t = Order::Dfs)]
-    pub(crate) order: Order,
+    ///
+    /// Without this option the search is depth first, and a run it finds is exchanged for a
+    /// shortest one if that takes little more effort.
+    #[arg(long, value_enum)]
+    pub(crate) order: Option<Order>,
     /// Which infinite runs count, for --repeat and monitors with repeating states
     #[arg(long, value_enum, default_value_t = Runs::All)]
     pub(crate) runs: Runs,

@@ -225,9 +225,10 @@ impl Run<'_> {
         let search = &self.args.search;
         let options = Options {
             order: match search.order {
-                Order::Dfs => droste_check::Order::Dfs,
-                Order::Bfs => droste_check::Order::Bfs,
+                None | Some(Order::Dfs) => droste_check::Order::Dfs,
+                Some(Order::Bfs) => droste_check::Order::Bfs,
             },
+            shorten: search.order.is_none(),
             runs: runs(search.runs),
             passes: passes(search),
             eager: search.eager,
@@ -238,6 +239,7 @@ impl Run<'_> {
                     .timeout
                     .map(|limit| limit.saturating_sub(self.start.elapsed())),
                 memory,
+                contexts: None,
                 cancel: Some(Arc::clone(&watchdog.cancel)),
             },
             reporter: Some(&reporter),

@@ -27,7 +27,10 @@ fn the_corpus_gets_the_verdicts_it_says() {
             &["--eager"],
         ];
         for extra in variants {
-            if extra.first().is_some_and(|flag| case.args.iter().any(|arg| arg == flag)) {
+            if extra
+                .first()
+                .is_some_and(|flag| case.args.iter().any(|arg| arg == flag))
+            {
                 continue;
             }
             count += 1;

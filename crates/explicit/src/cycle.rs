@@ -192,6 +192,11 @@ impl<'a, M: Model> Search<'a, M> {
             if ticks.trailing_zeros() >= 18 {
                 self.report("searching");
             }
+            if let Some(limit) = self.options.limits.contexts
+                && self.contexts.len() as u64 > limit
+            {
+                return Err(StopReason::Contexts(limit));
+            }
             let Some(frame) = self.frames.last_mut() else {
                 return Ok(None);
             };

@@ -18,10 +18,10 @@
 //!   length, and a resumed caller always lies further than the exit that resumes it, so
 //!   contexts leave the queue in the order of their true length: this is Dijkstra's argument, and the
 //!   first target to leave the queue ends a shortest run.
-//! * States that split (see [`Model`]) are refined one part at a time, with a cursor on the
-//!   work list: what is not looked at costs nothing.
+//! * States that split (see [`Model`]) are refined one part at a time: what is not looked at
+//!   costs nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use droste_base::{Certificate, Guard, Model, Progress, PropId, Step, Steps, StopReason, Verdict};
 use hashbrown::HashTable;
@@ -63,8 +63,12 @@ const CHAIN: u32 = 8;
 
 /// What is still to be done.
 enum Agenda {
-    /// Last in, first out.
-    Stack(Vec<u32>),
+    /// Last in, first out. The rest of a split waits until nothing else is left, and then they take
+    /// turns, so that a variable with many values does not stand in the way of everything else.
+    Stack {
+        stack: Vec<u32>,
+        rest: VecDeque<u32>,
+    },
     /// By length; contexts whose length has been improved since are skipped.
     Queue {
         buckets: BTreeMap<u64, Vec<u32>>,
@@ -113,7 +117,10 @@ impl<'a, M: Model> Search<'a, M> {
             table: HashTable::new(),
             calls: Calls::new(),
             agenda: match options.order {
-                Order::Dfs => Agenda::Stack(Vec::new()),
+                Order::Dfs => Agenda::Stack {
+                    stack: Vec::new(),
+                    rest: VecDeque::new(),
+                },
                 Order::Bfs => Agenda::Queue {
                     buckets: BTreeMap::new(),
                     lengths: Vec::new(),
@@ -146,6 +153,11 @@ impl<'a, M: Model> Search<'a, M> {
             ticks = ticks.wrapping_add(1);
             if ticks.trailing_zeros() >= 18 {
                 self.report("searching");
+            }
+            if let Some(limit) = self.options.limits.contexts
+                && self.contexts.len() as u64 > limit
+            {
+                return Err(StopReason::Contexts(limit));
             }
             if item & SPLIT != 0 {
                 self.refine(item & !SPLIT)?;
@@ -246,7 +258,7 @@ impl<'a, M: Model> Search<'a, M> {
             return Err(StopReason::TooManySuccessors);
         }
         let cost = match &self.agenda {
-            Agenda::Stack(_) => 0,
+            Agenda::Stack { .. } => 0,
             // The call, the callee's way to its exit, the return.
             Agenda::Queue { lengths, .. } => {
                 let start = self.calls.entries[exit_record.entry as usize].context;
@@ -281,9 +293,9 @@ impl<'a, M: Model> Search<'a, M> {
         if cursor.next >= cursor.count {
             self.cursors.remove(&context);
         } else {
-            // The rest comes after this part: below it on a stack, at the same length in a queue.
+            // The rest comes later; in a queue, at the same length.
             match &mut self.agenda {
-                Agenda::Stack(stack) => stack.push(context | SPLIT),
+                Agenda::Stack { rest, .. } => rest.push_back(context | SPLIT),
                 Agenda::Queue {
                     buckets,
                     lengths,
@@ -417,7 +429,7 @@ impl<'a, M: Model> Search<'a, M> {
 
     fn schedule_fresh(&mut self) {
         match &mut self.agenda {
-            Agenda::Stack(stack) => stack.extend(self.fresh.drain(..).rev()),
+            Agenda::Stack { stack, .. } => stack.extend(self.fresh.drain(..).rev()),
             Agenda::Queue {
                 buckets,
                 lengths,
@@ -433,7 +445,7 @@ impl<'a, M: Model> Search<'a, M> {
 
     fn next_item(&mut self) -> Option<u32> {
         match &mut self.agenda {
-            Agenda::Stack(stack) => stack.pop(),
+            Agenda::Stack { stack, rest } => stack.pop().or_else(|| rest.pop_front()),
             Agenda::Queue {
                 buckets,
                 lengths,
@@ -462,7 +474,7 @@ impl<'a, M: Model> Search<'a, M> {
                 contexts: self.contexts.len() as u64,
                 states: self.states.len() as u64,
                 waiting: match &self.agenda {
-                    Agenda::Stack(stack) => stack.len() as u64,
+                    Agenda::Stack { stack, rest } => (stack.len() + rest.len()) as u64,
                     Agenda::Queue { waiting, .. } => *waiting,
                 },
             });
@@ -471,7 +483,7 @@ impl<'a, M: Model> Search<'a, M> {
 
     fn stats(&self) -> Stats {
         let agenda = match &self.agenda {
-            Agenda::Stack(stack) => stack.capacity() * 4,
+            Agenda::Stack { stack, rest } => (stack.capacity() + rest.capacity()) * 4,
             Agenda::Queue { lengths, .. } => lengths.len() * 12,
         };
         Stats {

@@ -367,6 +367,36 @@ impl Op {
     }
 }
 
+impl Op {
+    /// Calls `f` with every expression of the operation.
+    pub fn for_each_expr<'a>(&'a self, mut f: impl FnMut(&'a Expr)) {
+        match self {
+            Op::Assign {
+                assigns,
+                discards,
+                constrain,
+                ..
+            } => {
+                let values = assigns.iter().map(|(_, expr)| expr);
+                values.chain(discards).chain(constrain).for_each(f);
+            }
+            Op::Branch { condition, .. }
+            | Op::Assume { condition, .. }
+            | Op::Assert { condition, .. } => f(condition),
+            Op::Call {
+                args, constrain, ..
+            } => args.iter().chain(constrain).for_each(f),
+            Op::Return(values) => values.iter().for_each(f),
+            Op::Goto(_)
+            | Op::Stuck
+            | Op::StartThread { .. }
+            | Op::EndThread
+            | Op::AtomicBegin(_)
+            | Op::AtomicEnd(_) => {}
+        }
+    }
+}
+
 impl Expr {
     /// A constant.
     pub fn constant(value: Value) -> Self {

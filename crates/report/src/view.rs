@@ -84,8 +84,9 @@ impl<'a> View<'a> {
         let text = self.statement(id);
         self.node(id).is_some_and(is_test)
             && !["if", "while"].iter().any(|word| {
-                text.strip_prefix(word)
-                    .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+                text.strip_prefix(word).is_some_and(|rest| {
+                    !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_')
+                })
             })
     }
 

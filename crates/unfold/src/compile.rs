@@ -30,7 +30,10 @@ impl Machine {
             masks: masks(program, &layout, liveness),
             exit_masks: exit_masks(program, &layout, liveness),
             terminated_mask: terminated_mask(&layout, liveness),
+            touched: global_mask(&layout).repeat(program.procedures.len()),
+            global_mask: global_mask(&layout),
             questions: Vec::new(),
+            observed: Vec::new(),
             failures,
             eager: false,
             observes: false,
@@ -120,6 +123,14 @@ fn exit_masks(program: &Program, layout: &Layout, liveness: &dyn Liveness) -> Ve
         }
     }
     masks
+}
+
+fn global_mask(layout: &Layout) -> Vec<u64> {
+    let mut mask = vec![0; layout.words];
+    for field in &layout.globals {
+        field.cover(&mut mask);
+    }
+    mask
 }
 
 /// The bits of a terminated program that are kept.

@@ -25,6 +25,7 @@ use rustc_hash::FxHashMap;
 
 use self::forward::Forward;
 use self::plan::{Concretizer, Path};
+use crate::effects::Effects;
 use crate::machine::{AllLive, Machine};
 use crate::words::Words;
 
@@ -54,6 +55,7 @@ pub fn concretize<W: Words>(
     let main = Path::new(&trace.positions);
     let mut work = Concretizer {
         cleaned,
+        effects: Effects::new(cleaned),
         machine: &machine,
         runs,
         exits,

@@ -7,6 +7,7 @@
 mod code;
 mod compile;
 mod concretize;
+mod effects;
 mod layout;
 mod machine;
 mod model;

@@ -24,9 +24,10 @@
 //! unknown global and change it, and then nobody would know what it was.
 
 use droste_base::Steps;
-use droste_lang::program::{NodeId, ProcId, Proposition, VarRef, Violation};
+use droste_lang::program::{ExprNode, NodeId, ProcId, Program, Proposition, VarRef, Violation};
 
 use crate::code::{Code, FALSE, Outcome, Scope, TRUE, convert, failures};
+use crate::effects::Effects;
 use crate::layout::{Field, Layout, Status};
 use crate::words::Words;
 
@@ -123,6 +124,10 @@ pub struct Machine {
     /// Likewise per procedure, for exits.
     pub(crate) exit_masks: Vec<u64>,
     pub(crate) terminated_mask: Vec<u64>,
+    /// The bits of all globals.
+    pub(crate) global_mask: Vec<u64>,
+    /// Per procedure, the bits of the globals that calls of it take along and bring back.
+    pub(crate) touched: Vec<u64>,
     pub(crate) questions: Vec<Question>,
     /// Whether violations are states, or just the end of a run.
     pub(crate) failures: bool,
@@ -130,6 +135,8 @@ pub struct Machine {
     pub(crate) eager: bool,
     /// Whether some question is about variables.
     pub(crate) observes: bool,
+    /// The globals (by slot) that questions are about.
+    pub(crate) observed: Vec<u32>,
 }
 
 /// The variable that is needed first, by slot.
@@ -140,6 +147,22 @@ pub(crate) struct Needs(pub(crate) u32);
 pub(crate) type Goal<'a> = &'a dyn Fn(u32) -> Option<u64>;
 
 impl Machine {
+    /// Leaves the globals that a procedure does not touch out of its calls (`effects`): many calls
+    /// then share one entry state. `program` is the program the machine was made of.
+    pub fn localise(&mut self, program: &Program) {
+        let effects = Effects::new(program);
+        self.touched.fill(0);
+        for (procedure, mask) in self.touched.chunks_mut(self.layout.words).enumerate() {
+            for (i, field) in self.layout.globals.iter().enumerate() {
+                if effects.touches(procedure as u32, i as u32)
+                    || self.observed.contains(&field.slot)
+                {
+                    field.cover(mask);
+                }
+            }
+        }
+    }
+
     /// With `true`, variables get a value as soon as they may matter instead of when they are
     /// read: many more states, the same verdicts.
     pub fn set_eager(&mut self, eager: bool) {
@@ -207,6 +230,22 @@ impl Machine {
         self.questions
             .push(Question::Proposition(codes, terminated));
         self.observes = true;
+        let exprs = proposition
+            .by_procedure
+            .iter()
+            .chain([&proposition.terminated]);
+        for part in exprs.flat_map(|expr| &expr.nodes) {
+            if let ExprNode::Var(VarRef::Global(i)) = *part
+                && !self.observed.contains(&i)
+            {
+                self.observed.push(i);
+                // Whoever watches a global touches it.
+                let field = self.layout.globals[i as usize];
+                for mask in self.touched.chunks_mut(self.layout.words) {
+                    field.cover(mask);
+                }
+            }
+        }
         droste_base::PropId(self.questions.len() as u32 - 1)
     }
 
@@ -304,10 +343,7 @@ impl Machine {
     fn arrive<W: Words>(&self, mut state: W, node: u32) -> W {
         let words = state.words_mut();
         self.layout.set_control(words, node, Status::Running);
-        let mask = &self.masks[node as usize * self.layout.words..];
-        for (word, mask) in words.iter_mut().zip(mask) {
-            *word &= mask;
-        }
+        keep(words, &self.masks[node as usize * self.layout.words..]);
         state
     }
 
@@ -505,9 +541,8 @@ impl Machine {
                         return Err(Needs(field.slot));
                     }
                 }
-                let mut entry = W::zeroed(self.layout.words);
-                // Globals first: parameters lie behind them.
-                self.copy_globals(now, entry.words_mut());
+                let mut entry = state.clone();
+                keep(entry.words_mut(), self.touched(*callee));
                 for arg in args {
                     if !self.store(state, arg, entry.words_mut(), out)? {
                         return Ok(());
@@ -517,8 +552,8 @@ impl Machine {
                 out.call(droste_base::CallId(0), self.arrive(entry, first));
             }
             Action::Return(values) => {
-                let mut exit = W::zeroed(self.layout.words);
-                self.copy_globals(now, exit.words_mut());
+                let mut exit = state.clone();
+                keep(exit.words_mut(), &self.global_mask);
                 for value in values {
                     if !self.store(state, value, exit.words_mut(), out)? {
                         return Ok(());
@@ -526,10 +561,8 @@ impl Machine {
                 }
                 let words = exit.words_mut();
                 self.layout.set_control(words, 0, Status::Exited);
-                let mask = &self.exit_masks[node.procedure as usize * self.layout.words..];
-                for (word, mask) in words.iter_mut().zip(mask) {
-                    *word &= mask;
-                }
+                let procedure = node.procedure as usize;
+                keep(words, &self.exit_masks[procedure * self.layout.words..]);
                 out.exit(exit);
             }
             Action::Stuck => {}
@@ -537,10 +570,9 @@ impl Machine {
         Ok(())
     }
 
-    fn copy_globals(&self, from: &[u64], to: &mut [u64]) {
-        for field in &self.layout.globals {
-            field.set(to, field.get(from));
-        }
+    /// The bits of the globals that a procedure touches.
+    fn touched(&self, procedure: u32) -> &[u64] {
+        &self.touched[procedure as usize * self.layout.words..][..self.layout.words]
     }
 
     /// Gives `emit` every way to complete `post` as far as the conditions need it and they can
@@ -622,6 +654,7 @@ impl Machine {
     ) {
         let node = &self.nodes[self.layout.node(caller.words()) as usize];
         let Action::Call {
+            callee,
             targets,
             constrain,
             next,
@@ -631,7 +664,11 @@ impl Machine {
             unreachable!("only a call is resumed")
         };
         let mut post = caller.clone();
-        self.copy_globals(exit.words(), post.words_mut());
+        // What the callee does not touch, the caller has kept.
+        let touched = self.touched(*callee).iter().zip(exit.words());
+        for (word, (touched, exit)) in post.words_mut().iter_mut().zip(touched) {
+            *word = *word & !touched | exit & touched;
+        }
         for (from, to) in targets {
             let offset = match from.get(exit.words()) {
                 None if from.ty == to.ty => None,
@@ -691,19 +728,24 @@ impl Machine {
 
     /// The state after `main` has returned through `exit`.
     pub(crate) fn terminated<W: Words>(&self, exit: &W) -> W {
-        let mut state = W::zeroed(self.layout.words);
+        let mut state = exit.clone();
         let words = state.words_mut();
-        self.copy_globals(exit.words(), words);
         self.layout.set_control(words, 0, Status::Terminated);
-        for (word, mask) in words.iter_mut().zip(&self.terminated_mask) {
-            *word &= mask;
-        }
+        keep(words, &self.terminated_mask);
         state
     }
 
     /// The procedure of a running state's node.
     pub(crate) fn procedure(&self, words: &[u64]) -> u32 {
         self.nodes[self.layout.node(words) as usize].procedure
+    }
+}
+
+/// Forgets the bits that are not in the mask.
+#[inline]
+fn keep(words: &mut [u64], mask: &[u64]) {
+    for (word, mask) in words.iter_mut().zip(mask) {
+        *word &= mask;
     }
 }
 

@@ -11,6 +11,7 @@ use droste_lang::program::{ExprNode, NodeId, Op, Program, Value, VarRef, Violati
 use rustc_hash::FxHashMap;
 
 use crate::code::convert;
+use crate::effects::Effects;
 use crate::layout::{Field, Status};
 use crate::machine::Machine;
 use crate::words::Words;
@@ -60,6 +61,8 @@ pub(super) struct Plan {
 pub(super) struct Concretizer<'a, W> {
     /// The program the engine saw: it decides what moves where unread.
     pub(super) cleaned: &'a Program,
+    /// What its procedures touch.
+    pub(super) effects: Effects,
     /// The program as it was written.
     pub(super) machine: &'a Machine,
     pub(super) runs: Vec<Path<'a, W>>,
@@ -138,8 +141,9 @@ impl<W: Words> Concretizer<'_, W> {
     fn before_step(&self, from: &W, to: &W, wants: &Wants, via: Via) -> Wants {
         let globals = self.machine.layout.globals.len() as u32;
         let after = |slot| self.wanted(to, wants, slot);
-        if self.is_terminated(from) {
-            return self.collect(from, after);
+        let failed = matches!(self.machine.layout.status(to.words()), Status::Failed(_));
+        if failed || self.is_terminated(from) {
+            return self.collect(from, after); // Nothing has changed.
         }
         match (via, self.op(from)) {
             (Via::Call(_), Op::Call { args, .. }) => self.collect(from, |slot| {
@@ -183,7 +187,9 @@ impl<W: Words> Concretizer<'_, W> {
                 .iter()
                 .flatten()
                 .any(|var| self.slot(*var) == field.slot);
+            // What the callee does not touch comes back as it went in.
             if !overwritten
+                && self.effects.touches(callee.0, field.slot)
                 && field.get(exit.words()).is_none()
                 && let Some(offset) = self.wanted(to, wants, field.slot)
             {
@@ -230,12 +236,30 @@ impl<W: Words> Concretizer<'_, W> {
     /// Wants at the call `from`, given those at the callee's entry and after the return.
     fn before_call(&self, from: &W, to: &W, wants: &Wants, entry: &W, at_entry: &Wants) -> Wants {
         let globals = self.machine.layout.globals.len() as u32;
-        let Op::Call { args, targets, .. } = self.op(from) else {
+        let Op::Call {
+            callee,
+            args,
+            targets,
+            ..
+        } = self.op(from)
+        else {
             return Wants::new();
         };
         self.collect(from, |slot| {
+            let written = targets.iter().flatten().any(|var| self.slot(*var) == slot);
+            let kept = || {
+                if written {
+                    None
+                } else {
+                    self.wanted(to, wants, slot)
+                }
+            };
             if slot < globals {
-                return self.wanted(entry, at_entry, slot);
+                return if self.effects.touches(callee.0, slot) {
+                    self.wanted(entry, at_entry, slot)
+                } else {
+                    kept()
+                };
             }
             let moved = args
                 .iter()
@@ -246,14 +270,7 @@ impl<W: Words> Concretizer<'_, W> {
                     }
                     _ => None,
                 });
-            let written = targets.iter().flatten().any(|var| self.slot(*var) == slot);
-            moved.or_else(|| {
-                if written {
-                    None
-                } else {
-                    self.wanted(to, wants, slot)
-                }
-            })
+            moved.or_else(kept)
         })
     }
 
