@@ -195,7 +195,7 @@ fn hint(reason: &StopReason) -> Option<&'static str> {
     match reason {
         StopReason::Time(_) => Some("A larger --timeout, or none, gives the search more time."),
         StopReason::Memory(_) => Some("A larger --memory, or none, gives the search more room."),
-        StopReason::Cancelled => None,
+        StopReason::Contexts(_) | StopReason::Cancelled => None,
         StopReason::TooManySuccessors => Some("Fewer `*` in one statement would help."),
         StopReason::TooManyStates => Some("Smaller types or fewer variables would help."),
     }
