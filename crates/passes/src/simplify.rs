@@ -146,13 +146,17 @@ impl Simplifier<'_> {
                 for expr in discards.iter_mut() {
                     can_fail |= self.fold(procedure, expr, env, env).1.can_fail;
                 }
-                match self.constrain(procedure, constrain, env, &then) {
+                let (decision, constrain_can_fail) =
+                    self.constrain(procedure, constrain, env, &then);
+                match decision {
                     Decision::Never if !can_fail => decided = Some(Op::Stuck),
                     _ if assigns.is_empty() && discards.is_empty() && constrain.is_none() => {
                         decided = Some(Op::Goto(vec![*next]));
                     }
                     _ => {}
                 }
+                // It is evaluated before what is enforced, and its failure is a violation.
+                can_fail |= constrain_can_fail;
                 after = Some(then);
             }
             Op::Branch { condition, yes, no } => {
@@ -245,23 +249,23 @@ impl Simplifier<'_> {
         }
     }
 
-    /// Folds a constraint and takes it away if it can always be true.
+    /// Folds a constraint and takes it away if it can always be true. Also says whether it can fail.
     fn constrain(
         &mut self,
         procedure: ProcId,
         constrain: &mut Option<Expr>,
         now: &Env,
         next: &Env,
-    ) -> Decision {
+    ) -> (Decision, bool) {
         let Some(expr) = constrain else {
-            return Decision::Always;
+            return (Decision::Always, false);
         };
-        let (decision, _) = self.fold(procedure, expr, now, next);
+        let (decision, facts) = self.fold(procedure, expr, now, next);
         if matches!(decision, Decision::Always | Decision::Either) {
             *constrain = None;
             self.counts.decided += 1;
         }
-        decision
+        (decision, facts.can_fail)
     }
 }
 

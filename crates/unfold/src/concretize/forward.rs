@@ -99,9 +99,10 @@ impl<W: Words> Forward<'_, '_, W> {
         let wanted = |slot| work.wanted(target, wants, slot);
         let mut steps = std::mem::take(&mut self.steps);
         let fields = self.locals(target);
+        let fails = matches!(layout.status(target.words()), Status::Failed(_));
         let mut found = steps.drain().filter_map(get).find(|state| {
             control(state) == control(target)
-                && Self::agrees(state, fields, &layout.globals, wanted)
+                && (fails || Self::agrees(state, fields, &layout.globals, wanted))
         });
         if let Some(state) = &mut found {
             self.complete(state, fields, wanted, before);
@@ -160,7 +161,9 @@ impl<W: Words> Forward<'_, '_, W> {
         let goal = |slot: u32| work.wanted(target, wants, slot);
         self.steps.clear();
         let none: crate::machine::Goal<'_> = &|_| None;
-        let same_frame = matches!(path.vias[i], Via::Step);
+        // A step that fails has not led anywhere: every choice it offers is tried.
+        let fails = matches!(machine.layout.status(target.words()), Status::Failed(_));
+        let same_frame = matches!(path.vias[i], Via::Step) && !fails;
         let choice: crate::machine::Goal<'_> = if same_frame { &goal } else { none };
         if machine
             .execute(&frame.state, Some(choice), &mut self.steps)
