@@ -548,6 +548,48 @@ fn many_warnings_are_summarised() {
 // Errors.
 
 #[test]
+fn reserved_words_are_no_labels() {
+    for (text, words) in [
+        ("skip: skip;", &["skip"][..]),
+        ("if: skip;", &["if"]),
+        ("while x do end: skip; od", &["end"]),
+        ("goto end; end: skip", &["end", "end"]),
+        ("goto a, fi; a: od: x := T;", &["fi", "od"]),
+    ] {
+        let messages: Vec<String> = parse_as(&main_of(text), Dialect::Union)
+            .diagnostics
+            .into_iter()
+            .map(|d| d.message)
+            .collect();
+        let expected: Vec<String> = words
+            .iter()
+            .map(|word| format!("`{word}` is a reserved word and cannot be a label"))
+            .collect();
+        assert_eq!(messages, expected, "{text}");
+    }
+}
+
+#[test]
+fn names_in_braces_are_explained() {
+    for (text, help) in [
+        ("decl {a b};", "cannot contain spaces"),
+        ("decl {};", "cannot be empty"),
+        ("decl {x;\n", "ends with `}`"),
+        ("decl a, {a b};", "cannot contain spaces"),
+        (
+            "decl x; void main() begin x := {a b}; end",
+            "cannot contain spaces",
+        ),
+        ("decl x; void main() begin decl {}; end", "cannot be empty"),
+    ] {
+        let parsed = parse_as(text, Dialect::Union);
+        let d = &parsed.diagnostics[0];
+        assert_eq!(d.help.len(), 1, "{text}: {d:?}");
+        assert!(d.help[0].contains(help), "{text}: {d:?}");
+    }
+}
+
+#[test]
 fn common_mistakes_are_explained() {
     for (text, message, help) in [
         ("x = 1;", "`=` compares", "write `:=`"),
@@ -680,7 +722,11 @@ fn common_mistakes_are_explained() {
             "write `foo();`",
         ),
         ("goto;", "expected a label, found `;`", ""),
-        ("goto end;", "expected a label, found `end`", ""),
+        (
+            "goto end;",
+            "`end` is a reserved word and cannot be a label",
+            "`end1`",
+        ),
         (
             "start_thread;",
             "expected a statement after `start_thread`",
@@ -736,13 +782,7 @@ fn common_mistakes_are_explained() {
         ("call f;", "expected `(`, found `;`", ""),
         ("f(x;", "expected `,` or `)`, found `;`", ""),
     ] {
-        // `goto end` takes the function's own `end`.
-        let error = if text == "goto end;" {
-            let parsed = parse_as(&main_of(text), Dialect::Union);
-            parsed.diagnostics[0].clone()
-        } else {
-            error_in_main(text)
-        };
+        let error = error_in_main(text);
         assert!(error.message.contains(message), "{text}: {error:#?}");
         assert!(
             help.is_empty() || error.help.iter().any(|h| h.contains(help)),
