@@ -75,7 +75,7 @@ fn edges(out: &mut String, program: &Program, from: usize, op: &Op) {
 
 /// Line, labels, statement.
 fn caption(node: &Node, source: &SourceFile) -> String {
-    let mut caption = format!("{}: ", source.line_column(node.span.start).line);
+    let mut caption = format!("{}: ", source.line_number(node.span.start));
     for label in &node.labels {
         caption += &escape(label);
         caption += ": ";
@@ -155,6 +155,26 @@ mod tests {
             "  n3 -> n4;",
         ] {
             assert!(picture.lines().any(|l| l == line), "{line}\nin\n{picture}");
+        }
+    }
+
+    /// Neither long lines nor long statements may be looked at once per node.
+    #[test]
+    fn the_picture_of_a_long_chain_takes_linear_time() {
+        for separator in ["\n", " "] {
+            let mut text = format!("decl x;{separator}void main() begin if x then skip;");
+            for _ in 0..100_000 {
+                text += separator;
+                text += "elsif x then skip;";
+            }
+            let source = SourceFile::new("test.bp", text + " fi end");
+            let parsed = parse(&source, Dialect::default());
+            let program = lower(&parsed.ast).0.expect("the program is right");
+            let before = std::time::Instant::now();
+            let picture = dot(&program, &source);
+            assert!(picture.len() < 40_000_000, "{}", picture.len());
+            assert!(picture.lines().count() > 400_000);
+            assert!(before.elapsed().as_secs() < 20);
         }
     }
 }

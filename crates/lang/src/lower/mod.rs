@@ -197,7 +197,7 @@ fn sections(
     Some((first, Threads::Sections(threads)))
 }
 
-/// The message for a program without `main`, at its end.
+/// The message for a program without `main`, at the procedure that may be meant or at its end.
 fn no_main(ast: &Ast, env: &Environment<'_>, init: bool, workers: bool) -> Diagnostic {
     let last = |names: &[Name]| names.last().map(|name| name.span);
     let end = match ast.items.last() {
@@ -206,15 +206,20 @@ fn no_main(ast: &Ast, env: &Environment<'_>, init: bool, workers: bool) -> Diagn
         Some(Item::Thread(name, _)) => Some(name.span),
         None => None,
     };
+    let names: Vec<&str> = env.procs.iter().map(|p| &*p.function.name.text).collect();
+    let suggestion = nearest("main", names.iter().copied());
+    let meant = suggestion.and_then(|suggestion| names.iter().position(|&n| n == suggestion));
+    let place = match meant {
+        Some(i) => env.procs[i].function.name.span,
+        None => end.unwrap_or_default(),
+    };
     let mut diagnostic = Diagnostic::error(
-        end.unwrap_or_default(),
+        place,
         "there is no procedure `main`, where the program would start",
     );
-    let names: Vec<&str> = env.procs.iter().map(|p| &*p.function.name.text).collect();
-    if let Some(suggestion) = nearest("main", names.iter().copied()) {
+    if let Some(suggestion) = suggestion {
         diagnostic = diagnostic.help(format!("did you mean `{suggestion}`?"));
-    }
-    if !names.is_empty() {
+    } else if !names.is_empty() {
         let list: Vec<String> = names
             .iter()
             .take(LISTED)

@@ -473,7 +473,7 @@ impl<'a> Typing<'a, '_> {
             "this value may need more than 127 bits here",
         )
         .label(why)
-        .help("store it in a variable first");
+        .help("store a part of it in a variable first: every variable has at most 64 bits");
         self.fail(diagnostic);
     }
 

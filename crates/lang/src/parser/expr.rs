@@ -15,10 +15,14 @@ use crate::ast::{BinaryOp, ExprId, ExprKind, Name, UnaryOp};
 use crate::diagnostics::Diagnostic;
 use crate::lexer::TokenKind;
 use crate::precedence::left_first;
+use crate::printer::expr_to_string;
 use crate::source::Span;
 
 /// Warnings about expressions that read differently in the dialects; more are only counted.
 const MAX_AMBIGUITIES: usize = 20;
+
+/// The most characters, without white space, of an expression whose two readings are shown.
+const LONGEST_READING: usize = 300;
 
 /// The stacks, kept from one expression to the next for their memory.
 #[derive(Default)]
@@ -49,31 +53,28 @@ struct Operand {
     outer: Span,
 }
 
-/// `left first middle second right`, where the dialects disagree which operator comes first.
+/// The first two neighbouring operators that the dialects apply in a different order.
+#[derive(Clone, Copy)]
 struct Ambiguity {
-    left: Span,
     first: BinaryOp,
-    middle: Span,
     second: BinaryOp,
-    right: Option<Span>,
-    /// `left` and `middle` consist of several operands without parentheses around them.
-    compound: (bool, bool),
-    /// Height of the stack of operators while the right operand is the last one read.
-    height: usize,
 }
 
 impl Parser<'_> {
     /// An expression up to the first token that cannot continue it.
     pub(super) fn expression(&mut self) -> Parse<ExprId> {
         let mark = self.ast.exprs.len();
-        self.expr.waiting.clear();
-        self.expr.operands.clear();
-        self.expr.ambiguity = None;
+        let start = self.pos;
         let result = self.operators_and_operands();
-        if result.is_err() {
-            self.ast.exprs.truncate(mark);
-        } else if let Some(ambiguity) = self.expr.ambiguity.take() {
-            self.warn_ambiguity(&ambiguity);
+        match result {
+            Err(_) => self.ast.exprs.truncate(mark),
+            Ok(root) => {
+                if let Some(ambiguity) = self.expr.ambiguity.take()
+                    && !self.is_about_integers(mark)
+                {
+                    self.warn_ambiguity(ambiguity, root, start);
+                }
+            }
         }
         result
     }
@@ -99,12 +100,14 @@ impl Parser<'_> {
     }
 
     fn operators_and_operands(&mut self) -> Parse<ExprId> {
+        self.expr.waiting.clear();
+        self.expr.operands.clear();
+        self.expr.ambiguity = None;
         loop {
             self.operand()?;
             // After an operand: close brackets, then go on with an operator or be done.
             loop {
                 self.apply_unary();
-                self.complete_ambiguity();
                 if let Some(op) = binary_operator(self.kind()) {
                     self.apply_before(op);
                     self.bump();
@@ -311,15 +314,16 @@ impl Parser<'_> {
 
     /// Applies the waiting operators that come before `op`, then lets `op` wait.
     fn apply_before(&mut self, op: BinaryOp) {
-        let mut disagreed = false;
         while let Some(&Waiting::Binary(waiting)) = self.expr.waiting.last() {
             let apply = left_first(self.dialect, waiting, op);
             if self.dialect == Dialect::Union
                 && self.expr.ambiguity.is_none()
                 && apply != left_first(Dialect::Satabs, waiting, op)
             {
-                self.note_ambiguity(waiting, op);
-                disagreed = true;
+                self.expr.ambiguity = Some(Ambiguity {
+                    first: waiting,
+                    second: op,
+                });
             }
             if !apply {
                 break;
@@ -328,83 +332,81 @@ impl Parser<'_> {
             self.apply_binary(waiting);
         }
         self.expr.waiting.push(Waiting::Binary(op));
-        if disagreed && let Some(ambiguity) = &mut self.expr.ambiguity {
-            ambiguity.height = self.expr.waiting.len();
-        }
     }
 
     // Expressions that read differently.
 
-    fn note_ambiguity(&mut self, first: BinaryOp, second: BinaryOp) {
-        let [.., left, middle] = self.expr.operands[..] else {
-            return;
-        };
-        let compound = |operand: Operand| {
-            let expr = self.ast.expr(operand.id);
-            expr.span == operand.outer && matches!(expr.kind, ExprKind::Binary(..))
-        };
-        self.expr.ambiguity = Some(Ambiguity {
-            left: left.outer,
-            first,
-            middle: middle.outer,
-            second,
-            right: None,
-            compound: (compound(left), compound(middle)),
-            height: 0,
-        });
+    /// Whether the expression that was added from `mark` on says something about integers, so
+    /// that nobody can have written it for SATABS, which has none.
+    fn is_about_integers(&self, mark: usize) -> bool {
+        self.ast.exprs[mark..].iter().any(|expr| match expr.kind {
+            ExprKind::Int(value) => value != 0 && value != 1,
+            ExprKind::Unary(UnaryOp::Neg, _) => true,
+            ExprKind::Binary(op, ..) => !matches!(
+                op,
+                BinaryOp::Implies
+                    | BinaryOp::Or
+                    | BinaryOp::Xor
+                    | BinaryOp::And
+                    | BinaryOp::Eq
+                    | BinaryOp::Ne
+            ),
+            _ => false,
+        })
     }
 
-    /// Remembers the operand that has just been completed if it is the one to the right of
-    /// the operators in question.
-    fn complete_ambiguity(&mut self) {
-        if let Some(ambiguity) = &mut self.expr.ambiguity
-            && ambiguity.right.is_none()
-            && ambiguity.height == self.expr.waiting.len()
-        {
-            ambiguity.right = self.expr.operands.last().map(|operand| operand.outer);
-        }
-    }
-
-    fn warn_ambiguity(&mut self, ambiguity: &Ambiguity) {
+    /// Warns about the expression `root`, whose tokens are those from `start` up to here.
+    fn warn_ambiguity(&mut self, ambiguity: Ambiguity, root: ExprId, start: usize) {
         self.ambiguities += 1;
         if self.ambiguities > MAX_AMBIGUITIES {
             return;
         }
-        let right = ambiguity.right.unwrap_or(ambiguity.middle);
-        let text = |span: Span, compound: bool| {
-            let text = self.source.slice(span);
-            let simple = text.len() <= 40 && !text.contains(['\n', '\r', '"']);
-            match (
-                simple && !text.contains("//") && !text.contains("/*"),
-                compound,
-            ) {
-                (false, _) => "…".to_owned(),
-                (true, false) => text.to_owned(),
-                (true, true) => format!("({text})"),
-            }
-        };
-        let left = text(ambiguity.left, ambiguity.compound.0);
-        let middle = text(ambiguity.middle, ambiguity.compound.1);
-        let last = text(right, false);
         let (first, second) = (ambiguity.first.symbol(), ambiguity.second.symbol());
-        let left_first_text = format!("({left} {first} {middle}) {second} {last}");
-        let right_first_text = format!("{left} {first} ({middle} {second} {last})");
-        let (here, there) = if left_first(Dialect::Union, ambiguity.first, ambiguity.second) {
-            (left_first_text, right_first_text)
-        } else {
-            (right_first_text, left_first_text)
+        let (message, advice) = match self.both_readings(root, start) {
+            Some((here, there)) => (
+                format!("read as `{here}`, but SATABS reads `{there}`"),
+                format!("add the parentheses you mean: `{here}` or `{there}`"),
+            ),
+            None => (
+                "SATABS reads this expression differently".to_owned(),
+                format!("add parentheses around the operands of `{first}` and `{second}`"),
+            ),
         };
         self.diagnostics.push(
-            Diagnostic::warning(
-                ambiguity.left.to(right),
-                format!("read as `{here}`, but SATABS reads `{there}`"),
-            )
-            .label(format!("`{first}` and `{second}` without parentheses"))
-            .help(format!(
-                "add the parentheses you mean: `{here}` or `{there}`"
-            ))
-            .help("if the program was written for SATABS or boppo, use `--dialect satabs`"),
+            Diagnostic::warning(self.ast.expr(root).span, message)
+                .label(format!("`{first}` and `{second}` without parentheses"))
+                .help(advice)
+                .help("if the program was written for SATABS or boppo, use `--dialect satabs`"),
         );
+    }
+
+    /// The expression `root`, whose tokens are those from `start` up to here, as it was read and
+    /// as SATABS reads it, unless it is too long for a message.
+    fn both_readings(&mut self, root: ExprId, start: usize) -> Option<(String, String)> {
+        let tokens = &self.tokens[start..self.pos];
+        let lengths = tokens.iter().map(|t| (t.span.end - t.span.start) as usize);
+        if lengths.sum::<usize>() > LONGEST_READING {
+            return None;
+        }
+        // Read it again. It was right the first time; what could be said about a literal in it
+        // has been said.
+        let (end, dialect, mark) = (self.pos, self.dialect, self.ast.exprs.len());
+        let (errors, last_error) = (self.errors, self.last_error);
+        let diagnostics = self.diagnostics.len();
+        self.pos = start;
+        self.dialect = Dialect::Satabs;
+        let there = self.operators_and_operands();
+        let readings = there.ok().map(|there| {
+            (
+                expr_to_string(&self.ast, root),
+                expr_to_string(&self.ast, there),
+            )
+        });
+        self.ast.exprs.truncate(mark);
+        self.diagnostics.truncate(diagnostics);
+        (self.errors, self.last_error) = (errors, last_error);
+        (self.pos, self.dialect) = (end, dialect);
+        readings
     }
 
     /// Says how many more expressions read differently than were shown.

@@ -257,11 +257,27 @@ impl<'a> Parser<'a> {
 
     /// Labels are in nobody's way and may have any name, even `T` or `12`.
     fn label(&mut self, expected: &str) -> Parse<Name> {
-        if !is_label(self.kind()) {
+        let next = self.peek(1);
+        if is_reserved(self.kind())
+            && matches!(next, TokenKind::Semi | TokenKind::Comma | TokenKind::RParen)
+        {
+            let diagnostic = self.reserved_label();
+            self.report(diagnostic);
+        } else if !is_label(self.kind()) {
             return Err(self.unexpected(expected));
         }
         let span = self.bump();
         Ok(self.intern(span))
+    }
+
+    /// For a reserved word in the place of a label.
+    fn reserved_label(&self) -> Diagnostic {
+        let word = self.slice();
+        Diagnostic::error(
+            self.span(),
+            format!("`{word}` is a reserved word and cannot be a label"),
+        )
+        .help(format!("choose another label, such as `{word}1`"))
     }
 
     fn names(&mut self, expected: &str) -> Parse<Vec<Name>> {
@@ -311,6 +327,9 @@ impl<'a> Parser<'a> {
         )
         .label(format!("expected {expected}"));
         match self.kind() {
+            TokenKind::LBrace if expected.contains("name") || expected == "an expression" => {
+                diagnostic.help(why_no_name(&self.source.text()[self.span().end as usize..]))
+            }
             TokenKind::LBrace | TokenKind::RBrace => diagnostic.help(
                 "blocks have no braces: a body is `begin … end`, and there is `if … then … else … fi` and `while … do … od`",
             ),
@@ -328,6 +347,16 @@ impl<'a> Parser<'a> {
             }
             _ => diagnostic,
         }
+    }
+}
+
+/// What keeps the text after a `{` from being a name in braces.
+fn why_no_name(rest: &str) -> &'static str {
+    let line = rest.lines().next().unwrap_or("");
+    match line.find('}') {
+        Some(0) => "a name in braces cannot be empty",
+        Some(_) => "a name in braces cannot contain spaces: `{x<y}`, not `{x < y}`",
+        None => "a name in braces ends with `}`, on the same line: `{x<y}`",
     }
 }
 

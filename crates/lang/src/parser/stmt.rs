@@ -7,7 +7,7 @@
 //! with the place of the word that it should close.
 
 use super::expr::binary_operator;
-use super::{Parser, is_label};
+use super::{Parser, is_label, is_reserved};
 use crate::ast::{Block, EndSpan, ExprId, Name, StmtId, StmtKind};
 use crate::diagnostics::Diagnostic;
 use crate::lexer::TokenKind;
@@ -147,7 +147,14 @@ impl Parser<'_> {
     /// The labels before a statement.
     fn labels(&mut self) -> Vec<Name> {
         let mut labels = Vec::new();
-        while is_label(self.kind()) && self.peek(1) == TokenKind::Colon {
+        while self.peek(1) == TokenKind::Colon {
+            let kind = self.kind();
+            if is_reserved(kind) && !matches!(kind, TokenKind::Else | TokenKind::Elsif) {
+                let diagnostic = self.reserved_label();
+                self.report(diagnostic);
+            } else if !is_label(kind) {
+                break;
+            }
             let span = self.bump();
             self.bump();
             labels.push(self.intern(span));

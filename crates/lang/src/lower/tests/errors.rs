@@ -295,16 +295,26 @@ fn constrain_statements_have_a_limit() {
 }
 
 #[test]
+fn no_variable_holds_what_is_too_wide() {
+    let d = details("decl c : u64; void main() begin assume(c * c = 1); end");
+    assert_eq!(
+        d.help,
+        ["store a part of it in a variable first: every variable has at most 64 bits"]
+    );
+}
+
+#[test]
 fn a_program_needs_a_beginning() {
     whole(
         "void f() begin end",
         "there is no procedure `main`, where the program would start",
     );
     let d = details("void f() begin end void mian() begin end");
-    assert_eq!(
-        d.help,
-        ["did you mean `mian`?", "the procedures are `f`, `mian`"]
-    );
+    assert_eq!(d.help, ["did you mean `mian`?"]);
+    assert_eq!((d.primary.0.start, d.primary.0.end), (24, 28));
+    let d = details("void f() begin end void go() begin end");
+    assert_eq!(d.help, ["the procedures are `f`, `go`"]);
+    assert_eq!((d.primary.0.start, d.primary.0.end), (35, 38));
     let d = details("void init() begin end void thread1() begin end");
     assert!(d.help.iter().any(|h| h.contains("`endinit`")));
     whole(
