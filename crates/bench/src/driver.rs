@@ -11,7 +11,8 @@
 //! routines for ever. With no globals, the state of the lock is passed around in parameters and results.
 //!
 //! What is a choice: locals are used in groups of [`Shape::window`] overlapping variables, and not all at
-//! once. In a real driver, too, most predicates matter only in a small part of the procedure.
+//! once; and each dispatch routine deals with three of the device's flags itself and with those of the two
+//! helpers it calls. In a real driver, too, most predicates matter only in a small part of it.
 
 use std::fmt::Write;
 
@@ -89,6 +90,7 @@ pub fn program(shape: &Shape) -> String {
         lines: 0,
         labels: 0,
         seed: 0x2545_f491_4f6c_dd1d ^ shape.lines as u64,
+        routine: 0,
         helpers: 3 + shape.lines / 300,
         bug: false,
     };
@@ -96,8 +98,13 @@ pub fn program(shape: &Shape) -> String {
     writer.text
 }
 
+/// How many flags of the device a dispatch routine deals with itself.
+const FLAGS_PER_ROUTINE: usize = 3;
+
 struct Writer {
     shape: Shape,
+    /// The dispatch routine being written.
+    routine: usize,
     text: String,
     lines: usize,
     labels: usize,
@@ -164,6 +171,7 @@ impl Writer {
             let left = self.shape.lines.saturating_sub(self.lines + main_lines);
             let budget = left / (dispatchers - i);
             self.bug = self.shape.bug && i == dispatchers / 2;
+            self.routine = i;
             self.dispatcher(i, budget);
         }
         self.main(dispatchers);
@@ -234,15 +242,15 @@ end"
         self.line("end");
     }
 
-    /// Helpers read their parameters, an uninitialised local and a flag; the first is recursive, the others
-    /// call the one before them.
+    /// Helpers read their parameters, an uninitialised local and a flag; every other one is recursive, the
+    /// rest call the one before them.
     fn helper(&mut self, i: usize) {
         let flag = self
             .flags()
             .get(i % self.flags().len().max(1))
             .copied()
             .unwrap_or("{p==q}");
-        let before = i.saturating_sub(1);
+        let before = i - i % 2;
         self.line(&format!("bool helper_{i}({{p==0}}, {{p==q}}) begin"));
         // Parameters count as locals: where there may be few, one is used twice.
         let t = if self.shape.locals < 4 {
@@ -370,10 +378,10 @@ end"
         free.get(i).map(|v| (*v).clone())
     }
 
-    /// Some flag of the device.
+    /// Some flag of the device that the current routine deals with.
     fn pick_flag(&mut self) -> Option<&'static str> {
-        let i = self.random(self.flags().len());
-        self.flags().get(i).copied()
+        let i = 2 * self.routine + self.random(FLAGS_PER_ROUTINE);
+        self.flags().get(i % self.flags().len().max(1)).copied()
     }
 
     fn acquire(&mut self, label: &str) {
@@ -504,7 +512,8 @@ end"
             return self.line("skip;");
         };
         let (a, b) = (self.pick(scope), self.pick(scope));
-        let helper = self.random(self.helpers);
+        // A routine uses two of the helpers.
+        let helper = (self.routine + self.random(2)) % self.helpers;
         self.line(&format!("{d} := helper_{helper}({a}, {b});"));
     }
 
