@@ -181,7 +181,7 @@ fn traces_are_written() {
     let shown = droste(&["check", "lock.bp", "-q", "--trace", &text]).expect(1);
     assert!(shown.out.is_empty() && shown.err.is_empty(), "{shown:#?}");
     let trace = fs::read_to_string(&text).unwrap();
-    assert!(trace.starts_with("lock.bp:31: assertion fails"), "{trace}");
+    assert!(trace.starts_with("lock.bp:13: assertion fails"), "{trace}");
     let whole = droste(&["check", "lock.bp"]).expect(1).out;
     assert!(whole.contains(&trace), "{whole}");
     let piped = droste(&["check", "lock.bp", "-q", "--trace", "-"]).expect(1);
@@ -268,6 +268,8 @@ fn completions_and_man_pages() {
     droste(&["completions", "tcl"]).expect(2);
     let page = droste(&["man"]).expect(0).out;
     assert!(page.contains(".TH droste 1"), "{page}");
+    assert!(page.contains("droste man check"), "{page}");
+    assert!(page.contains(".SH EXAMPLES\n.nf\n"), "{page}");
     let page = droste(&["man", "check"]).expect(0).out;
     assert!(
         page.contains("droste\\-check") && page.contains("\\-\\-reach"),
