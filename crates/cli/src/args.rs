@@ -123,9 +123,9 @@ pub(crate) struct SearchArgs {
     /// shortest one if that takes little more effort.
     #[arg(long, value_enum)]
     pub(crate) order: Option<Order>,
-    /// Which infinite runs count, for --repeat and monitors with repeating states
-    #[arg(long, value_enum, default_value_t = Runs::All)]
-    pub(crate) runs: Runs,
+    /// Which infinite runs count, for --repeat and monitors with repeating states [default: all]
+    #[arg(long, value_enum)]
+    pub(crate) runs: Option<Runs>,
     /// How the program is read where dialects contradict each other
     #[arg(long, value_enum, default_value_t = Dialect::Default)]
     pub(crate) dialect: Dialect,
@@ -151,7 +151,7 @@ pub(crate) struct LimitArgs {
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = seconds)]
     pub(crate) timeout: Option<Duration>,
     /// Give up when the process uses so many megabytes
-    #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "MB", allow_negative_numbers = true, value_parser = megabytes)]
     pub(crate) memory: Option<u64>,
 }
 
@@ -161,6 +161,9 @@ pub(crate) struct LimitArgs {
 #[allow(clippy::struct_excessive_bools, reason = "independent switches")]
 pub(crate) struct OutputArgs {
     /// Write one JSON object to standard output instead of text
+    ///
+    /// If the program could not be checked (exit code 2), standard output stays empty, and standard
+    /// error says why. docs/JSON.md describes every field.
     #[arg(long)]
     pub(crate) json: bool,
     /// Write the trace of a violation to FILE: JSON if it ends in .json, text otherwise
@@ -171,7 +174,13 @@ pub(crate) struct OutputArgs {
     /// About how many steps of a trace are written out as text
     ///
     /// In a longer one, calls are folded and steps are left out.
-    #[arg(long, value_name = "N", default_value_t = 2000)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 2000,
+        allow_negative_numbers = true
+    )]
+    #[arg(value_parser = steps)]
     pub(crate) max_steps: usize,
     /// Print something else about the program instead of checking it
     #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["json", "trace"])]
@@ -180,6 +189,8 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
     pub(crate) color: Color,
     /// Print nothing but errors; the exit code says it all
+    ///
+    /// With --json, the object is still printed; only warnings are left out.
     #[arg(short, long, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
     /// Say on standard error what was done and what it took
@@ -299,15 +310,31 @@ pub(crate) fn not_there_yet(error: &clap::Error) -> Option<String> {
 
 /// A positive number of seconds.
 fn seconds(text: &str) -> Result<Duration, String> {
-    let number: f64 = text
-        .parse()
-        .map_err(|_| "not a number of seconds".to_owned())?;
+    let not_a_number = || "not a number of seconds".to_owned();
+    let number: f64 = text.parse().map_err(|_| not_a_number())?;
     match Duration::try_from_secs_f64(number) {
+        _ if number.is_nan() => Err(not_a_number()),
         Ok(duration) if !duration.is_zero() => Ok(duration),
+        Ok(_) if number > 0.0 => Err("too small: less than a nanosecond".to_owned()),
         Ok(_) => Err("must be greater than zero".to_owned()),
         Err(_) if number < 0.0 => Err("must be greater than zero".to_owned()),
         Err(_) => Err("too large; leave the flag out for no limit".to_owned()),
     }
+}
+
+/// A positive number of megabytes.
+fn megabytes(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(0) => Err("must be greater than zero".to_owned()),
+        Ok(number) => Ok(number),
+        Err(_) => Err("must be a whole number of megabytes, greater than zero".to_owned()),
+    }
+}
+
+/// A number of steps.
+fn steps(text: &str) -> Result<usize, String> {
+    text.parse()
+        .map_err(|_| "must be a whole number, zero or greater".to_owned())
 }
 
 #[cfg(test)]
@@ -327,5 +354,17 @@ mod tests {
         for bad in ["0", "-1", "x", "", "1e300", "nan", "inf"] {
             assert!(seconds(bad).is_err(), "{bad}");
         }
+        assert_eq!(seconds("nan").unwrap_err(), "not a number of seconds");
+        assert!(seconds("1e-30").unwrap_err().starts_with("too small"));
+    }
+
+    #[test]
+    fn whole_numbers_are_asked_for() {
+        assert_eq!(megabytes("15"), Ok(15));
+        for bad in ["1.5", "-1", "0", "x", ""] {
+            assert!(megabytes(bad).is_err(), "{bad}");
+        }
+        assert_eq!(steps("0"), Ok(0));
+        assert!(steps("-1").unwrap_err().contains("zero or greater"));
     }
 }

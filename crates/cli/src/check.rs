@@ -1,8 +1,8 @@
 //! `droste check`: reads the program and the property, has them checked, shows the answer.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use droste_base::{Limits, StopReason, Verdict};
@@ -33,37 +33,120 @@ const KILLED: i32 = 130;
 /// Runs the command; the exit code.
 pub(crate) fn check(args: &CheckArgs, console: &Console) -> Result<u8, Failure> {
     let start = Instant::now();
-    check_trace_file(args)?;
+    let memory = args
+        .limits
+        .memory
+        .map(|megabytes| megabytes.saturating_mul(1_000_000));
+    let watchdog = Watchdog::new(start, args.limits.timeout, memory);
     let run = Run {
         args,
         console,
         start,
+        memory,
+        question: Arc::new(Mutex::new(question_before_reading(args))),
+        watchdog: Arc::clone(&watchdog),
     };
-    let source = input::read(&args.file).map_err(Failure::Because)?;
-    run.say(|| {
+    end_on_ctrl_c(&watchdog);
+    run.unleash();
+    let result = run.check();
+    // The watchdog does not speak after an error either.
+    watchdog.claim();
+    result
+}
+
+/// What is asked, as far as the command line tells; to be read after `whether`.
+fn question_before_reading(args: &CheckArgs) -> String {
+    let property = &args.property;
+    if let Some(file) = &property.monitor {
+        let file = input::name(file);
+        format!("a run takes the monitor in `{file}` to a target or repeating state")
+    } else if !property.reach.is_empty() {
+        format!("a run reaches {}", property.reach.join(" or "))
+    } else if !property.repeat.is_empty() {
         format!(
-            "{}: {} bytes",
-            source.name(),
-            verdict::count(source.text().len() as u64)
+            "a run visits {} infinitely often",
+            property.repeat.join(" or ")
         )
-    });
-    let Some(program) = run.front_end(&source)? else {
-        return Ok(0);
-    };
-    let property = run.property(&program)?;
-    let subject = Subject {
-        program: &program,
-        property: &property,
-        runs: runs(args.search.runs),
-    };
-    if subject.is_vacuous() && !program.is_concurrent() && !args.output.quiet {
-        console.warning(
-            "there is nothing to check: no assertion, no label ERROR or SLIC_ERROR, and only \
-             Booleans; ask about a label with --reach or --repeat, or use a --monitor",
-        );
+    } else {
+        verdict::DEFAULT_QUESTION.to_owned()
     }
-    let report = run.search(&source, &subject)?;
-    run.show(&source, &subject, &report)
+}
+
+impl Run<'_> {
+    fn check(&self) -> Result<u8, Failure> {
+        let (run, args, console) = (self, self.args, self.console);
+        check_trace_file(args)?;
+        run.warn_about_flags();
+        let source =
+            input::read(&args.file, || run.watchdog.pause_at_limit()).map_err(Failure::Because)?;
+        run.say(|| {
+            format!(
+                "{}: {} bytes",
+                source.name(),
+                verdict::count(source.text().len() as u64)
+            )
+        });
+        let Some(program) = run.front_end(&source)? else {
+            return Ok(0);
+        };
+        let property = run.property(&program)?;
+        let subject = Subject {
+            program: &program,
+            property: &property,
+            runs: runs(args.search.runs),
+        };
+        if subject.is_vacuous() && !program.is_concurrent() && !args.output.quiet {
+            console.warning(
+                "there is nothing to check: no assertion, no label ERROR or SLIC_ERROR, and only \
+             Booleans; ask about a label with --reach or --repeat, or use a --monitor",
+            );
+        }
+        if args.search.runs.is_some() && !subject.is_about_infinite_runs() {
+            run.warn("--runs has no effect: the property is not about infinite runs");
+        }
+        if args.search.order.is_some() && subject.is_about_infinite_runs() {
+            run.warn("--order has no effect: the property is about infinite runs");
+        }
+        *run.question.lock().unwrap_or_else(PoisonError::into_inner) = subject.question();
+        let report = run.search(&subject)?;
+        run.show(&source, &subject, &report)
+    }
+
+    /// Warns, unless warnings are not wanted.
+    fn warn(&self, message: &str) {
+        if !self.args.output.quiet {
+            self.console.warning(message);
+        }
+    }
+
+    /// Warns about flags that have no effect, whatever the program is.
+    fn warn_about_flags(&self) {
+        let CheckArgs {
+            property,
+            search,
+            output,
+            ..
+        } = self.args;
+        if search.no_passes && !search.skip_pass.is_empty() {
+            self.warn("--skip-pass has no effect: --no-passes leaves out all of them");
+        }
+        if output.emit.is_none() {
+            return;
+        }
+        for (given, flag) in [
+            (!property.reach.is_empty(), "--reach"),
+            (!property.repeat.is_empty(), "--repeat"),
+            (property.monitor.is_some(), "--monitor"),
+            (search.runs.is_some(), "--runs"),
+            (search.order.is_some(), "--order"),
+        ] {
+            if given {
+                self.warn(&format!(
+                    "{flag} has no effect: with --emit, nothing is checked"
+                ));
+            }
+        }
+    }
 }
 
 /// What would go wrong after a long search goes wrong before it.
@@ -109,6 +192,11 @@ struct Run<'a> {
     args: &'a CheckArgs,
     console: &'a Console,
     start: Instant,
+    /// The limit, in bytes.
+    memory: Option<u64>,
+    /// What is asked, to be read after `whether`.
+    question: Arc<Mutex<String>>,
+    watchdog: Arc<Watchdog>,
 }
 
 impl Run<'_> {
@@ -124,12 +212,15 @@ impl Run<'_> {
 
     /// Shows what is to be said about a file, and whether there is an error in it.
     fn refused(&self, diagnostics: &[Diagnostic], source: &SourceFile) -> Result<(), Failure> {
-        self.console
-            .diagnostics(diagnostics, source, self.args.output.quiet);
         let errors = diagnostics
             .iter()
             .filter(|d| d.severity == Severity::Error)
             .count();
+        if errors > 0 {
+            self.watchdog.claim();
+        }
+        self.console
+            .diagnostics(diagnostics, source, self.args.output.quiet);
         if errors == 0 {
             return Ok(());
         }
@@ -173,6 +264,7 @@ impl Run<'_> {
             Some(Emit::Program) => printer::print(&parsed.ast),
             Some(Emit::Dot) => dot::dot(&program, source),
         };
+        self.watchdog.claim();
         Console::print(&text)?;
         Ok(None)
     }
@@ -193,7 +285,8 @@ impl Run<'_> {
                 "the program and the monitor cannot both come from standard input".to_owned(),
             ));
         }
-        let source = input::read(file).map_err(Failure::Because)?;
+        let source =
+            input::read(file, || self.watchdog.pause_at_limit()).map_err(Failure::Because)?;
         let (syntax, diagnostics) = parse_monitor(&source, self.dialect());
         self.refused(&diagnostics, &source)?;
         let syntax = syntax.ok_or(Failure::Told)?;
@@ -206,14 +299,10 @@ impl Run<'_> {
     }
 
     /// Has the question answered, within the limits and until Ctrl-C.
-    fn search(&self, source: &SourceFile, subject: &Subject<'_>) -> Result<Report, Failure> {
+    fn search(&self, subject: &Subject<'_>) -> Result<Report, Failure> {
         let limits = &self.args.limits;
-        let memory = limits
-            .memory
-            .map(|megabytes| megabytes.saturating_mul(1_000_000));
-        let watchdog = Watchdog::new(self.start, limits.timeout, memory);
-        end_on_ctrl_c(&watchdog);
-        self.unleash(&watchdog, source, subject);
+        let watchdog = &self.watchdog;
+        watchdog.search_begins();
         let line = ProgressLine::new();
         let shows_progress = self.shows_progress();
         let reporter = |progress| {
@@ -238,7 +327,7 @@ impl Run<'_> {
                 timeout: limits
                     .timeout
                     .map(|limit| limit.saturating_sub(self.start.elapsed())),
-                memory,
+                memory: self.memory,
                 contexts: None,
                 cancel: Some(Arc::clone(&watchdog.cancel)),
             },
@@ -282,19 +371,28 @@ impl Run<'_> {
     }
 
     /// Has the watchdog answer if the check does not.
-    fn unleash(&self, watchdog: &Arc<Watchdog>, source: &SourceFile, subject: &Subject<'_>) {
-        let file = source.name().to_owned();
-        let property = subject.property.clone();
-        let question = subject.question();
+    fn unleash(&self) {
+        let file = input::name(&self.args.file);
+        let question = Arc::clone(&self.question);
+        let emit = self.args.output.emit.is_some();
         let start = self.start;
         let (json, quiet) = (self.args.output.json, self.args.output.quiet);
         let word = self.console.paint(UNKNOWN_COLOR, "unknown");
         let erase = self.shows_progress();
-        let known = Arc::clone(watchdog);
-        watchdog.watch(move |reason| {
+        let known = Arc::clone(&self.watchdog);
+        self.watchdog.watch(move |reason| {
             let (contexts, states) = known.known();
             let time = start.elapsed();
-            let text = verdict::undecided(&reason, &question);
+            let question = question.lock().unwrap_or_else(PoisonError::into_inner);
+            if emit {
+                // Standard output is for the program.
+                let text = verdict::undecided(&reason, "the program was printed");
+                if !quiet {
+                    Console::note(&format!("unknown: {text}\n"));
+                }
+                std::process::exit(3);
+            }
+            let text = verdict::undecided(&reason, &verdict::known(&question));
             let report = Report {
                 verdict: Verdict::Unknown(reason),
                 engine: "explicit",
@@ -312,7 +410,7 @@ impl Run<'_> {
             let page = if json {
                 format!(
                     "{}\n",
-                    verdict::object(&file, &property, &report, time, None)
+                    verdict::object(&file, &question, &report, time, None)
                 )
             } else if quiet {
                 String::new()
@@ -345,7 +443,7 @@ impl Run<'_> {
         let json = |execution| droste_report::json(subject.program, source, execution);
         if output.json {
             let trace = execution.map(json);
-            let object = verdict::object(source.name(), subject.property, report, total, trace);
+            let object = verdict::object(source.name(), &subject.question(), report, total, trace);
             Console::print(&format!("{object}\n"))?;
         } else if !output.quiet {
             let color = match report.verdict {
@@ -394,10 +492,10 @@ impl Run<'_> {
     }
 }
 
-fn runs(runs: Runs) -> droste_check::Runs {
+fn runs(runs: Option<Runs>) -> droste_check::Runs {
     match runs {
-        Runs::All => droste_check::Runs::All,
-        Runs::FiniteStack => droste_check::Runs::FiniteStack,
+        None | Some(Runs::All) => droste_check::Runs::All,
+        Some(Runs::FiniteStack) => droste_check::Runs::FiniteStack,
     }
 }
 
@@ -417,7 +515,7 @@ fn passes(args: &SearchArgs) -> Passes {
     passes
 }
 
-/// The first Ctrl-C ends the search. The second one ends the process.
+/// The first Ctrl-C ends the check. The second one ends the process.
 fn end_on_ctrl_c(watchdog: &Watchdog) {
     let cancel = Arc::clone(&watchdog.cancel);
     // If there is no such thing as Ctrl-C here, nobody can press it.

@@ -10,12 +10,25 @@ use std::path::Path;
 
 use droste_lang::source::SourceFile;
 
-/// Reads the file at `path`, or standard input if it is `-`. Otherwise a message for the user.
-pub(crate) fn read(path: &Path) -> Result<SourceFile, String> {
+/// How many bytes are read before somebody looks at the limits.
+const CHUNK: u64 = 1 << 20;
+
+/// What a file is called.
+pub(crate) fn name(path: &Path) -> String {
     if path.as_os_str() == "-" {
-        return source("<stdin>", std::io::stdin().lock());
+        "<stdin>".to_owned()
+    } else {
+        path.display().to_string()
     }
-    let name = path.display().to_string();
+}
+
+/// Reads the file at `path`, or standard input if it is `-`. Otherwise a message for the user.
+/// `pause` is called now and then.
+pub(crate) fn read(path: &Path, pause: impl Fn()) -> Result<SourceFile, String> {
+    let name = name(path);
+    if path.as_os_str() == "-" {
+        return source(&name, std::io::stdin().lock(), pause);
+    }
     let cannot = |error: std::io::Error| {
         // The system's words, without its number.
         let text = error.to_string();
@@ -26,19 +39,25 @@ pub(crate) fn read(path: &Path) -> Result<SourceFile, String> {
     if file.metadata().is_ok_and(|data| data.is_dir()) {
         return Err(format!("cannot read `{name}`: it is a directory"));
     }
-    source(&name, file)
+    source(&name, file, pause)
 }
 
-fn source(name: &str, reader: impl Read) -> Result<SourceFile, String> {
+fn source(name: &str, mut reader: impl Read, pause: impl Fn()) -> Result<SourceFile, String> {
     let mut bytes = Vec::new();
-    reader
-        .take(SourceFile::LARGEST as u64 + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| format!("cannot read `{name}`: {error}"))?;
-    if bytes.len() > SourceFile::LARGEST {
-        return Err(format!(
-            "`{name}` is too large: programs of up to 2 GiB are read"
-        ));
+    loop {
+        let read = (&mut reader)
+            .take(CHUNK)
+            .read_to_end(&mut bytes)
+            .map_err(|error| format!("cannot read `{name}`: {error}"))?;
+        pause();
+        if bytes.len() > SourceFile::LARGEST {
+            return Err(format!(
+                "`{name}` is too large: programs of up to 2 GiB are read"
+            ));
+        }
+        if read == 0 {
+            break;
+        }
     }
     let text = decode(bytes).map_err(|problem| format!("`{name}` {problem}"))?;
     Ok(SourceFile::new(name, text))

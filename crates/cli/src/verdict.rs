@@ -30,26 +30,30 @@ impl Subject<'_> {
                 Property::Default => self.mishap(execution),
                 _ => format!("a run{bounded} {}", self.deed(Some(execution))),
             },
-            Verdict::Unknown(reason) => undecided(reason, &self.question()),
+            Verdict::Unknown(reason) => undecided(reason, &known(&self.question())),
         }
     }
 
     /// What may be unknown, to be read after `whether`.
     pub(crate) fn question(&self) -> String {
         match self.property {
-            Property::Default => "an assertion fails or an error label is reached".to_owned(),
+            Property::Default => DEFAULT_QUESTION.to_owned(),
             _ => format!("a run{} {}", self.bounded(), self.deed(None)),
+        }
+    }
+
+    /// Whether the property is about infinite runs.
+    pub(crate) fn is_about_infinite_runs(&self) -> bool {
+        match self.property {
+            Property::Default | Property::Reach(_) => false,
+            Property::Repeat(_) => true,
+            Property::Monitor(monitor) => !has_target(monitor),
         }
     }
 
     /// Which runs count, where that makes a difference.
     fn bounded(&self) -> &'static str {
-        let infinite = match self.property {
-            Property::Default | Property::Reach(_) => false,
-            Property::Repeat(_) => true,
-            Property::Monitor(monitor) => !has_target(monitor),
-        };
-        if infinite && self.runs == Runs::FiniteStack {
+        if self.is_about_infinite_runs() && self.runs == Runs::FiniteStack {
             " with a bounded stack"
         } else {
             ""
@@ -181,9 +185,17 @@ fn has_target(monitor: &Monitor) -> bool {
     states.any(|state| state.kind == StateKind::Target)
 }
 
-/// The sentence after `unknown:`, and how to go on.
-pub(crate) fn undecided(reason: &StopReason, question: &str) -> String {
-    let mut sentence = format!("{reason} before it was known whether {question}");
+/// What may be unknown when nothing is asked about in particular.
+pub(crate) const DEFAULT_QUESTION: &str = "an assertion fails or an error label is reached";
+
+/// What did not happen when the answer to `question` is unknown, to be read after `before`.
+pub(crate) fn known(question: &str) -> String {
+    format!("it was known whether {question}")
+}
+
+/// The sentence after `unknown:`, and how to go on. `goal` is what did not happen.
+pub(crate) fn undecided(reason: &StopReason, goal: &str) -> String {
+    let mut sentence = format!("{reason} before {goal}");
     if let Some(hint) = hint(reason) {
         let _ = write!(sentence, "\n{hint}");
     }
@@ -214,14 +226,14 @@ pub(crate) fn statistics(report: &Report, total: Duration) -> String {
 /// The report as a JSON object. `trace` is that of the violation, if there is one.
 pub(crate) fn object(
     file: &str,
-    property: &Property,
+    question: &str,
     report: &Report,
     total: Duration,
     trace: Option<Value>,
 ) -> Value {
     let mut object = json!({
         "verdict": report.verdict.word(),
-        "property": property.to_string(),
+        "property": question,
         "engine": report.engine,
         "file": file,
         "version": env!("CARGO_PKG_VERSION"),

@@ -1,12 +1,12 @@
 //! Holds a check to its limits where the check itself does not look at them.
 //!
-//! A search stops by itself when a limit is reached. What comes before and after it (simplifying the
-//! program, making a trace concrete, replaying it) does not look at the clock. So a thread of
-//! its own waits for a limit and, if there is no answer a moment later, answers `unknown` in the
-//! check's place and ends the process.
+//! A search stops by itself when a limit is reached. What comes before and after it (reading,
+//! parsing and simplifying the program, making a trace concrete, replaying it) does not look at the
+//! clock. So a thread of its own waits for a limit and answers `unknown` in the check's place and
+//! ends the process: at once before the search, and otherwise if there is no answer a moment later.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use droste_base::limits::resident_bytes;
@@ -17,6 +17,11 @@ const EVERY: Duration = Duration::from_millis(50);
 /// How long the search has to stop by itself.
 const GRACE: Duration = Duration::from_millis(500);
 
+/// Who answers.
+const NOBODY: u8 = 0;
+const CHECK: u8 = 1;
+const WATCHDOG: u8 = 2;
+
 /// What is watched; shared with the thread that watches.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
@@ -25,8 +30,12 @@ pub(crate) struct Watchdog {
     memory: Option<u64>,
     /// Set by Ctrl-C.
     pub(crate) cancel: Arc<AtomicBool>,
-    /// Whoever sets this may answer.
-    answered: AtomicBool,
+    /// Whoever sets this first may answer.
+    answers: AtomicU8,
+    /// Whether the search looks at the limits itself.
+    searching: AtomicBool,
+    /// Whether there is a thread that watches.
+    watching: AtomicBool,
     contexts: AtomicU64,
     states: AtomicU64,
 }
@@ -38,7 +47,9 @@ impl Watchdog {
             timeout,
             memory,
             cancel: Arc::default(),
-            answered: AtomicBool::new(false),
+            answers: AtomicU8::new(NOBODY),
+            searching: AtomicBool::new(false),
+            watching: AtomicBool::new(false),
             contexts: AtomicU64::new(0),
             states: AtomicU64::new(0),
         })
@@ -58,11 +69,31 @@ impl Watchdog {
         )
     }
 
-    /// To be called before an answer is given; does not return if the watchdog has answered.
+    /// To be called before an answer is given, or an error; does not return if the watchdog has
+    /// answered.
     pub(crate) fn claim(&self) {
-        if self.answered.swap(true, Ordering::SeqCst) {
-            loop {
-                std::thread::park();
+        if !self.take(CHECK) && self.answers.load(Ordering::SeqCst) == WATCHDOG {
+            wait_for_the_end();
+        }
+    }
+
+    fn take(&self, who: u8) -> bool {
+        self.answers
+            .compare_exchange(NOBODY, who, Ordering::SeqCst, Ordering::SeqCst)
+            .is_ok()
+    }
+
+    /// From now on, who searches has a moment to stop by itself.
+    pub(crate) fn search_begins(&self) {
+        self.searching.store(true, Ordering::SeqCst);
+    }
+
+    /// Does not return if a limit has been reached: the watchdog is about to answer.
+    pub(crate) fn pause_at_limit(&self) {
+        if self.watching.load(Ordering::SeqCst) {
+            // It does return if memory has become free again before the watchdog looked.
+            while self.reached().is_some() {
+                std::thread::sleep(EVERY);
             }
         }
     }
@@ -72,25 +103,28 @@ impl Watchdog {
         let watchdog = Arc::clone(self);
         let watching = std::thread::Builder::new().name("watchdog".to_owned());
         // Without a thread, the search still looks at its limits itself.
-        let _ = watching.spawn(move || {
+        let spawned = watching.spawn(move || {
             let mut reached: Option<(Instant, StopReason)> = None;
             loop {
                 std::thread::sleep(EVERY);
-                if watchdog.answered.load(Ordering::SeqCst) {
+                if watchdog.answers.load(Ordering::SeqCst) != NOBODY {
                     return;
                 }
-                match &reached {
-                    None => reached = watchdog.reached().map(|reason| (Instant::now(), reason)),
-                    Some((since, _)) if since.elapsed() < GRACE => {}
-                    Some((_, reason)) => {
-                        if !watchdog.answered.swap(true, Ordering::SeqCst) {
-                            answer(reason.clone());
-                        }
-                        return;
+                if reached.is_none() {
+                    reached = watchdog.reached().map(|reason| (Instant::now(), reason));
+                }
+                let Some((since, reason)) = &reached else {
+                    continue;
+                };
+                if since.elapsed() >= GRACE || !watchdog.searching.load(Ordering::SeqCst) {
+                    if watchdog.take(WATCHDOG) {
+                        answer(reason.clone());
                     }
+                    return;
                 }
             }
         });
+        self.watching.store(spawned.is_ok(), Ordering::SeqCst);
     }
 
     /// The limit that has been reached, if any.
@@ -109,6 +143,12 @@ impl Watchdog {
             return Some(StopReason::Memory(memory));
         }
         None
+    }
+}
+
+fn wait_for_the_end() -> ! {
+    loop {
+        std::thread::park();
     }
 }
 

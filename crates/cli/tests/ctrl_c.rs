@@ -64,3 +64,22 @@ fn with_json_too() {
     assert_eq!(json["verdict"], "unknown");
     assert_eq!(json["reason"], "interrupted");
 }
+
+#[test]
+fn it_ends_reading() {
+    for args in [&["check", "-"][..], &["check", "-", "--emit", "program"]] {
+        let mut command = command(args);
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().expect("droste runs");
+        // Nothing comes, and no end.
+        let _stdin = child.stdin.take();
+        std::thread::sleep(std::time::Duration::from_secs(1));
+        interrupt(&child);
+        let done = Done::of(&child.wait_with_output().expect("droste ends")).expect(3);
+        let text = format!("{}{}", done.out, done.err);
+        assert!(text.starts_with("unknown: interrupted before"), "{done:#?}");
+    }
+}

@@ -181,7 +181,7 @@ fn traces_are_written() {
     let shown = droste(&["check", "lock.bp", "-q", "--trace", &text]).expect(1);
     assert!(shown.out.is_empty() && shown.err.is_empty(), "{shown:#?}");
     let trace = fs::read_to_string(&text).unwrap();
-    assert!(trace.starts_with("lock.bp:31: assertion fails"), "{trace}");
+    assert!(trace.starts_with("lock.bp:13: assertion fails"), "{trace}");
     let whole = droste(&["check", "lock.bp"]).expect(1).out;
     assert!(whole.contains(&trace), "{whole}");
     let piped = droste(&["check", "lock.bp", "-q", "--trace", "-"]).expect(1);
@@ -268,6 +268,8 @@ fn completions_and_man_pages() {
     droste(&["completions", "tcl"]).expect(2);
     let page = droste(&["man"]).expect(0).out;
     assert!(page.contains(".TH droste 1"), "{page}");
+    assert!(page.contains("droste man check"), "{page}");
+    assert!(page.contains(".SH EXAMPLES\n.nf\n"), "{page}");
     let page = droste(&["man", "check"]).expect(0).out;
     assert!(
         page.contains("droste\\-check") && page.contains("\\-\\-reach"),
@@ -317,4 +319,70 @@ fn a_panic_is_no_verdict() {
         done.out.is_empty() && done.err.contains("Please report this"),
         "{done:#?}"
     );
+}
+
+#[cfg(unix)]
+#[test]
+fn limits_hold_while_reading() {
+    let zeros = |args: &[&str]| {
+        let args: Vec<&str> = ["check", "/dev/zero"].iter().chain(args).copied().collect();
+        droste(&args).expect(3)
+    };
+    let done = zeros(&["--memory", "100"]);
+    assert!(done.out.starts_with("unknown: "), "{done:#?}");
+    let done = zeros(&["--timeout", "0.01", "--json", "--reach", "A"]);
+    let json = done.json();
+    assert_eq!(json["verdict"], "unknown");
+    assert!(json["reason"].is_string(), "{json:#}");
+    assert_eq!(json["property"], "a run reaches A");
+    let done = zeros(&["--timeout", "0.01", "--emit", "dot"]);
+    assert!(done.out.is_empty(), "{done:#?}");
+    assert!(done.err.starts_with("unknown: "), "{done:#?}");
+}
+
+#[test]
+fn flags_without_effect_are_warned_about() {
+    for (args, flag) in [
+        (&["lock.bp", "--runs", "all"][..], "--runs"),
+        (
+            &["flip.bp", "--repeat", "again", "--order", "bfs"],
+            "--order",
+        ),
+        (
+            &["lock.bp", "--no-passes", "--skip-pass", "dead"],
+            "--skip-pass",
+        ),
+        (&["lock.bp", "--emit", "dot", "--reach", "A"], "--reach"),
+    ] {
+        let mut args = [&["check"], args].concat();
+        let warning = format!("warning: {flag} has no effect");
+        let done = droste(&args);
+        assert!(done.err.starts_with(&warning), "{done:#?}");
+        args.push("-q");
+        let quiet = droste(&args);
+        assert_eq!(quiet.code, done.code);
+        assert!(quiet.err.is_empty(), "{quiet:#?}");
+    }
+    let done = droste(&["check", "flip.bp", "--repeat", "again", "--runs", "all"]).expect(1);
+    assert!(done.err.is_empty(), "{done:#?}");
+}
+
+#[test]
+fn bad_numbers_are_explained() {
+    for (flag, number, words) in [
+        ("--timeout", "nan", "not a number"),
+        ("--timeout", "1e-30", "too small"),
+        ("--memory", "1.5", "whole number of megabytes"),
+        ("--memory", "-1", "greater than zero"),
+        ("--max-steps", "-1", "zero or greater"),
+    ] {
+        let done = droste(&["check", "lock.bp", flag, number]).expect(2);
+        assert!(done.err.contains(words), "{done:#?}");
+    }
+}
+
+#[test]
+fn quiet_json_is_json() {
+    let done = droste(&["check", "lock.bp", "--json", "-q"]).expect(1);
+    assert_eq!(done.json()["verdict"], "violated");
 }
