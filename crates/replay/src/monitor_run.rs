@@ -236,7 +236,7 @@ struct Tracer<'a> {
     accepting: Vec<bool>,
 }
 
-impl<'a> Tracer<'a> {
+impl Tracer<'_> {
     /// Adds a layer: the states that each cell of the last one leads to.
     fn extend(&mut self, layers: &mut Layers, mut to: impl FnMut(&mut Self, u32) -> Set) {
         let mut layer = Vec::new();

@@ -31,7 +31,7 @@ fn monitor(program: &Program, content: &str) -> Monitor {
 
 const FLIP: &str = "decl g;
 void main() begin decl x; g := F; flip(); flip(); end
-void flip() begin F: g := !g; end
+void flip() begin decl y; F: g := !g; end
 ";
 
 const TWICE: &str = "monitor twice {
