@@ -289,7 +289,8 @@ impl<'a> Writer<'a> {
         let chosen = self.chosen(total);
         let mut words: Vec<String> = globals
             .zip(&chosen)
-            .filter_map(|((variable, value), chosen)| chosen.then(|| binding(variable, value)))
+            .filter(|(_, chosen)| **chosen)
+            .map(|((variable, value), _)| binding(variable, value))
             .collect();
         if words.len() < total {
             words.push(format!(
