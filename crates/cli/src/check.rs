@@ -438,9 +438,15 @@ impl Run<'_> {
                 max_steps: output.max_steps,
                 width,
             };
-            droste_report::text(subject.program, source, execution, &style)
+            let monitor = subject.monitor_run(execution);
+            let monitor = monitor.as_ref();
+            droste_report::text_with_monitor(subject.program, source, execution, monitor, &style)
         };
-        let json = |execution| droste_report::json(subject.program, source, execution);
+        let json = |execution: &Execution| {
+            let monitor = subject.monitor_run(execution);
+            let monitor = monitor.as_ref();
+            droste_report::json_with_monitor(subject.program, source, execution, monitor)
+        };
         if output.json {
             let trace = execution.map(json);
             let object = verdict::object(source.name(), &subject.question(), report, total, trace);

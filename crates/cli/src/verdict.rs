@@ -8,6 +8,7 @@ use droste_check::{ERROR_LABELS, Property, Report, Runs};
 use droste_lang::execution::{Action, Ending, Execution};
 use droste_lang::monitor::{Monitor, StateKind};
 use droste_lang::program::{NodeId, Op, Program, Type, Variable, Violation};
+use droste_report::MonitorRun;
 use serde_json::{Value, json};
 
 /// What a verdict is about.
@@ -32,6 +33,15 @@ impl Subject<'_> {
             },
             Verdict::Unknown(reason) => undecided(reason, &known(&self.question())),
         }
+    }
+
+    /// How the monitor moves along an execution that violates it.
+    pub(crate) fn monitor_run(&self, execution: &Execution) -> Option<MonitorRun> {
+        let Property::Monitor(monitor) = self.property else {
+            return None;
+        };
+        let finite_stack = self.runs == Runs::FiniteStack;
+        droste_report::monitor_run(self.program, execution, monitor, finite_stack)
     }
 
     /// What may be unknown, to be read after `whether`.

@@ -6,7 +6,8 @@
 //! time linear in the size of the execution as stored, folded, and needs no native stack.
 //!
 //! The modules: `values` (which values an expression can take), `step` (what one
-//! statement allows), `check` (whole executions), `watch` (monitors), and [`walk`], which makes
+//! statement allows), `check` (whole executions), `watch` (monitors), `monitor_run` (one run
+//! of a monitor, to be shown), and [`walk`], which makes
 //! executions by walking through a program at random.
 //!
 //! The program and the monitor are trusted to be well-formed; the execution may be anything.
@@ -17,10 +18,13 @@
 //! [`Action::Fail`] at the callee's return statement.
 
 mod check;
+mod monitor_run;
 mod step;
 mod values;
 pub mod walk;
 mod watch;
+
+pub use monitor_run::{MonitorRun, Reading, monitor_run};
 
 use std::fmt;
 

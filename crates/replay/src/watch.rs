@@ -23,11 +23,11 @@ use droste_lang::program::{NodeId, Program, Proposition};
 use crate::values::{Scene, evaluate};
 
 /// States of the monitor, and whether an accepting state has been entered on the way there.
-type Set = Vec<(u32, bool)>;
+pub(crate) type Set = Vec<(u32, bool)>;
 
-struct Watcher<'a> {
+pub(crate) struct Watcher<'a> {
     program: &'a Program,
-    execution: &'a Execution,
+    pub(crate) execution: &'a Execution,
     monitor: &'a Monitor,
     accepting: StateKind,
     /// For a run and a state before it: the states after it.
@@ -75,7 +75,7 @@ pub(crate) fn repeats(program: &Program, execution: &Execution, monitor: &Monito
 }
 
 /// Whether a path of any length leads from `from` to `to`.
-fn leads_to(edges: &HashMap<u32, Set>, from: u32, to: u32) -> bool {
+pub(crate) fn leads_to(edges: &HashMap<u32, Set>, from: u32, to: u32) -> bool {
     let mut seen = vec![from];
     let mut next = 0;
     while let Some(&state) = seen.get(next) {
@@ -94,7 +94,7 @@ fn leads_to(edges: &HashMap<u32, Set>, from: u32, to: u32) -> bool {
 
 /// What is read for ever after the stem.
 #[derive(Clone, Copy)]
-enum Cycle<'a> {
+pub(crate) enum Cycle<'a> {
     /// Nothing.
     None,
     /// These steps.
@@ -104,7 +104,7 @@ enum Cycle<'a> {
 }
 
 impl<'a> Watcher<'a> {
-    fn new(
+    pub(crate) fn new(
         program: &'a Program,
         execution: &'a Execution,
         monitor: &'a Monitor,
@@ -121,7 +121,7 @@ impl<'a> Watcher<'a> {
     }
 
     /// Reads everything before the cycle: the states and the valuation after it, and the cycle.
-    fn stem(&mut self) -> (Set, Valuation, Cycle<'a>) {
+    pub(crate) fn stem(&mut self) -> (Set, Valuation, Cycle<'a>) {
         let execution = self.execution;
         let steps = &execution.steps[..];
         let (stem, cycle) = match execution.ending {
@@ -140,7 +140,12 @@ impl<'a> Watcher<'a> {
     }
 
     /// The rounds of the cycle: from every state in which one can begin, the states after it.
-    fn rounds(&mut self, set: &Set, valuation: &Valuation, cycle: Cycle<'a>) -> HashMap<u32, Set> {
+    pub(crate) fn rounds(
+        &mut self,
+        set: &Set,
+        valuation: &Valuation,
+        cycle: Cycle<'a>,
+    ) -> HashMap<u32, Set> {
         let mut edges: HashMap<u32, Set> = HashMap::new();
         let mut open: Vec<u32> = set.iter().map(|&(state, _)| state).collect();
         while let Some(state) = open.pop() {
@@ -160,7 +165,7 @@ impl<'a> Watcher<'a> {
     }
 
     /// All moves from `set` at a position: at `node`, or after the end of the program.
-    fn read(&mut self, set: &Set, node: Option<NodeId>, valuation: &Valuation) -> Set {
+    pub(crate) fn read(&mut self, set: &Set, node: Option<NodeId>, valuation: &Valuation) -> Set {
         let mut after = Set::new();
         for &(state, entered) in set {
             let state = &self.monitor.states[state as usize];
@@ -203,35 +208,56 @@ impl<'a> Watcher<'a> {
 
     /// Reads `steps` from `valuation` and `set` on: the set and the valuation after them.
     fn steps(&mut self, steps: &'a [Step], valuation: Valuation, set: Set) -> (Set, Valuation) {
-        let mut stack = Vec::new();
-        let mut frame = Frame {
+        self.drive(Frame {
             steps,
             exit: None,
             index: 0,
             read: false,
             valuation,
             set,
-        };
+        })
+    }
+
+    /// The states after a run that begins in `state`.
+    pub(crate) fn row(&mut self, run: u32, state: u32) -> Set {
+        if !self.rows.contains_key(&(run, state)) {
+            let frame = self.callee((run, state));
+            self.drive(frame);
+        }
+        self.rows.get(&(run, state)).cloned().unwrap_or_default()
+    }
+
+    /// The frame that computes a row.
+    fn callee(&self, row: (u32, u32)) -> Frame<'a> {
+        let run = &self.execution.runs[row.0 as usize];
+        Frame {
+            steps: &run.steps,
+            exit: Some((run.exit, row)),
+            index: 0,
+            read: false,
+            valuation: run.entry.clone(),
+            set: vec![(row.1, false)],
+        }
+    }
+
+    /// Reads a frame to its end, and the callees that it needs: the set and the valuation
+    /// before the return.
+    fn drive(&mut self, mut frame: Frame<'a>) -> (Set, Valuation) {
+        let mut stack = Vec::new();
         loop {
             if let Some(missing) = self.advance(&mut frame) {
-                let run = &self.execution.runs[missing.0 as usize];
-                let callee = Frame {
-                    steps: &run.steps,
-                    exit: Some((run.exit, missing)),
-                    index: 0,
-                    read: false,
-                    valuation: run.entry.clone(),
-                    set: vec![(missing.1, false)],
-                };
+                let callee = self.callee(missing);
                 stack.push(std::mem::replace(&mut frame, callee));
                 continue;
             }
-            let (Some((exit, row)), Some(caller)) = (frame.exit, stack.pop()) else {
-                return (frame.set, frame.valuation);
-            };
-            let set = self.read(&frame.set, Some(exit), &frame.valuation);
-            self.rows.insert(row, set);
-            frame = caller;
+            if let Some((exit, row)) = frame.exit {
+                let set = self.read(&frame.set, Some(exit), &frame.valuation);
+                self.rows.insert(row, set);
+            }
+            match stack.pop() {
+                Some(caller) => frame = caller,
+                None => return (frame.set, frame.valuation),
+            }
         }
     }
 
@@ -268,7 +294,7 @@ impl<'a> Watcher<'a> {
     }
 }
 
-fn apply(
+pub(crate) fn apply(
     valuation: &mut Valuation,
     changes: &[(droste_lang::program::VarRef, droste_lang::program::Value)],
 ) {

@@ -3,6 +3,7 @@
 use droste_lang::execution::{Action, CalleeRun, Ending, Execution, Step, Valuation};
 use droste_lang::program::{NodeId, Op, Procedure, Program, Type, Value, VarRef, Violation};
 use droste_lang::source::SourceFile;
+use droste_replay::MonitorRun;
 use serde_json::{Map, Value as Json, json};
 
 use crate::view::View;
@@ -16,6 +17,17 @@ const EXACT: Value = 1 << 53;
 /// the name of a global is written `procedure::name`. Folded steps and `runs` refer to each
 /// other by index. `length` is the number of steps with every call written out, saturating.
 pub fn json(program: &Program, source: &SourceFile, execution: &Execution) -> Json {
+    json_with_monitor(program, source, execution, None)
+}
+
+/// The same with a run of a monitor: a step at which the monitor goes to another state has that state,
+/// after the step, as `monitor`; so has the ending. The whole has the monitor's name and its first state.
+pub fn json_with_monitor(
+    program: &Program,
+    source: &SourceFile,
+    execution: &Execution,
+    monitor: Option<&MonitorRun>,
+) -> Json {
     let writer = Writer {
         view: View::new(program, source, execution),
         globals: program.globals.iter().map(|v| &*v.name).collect(),
@@ -23,8 +35,25 @@ pub fn json(program: &Program, source: &SourceFile, execution: &Execution) -> Js
     let main = program.procedures.get(program.main.0 as usize);
     let mut depth = 0u64;
     let mut steps = Vec::with_capacity(execution.steps.len());
-    for step in &execution.steps {
-        steps.push(writer.step(step, depth));
+    let cycle = match execution.ending {
+        Ending::Lasso { start, .. } => Some(start),
+        _ => None,
+    };
+    let mut state = monitor.map(|run| run.before);
+    for (i, step) in execution.steps.iter().enumerate() {
+        let mut object = writer.step(step, depth);
+        if let Some(run) = monitor
+            && let Some(reading) = run.steps.get(i)
+        {
+            if cycle == Some(i) {
+                state = run.cycle;
+            }
+            if state != Some(reading.after) {
+                object["monitor"] = run.state(reading.after).into();
+            }
+            state = Some(reading.after);
+        }
+        steps.push(object);
         if matches!(step.action, Action::Call { .. }) {
             depth += 1;
         }
@@ -35,14 +64,28 @@ pub fn json(program: &Program, source: &SourceFile, execution: &Execution) -> Js
         .zip(&writer.view.lengths)
         .map(|(run, length)| writer.run(run, *length))
         .collect();
-    json!({
+    let mut object = json!({
         "file": source.name(),
         "start": writer.valuation(main, &execution.start),
         "steps": steps,
         "runs": runs,
         "ending": writer.ending(execution.ending),
         "length": writer.view.length(&execution.steps),
-    })
+    });
+    if let Some(run) = monitor {
+        object["monitor"] = json!({
+            "name": &*run.name,
+            "start": run.state(run.before),
+            "enters": run.state(run.entered),
+        });
+        if let Some(end) = run.end {
+            object["ending"]["monitor"] = run.state(end).into();
+        }
+        if let Some(state) = run.cycle {
+            object["ending"]["monitor"] = run.state(state).into();
+        }
+    }
+    object
 }
 
 struct Writer<'a> {

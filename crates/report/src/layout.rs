@@ -1,9 +1,13 @@
 //! Lines in columns: line number, statement indented by call depth, remark.
 
 use crate::Style;
+use crate::view::{shorten, visible};
 
 /// Deeper calls are not indented further but say how deep they are.
 const INDENTED: usize = 12;
+
+/// Remarks are cut off here.
+const REMARK: usize = 200;
 
 /// What a line is, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,9 +29,16 @@ pub(crate) struct Line {
     pub(crate) depth: usize,
     pub(crate) text: String,
     pub(crate) remark: String,
+    /// What the monitor does.
+    pub(crate) monitor: String,
 }
 
 impl Line {
+    /// Whether the second column is empty.
+    fn is_plain(&self) -> bool {
+        self.remark.is_empty() && self.monitor.is_empty()
+    }
+
     pub(crate) fn heading(text: impl Into<String>) -> Self {
         Line {
             kind: Kind::Heading,
@@ -35,6 +46,7 @@ impl Line {
             depth: 0,
             text: text.into(),
             remark: String::new(),
+            monitor: String::new(),
         }
     }
 }
@@ -53,7 +65,7 @@ pub(crate) fn lay_out(lines: &[Line], style: &Style) -> String {
     let column = lines
         .iter()
         .zip(&rows)
-        .filter(|(line, _)| !line.remark.is_empty() && line.kind != Kind::Heading)
+        .filter(|(line, _)| !line.is_plain() && line.kind != Kind::Heading)
         .map(|(_, row)| row.chars().count())
         .max()
         .unwrap_or(0)
@@ -61,15 +73,15 @@ pub(crate) fn lay_out(lines: &[Line], style: &Style) -> String {
     let mut text = String::new();
     for (line, row) in lines.iter().zip(&rows) {
         if line.kind == Kind::Heading {
-            paint(&mut text, style, "1", &line.text);
+            paint(&mut text, style, "1", &visible(&line.text));
             text.push('\n');
             continue;
         }
         let number = line.number.map_or(String::new(), |n| n.to_string());
         paint(&mut text, style, "2", &format!("{number:>gutter$} │ "));
-        let limit = if line.remark.is_empty() { room } else { column };
+        let limit = if line.is_plain() { room } else { column };
         let row = shorten(row, limit);
-        if line.remark.is_empty() {
+        if line.is_plain() {
             match line.kind {
                 Kind::Gap => paint(&mut text, style, "2", &row),
                 _ => text.push_str(&row),
@@ -83,7 +95,17 @@ pub(crate) fn lay_out(lines: &[Line], style: &Style) -> String {
             } else {
                 "36"
             };
-            paint(&mut text, style, code, &line.remark);
+            let remark = shorten(&visible(&line.remark), REMARK);
+            if !remark.is_empty() {
+                paint(&mut text, style, code, &remark);
+            }
+            if !line.monitor.is_empty() {
+                if !remark.is_empty() {
+                    text.push_str("   ");
+                }
+                let monitor = shorten(&visible(&line.monitor), REMARK);
+                paint(&mut text, style, "35", &monitor);
+            }
         }
         text.push('\n');
     }
@@ -98,18 +120,8 @@ fn indented(line: &Line) -> String {
         row.push_str(&line.depth.to_string());
         row.push_str("⟩ ");
     }
-    row.push_str(&line.text);
+    row.push_str(&visible(&line.text));
     row
-}
-
-fn shorten(text: &str, limit: usize) -> String {
-    if text.chars().count() <= limit {
-        return text.to_owned();
-    }
-    let mut short: String = text.chars().take(limit.saturating_sub(1)).collect();
-    short.truncate(short.trim_end().len());
-    short.push('…');
-    short
 }
 
 fn paint(out: &mut String, style: &Style, code: &str, text: &str) {

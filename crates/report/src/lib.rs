@@ -4,6 +4,8 @@
 //! [`Style::max_steps`] and for JSON is the execution as stored, with folded calls. Nothing
 //! here recurses on the native stack. An execution that does not fit its program
 //! makes a poor report, with question marks in it, but no panic.
+//!
+//! A violation of a monitor is shown together with a run of the monitor, [`MonitorRun`].
 
 mod explain;
 mod json;
@@ -11,8 +13,9 @@ mod layout;
 mod text;
 mod view;
 
-pub use json::json;
-pub use text::text;
+pub use droste_replay::{MonitorRun, monitor_run};
+pub use json::{json, json_with_monitor};
+pub use text::{text, text_with_monitor};
 
 /// How text is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,22 +7,43 @@
 //! is used again; if even the outermost steps are too many, the middle is left out.
 
 use droste_lang::execution::{Action, CalleeRun, CalleeRunId, Ending, Execution, Step, Valuation};
+use droste_lang::monitor::StateKind;
 use droste_lang::program::{NodeId, Op, ProcId, Procedure, Program, Value, VarRef, Violation};
 use droste_lang::source::SourceFile;
+use droste_replay::{MonitorRun, Reading};
 
 use crate::Style;
 use crate::explain;
 use crate::layout::{Kind, Line, lay_out};
-use crate::view::{View, bindings, count, steps as steps_text, value};
+use crate::view::{
+    View, binding, bindings, count, name, shorten, steps as steps_text, value, visible,
+};
 
 /// More locals than this are not listed when a procedure is entered.
 const LOCALS: usize = 6;
+
+/// More globals than this are not listed at the start.
+const GLOBALS: usize = 40;
+
+/// Titles are cut off here.
+const TITLE: usize = 300;
 
 /// `execution` as text, one step per line.
 pub fn text(
     program: &Program,
     source: &SourceFile,
     execution: &Execution,
+    style: &Style,
+) -> String {
+    text_with_monitor(program, source, execution, None, style)
+}
+
+/// The same, with the states of a monitor to the right of the steps at which it changes.
+pub fn text_with_monitor(
+    program: &Program,
+    source: &SourceFile,
+    execution: &Execution,
+    monitor: Option<&MonitorRun>,
     style: &Style,
 ) -> String {
     let view = View::new(program, source, execution);
@@ -34,6 +55,8 @@ pub fn text(
         room: style.max_steps.saturating_sub(execution.steps.len()),
         shown: vec![false; execution.runs.len()],
         lines: Vec::new(),
+        monitor,
+        state: monitor.map(|run| run.before),
         last,
         view,
         style,
@@ -105,12 +128,19 @@ struct Open<'a> {
     locals: Vec<Value>,
     /// For a callee's run: the run, and the step that it belongs to.
     call: Option<(&'a CalleeRun, &'a Step)>,
+    /// What the monitor does at the steps.
+    readings: &'a [Reading],
+    /// The state that the monitor is in after the call.
+    after: Option<u32>,
 }
 
 struct Writer<'a> {
     view: View<'a>,
     style: &'a Style,
     lines: Vec<Line>,
+    monitor: Option<&'a MonitorRun>,
+    /// The state that the monitor is in.
+    state: Option<u32>,
     last: Last,
     /// The locals that have a `decl` statement.
     declared: Vec<Vec<bool>>,
@@ -152,6 +182,11 @@ impl<'a> Writer<'a> {
                 other => (other.map(|(node, _)| node), "the program ends".to_owned()),
             },
         };
+        let what = match self.deed() {
+            Some(deed) if matches!(execution.ending, Ending::At(_)) => deed,
+            Some(deed) => format!("{what}; {deed}"),
+            None => what,
+        };
         let line = node
             .and_then(|node| self.view.position(node))
             .map_or(String::new(), |at| format!(":{}", at.line));
@@ -160,12 +195,63 @@ impl<'a> Writer<'a> {
             Ending::Lasso { .. } => String::new(),
             _ => format!(" ({})", steps_text(total)),
         };
-        let title = format!("{name}{line}: {what}{length}");
+        let title = visible(&format!("{name}{line}: {}{length}", shorten(&what, TITLE)));
         if self.style.color {
             format!("\x1b[1m{title}\x1b[0m\n\n")
         } else {
             format!("{title}\n\n")
         }
+    }
+
+    /// What the monitor does that violates the property.
+    fn deed(&self) -> Option<String> {
+        let run = self.monitor?;
+        let (monitor, state) = (name(&run.name), name(run.state(run.entered)));
+        Some(match run.kind {
+            StateKind::Repeating => format!("monitor {monitor} visits {state} again and again"),
+            _ => format!("monitor {monitor} enters {state}"),
+        })
+    }
+
+    /// What is said about the monitor where it goes from `before` to `after`, by way of `read` and, if
+    /// `within`, of an accepting state.
+    fn marker(&self, before: Option<u32>, reading: Reading) -> String {
+        let Some(run) = self.monitor else {
+            return String::new();
+        };
+        let mut text = String::new();
+        if before != Some(reading.read) {
+            text.push_str(&name(run.state(reading.read)));
+        }
+        let through = reading.within && !run.accepts(reading.after);
+        if through || reading.after != reading.read {
+            text.push_str(if text.is_empty() { "… " } else { " … " });
+            if through {
+                let mut states = (0..run.states.len() as u32).filter(|&s| run.accepts(s));
+                text.push_str(&states.next().map_or("?".to_owned(), |s| name(run.state(s))));
+                text.push_str(if states.next().is_some() {
+                    ", … "
+                } else {
+                    " … "
+                });
+            }
+            text.push_str(&name(run.state(reading.after)));
+        }
+        if text.is_empty() {
+            text
+        } else {
+            format!("▸ {text}")
+        }
+    }
+
+    /// Says in the last line what the monitor does there, and has it do that.
+    fn mark(&mut self, reading: Option<Reading>) {
+        let Some(reading) = reading else { return };
+        let marker = self.marker(self.state, reading);
+        if let Some(line) = self.lines.last_mut() {
+            line.monitor = marker;
+        }
+        self.state = Some(reading.after);
     }
 
     fn violation(&self, node: NodeId, violation: Violation) -> String {
@@ -199,7 +285,20 @@ impl<'a> Writer<'a> {
         let start = &self.view.execution.start;
         let mut out = String::new();
         let globals = program.globals.iter().zip(start.globals.iter().copied());
-        self.paragraph("globals", &bindings(globals), &mut out);
+        let total = globals.len();
+        let chosen = self.chosen(total);
+        let mut words: Vec<String> = globals
+            .zip(&chosen)
+            .filter(|(_, chosen)| **chosen)
+            .map(|((variable, value), _)| binding(variable, value))
+            .collect();
+        if words.len() < total {
+            words.push(format!(
+                "… and {} more",
+                count((total - words.len()) as u64)
+            ));
+        }
+        self.paragraph("globals", &words.join(", "), &mut out);
         if let Some(main) = program.procedures.get(program.main.0 as usize) {
             let (params, others) = self.frame(program.main, &start.locals);
             let separator = if params.is_empty() || others.is_empty() {
@@ -208,7 +307,7 @@ impl<'a> Writer<'a> {
                 ", "
             };
             self.paragraph(
-                &main.name,
+                &name(&main.name),
                 &format!("{params}{separator}{others}"),
                 &mut out,
             );
@@ -219,11 +318,42 @@ impl<'a> Writer<'a> {
         out
     }
 
+    /// Which of the globals are listed at the start: those that change, then the others, while there is room.
+    fn chosen(&self, total: usize) -> Vec<bool> {
+        if total <= GLOBALS {
+            return vec![true; total];
+        }
+        let mut chosen = vec![false; total];
+        let mut room = GLOBALS;
+        let execution = self.view.execution;
+        let inner = execution.runs.iter().flat_map(|run| &run.steps);
+        for step in execution.steps.iter().chain(inner) {
+            let (Action::Internal { changes, .. } | Action::Folded { changes, .. }) = &step.action
+            else {
+                continue;
+            };
+            for (var, _) in changes {
+                if let VarRef::Global(i) = var
+                    && let Some(entry @ false) = chosen.get_mut(*i as usize)
+                    && room > 0
+                {
+                    *entry = true;
+                    room -= 1;
+                }
+            }
+        }
+        for entry in chosen.iter_mut().filter(|entry| !**entry).take(room) {
+            *entry = true;
+        }
+        chosen
+    }
+
     fn paragraph(&self, title: &str, text: &str, out: &mut String) {
         if text.is_empty() {
             return;
         }
-        let start = format!("{title:<8} ");
+        let text = &visible(text);
+        let start = format!("{:<8} ", visible(title));
         let width = self.style.width.max(40);
         let mut column = start.chars().count();
         let indent = column;
@@ -251,13 +381,14 @@ impl<'a> Writer<'a> {
         let steps = &execution.steps[..];
         let most = self.style.max_steps;
         let locals = &mut execution.start.locals.clone();
+        let readings = self.monitor.map_or(&[][..], |run| &run.steps);
         match execution.ending {
             Ending::Lasso { start, pumping } => {
                 let (stem, cycle) = steps.split_at(start.min(steps.len()));
                 let mut depth = 0;
                 if !stem.is_empty() {
                     self.lines.push(Line::heading("stem"));
-                    depth = self.section(stem, 0, most / 2, locals);
+                    depth = self.section(stem, readings, 0, most / 2, locals);
                 }
                 let end = calls(cycle);
                 let heading = match end {
@@ -269,8 +400,11 @@ impl<'a> Writer<'a> {
                         count(n as u64)
                     ),
                 };
-                self.lines.push(Line::heading(heading));
-                depth = self.section(cycle, depth, most / 2, locals);
+                self.lines.push(Line::heading(self.cycle_heading(heading)));
+                // The first line of the cycle says which state the monitor is in.
+                self.state = None;
+                let readings = readings.get(stem.len()..).unwrap_or(&[]);
+                depth = self.section(cycle, readings, depth, most / 2, locals);
                 let line = cycle.first().and_then(|step| self.view.position(step.node));
                 if let Some(at) = line {
                     let text = format!("↺ again from line {}", at.line);
@@ -278,16 +412,37 @@ impl<'a> Writer<'a> {
                 }
             }
             Ending::At(node) => {
-                let depth = self.section(steps, 0, most, locals);
-                let remark = format!("● {}", self.reached(node));
+                let depth = self.section(steps, readings, 0, most, locals);
+                let end = self.monitor.and_then(|run| Some((run, run.end?)));
+                let what = match end {
+                    Some((run, state)) if run.accepts(state) => self.deed(),
+                    _ => None,
+                };
+                let remark = format!("● {}", what.unwrap_or_else(|| self.reached(node)));
                 self.step(Kind::Mark, node, depth, remark);
             }
-            Ending::Final => drop(self.section(steps, 0, most, locals)),
+            Ending::Final => drop(self.section(steps, readings, 0, most, locals)),
             Ending::Terminated => {
-                let depth = self.section(steps, 0, most, locals);
+                let depth = self.section(steps, readings, 0, most, locals);
                 let text = "↺ stays as it is for ever".to_owned();
                 self.push(Kind::Gap, None, depth, text, String::new());
+                let end = self.monitor.and_then(|run| run.end);
+                self.mark(end.map(simple));
             }
+        }
+    }
+
+    /// The heading of the cycle; says so if the monitor needs some rounds to get into the one that is shown.
+    fn cycle_heading(&self, heading: String) -> String {
+        match self.monitor.map(|run| (run, run.cycle)) {
+            Some((run, Some(state))) if self.state != Some(state) => {
+                let state = name(run.state(state));
+                format!(
+                    "{heading}, in a round that monitor {} begins in {state}",
+                    name(&run.name)
+                )
+            }
+            _ => heading,
         }
     }
 
@@ -295,6 +450,7 @@ impl<'a> Writer<'a> {
     fn section(
         &mut self,
         steps: &'a [Step],
+        readings: &'a [Reading],
         depth: usize,
         most: usize,
         locals: &mut Vec<Value>,
@@ -306,28 +462,45 @@ impl<'a> Writer<'a> {
             steps.len()
         });
         let (gap, tail) = rest.split_at(rest.len().saturating_sub(most / 2));
-        *locals = self.write(head, depth, std::mem::take(locals));
+        *locals = self.write(head, readings, depth, std::mem::take(locals));
         let mut depth = depth + calls(head);
         if !gap.is_empty() {
             let text = format!("… {} left out …", steps_text(self.view.length(gap)));
             self.push(Kind::Gap, None, depth, text, String::new());
+            let after = readings.get((head.len() + gap.len()).saturating_sub(1));
+            if let (Some(before), Some(after)) = (self.state, after) {
+                self.mark(Some(Reading {
+                    read: before,
+                    after: after.after,
+                    within: false,
+                }));
+            }
             depth += calls(gap);
             for step in gap {
                 follow(locals, &step.action);
             }
         }
-        *locals = self.write(tail, depth, std::mem::take(locals));
+        let readings = readings.get(head.len() + gap.len()..).unwrap_or(&[]);
+        *locals = self.write(tail, readings, depth, std::mem::take(locals));
         depth + calls(tail)
     }
 
     /// Writes the steps, and what callees do in them, by a stack of those that are open.
-    fn write(&mut self, steps: &'a [Step], depth: usize, locals: Vec<Value>) -> Vec<Value> {
+    fn write(
+        &mut self,
+        steps: &'a [Step],
+        readings: &'a [Reading],
+        depth: usize,
+        locals: Vec<Value>,
+    ) -> Vec<Value> {
         let mut stack = vec![Open {
             steps,
             index: 0,
             depth,
             locals,
             call: None,
+            readings,
+            after: None,
         }];
         let mut locals = Vec::new();
         while let Some(open) = stack.last_mut() {
@@ -335,10 +508,12 @@ impl<'a> Writer<'a> {
                 if let Some((run, call)) = open.call {
                     let remark = self.returns(run, call);
                     self.step(Kind::Step, run.exit, open.depth, remark);
+                    self.mark(open.after.map(simple));
                 }
                 locals = stack.pop().map_or(locals, |open| open.locals);
                 continue;
             };
+            let reading = open.readings.get(open.index).copied();
             open.index += 1;
             follow(&mut open.locals, &step.action);
             let (depth, node) = (open.depth, step.node);
@@ -352,10 +527,12 @@ impl<'a> Writer<'a> {
                         self.changes(node, changes)
                     };
                     self.step(Kind::Step, node, depth, remark);
+                    self.mark(reading);
                 }
                 Action::Call { locals } => {
                     let remark = format!("→ {}", self.entering(node, locals, true));
                     self.step(Kind::Step, node, depth, remark);
+                    self.mark(reading);
                     open.depth += 1;
                 }
                 Action::Folded {
@@ -369,24 +546,34 @@ impl<'a> Writer<'a> {
                     if self.writes_out(*id, run, open.call.map(|(_, call)| call)) {
                         let entering = self.entering(node, &run.entry.locals, true);
                         self.step(Kind::Step, node, depth, format!("→ {entering}"));
+                        self.mark(reading.map(|reading| simple(reading.read)));
+                        let inside = match (self.monitor, reading) {
+                            (Some(monitor), Some(reading)) => monitor.inside(*id, reading),
+                            _ => &[],
+                        };
                         stack.push(Open {
                             steps: &run.steps,
                             index: 0,
                             depth: depth + 1,
                             locals: run.entry.locals.clone(),
                             call: Some((run, step)),
+                            readings: inside,
+                            after: reading.map(|reading| reading.after),
                         });
                     } else {
                         let remark = self.folded(node, *id, run, changes);
                         self.step(Kind::Step, node, depth, remark);
+                        self.mark(reading);
                     }
                 }
                 Action::Terminate => {
                     self.step(Kind::Step, node, depth, "← the program ends".to_owned());
+                    self.mark(reading);
                 }
                 Action::Fail(violation) => {
                     let remark = format!("✗ {}", self.violation(node, *violation));
                     self.step(Kind::Mark, node, depth, remark);
+                    self.mark(reading);
                 }
             }
         }
@@ -449,7 +636,7 @@ impl<'a> Writer<'a> {
             text.push_str("; ");
             text.push_str(&others);
         }
-        format!("{}({text})", callee.name)
+        format!("{}({text})", name(&callee.name))
     }
 
     /// The parameters of a procedure, and those locals that no `decl` statement will show.
@@ -556,7 +743,17 @@ impl<'a> Writer<'a> {
             depth,
             text,
             remark,
+            monitor: String::new(),
         });
+    }
+}
+
+/// The monitor moves at a position, and no further.
+fn simple(state: u32) -> Reading {
+    Reading {
+        read: state,
+        after: state,
+        within: false,
     }
 }
 

@@ -7,6 +7,12 @@ use droste_lang::source::{LineColumn, SourceFile};
 /// Labels that are longer than this in sum are not shown before a statement.
 const LABELS: usize = 28;
 
+/// Names that are longer than this are cut off.
+const NAME: usize = 100;
+
+/// About how many bytes of a line are made at most, most of which will not be shown.
+const LONGEST: usize = 1000;
+
 /// A program, its source and one of its executions.
 pub(crate) struct View<'a> {
     pub(crate) program: &'a Program,
@@ -62,12 +68,16 @@ impl<'a> View<'a> {
         Some(self.source.line_column(self.node(id)?.span.start))
     }
 
-    /// The first line of the statement.
-    pub(crate) fn statement(&self, id: NodeId) -> &'a str {
-        let text = self
-            .node(id)
-            .map_or("?", |node| self.source.slice(node.span));
-        text.lines().next().unwrap_or("").trim()
+    /// The text of the statement as it stands in the source.
+    fn source_text(&self, id: NodeId) -> &'a str {
+        self.node(id)
+            .map_or("?", |node| self.source.slice(node.span))
+            .trim_start()
+    }
+
+    /// The statement in one line, without comments.
+    pub(crate) fn statement(&self, id: NodeId) -> String {
+        one_line(self.source_text(id), usize::MAX)
     }
 
     /// Which way a test went that led from the node `at` to `to`, if it could have gone another way.
@@ -81,7 +91,7 @@ impl<'a> View<'a> {
     /// Whether the node is the test of an `elsif`, whose text is the condition alone.
     fn is_elsif(&self, id: NodeId) -> bool {
         let is_test = |node: &Node| matches!(node.op, Op::Branch { .. });
-        let text = self.statement(id);
+        let text = self.source_text(id);
         self.node(id).is_some_and(is_test)
             && !["if", "while"].iter().any(|word| {
                 text.strip_prefix(word).is_some_and(|rest| {
@@ -90,7 +100,7 @@ impl<'a> View<'a> {
             })
     }
 
-    /// The first line of the statement, behind its labels if they are short.
+    /// The statement in one line, behind its labels if they are short.
     pub(crate) fn labelled(&self, id: NodeId) -> String {
         let mut text = String::new();
         let labels = self.node(id).map_or(&[][..], |node| &node.labels);
@@ -103,13 +113,13 @@ impl<'a> View<'a> {
         if self.is_elsif(id) {
             text.push_str("elsif ");
         }
-        text.push_str(self.statement(id));
+        text.push_str(&one_line(self.source_text(id), LONGEST));
         text
     }
 
     /// Whether the statement is a `decl`.
     pub(crate) fn is_declaration(&self, id: NodeId) -> bool {
-        self.statement(id)
+        self.source_text(id)
             .strip_prefix("decl")
             .is_some_and(|rest| rest.starts_with(char::is_whitespace))
     }
@@ -141,18 +151,96 @@ pub(crate) fn value(value: Value, ty: Type) -> String {
     }
 }
 
-/// `x = 1, y = T`
+/// `x = 1`
+pub(crate) fn binding(variable: &Variable, v: Value) -> String {
+    format!("{} = {}", name(&variable.name), value(v, variable.ty))
+}
+
+/// `x = 1, y = T`; ends with `…` where it would be too long for a line anyway.
 pub(crate) fn bindings<'v>(pairs: impl Iterator<Item = (&'v Variable, Value)>) -> String {
     let mut all = String::new();
     for (variable, v) in pairs {
         if !all.is_empty() {
             all.push_str(", ");
         }
-        all.push_str(&variable.name);
-        all.push_str(" = ");
-        all.push_str(&value(v, variable.ty));
+        if all.len() > LONGEST {
+            all.push('…');
+            break;
+        }
+        all.push_str(&binding(variable, v));
     }
     all
+}
+
+/// A name that is not too long.
+pub(crate) fn name(name: &str) -> String {
+    shorten(name, NAME)
+}
+
+/// At most `limit` characters, the last of which is `…` if there are more.
+pub(crate) fn shorten(text: &str, limit: usize) -> String {
+    if text.chars().nth(limit).is_none() {
+        return text.to_owned();
+    }
+    let mut short: String = text.chars().take(limit.saturating_sub(1)).collect();
+    short.truncate(short.trim_end().len());
+    short.push('…');
+    short
+}
+
+/// Control characters, and those that change the direction of what follows, made visible.
+pub(crate) fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\u{0}'..='\u{1f}' => out.extend(char::from_u32(0x2400 + c as u32)),
+            '\u{7f}' => out.push('␡'),
+            '\u{80}'..='\u{9f}'
+            | '\u{61c}'
+            | '\u{200e}'
+            | '\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}' => out.extend(c.escape_unicode()),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+/// A piece of source without comments and with one blank for all white space, up to about
+/// `limit` bytes. Braced names stay as they are.
+fn one_line(text: &str, limit: usize) -> String {
+    let mut out = String::new();
+    let mut rest = text.trim_end();
+    let mut blank = false;
+    let mut braced = false;
+    while let Some(c) = rest.chars().next() {
+        if out.len() > limit {
+            out.push('…');
+            break;
+        }
+        if !braced && rest.starts_with("//") {
+            rest = rest.find('\n').map_or("", |end| &rest[end..]);
+            blank = true;
+            continue;
+        }
+        if !braced && rest.starts_with("/*") {
+            rest = rest[2..].find("*/").map_or("", |end| &rest[end + 4..]);
+            blank = true;
+            continue;
+        }
+        rest = &rest[c.len_utf8()..];
+        if c.is_whitespace() {
+            blank = true;
+            continue;
+        }
+        if std::mem::take(&mut blank) && !out.is_empty() {
+            out.push(' ');
+        }
+        braced = c == '{' || braced && c != '}';
+        out.push(c);
+    }
+    out
 }
 
 /// A count with a comma between thousands.
@@ -174,5 +262,33 @@ pub(crate) fn steps(number: u64) -> String {
         1 => "1 step".to_owned(),
         u64::MAX => "more than 10^19 steps".to_owned(),
         _ => format!("{} steps", count(number)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_are_put_into_one_line() {
+        let text = "a,\n   b := // both\n  T, /* the\n second */ {x//y}\n";
+        assert_eq!(one_line(text, 1000), "a, b := T, {x//y}");
+        assert_eq!(one_line("x /* open", 1000), "x");
+        assert_eq!(
+            one_line(&"é".repeat(500), 10),
+            format!("{}…", "é".repeat(6))
+        );
+    }
+
+    #[test]
+    fn control_characters_are_visible() {
+        assert_eq!(visible("{a\x1b[1m\u{9b}\x7f}"), "{a␛[1m\\u{9b}␡}");
+    }
+
+    #[test]
+    fn what_is_too_long_is_cut_off() {
+        assert_eq!(shorten("abcd", 4), "abcd");
+        assert_eq!(shorten("abcde", 4), "abc…");
+        assert_eq!(name(&"x".repeat(10_000_000)).chars().count(), NAME);
     }
 }
