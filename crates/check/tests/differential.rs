@@ -34,7 +34,13 @@ fn configurations() -> Vec<(&'static str, Options<'static>)> {
     let none = Passes::none;
     vec![
         ("dfs", base()),
-        ("dfs, as found", Options { shorten: false, ..base() }),
+        (
+            "dfs, as found",
+            Options {
+                shorten: false,
+                ..base()
+            },
+        ),
         (
             "bfs",
             Options {
