@@ -144,10 +144,10 @@ fn repeat_mismatch(ast: &Ast, all: bool) -> Option<String> {
     for label in labels(&oracle) {
         let query = [Label::parse(&label)];
         let property = Property::Repeat(vec![label]);
-        for (runs, finite) in [(Runs::All, false), (Runs::FiniteStack, true)] {
-            let Ok(expected) = oracle.repeatable(&query, finite) else {
-                continue;
-            };
+        let Ok(answers) = oracle.repeatable_both(&query) else {
+            continue;
+        };
+        for (runs, expected) in [Runs::All, Runs::FiniteStack].into_iter().zip(answers) {
             for (name, options) in configurations {
                 let options = Options {
                     runs,

@@ -1,8 +1,8 @@
 //! On-the-fly search over any [`Model`](droste_base::Model).
 //!
-//! * [`reach`]: is a state with a given proposition reachable? REACHABILITY of Alur,
+//! * [`reach()`]: is a state with a given proposition reachable? REACHABILITY of Alur,
 //!   Chaudhuri, Etessami and Madhusudan (TACAS 2005), section 3, Fig. 2.
-//! * [`repeat`]: is there an infinite run that meets given propositions again and again?
+//! * [`repeat()`]: is there an infinite run that meets given propositions again and again?
 //!   FAIR-CYCLE-DETECT, section 4, in a single depth-first search.
 //!
 //! Both explore *contexts*, pairs of an entry state and a state reachable from it within
@@ -44,7 +44,7 @@ pub enum Runs {
 /// How to search.
 #[derive(Clone, Default)]
 pub struct Options<'a> {
-    /// The order of [`reach`]; [`repeat`] is always depth first.
+    /// The order of [`reach()`]; [`repeat()`] is always depth first.
     pub order: Order,
     /// When to give up.
     pub limits: Limits,

@@ -166,6 +166,17 @@ impl<'a> Oracle<'a> {
         Ok(product.has_good_cycle(finite_stack))
     }
 
+    /// [`Oracle::repeatable`] for all runs and for those on a bounded stack, at little more than
+    /// the price of one.
+    pub fn repeatable_both(&self, labels: &[Label]) -> Result<[bool; 2], Refusal> {
+        let watcher = AtLabels {
+            machine: &self.machine,
+            labels,
+        };
+        let mut product = Product::new(&self.machine, &watcher)?;
+        Ok([false, true].map(|finite_stack| product.has_good_cycle(finite_stack)))
+    }
+
     /// Whether some run violates the monitor: takes it to a target, or infinitely often
     /// through repeating states (with `finite_stack`, on a bounded stack). A monitor visits a
     /// state by moving there; starting in it is not yet a visit.
