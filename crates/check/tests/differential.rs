@@ -264,6 +264,7 @@ fn reachability_agrees_with_the_oracle_on_many_programs() {
     sweep("reach", &Config::tiny(), 1_000_000, 20_000, reach_mismatch);
 }
 
+// Two halves, because the oracle is slow here and there are two processors.
 #[test]
 #[ignore = "sweep; run in release"]
 fn liveness_agrees_with_the_oracle_on_many_programs() {
@@ -271,7 +272,19 @@ fn liveness_agrees_with_the_oracle_on_many_programs() {
         "repeat",
         &Config::liveness(),
         2_000_000,
-        20_000,
+        10_000,
+        repeat_mismatch,
+    );
+}
+
+#[test]
+#[ignore = "sweep; run in release"]
+fn liveness_agrees_with_the_oracle_on_many_more_programs() {
+    sweep(
+        "repeat",
+        &Config::liveness(),
+        5_000_000,
+        10_000,
         repeat_mismatch,
     );
 }
