@@ -5,6 +5,7 @@
 //! replayed by an interpreter that shares nothing with the engine. Only then is a violation a
 //! verdict.
 
+pub mod concurrent;
 mod explicit;
 
 use std::fmt;
@@ -18,6 +19,7 @@ use droste_lang::program::{NodeId, Program};
 use droste_replay::{Claim, Rejection};
 use droste_unfold::Gap;
 
+pub use concurrent::{ConcurrentReport, Contexts, Levels, check_concurrent};
 pub use droste_explicit::{Order, Runs, Stats};
 pub use droste_passes::Config as Passes;
 
@@ -137,7 +139,7 @@ pub fn check(
     let start = Instant::now();
     if program.is_concurrent() {
         return Err(Fault::Refused(
-            "the program starts threads; checking concurrent programs is not supported yet"
+            "the program has threads: it is checked for a number of switches or rounds, see `check_concurrent`"
                 .to_owned(),
         ));
     }

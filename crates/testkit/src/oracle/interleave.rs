@@ -125,11 +125,14 @@ pub fn interleave(program: &Program, bounds: Bounds) -> Result<Interleavings, Re
     }
     let start = usize::from(bounds.levels == Levels::Rounds);
     for level in start..=bounds.most {
-        let mut later = Vec::new();
+        // What needs one more; it may still turn out not to.
+        let mut later = HashSet::new();
         while let Some(config) = work.pop() {
             search.visit(&config, level, &mut work, &mut later)?;
         }
-        work = later;
+        for config in later {
+            search.add(config, &mut work)?;
+        }
     }
     search.found.configurations = search.seen.len();
     Ok(search.found)
@@ -146,6 +149,24 @@ impl Search<'_> {
         Ok(())
     }
 
+    /// The configurations after a thread has become active.
+    fn activated(&self, config: &Config, active: usize) -> Vec<Config> {
+        let mut config = config.clone();
+        config.active = active;
+        let thread = &mut config.threads[active];
+        let Some(procedure) = thread.fresh.take() else {
+            return vec![config];
+        };
+        let entries = self.system.entries(procedure, &config.globals).into_iter();
+        let enter = |(node, store): (usize, Store)| {
+            let mut config = config.clone();
+            config.threads[active].node = node;
+            config.threads[active].locals = store[config.globals.len()..].to_vec();
+            config
+        };
+        entries.map(enter).collect()
+    }
+
     /// Makes a thread active.
     fn activate(
         &mut self,
@@ -153,16 +174,7 @@ impl Search<'_> {
         active: usize,
         work: &mut Vec<Config>,
     ) -> Result<(), Refusal> {
-        let mut config = config.clone();
-        config.active = active;
-        let thread = &mut config.threads[active];
-        let Some(procedure) = thread.fresh.take() else {
-            return self.add(config, work);
-        };
-        for (node, store) in self.system.entries(procedure, &config.globals) {
-            let mut config = config.clone();
-            config.threads[active].node = node;
-            config.threads[active].locals = store[config.globals.len()..].to_vec();
+        for config in self.activated(config, active) {
             self.add(config, work)?;
         }
         Ok(())
@@ -174,7 +186,7 @@ impl Search<'_> {
         config: &Config,
         level: usize,
         work: &mut Vec<Config>,
-        later: &mut Vec<Config>,
+        later: &mut HashSet<Config>,
     ) -> Result<(), Refusal> {
         let thread = &config.threads[config.active];
         let others = (0..config.threads.len())
@@ -200,12 +212,20 @@ impl Search<'_> {
             if thread.atomic {
                 return Ok(());
             }
+        } else if end_of_init(self.program).is_some() && config.active == 0 {
+            // `init` has ended elsewhere: nothing follows.
+            return Ok(());
         }
         for other in others {
             let now = self.bounds.levels == Levels::Rounds && other > config.active;
-            let list = if now { &mut *work } else { &mut *later };
-            if now || level < self.bounds.most {
-                self.activate(config, other, list)?;
+            if now {
+                self.activate(config, other, work)?;
+            } else if level < self.bounds.most {
+                let configs = self.activated(config, other).into_iter();
+                later.extend(configs.filter(|config| !self.seen.contains(config)));
+                if later.len() > self.bounds.configurations {
+                    return Err(Refusal::TooLarge);
+                }
             }
         }
         Ok(())

@@ -1,0 +1,199 @@
+//! Programs with threads, under a bound on the number of switches or of rounds.
+//!
+//! `docs/CONCURRENCY.md` says what they mean. In order: `search` goes through the schedules and has `space` explore one
+//! thread in one context at a time; what it finds is a [`Schedule`]; `rebuild` makes a concrete
+//! execution of that, with one sequential program per thread (`single`); and that is replayed.
+
+mod rebuild;
+mod schedule;
+mod search;
+mod single;
+mod space;
+
+use std::time::{Duration, Instant};
+
+use droste_base::{Certificate, StopReason, Verdict};
+use droste_lang::concurrent::{ConcurrentExecution, unbounded_start};
+use droste_lang::program::{NodeId, Program};
+use droste_replay::{Bound, ConcurrentClaim, replay_concurrent};
+use droste_unfold::{AllLive, Machine};
+
+pub use rebuild::{NotRebuilt, Target, rebuild};
+pub use schedule::{Schedule, Start, Turn, shared};
+
+use crate::{Fault, Options, Property, Question, Stats};
+use search::Found;
+
+/// What is bounded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Levels {
+    /// The number of changes of the active thread.
+    Switches,
+    /// The number of rounds in which every thread has one turn, in the order of their numbers.
+    Rounds,
+}
+
+/// How many switches or rounds are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Contexts {
+    /// At most so many switches.
+    Switches(usize),
+    /// At most so many rounds.
+    Rounds(usize),
+    /// More and more switches, until something is found, a limit is reached, or more switches would make no
+    /// difference.
+    Unbounded,
+}
+
+/// An answer about a concurrent program.
+#[derive(Clone, Debug)]
+pub struct ConcurrentReport {
+    /// The verdict; `Holds` is about the bound asked for, unless it is `exhaustive`.
+    pub verdict: Verdict<ConcurrentExecution>,
+    /// Whether a verdict of `Holds` is about all runs, however many switches they have.
+    pub exhaustive: bool,
+    /// What is counted.
+    pub levels: Levels,
+    /// With `Violated`: the fewest switches or rounds with which the property is violated. With `Unknown`: so many have been
+    /// looked at completely, if any. With `Holds`: the bound, if there is one.
+    pub level: Option<usize>,
+    /// Which engine found it.
+    pub engine: &'static str,
+    /// What it took.
+    pub stats: Stats,
+    /// How long it took, all in all.
+    pub time: Duration,
+    /// For the curious.
+    pub notes: Vec<String>,
+}
+
+/// Answers whether the program has the property within the bound.
+///
+/// `progress` is told before each number of switches or rounds is looked at.
+pub fn check_concurrent(
+    program: &Program,
+    property: &Property,
+    contexts: Contexts,
+    options: &Options<'_>,
+    progress: Option<&dyn Fn(Levels, usize)>,
+) -> Result<ConcurrentReport, Fault> {
+    let start = Instant::now();
+    let question = Question::new(program, property)?;
+    let (nodes, default) = match &question {
+        Question::Default(nodes) => (&nodes[..], true),
+        Question::Reach(nodes) => (&nodes[..], false),
+        Question::Repeat(_) | Question::Target(_) | Question::Repeating(_) => {
+            return Err(Fault::Refused(
+                "for programs with threads, only the default property and --reach are supported"
+                    .to_owned(),
+            ));
+        }
+    };
+    let (levels, most) = match contexts {
+        Contexts::Switches(most) => (Levels::Switches, Some(most)),
+        Contexts::Rounds(most) => (Levels::Rounds, Some(most)),
+        Contexts::Unbounded => (Levels::Switches, None),
+    };
+    if levels == Levels::Rounds {
+        if most == Some(0) {
+            return Err(Fault::Refused(
+                "there is at least one round: --rounds 1 or more".to_owned(),
+            ));
+        }
+        if let Some(node) = unbounded_start(program) {
+            return Err(Fault::Refused(unbounded_rounds(program, node)));
+        }
+    }
+    let target = if default {
+        Target::Default(nodes)
+    } else {
+        Target::Reach(nodes)
+    };
+    let mut machine = Machine::new(program, &AllLive, default);
+    let proposition = machine.ask_control(nodes, default);
+    let asked = search::Question {
+        program,
+        machine: &machine,
+        target: proposition,
+        levels,
+        most,
+        limits: &options.limits,
+        reporter: options.reporter,
+        progress,
+    };
+    let (found, stats) = match machine.words() {
+        1 => search::search::<[u64; 1]>(&asked),
+        2 => search::search::<[u64; 2]>(&asked),
+        3 | 4 => search::search::<[u64; 4]>(&asked),
+        5..=8 => search::search::<[u64; 8]>(&asked),
+        _ => search::search::<Box<[u64]>>(&asked),
+    };
+    let mut report = ConcurrentReport {
+        verdict: Verdict::Holds(Certificate::default()),
+        exhaustive: false,
+        levels,
+        level: most,
+        engine: "explicit",
+        stats,
+        time: start.elapsed(),
+        notes: Vec::new(),
+    };
+    match found {
+        Found::Nothing(exhaustive) => report.exhaustive = exhaustive,
+        Found::Stopped(reason, level) => {
+            report.verdict = Verdict::Unknown(reason);
+            report.level = level;
+        }
+        Found::Hit(schedule, level) => {
+            report.level = Some(level);
+            report.verdict = witness(program, &schedule, target, (levels, level), options, start)?;
+        }
+    }
+    report.time = start.elapsed();
+    Ok(report)
+}
+
+/// The execution that a schedule stands for, replayed.
+fn witness(
+    program: &Program,
+    schedule: &Schedule,
+    target: Target<'_>,
+    (levels, level): (Levels, usize),
+    options: &Options<'_>,
+    start: Instant,
+) -> Result<Verdict<ConcurrentExecution>, Fault> {
+    let mut options = options.clone();
+    if let Some(timeout) = &mut options.limits.timeout {
+        *timeout = timeout.saturating_sub(start.elapsed());
+    }
+    let execution = match rebuild(program, schedule, target, &options) {
+        Ok(execution) => execution,
+        Err(NotRebuilt::Stopped(StopReason::Time(_))) => {
+            let limit = options.limits.timeout.unwrap_or_default() + start.elapsed();
+            return Ok(Verdict::Unknown(StopReason::Time(limit)));
+        }
+        Err(NotRebuilt::Stopped(reason)) => return Ok(Verdict::Unknown(reason)),
+        Err(NotRebuilt::Impossible(reason)) => return Err(Fault::Wrong(reason)),
+    };
+    if options.replay {
+        let bound = match levels {
+            Levels::Switches => Bound::Switches(level),
+            Levels::Rounds => Bound::Rounds(level),
+        };
+        let claim = match target {
+            Target::Reach(nodes) => ConcurrentClaim::Reaches(nodes),
+            Target::Default(nodes) => ConcurrentClaim::Default(nodes),
+        };
+        replay_concurrent(program, &execution, Some(claim), Some(bound))
+            .map_err(|rejection| Fault::Wrong(rejection.to_string()))?;
+    }
+    Ok(Verdict::Violated(execution))
+}
+
+fn unbounded_rounds(program: &Program, node: NodeId) -> String {
+    let procedure = &program.procedure(program.node(node).procedure).name;
+    format!(
+        "--rounds needs a number of threads that the program's text bounds, but a `start_thread` in \
+         `{procedure}` may be executed again and again; --contexts has no such condition"
+    )
+}
