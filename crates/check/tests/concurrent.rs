@@ -203,3 +203,40 @@ fn the_engine_agrees_with_all_interleavings() {
 fn the_engine_agrees_with_all_interleavings_of_many_programs() {
     compare(&seeds(10_000, 10_000));
 }
+
+/// Fig. 3 of La Torre, Madhusudan and Parlato (PLDI 2009): adders, stoppers, up to how many switches the table goes, and
+/// with how many the error is reached first.
+const FIG_3: [(usize, usize, usize, Option<usize>); 4] = [
+    (1, 1, 6, None),
+    (1, 2, 6, Some(3)),
+    (2, 1, 6, Some(4)),
+    (2, 2, 4, Some(3)),
+];
+
+#[test]
+fn the_bluetooth_driver_fails_as_in_the_paper() {
+    for (adders, stoppers, most, first) in FIG_3 {
+        let name = format!("bluetooth-{adders}-{stoppers}.bp");
+        let path = droste_testkit::corpus::directory().join(&name);
+        let text = std::fs::read_to_string(path).expect("the corpus");
+        let (program, _) = lower(&parse(&text));
+        let program = program.expect("a program");
+        for switches in 0..=most {
+            let found = engine(&program, &Property::Default, Contexts::Switches(switches));
+            let expected = first.filter(|&first| first <= switches);
+            assert_eq!(found, Ok(expected), "{name}, {switches} switches");
+        }
+        let report = check_concurrent(
+            &program,
+            &Property::Default,
+            Contexts::Unbounded,
+            &options(),
+            None,
+        );
+        let report = report.expect("a verdict");
+        assert_eq!(report.verdict.is_violated(), first.is_some(), "{name}");
+        if first.is_none() {
+            assert!(report.exhaustive && report.verdict.holds());
+        }
+    }
+}

@@ -2,10 +2,10 @@
 //! switched out.
 //!
 //! This is the sequential search over pairs of an *entry* and a state, with summaries, but for one thing: a
-//! procedure may have been entered in an earlier context. So entries live in a table of all contexts
-//! ([`Spaces`]); an entry made in an earlier context has all its callers already, because contexts are
-//! explored completely, one after the other; returning from it goes on in those callers. This is the relation of
-//! La Torre, Madhusudan and Parlato (PLDI 2009), section 5.1, whose tuples keep the number of the context in which a procedure was
+//! procedure may have been entered in an earlier context. An entry made in an earlier context has all its callers
+//! already, because contexts are explored completely, one after the other; returning from it goes on
+//! in those callers. All that matters about such an entry is who they are, so entries with the same callers are
+//! made one when their context is done. This is the relation of La Torre, Madhusudan and Parlato (PLDI 2009), section 5.1, whose tuples keep the number of the context in which a procedure was
 //! entered beside that of the current one, done explicitly and forwards only.
 //!
 //! What a thread can do in a context depends on the set of its stacks and the shared globals, on nothing else.
@@ -61,6 +61,12 @@ impl<T: Clone + Eq + Hash> Interner<T> {
 /// The entry of a thread's outermost procedure: nobody has called it.
 const ROOT: u32 = 0;
 
+/// Set on the number of an entry that is made in the context being explored.
+const NEW: u32 = 1 << 31;
+
+/// Entry and state of each caller, sorted.
+type Callers = Box<[(u32, u32)]>;
+
 /// A parked set: pairs of an entry and a state without shared globals, sorted.
 pub(super) type Parked = Box<[(u32, u32)]>;
 
@@ -78,7 +84,7 @@ struct Local<W> {
 struct Entry {
     /// Entry and state of each caller.
     callers: Vec<(u32, u32)>,
-    /// What callers get to see, as far as known, in the context in which the entry is made.
+    /// What they get to see, as far as known.
     exits: Vec<u32>,
 }
 
@@ -118,7 +124,9 @@ pub(super) struct Spaces<'a, W: Words> {
     pub(super) guard: Guard,
     most_contexts: Option<u64>,
     states: Interner<Local<W>>,
-    entries: Vec<Entry>,
+    /// Entries of contexts that are done: their callers, whose globals are left out if the return does not need them.
+    entries: Vec<Callers>,
+    entry_ids: FxHashMap<Callers, u32>,
     /// Shared globals.
     pub(super) globals: Interner<W>,
     /// States without shared globals.
@@ -137,13 +145,13 @@ struct Saturation<W> {
     order: Vec<(u32, u32)>,
     /// Pairs whose state was split: the parts stand for it.
     split: FxHashSet<u32>,
-    entries: FxHashMap<u32, u32>,
+    /// The entries made here, and their numbers by state.
+    entries: Vec<Entry>,
+    entry_of: FxHashMap<u32, u32>,
     /// Pairs of an entry and an exit.
     exits: FxHashSet<(u32, u32)>,
     /// Shared globals and starts with which the thread has ended.
     ended: Vec<(W, u32)>,
-    /// Entries below this number are of earlier contexts.
-    first_entry: u32,
     hit: bool,
 }
 
@@ -163,7 +171,8 @@ impl<'a, W: Words> Spaces<'a, W> {
             guard: limits.guard(),
             most_contexts: limits.contexts,
             states: Interner::new(),
-            entries: vec![Entry::default()],
+            entries: vec![Box::default()],
+            entry_ids: FxHashMap::default(),
             globals: Interner::new(),
             rests: Interner::new(),
             parked: Interner::new(),
@@ -226,10 +235,10 @@ impl<'a, W: Words> Spaces<'a, W> {
             seen: FxHashSet::default(),
             order: Vec::new(),
             split: FxHashSet::default(),
-            entries: FxHashMap::default(),
+            entries: Vec::new(),
+            entry_of: FxHashMap::default(),
             exits: FxHashSet::default(),
             ended: Vec::new(),
-            first_entry: self.entries.len() as u32,
             hit: false,
         };
         let shared = self.globals.get(globals).clone();
@@ -249,7 +258,7 @@ impl<'a, W: Words> Spaces<'a, W> {
                 });
             }
         }
-        self.stats.entries = self.entries.len() as u64;
+        self.stats.entries += work.entries.len() as u64;
         self.leave(&work, init)
     }
 
@@ -402,15 +411,15 @@ impl<'a, W: Words> Spaces<'a, W> {
             atomic,
             starts,
         })?;
-        let fresh = u32::try_from(self.entries.len()).map_err(|_| StopReason::TooManyStates)?;
-        let entry = *work.entries.entry(state).or_insert(fresh);
-        if entry == fresh {
-            self.entries.push(Entry::default());
+        let fresh = work.entries.len() as u32;
+        let index = *work.entry_of.entry(state).or_insert(fresh);
+        if index == fresh {
+            work.entries.push(Entry::default());
         }
-        self.entries[entry as usize].callers.push(caller);
-        self.add(work, entry, words, atomic, starts)?;
+        work.entries[index as usize].callers.push(caller);
+        self.add(work, NEW | index, words, atomic, starts)?;
         // Exits known already.
-        let exits = self.entries[entry as usize].exits.clone();
+        let exits = work.entries[index as usize].exits.clone();
         for exit in exits {
             self.resume(work, caller, exit)?;
         }
@@ -427,12 +436,15 @@ impl<'a, W: Words> Spaces<'a, W> {
         if !work.exits.insert((entry, exit)) {
             return Ok(());
         }
-        // No more callers come to an entry of an earlier context.
-        if entry >= work.first_entry {
-            self.entries[entry as usize].exits.push(exit);
-        }
         self.stats.summaries += 1;
-        let callers = self.entries[entry as usize].callers.clone();
+        let callers = if entry & NEW == 0 {
+            // No more callers come to an entry of an earlier context.
+            self.entries[entry as usize].to_vec()
+        } else {
+            let entry = &mut work.entries[(entry & !NEW) as usize];
+            entry.exits.push(exit);
+            entry.callers.clone()
+        };
         for caller in callers {
             self.resume(work, caller, exit)?;
         }
@@ -460,8 +472,86 @@ impl<'a, W: Words> Spaces<'a, W> {
         Ok(())
     }
 
+    /// The entries made in a context as entries of contexts that are done, by index. Those with the same callers
+    /// become one; those that call themselves through others (recursion) are left apart.
+    fn settle(&mut self, work: &Saturation<W>) -> Result<Vec<u32>, StopReason> {
+        const OPEN: u32 = u32::MAX;
+        let count = work.entries.len();
+        let mut settled = vec![OPEN; count];
+        // How many callers each entry waits for, and who waits for it.
+        let mut waits = vec![0u32; count];
+        let mut waiting: Vec<Vec<u32>> = vec![Vec::new(); count];
+        for (i, entry) in work.entries.iter().enumerate() {
+            for &(caller, _) in entry.callers.iter().filter(|(c, _)| c & NEW != 0) {
+                waits[i] += 1;
+                waiting[(caller & !NEW) as usize].push(i as u32);
+            }
+        }
+        let mut ready: Vec<u32> = (0..count as u32)
+            .filter(|&i| waits[i as usize] == 0)
+            .collect();
+        while let Some(i) = ready.pop() {
+            self.guard.check()?;
+            let callers = self.callers(&work.entries[i as usize], &settled)?;
+            let fresh = u32::try_from(self.entries.len()).ok().filter(|id| id & NEW == 0);
+            let fresh = fresh.ok_or(StopReason::TooManyStates)?;
+            let id = *self.entry_ids.entry(callers.clone()).or_insert(fresh);
+            if id == fresh {
+                self.entries.push(callers);
+            }
+            settled[i as usize] = id;
+            for &other in &waiting[i as usize] {
+                waits[other as usize] -= 1;
+                if waits[other as usize] == 0 {
+                    ready.push(other);
+                }
+            }
+        }
+        // The rest is recursive, or called from there.
+        let rest: Vec<usize> = (0..count).filter(|&i| settled[i] == OPEN).collect();
+        for &i in &rest {
+            let fresh = u32::try_from(self.entries.len()).ok().filter(|id| id & NEW == 0);
+            settled[i] = fresh.ok_or(StopReason::TooManyStates)?;
+            self.entries.push(Box::default());
+        }
+        for i in rest {
+            let callers = self.callers(&work.entries[i], &settled)?;
+            self.entries[settled[i] as usize] = callers;
+        }
+        Ok(settled)
+    }
+
+    /// The callers of an entry whose own entries are settled.
+    fn callers(&mut self, entry: &Entry, settled: &[u32]) -> Result<Callers, StopReason> {
+        let mut callers = Vec::with_capacity(entry.callers.len());
+        for &(caller, state) in &entry.callers {
+            let caller = match caller & NEW {
+                0 => caller,
+                _ => settled[(caller & !NEW) as usize],
+            };
+            let mut words = self.states.get(state).words.clone();
+            if let Place::At(node) = self.threading.place(&words) {
+                let node = self.program.node(node);
+                let plain = matches!(&node.op, Op::Call { constrain: None, .. });
+                if plain && node.ensure.is_none() {
+                    words = self.threading.rest(&words);
+                }
+            }
+            let local = Local {
+                words,
+                atomic: false,
+                starts: 0,
+            };
+            callers.push((caller, self.states.intern(&local)?));
+        }
+        callers.sort_unstable();
+        callers.dedup();
+        Ok(callers.into())
+    }
+
     /// The ways to leave a context.
     fn leave(&mut self, work: &Saturation<W>, init: Option<NodeId>) -> Result<Space, StopReason> {
+        let settled = self.settle(work)?;
         let mut index: FxHashMap<(u32, u32), usize> = FxHashMap::default();
         let mut groups: Vec<((u32, u32), Vec<(u32, u32)>)> = Vec::new();
         let mut open = Vec::new();
@@ -507,6 +597,10 @@ impl<'a, W: Words> Spaces<'a, W> {
                 continue;
             }
             let shared = self.threading.shared(&local.words);
+            let entry = match entry & NEW {
+                0 => entry,
+                _ => settled[(entry & !NEW) as usize],
+            };
             // `init` never goes on.
             let pair = match init {
                 Some(_) => None,
