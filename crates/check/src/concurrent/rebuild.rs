@@ -104,6 +104,8 @@ struct Part {
     globals: Vec<Value>,
     turns: Vec<Vec<ThreadStep>>,
     runs: Vec<CalleeRun>,
+    /// The turn in which each run happens.
+    run_turns: Vec<usize>,
     ending: Ending,
     /// Numbers of the starts (over all turns) that the schedule has asked for.
     wanted: Vec<usize>,
@@ -144,6 +146,7 @@ impl<'e> Walker<'e> {
                 globals: Vec::new(),
                 turns: vec![Vec::new()],
                 runs: Vec::new(),
+                run_turns: Vec::new(),
                 ending: Ending::Final,
                 wanted: Vec::new(),
             },
@@ -220,6 +223,8 @@ impl<'e> Walker<'e> {
             self.folded
                 .push(Some(CalleeRunId(self.part.runs.len() as u32)));
             let exit = self.node(run.exit);
+            // The first of the extra globals counts turns, so no run happens in two of them.
+            self.part.run_turns.push(run.entry.globals[globals] as usize);
             self.part.runs.push(CalleeRun {
                 entry: Valuation {
                     globals: run.entry.globals[..globals].to_vec(),
@@ -394,10 +399,12 @@ fn put_together(
         None => program.globals.iter().map(|v| lowest(&v.ty)).collect(),
     };
     let common = shared(program);
+    let mut own: Vec<(usize, usize)> = Vec::new();
     for (i, variable) in program.globals.iter().enumerate() {
         if let Some(owner) = variable.thread
             && !common.contains(&(i as u32))
         {
+            own.push((i, owner as usize));
             globals[i] = match &parts[owner as usize] {
                 Some(part) => part.globals[i],
                 None => lowest(&variable.ty),
@@ -438,6 +445,7 @@ fn put_together(
     let mut next_turn = vec![0usize; parts.len()];
     let mut started = vec![0usize; parts.len()];
     let mut contexts = Vec::new();
+    let mut now = globals.clone();
     let final_turns = parts[last].as_ref().map_or(0, |part| part.turns.len());
     for turn in &schedule.turns {
         let thread = turn.thread;
@@ -451,6 +459,27 @@ fn put_together(
             None => Vec::new(),
         };
         let number = numbers[thread];
+        // A thread's search knows nothing of the variables that other threads have for themselves.
+        for (run, _) in part.run_turns.iter().enumerate().filter(|(_, t)| **t == index) {
+            let entry = &mut runs[bases[thread] as usize + run].entry;
+            for &(i, _) in own.iter().filter(|(_, owner)| *owner != thread) {
+                entry.globals[i] = now[i];
+            }
+        }
+        for step in &steps {
+            let (ThreadAction::Step(
+                Action::Internal { changes, .. } | Action::Folded { changes, .. },
+            )
+            | ThreadAction::Return { changes, .. }) = &step.action
+            else {
+                continue;
+            };
+            for &(var, value) in changes {
+                if let VarRef::Global(i) = var {
+                    now[i as usize] = value;
+                }
+            }
+        }
         for step in &mut steps {
             match &mut step.action {
                 ThreadAction::Start { thread: new, .. } => {
