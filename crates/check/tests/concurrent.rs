@@ -6,6 +6,7 @@
 //! reached counts. `SEED=n` reruns one program.
 
 use droste_base::{Limits, Verdict};
+use droste_check::concurrent::{NotRebuilt, Schedule, Target, find_schedule, rebuild};
 use droste_check::{Contexts, Fault, Levels, Options, Property, check_concurrent};
 use droste_lang::ast::Ast;
 use droste_lang::concurrent::{ConcurrentExecution, Context, ThreadAction, unbounded_start};
@@ -16,7 +17,7 @@ use droste_lang::program::{NodeId, Program};
 use droste_replay::{Bound, ConcurrentClaim, replay_concurrent};
 use droste_testkit::generate::concurrent;
 use droste_testkit::oracle::interleave::{self, Bounds, Interleavings, interleave};
-use droste_testkit::random::seeds;
+use droste_testkit::random::{Random, seeds};
 use droste_testkit::shrink::shrink;
 use droste_testkit::source::parse;
 
@@ -353,4 +354,67 @@ fn spoilt_executions_are_rejected() {
     }
     println!("{executions} executions, {rejected} spoilt ones rejected, {accepted} still runs");
     assert!(executions < 10 || rejected > 10 * accepted);
+}
+
+#[test]
+fn schedules_that_say_less_are_completed() {
+    let mut rebuilt = 0;
+    for seed in seeds(7_000, 250) {
+        let (_, text) = concurrent(seed);
+        let (program, _) = lower(&parse(&text));
+        let program = program.expect("a program");
+        let mut random = Random::new(seed);
+        for (_, nodes, default) in questions(&program) {
+            let (target, claim) = if default {
+                (Target::Default(&nodes), ConcurrentClaim::Default(&nodes))
+            } else {
+                (Target::Reach(&nodes), ConcurrentClaim::Reaches(&nodes))
+            };
+            let found = find_schedule(&program, target, Contexts::Switches(3), &options());
+            let Some(mut schedule) = found.expect("an answer") else {
+                continue;
+            };
+            let switches = schedule.turns.len();
+            for turn in &mut schedule.turns {
+                for value in &mut turn.globals {
+                    if random.percent(40) {
+                        *value = None;
+                    }
+                }
+            }
+            let execution = rebuild(&program, &schedule, target, &options());
+            let execution = execution.unwrap_or_else(|e| panic!("seed {seed}: {e:?}\n{text}"));
+            let bound = Some(Bound::Switches(switches));
+            let verdict = replay_concurrent(&program, &execution, Some(claim), bound);
+            assert_eq!(verdict, Ok(()), "seed {seed}\n{text}");
+            rebuilt += 1;
+        }
+    }
+    println!("{rebuilt} executions rebuilt");
+}
+
+#[test]
+fn impossible_schedules_are_refused() {
+    let text = "decl a; void main() begin a := F; start_thread f(); end
+        void f() begin a := T; L: skip; end";
+    let (program, _) = lower(&parse(text));
+    let program = program.expect("a program");
+    let nodes = droste_lang::labels::find(&program, "L").expect("the label");
+    let target = Target::Reach(&nodes);
+    let good = find_schedule(&program, target, Contexts::Switches(1), &options());
+    let good = good.expect("an answer").expect("a schedule");
+    assert!(rebuild(&program, &good, target, &options()).is_ok());
+    let refused = |change: &dyn Fn(&mut Schedule)| {
+        let mut bad = good.clone();
+        change(&mut bad);
+        let error = rebuild(&program, &bad, target, &options()).expect_err("impossible");
+        assert!(matches!(error, NotRebuilt::Impossible(_)), "{error:?}");
+    };
+    refused(&|s| s.turns.clear());
+    refused(&|s| s.turns[1].globals[0] = Some(1));
+    refused(&|s| s.turns[1].thread = 0);
+    refused(&|s| s.turns[1].thread = 7);
+    refused(&|s| s.turns[0].starts.clear());
+    refused(&|s| s.turns[1].globals.clear());
+    refused(&|s| s.turns.truncate(1));
 }

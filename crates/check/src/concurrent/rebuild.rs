@@ -12,6 +12,7 @@ use droste_lang::concurrent::{
 use droste_lang::execution::{Action, CalleeRun, CalleeRunId, Ending, Execution, Step, Valuation};
 use droste_lang::program::{NodeId, Op, Program, Value, VarRef};
 
+use super::complete;
 use super::schedule::{Schedule, Start, shared};
 use super::single::{Beginning, Meaning, Single, single};
 use crate::explicit;
@@ -36,7 +37,8 @@ pub enum NotRebuilt {
 }
 
 /// The execution of `program` with this schedule that ends as the target says, perhaps earlier than
-/// the schedule does.
+/// the schedule does. Where the schedule leaves out shared globals at a switch, they are searched for first,
+/// along the schedule.
 pub fn rebuild(
     program: &Program,
     schedule: &Schedule,
@@ -44,6 +46,14 @@ pub fn rebuild(
     options: &Options<'_>,
 ) -> Result<ConcurrentExecution, NotRebuilt> {
     let guard = options.limits.guard();
+    check_form(program, schedule).map_err(NotRebuilt::Impossible)?;
+    let completed;
+    let schedule = if schedule.is_complete(program) {
+        schedule
+    } else {
+        completed = complete(program, schedule, target, options)?;
+        &completed
+    };
     let threads = declared(program);
     let starts: Vec<&Start> = schedule.turns.iter().flat_map(|t| &t.starts).collect();
     let count = threads.len() + starts.len();
@@ -94,6 +104,35 @@ pub fn rebuild(
         *part = Some(Walker::new(program, &single, &execution).walk());
     }
     Ok(put_together(program, schedule, parts, last))
+}
+
+/// Whether a schedule is about this program at all.
+fn check_form(program: &Program, schedule: &Schedule) -> Result<(), String> {
+    let mut count = declared(program).len();
+    let mut previous = None;
+    for (i, turn) in schedule.turns.iter().enumerate() {
+        if turn.thread >= count {
+            return Err(format!("turn {i}: there is no thread {} yet", turn.thread));
+        }
+        if previous.replace(turn.thread) == Some(turn.thread) {
+            return Err(format!("turn {i}: thread {} is active already", turn.thread));
+        }
+        if turn.globals.len() != program.globals.len() {
+            return Err(format!("turn {i}: the number of globals is wrong"));
+        }
+        for start in &turn.starts {
+            let node = program.nodes.get(start.start.0 as usize);
+            let procedure = node.map(|node| program.procedure(node.procedure));
+            if procedure.map(|p| p.locals.len()) != Some(start.locals.len()) {
+                return Err(format!("turn {i}: a thread starts nowhere"));
+            }
+        }
+        count += turn.starts.len();
+    }
+    if schedule.turns.is_empty() {
+        return Err("there is no turn".to_owned());
+    }
+    Ok(())
 }
 
 /// What one thread does, cut into its turns.
