@@ -13,6 +13,7 @@ pub mod ast;
 pub mod diagnostics;
 pub mod display;
 pub mod dot;
+pub mod effects;
 pub mod execution;
 pub mod labels;
 pub mod lexer;

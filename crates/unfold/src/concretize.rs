@@ -25,7 +25,7 @@ use rustc_hash::FxHashMap;
 
 use self::forward::Forward;
 use self::plan::{Concretizer, Path};
-use crate::effects::Effects;
+use droste_lang::effects::Effects;
 use crate::machine::{AllLive, Machine};
 use crate::words::Words;
 

@@ -7,7 +7,6 @@
 mod code;
 mod compile;
 mod concretize;
-mod effects;
 mod layout;
 mod machine;
 mod model;

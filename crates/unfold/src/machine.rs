@@ -27,7 +27,7 @@ use droste_base::Steps;
 use droste_lang::program::{ExprNode, NodeId, ProcId, Program, Proposition, VarRef, Violation};
 
 use crate::code::{Code, FALSE, Outcome, Scope, TRUE, convert, failures};
-use crate::effects::Effects;
+use droste_lang::effects::Effects;
 use crate::layout::{Field, Layout, Status};
 use crate::words::Words;
 

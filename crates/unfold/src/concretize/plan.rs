@@ -11,7 +11,7 @@ use droste_lang::program::{ExprNode, NodeId, Op, Program, Value, VarRef, Violati
 use rustc_hash::FxHashMap;
 
 use crate::code::convert;
-use crate::effects::Effects;
+use droste_lang::effects::Effects;
 use crate::layout::{Field, Status};
 use crate::machine::Machine;
 use crate::words::Words;
