@@ -17,6 +17,7 @@ pub mod effects;
 pub mod execution;
 pub mod labels;
 pub mod lexer;
+pub mod liveness;
 pub mod lower;
 pub mod monitor;
 pub mod parser;

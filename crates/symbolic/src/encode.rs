@@ -6,7 +6,7 @@
 
 use droste_base::{Limits, StopReason};
 use droste_bdd::{Bdd, Cube, Manager, Renaming, Var};
-use droste_blast::{Logic, State, bits, in_range};
+use droste_blast::{Logic, State, in_range};
 use droste_lang::program::{ProcId, Program, Type, VarRef};
 
 use crate::order::{Arrangement, Kind, Slot};
@@ -37,9 +37,6 @@ pub(crate) struct Encoding<'a> {
     pub(crate) current_locals: Cube,
     pub(crate) next_locals: Cube,
     pub(crate) nexts: Cube,
-    pub(crate) results: Cube,
-    /// Everything but the entry copies.
-    pub(crate) all_but_entries: Cube,
     /// A call seen from the callee: current globals and next locals become entry values.
     pub(crate) enter: Renaming,
     /// The callee's relation between entry and exit seen from the caller: the inverse of `enter` for the
@@ -53,12 +50,11 @@ impl<'a> Encoding<'a> {
         let manager = Manager::new(limits);
         let mut copies = Vec::with_capacity(arrangement.kinds.len());
         let (mut entries, mut locals, mut next_locals) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut nexts, mut results, mut currents) = (Vec::new(), Vec::new(), Vec::new());
+        let mut nexts = Vec::new();
         let (mut enter, mut leave) = (Vec::new(), Vec::new());
         for kind in &arrangement.kinds {
             if *kind == Kind::Result {
                 let var = manager.new_vars(1)[0];
-                results.push(var);
                 copies.push(Copies([var; 3]));
                 continue;
             }
@@ -66,7 +62,6 @@ impl<'a> Encoding<'a> {
             let (entry, current, next) = (vars[0], vars[1], vars[2]);
             copies.push(Copies([entry, current, next]));
             entries.push(entry);
-            currents.push(current);
             nexts.push(next);
             if *kind == Kind::Local {
                 locals.push(current);
@@ -79,7 +74,6 @@ impl<'a> Encoding<'a> {
                 leave.push((current, next));
             }
         }
-        let rest: Vec<Var> = currents.iter().chain(&nexts).chain(&results).copied().collect();
         Ok(Encoding {
             program,
             choices: Vec::new(),
@@ -87,8 +81,6 @@ impl<'a> Encoding<'a> {
             current_locals: manager.cube(&locals)?,
             next_locals: manager.cube(&next_locals)?,
             nexts: manager.cube(&nexts)?,
-            results: manager.cube(&results)?,
-            all_but_entries: manager.cube(&rest)?,
             enter: manager.renaming(&enter),
             leave: manager.renaming(&leave),
             arrangement,
@@ -169,11 +161,6 @@ impl<'a> Encoding<'a> {
             }
             _ => true,
         }
-    }
-
-    /// Whether some code of the type has no bits at all.
-    pub(crate) fn has_bits(ty: Type) -> bool {
-        bits(ty) > 0
     }
 }
 

@@ -26,7 +26,8 @@ use rustc_hash::FxHashMap;
 use self::forward::Forward;
 use self::plan::{Concretizer, Path};
 use droste_lang::effects::Effects;
-use crate::machine::{AllLive, Machine};
+use crate::machine::Machine;
+use droste_lang::liveness::AllLive;
 use crate::words::Words;
 
 /// Why a trace could not be made concrete.

@@ -10,9 +10,12 @@ mod concretize;
 mod layout;
 mod machine;
 mod model;
+mod pack;
 mod words;
 
 pub use concretize::{Gap, concretize};
-pub use machine::{AllLive, Liveness, Machine};
+pub use droste_lang::liveness::{AllLive, Liveness};
+pub use machine::Machine;
 pub use model::Unfolding;
+pub use pack::Control;
 pub use words::Words;
