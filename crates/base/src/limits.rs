@@ -102,7 +102,10 @@ impl Guard {
     /// Like [`check`](Self::check), but looks at the clock every time.
     #[cold]
     pub fn check_now(&mut self) -> Result<(), StopReason> {
-        for flag in [&self.limits.cancel, &self.limits.rival].into_iter().flatten() {
+        for flag in [&self.limits.cancel, &self.limits.rival]
+            .into_iter()
+            .flatten()
+        {
             if flag.load(Ordering::Relaxed) {
                 return Err(StopReason::Cancelled);
             }

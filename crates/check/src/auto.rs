@@ -19,11 +19,7 @@ const FIRST: u64 = 20_000;
 /// The explicit engine leaves memory to its rival: half of what there is, and never more than this.
 const MOST_MEMORY: u64 = 4_000_000_000;
 
-pub(crate) fn search(
-    program: &Program,
-    question: &Question<'_>,
-    options: &Options<'_>,
-) -> Found {
+pub(crate) fn search(program: &Program, question: &Question<'_>, options: &Options<'_>) -> Found {
     let start = Instant::now();
     if symbolic::targets(question).is_none() {
         return explicit::search(program, question, options);
@@ -66,7 +62,10 @@ fn side_by_side(program: &Program, question: &Question<'_>, options: &Options<'_
         });
         let mut own = options.clone();
         own.limits.rival = Some(Arc::clone(&stop_explicit));
-        let share = own.limits.memory.map_or(MOST_MEMORY, |memory| MOST_MEMORY.min(memory / 2));
+        let share = own
+            .limits
+            .memory
+            .map_or(MOST_MEMORY, |memory| MOST_MEMORY.min(memory / 2));
         own.limits.memory = Some(share);
         let found = explicit::search(program, question, &own);
         if found.is_answer() {

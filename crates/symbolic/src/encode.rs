@@ -156,9 +156,10 @@ impl<'a> Encoding<'a> {
     /// The values of a type that fill its codes.
     pub(crate) fn is_full(ty: Type) -> bool {
         match ty {
-            Type::Range { lo, hi } => {
-                hi.abs_diff(lo).checked_add(1).is_some_and(u128::is_power_of_two)
-            }
+            Type::Range { lo, hi } => hi
+                .abs_diff(lo)
+                .checked_add(1)
+                .is_some_and(u128::is_power_of_two),
             _ => true,
         }
     }

@@ -210,8 +210,7 @@ impl Groups<'_> {
         let all = (0..program.globals.len() as u32).map(|i| (program.main, VarRef::Global(i)));
         let procedures = program.procedures.iter().enumerate();
         let locals = procedures.flat_map(|(p, procedure)| {
-            (0..procedure.locals.len() as u32)
-                .map(move |i| (ProcId(p as u32), VarRef::Local(i)))
+            (0..procedure.locals.len() as u32).map(move |i| (ProcId(p as u32), VarRef::Local(i)))
         });
         for (procedure, var) in all.chain(locals) {
             let member = self.member(procedure, var);
@@ -321,19 +320,20 @@ fn place(program: &Program, bits_of: &Bits, order: &[u32]) -> Arrangement {
         }
         let (procedure, kind) = (
             whose as usize / 2,
-            if whose % 2 == 0 { Kind::Local } else { Kind::Result },
+            if whose % 2 == 0 {
+                Kind::Local
+            } else {
+                Kind::Result
+            },
         );
         let from = cursor[procedure].max(gap);
-        let slot = kinds[from..]
-            .iter()
-            .position(|&k| k == kind)
-            .map_or_else(
-                || {
-                    kinds.push(kind);
-                    kinds.len() - 1
-                },
-                |i| from + i,
-            );
+        let slot = kinds[from..].iter().position(|&k| k == kind).map_or_else(
+            || {
+                kinds.push(kind);
+                kinds.len() - 1
+            },
+            |i| from + i,
+        );
         cursor[procedure] = slot + 1;
         slots[bit as usize] = Slot(slot as u32);
     }

@@ -103,8 +103,11 @@ fn schedule(manager: &Manager, relations: Vec<Bdd>, vars: &[Var]) -> Result<Vec<
     let mut open: FxHashSet<Var> = vars.iter().copied().collect();
     let mut parts = Vec::new();
     for (i, relation) in relations.into_iter().enumerate().rev() {
-        let mut last: Vec<Var> =
-            relation.support().into_iter().filter(|var| open.remove(var)).collect();
+        let mut last: Vec<Var> = relation
+            .support()
+            .into_iter()
+            .filter(|var| open.remove(var))
+            .collect();
         if i == 0 {
             // What no relation reads goes first.
             last.extend(open.drain());
@@ -233,7 +236,11 @@ impl Compiler<'_, '_> {
         Ok(conjuncts)
     }
 
-    fn failures(&mut self, failures: &[(Violation, Bdd)], choices: &[Bdd]) -> Result<Vec<(Violation, Bdd)>> {
+    fn failures(
+        &mut self,
+        failures: &[(Violation, Bdd)],
+        choices: &[Bdd],
+    ) -> Result<Vec<(Violation, Bdd)>> {
         if !self.violations || failures.is_empty() {
             return Ok(Vec::new());
         }
@@ -252,8 +259,7 @@ impl Compiler<'_, '_> {
         let program = self.encoding.program;
         let procedure = program.node(node).procedure;
         let now = self.encoding.state(procedure, |_| Copy::Current)?;
-        let effect =
-            Blaster::new(program, &mut self.encoding.logic()).effect(node, &now)?;
+        let effect = Blaster::new(program, &mut self.encoding.logic()).effect(node, &now)?;
         let assigned: Vec<VarRef> = effect
             .stores
             .iter()
@@ -263,7 +269,11 @@ impl Compiler<'_, '_> {
             })
             .collect();
         let next = self.encoding.state(procedure, |var| {
-            if assigned.contains(&var) { Copy::Next } else { Copy::Current }
+            if assigned.contains(&var) {
+                Copy::Next
+            } else {
+                Copy::Current
+            }
         })?;
         // The choices of the conditions must not be those of the effect.
         let after = {
@@ -313,7 +323,9 @@ impl Compiler<'_, '_> {
             let mut moves = Vec::new();
             let mut range = manager.constant(true);
             for store in &effect.stores {
-                let Place::Var(var) = store.place else { continue };
+                let Place::Var(var) = store.place else {
+                    continue;
+                };
                 let current = self.encoding.vars(procedure, var, Copy::Current);
                 written.extend(current);
                 if skips(store.place) {
@@ -345,8 +357,7 @@ impl Compiler<'_, '_> {
         let program = self.encoding.program;
         let procedure = program.node(node).procedure;
         let now = self.encoding.state(procedure, |_| Copy::Current)?;
-        let effect =
-            Blaster::new(program, &mut self.encoding.logic()).effect(node, &now)?;
+        let effect = Blaster::new(program, &mut self.encoding.logic()).effect(node, &now)?;
         let failures = self.failures(&effect.failures, &effect.choices)?;
         let guard = effect.guard.clone();
         let relations = self.conjuncts(&effect, &guard, &|encoding, place| match place {
@@ -371,22 +382,25 @@ impl Compiler<'_, '_> {
         let procedure = program.node(node).procedure;
         let manager = self.encoding.manager.clone();
         let now = self.encoding.state(procedure, |_| Copy::Current)?;
-        let effect =
-            Blaster::new(program, &mut self.encoding.logic()).effect(node, &now)?;
+        let effect = Blaster::new(program, &mut self.encoding.logic()).effect(node, &now)?;
         let failures = self.failures(&effect.failures, &effect.choices)?;
         let guard = effect.guard.clone();
         let live = self.live_at_entry;
         let arguments = self.conjuncts(&effect, &guard, &|encoding, place| match place {
-            Place::Parameter(i) if live(callee, VarRef::Local(i)) => {
-                Some(encoding.vars(callee, VarRef::Local(i), Copy::Next).collect())
-            }
+            Place::Parameter(i) if live(callee, VarRef::Local(i)) => Some(
+                encoding
+                    .vars(callee, VarRef::Local(i), Copy::Next)
+                    .collect(),
+            ),
             _ => None,
         })?;
         let arguments = merge(arguments)?;
         // The entry: globals the callee touches (and that matter) and parameters.
         let globals = 0..program.globals.len() as u32;
-        let touched: Vec<u32> =
-            globals.clone().filter(|&i| self.effects.touches(callee.0, i)).collect();
+        let touched: Vec<u32> = globals
+            .clone()
+            .filter(|&i| self.effects.touches(callee.0, i))
+            .collect();
         let all = |i: u32, copy: Copy| self.encoding.vars(procedure, VarRef::Global(i), copy);
         let mut not_entry: Vec<Var> = Vec::new();
         for i in globals {
@@ -422,13 +436,16 @@ impl Compiler<'_, '_> {
         let results: Vec<Vec<Bdd>> = (0..program.procedure(callee).results.len())
             .map(|i| self.encoding.literals(self.encoding.result_vars(callee, i)))
             .collect::<Result<_>>()?;
-        let stores =
-            Blaster::new(program, &mut self.encoding.logic()).resume(node, &results)?;
+        let stores = Blaster::new(program, &mut self.encoding.logic()).resume(node, &results)?;
         let is_target = |var: VarRef| targets.contains(&Some(var));
         let is_touched = |var: VarRef| matches!(var, VarRef::Global(i) if touched.contains(&i));
         let now = self.encoding.state(procedure, |_| Copy::Current)?;
         let next = self.encoding.state(procedure, |var| {
-            if is_target(var) || is_touched(var) { Copy::Next } else { Copy::Current }
+            if is_target(var) || is_touched(var) {
+                Copy::Next
+            } else {
+                Copy::Current
+            }
         })?;
         let after = Blaster::new(program, &mut self.encoding.logic()).after(node, &now, &next)?;
         let vars = |var: VarRef, copy: Copy| self.encoding.vars(procedure, var, copy);
@@ -467,7 +484,11 @@ impl Compiler<'_, '_> {
                 results.iter().flatten().flat_map(Bdd::support).collect();
             for (i, target) in targets.iter().enumerate() {
                 let Some(var) = target else { continue };
-                for pair in self.encoding.result_vars(callee, i).zip(vars(*var, Copy::Current)) {
+                for pair in self
+                    .encoding
+                    .result_vars(callee, i)
+                    .zip(vars(*var, Copy::Current))
+                {
                     dropped.remove(&pair.0);
                     moves.push(pair);
                 }
@@ -489,9 +510,12 @@ impl Compiler<'_, '_> {
         let mut relation = manager.constant(true);
         let mut quantified: Vec<Var> = results.iter().flatten().flat_map(Bdd::support).collect();
         for store in &stores.stores {
-            let (Place::Var(var), New::Code(code)) = (store.place, &store.new) else { continue };
-            for ((next, current), bit) in
-                vars(var, Copy::Next).zip(vars(var, Copy::Current)).zip(code)
+            let (Place::Var(var), New::Code(code)) = (store.place, &store.new) else {
+                continue;
+            };
+            for ((next, current), bit) in vars(var, Copy::Next)
+                .zip(vars(var, Copy::Current))
+                .zip(code)
             {
                 relation = relation.and(&manager.var(next)?.iff(bit)?)?;
                 moves.push((next, current));

@@ -134,8 +134,7 @@ impl<'a> Search<'a> {
     /// Whether the set at a node keeps the value of a variable.
     pub(crate) fn keeps(&self, node: NodeId, var: VarRef) -> bool {
         let procedure = self.program.node(node).procedure;
-        self.live.live(node, var)
-            || !Encoding::is_full(self.program.variable(procedure, var).ty)
+        self.live.live(node, var) || !Encoding::is_full(self.program.variable(procedure, var).ty)
     }
 
     /// Forgets the values that do not matter at the node.
@@ -234,7 +233,11 @@ impl<'a> Search<'a> {
         while let Some(Reverse((_, node, is_return))) = self.queue.pop() {
             self.queued[node as usize][usize::from(is_return)] = false;
             let node = NodeId(node);
-            let found = if is_return { self.resume(node)? } else { self.expand(node)? };
+            let found = if is_return {
+                self.resume(node)?
+            } else {
+                self.expand(node)?
+            };
             if found {
                 return Ok(true);
             }
@@ -321,9 +324,16 @@ impl<'a> Search<'a> {
             Action::Call(call) => {
                 self.images += 1;
                 let callers = call.prepare(&new)?;
-                let entry = callers.exists(&call.not_entry)?.rename(&self.encoding.enter)?;
+                let entry = callers
+                    .exists(&call.not_entry)?
+                    .rename(&self.encoding.enter)?;
                 if self.enter(call.callee, &entry)? {
                     return Ok(true);
+                }
+                let exits = self.exits[call.callee.0 as usize].clone();
+                if exits != self.used[i] {
+                    // Exits that the pairs known before have not seen yet.
+                    self.enqueue(node, true);
                 }
                 let exits = self.used[i].clone();
                 return self.join(call, &callers, &exits);
@@ -361,12 +371,7 @@ impl<'a> Search<'a> {
     }
 
     /// What callers get to see when these pairs return.
-    pub(crate) fn exits_of(
-        &mut self,
-        procedure: ProcId,
-        parts: &[Bdd],
-        set: &Bdd,
-    ) -> Result<Bdd> {
+    pub(crate) fn exits_of(&mut self, procedure: ProcId, parts: &[Bdd], set: &Bdd) -> Result<Bdd> {
         self.images += 1;
         let mut set = set.clone();
         for part in parts {
@@ -376,7 +381,10 @@ impl<'a> Search<'a> {
         let forgotten: Vec<Var> = (0..self.program.globals.len() as u32)
             .filter(|&i| !self.live.live_at_exit(procedure, i))
             .filter(|&i| Encoding::is_full(self.program.globals[i as usize].ty))
-            .flat_map(|i| self.encoding.vars(procedure, VarRef::Global(i), Copy::Current))
+            .flat_map(|i| {
+                self.encoding
+                    .vars(procedure, VarRef::Global(i), Copy::Current)
+            })
             .collect();
         if forgotten.is_empty() {
             return Ok(set);
@@ -384,12 +392,7 @@ impl<'a> Search<'a> {
         set.exists(&self.encoding.manager.cube(&forgotten)?)
     }
 
-    fn join(
-        &mut self,
-        call: &crate::relation::Call,
-        callers: &Bdd,
-        exits: &Bdd,
-    ) -> Result<bool> {
+    fn join(&mut self, call: &crate::relation::Call, callers: &Bdd, exits: &Bdd) -> Result<bool> {
         if exits.is_false() || callers.is_false() {
             return Ok(false);
         }
@@ -479,7 +482,9 @@ fn ranks(program: &Program) -> Vec<u32> {
     for procedure in order {
         let entry = program.procedures[procedure as usize].entry;
         let mut nodes = postorder(entry.0, |node, out| {
-            program.nodes[node as usize].op.for_each_next(|to| out.push(to.0));
+            program.nodes[node as usize]
+                .op
+                .for_each_next(|to| out.push(to.0));
         });
         nodes.reverse();
         for node in nodes {

@@ -39,7 +39,10 @@ struct Layers(Vec<Layer>);
 impl Layers {
     /// What was found in exactly this round.
     fn at(&self, round: u32) -> Option<&Bdd> {
-        let i = self.0.binary_search_by_key(&round, |layer| layer.round).ok()?;
+        let i = self
+            .0
+            .binary_search_by_key(&round, |layer| layer.round)
+            .ok()?;
         Some(&self.0[i].new)
     }
 
@@ -51,7 +54,9 @@ impl Layers {
 
     /// The round in which this was found.
     fn round_of(&self, values: &Values) -> u32 {
-        let i = self.0.partition_point(|layer| !layer.all.eval(|var| values.get(var)));
+        let i = self
+            .0
+            .partition_point(|layer| !layer.all.eval(|var| values.get(var)));
         self.0[i].round
     }
 
@@ -184,8 +189,9 @@ impl<'a> Rounds<'_, 'a> {
                     Action::Return(parts) => {
                         let procedure = program.node(*node).procedure;
                         let exits = self.search.exits_of(procedure, parts, set)?;
-                        let known =
-                            found_exits.entry(procedure).or_insert_with(|| nothing.clone());
+                        let known = found_exits
+                            .entry(procedure)
+                            .or_insert_with(|| nothing.clone());
                         *known = known.or(&exits)?;
                     }
                     Action::Call(call) => {
@@ -198,7 +204,8 @@ impl<'a> Rounds<'_, 'a> {
                         // New callers, all exits known.
                         let exits = self.exits[call.callee.0 as usize].up_to(round).cloned();
                         if let Some(exits) = exits
-                            && let Some(goal) = self.join(*node, call, &callers, &exits, &mut find)?
+                            && let Some(goal) =
+                                self.join(*node, call, &callers, &exits, &mut find)?
                         {
                             return Ok((round, goal));
                         }
@@ -212,7 +219,9 @@ impl<'a> Rounds<'_, 'a> {
                         continue;
                     };
                     let relation = self.search.relation(node)?;
-                    let Action::Call(call) = &relation.action else { continue };
+                    let Action::Call(call) = &relation.action else {
+                        continue;
+                    };
                     let callers = call.prepare(&callers)?;
                     if let Some(goal) = self.join(node, call, &callers, exits, &mut find)? {
                         return Ok((round, goal));
@@ -248,12 +257,16 @@ impl<'a> Rounds<'_, 'a> {
         let mut path: Vec<Position<Valued>> = Vec::new();
         let (mut node, mut values, mut round) = match goal {
             Goal::At(node) => {
-                let set = self.nodes[node.0 as usize].at(round).expect("met in this round");
+                let set = self.nodes[node.0 as usize]
+                    .at(round)
+                    .expect("met in this round");
                 let values = self.pick(set);
                 (*node, values, round)
             }
             Goal::Fails(node, violation, failure) => {
-                let set = self.nodes[node.0 as usize].at(round).expect("met in this round");
+                let set = self.nodes[node.0 as usize]
+                    .at(round)
+                    .expect("met in this round");
                 let values = self.pick(&set.and(failure)?);
                 let mut state = self.valued(*node, &values);
                 state.place = Place::Failed(*node, *violation);
@@ -287,7 +300,10 @@ impl<'a> Rounds<'_, 'a> {
         };
         loop {
             let state = self.valued(node, &values);
-            let entry = self.search.program.procedure(self.search.program.node(node).procedure);
+            let entry = self
+                .search
+                .program
+                .procedure(self.search.program.node(node).procedure);
             let step = self.back(node, &values, round)?;
             let via = match step {
                 Some(Step { via, .. }) => via,
@@ -381,14 +397,7 @@ impl<'a> Rounds<'_, 'a> {
         Values(vars.into_iter().zip(picked).collect())
     }
 
-    fn value(
-        &self,
-        procedure: ProcId,
-        var: VarRef,
-        ty: Type,
-        copy: Copy,
-        values: &Values,
-    ) -> i128 {
+    fn value(&self, procedure: ProcId, var: VarRef, ty: Type, copy: Copy, values: &Values) -> i128 {
         let bits = self.search.encoding.vars(procedure, var, copy);
         decode(ty, code(bits, values))
     }
@@ -415,8 +424,7 @@ impl<'a> Rounds<'_, 'a> {
     fn is_inside(&self, procedure: ProcId, var: VarRef) -> bool {
         match var {
             VarRef::Global(i) => {
-                procedure == self.search.program.main
-                    || self.search.effects.touches(procedure.0, i)
+                procedure == self.search.program.main || self.search.effects.touches(procedure.0, i)
             }
             VarRef::Local(_) => true,
         }
@@ -445,7 +453,8 @@ impl<'a> Rounds<'_, 'a> {
 }
 
 fn code(bits: impl Iterator<Item = Var>, values: &Values) -> u64 {
-    bits.enumerate().fold(0, |code, (k, var)| code | u64::from(values.get(var)) << k)
+    bits.enumerate()
+        .fold(0, |code, (k, var)| code | u64::from(values.get(var)) << k)
 }
 
 /// One step back.
@@ -474,7 +483,9 @@ impl Rounds<'_, '_> {
     fn vars(&self, procedure: ProcId) -> impl Iterator<Item = VarRef> + use<> {
         let globals = self.search.program.globals.len() as u32;
         let locals = self.search.program.procedure(procedure).locals.len() as u32;
-        (0..globals).map(VarRef::Global).chain((0..locals).map(VarRef::Local))
+        (0..globals)
+            .map(VarRef::Global)
+            .chain((0..locals).map(VarRef::Local))
     }
 
     /// Whether entry values are part of the sets of a procedure.
@@ -562,7 +573,9 @@ impl Rounds<'_, '_> {
                 continue;
             };
             let relation = self.search.relation(from)?;
-            let Action::Call(call) = &relation.action else { continue };
+            let Action::Call(call) = &relation.action else {
+                continue;
+            };
             let entry = self.entry_literals(procedure, values);
             let seen: Vec<(Var, bool)> = self
                 .vars(procedure)
@@ -601,7 +614,10 @@ impl Rounds<'_, '_> {
         let mut out = Vec::new();
         for from in self.search.predecessors(node).to_vec() {
             let mut leads = false;
-            program.node(from).op.for_each_next(|to| leads |= to == node);
+            program
+                .node(from)
+                .op
+                .for_each_next(|to| leads |= to == node);
             if leads && !self.nodes[from.0 as usize].0.is_empty() {
                 out.push((from, self.search.relation(from)?));
             }
@@ -667,7 +683,9 @@ impl Rounds<'_, '_> {
             ),
         ];
         for (callers, exits) in pairs {
-            let (Some(callers), Some(exits)) = (callers, exits) else { continue };
+            let (Some(callers), Some(exits)) = (callers, exits) else {
+                continue;
+            };
             let all = self.join_back(call, values, failure, &callers, &exits)?;
             if all.is_false() {
                 continue;
@@ -754,9 +772,12 @@ impl Rounds<'_, '_> {
             }
         }
         for i in 0..program.procedure(callee).results.len() {
-            encoding.result_vars(callee, i).for_each(|bit| copy(bit, bit));
+            encoding
+                .result_vars(callee, i)
+                .for_each(|bit| copy(bit, bit));
         }
-        let mut key: Vec<(Var, bool)> = values.0.iter().map(|(&var, &value)| (var, value)).collect();
+        let mut key: Vec<(Var, bool)> =
+            values.0.iter().map(|(&var, &value)| (var, value)).collect();
         key.sort_unstable();
         let key = key.into_iter().map(|(_, value)| value).collect();
         let next = self.goals.len() as u32;
@@ -783,7 +804,10 @@ impl Rounds<'_, '_> {
             if self.search.effects.touches(procedure.0, i)
                 && (self.search.live.live_at_exit(procedure, i) || !full)
             {
-                let bits = self.search.encoding.vars(procedure, VarRef::Global(i), Copy::Current);
+                let bits = self
+                    .search
+                    .encoding
+                    .vars(procedure, VarRef::Global(i), Copy::Current);
                 literals.extend(bits.map(|bit| (bit, exit.get(bit))));
             }
         }
@@ -796,10 +820,14 @@ impl Rounds<'_, '_> {
             if node.procedure != procedure || !matches!(node.op, Op::Return(_)) {
                 continue;
             }
-            let Some(set) = self.nodes[i].at(round - 1).cloned() else { continue };
+            let Some(set) = self.nodes[i].at(round - 1).cloned() else {
+                continue;
+            };
             let node = NodeId(i as u32);
             let relation = self.search.relation(node)?;
-            let Action::Return(parts) = &relation.action else { continue };
+            let Action::Return(parts) = &relation.action else {
+                continue;
+            };
             let mut set = set.and(&seen)?;
             for part in parts {
                 set = set.and(&part.and(&seen)?)?;

@@ -27,9 +27,9 @@ use droste_base::Steps;
 use droste_lang::program::{ExprNode, NodeId, Program, Proposition, VarRef, Violation};
 
 use crate::code::{Code, FALSE, Outcome, Scope, TRUE, convert, failures};
-use droste_lang::effects::Effects;
 use crate::layout::{Field, Layout, Status};
 use crate::words::Words;
+use droste_lang::effects::Effects;
 
 /// A value to be stored: where, what, and whether an unknown variable may move there.
 pub(crate) type Store = (Field, Code, bool);

@@ -34,7 +34,8 @@ impl Machine {
                 &self.layout.locals[self.nodes[node.0 as usize].procedure as usize]
             }
             Control::Failed(node, violation) => {
-                self.layout.set_control(words, node.0, Status::Failed(violation));
+                self.layout
+                    .set_control(words, node.0, Status::Failed(violation));
                 &self.layout.locals[self.nodes[node.0 as usize].procedure as usize]
             }
             Control::Exit(procedure) => {
