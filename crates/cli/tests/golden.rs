@@ -137,16 +137,16 @@ fn threads() {
         "start_thread two();",
         "while (*) do start_thread two(); od;",
     );
-    shows_of(
-        "threads-many",
-        &many,
-        &["--reach", "HIT", "--rounds", "2"],
-    );
+    shows_of("threads-many", &many, &["--reach", "HIT", "--rounds", "2"]);
     shows_of(
         "threads-none",
         "void main() begin assert(T); end\n",
         &["--contexts", "2"],
     );
-    shows_of("threads-both", THREADS, &["--contexts", "2", "--rounds", "1"]);
+    shows_of(
+        "threads-both",
+        THREADS,
+        &["--contexts", "2", "--rounds", "1"],
+    );
     shows_of("threads-negative", THREADS, &["--contexts", "-1"]);
 }

@@ -343,7 +343,9 @@ mod tests {
             ["init", "threadB", "threadA"]
         );
         assert_eq!(
-            names("thread B begin void main() begin end end thread A begin void main() begin end end"),
+            names(
+                "thread B begin void main() begin end end thread A begin void main() begin end end"
+            ),
             ["B", "A"]
         );
     }

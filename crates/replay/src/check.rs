@@ -169,7 +169,11 @@ fn check_steps(
     Ok(Facts { pumped: 0 })
 }
 
-pub(crate) fn check_values(kind: &str, values: &[Value], variables: &[Variable]) -> Result<(), String> {
+pub(crate) fn check_values(
+    kind: &str,
+    values: &[Value],
+    variables: &[Variable],
+) -> Result<(), String> {
     if values.len() != variables.len() {
         return Err(format!(
             "there are {} values for {} {kind}",
@@ -190,7 +194,11 @@ pub(crate) fn check_values(kind: &str, values: &[Value], variables: &[Variable])
 
 impl<'a> Cursor<'a> {
     /// At the entry of `procedure`.
-    pub(crate) fn new(program: &'a Program, procedure: ProcId, entry: &Valuation) -> Result<Self, String> {
+    pub(crate) fn new(
+        program: &'a Program,
+        procedure: ProcId,
+        entry: &Valuation,
+    ) -> Result<Self, String> {
         check_values("globals", &entry.globals, &program.globals)?;
         let callee = program.procedure(procedure);
         check_values("locals", &entry.locals, &callee.locals)?;
@@ -221,7 +229,11 @@ impl<'a> Cursor<'a> {
     }
 
     /// Accepts a violation at the current position.
-    pub(crate) fn fails(&self, violation: Violation, caller: Option<&Caller>) -> Result<(), String> {
+    pub(crate) fn fails(
+        &self,
+        violation: Violation,
+        caller: Option<&Caller>,
+    ) -> Result<(), String> {
         let node = self.program.node(self.node);
         match step::failures(self.program, node, &self.now, caller) {
             Ok(possible) if possible.contains(violation) => Ok(()),
@@ -330,7 +342,11 @@ impl<'a> Cursor<'a> {
         self.node = to;
     }
 
-    pub(crate) fn internal(&mut self, to: NodeId, changes: &[(VarRef, Value)]) -> Result<(), String> {
+    pub(crate) fn internal(
+        &mut self,
+        to: NodeId,
+        changes: &[(VarRef, Value)],
+    ) -> Result<(), String> {
         self.apply(changes)?;
         let node = self.program.node(self.node);
         step::internal(self.program, node, &self.now, &self.next, changes, to)?;

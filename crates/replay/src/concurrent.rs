@@ -198,7 +198,9 @@ fn follow(
                     over = true;
                 }
                 ThreadAction::Step(Action::Terminate) => {
-                    return Err(at("threads end, they do not terminate the program".to_owned()));
+                    return Err(at(
+                        "threads end, they do not terminate the program".to_owned()
+                    ));
                 }
                 ThreadAction::Return {
                     results,
@@ -206,7 +208,8 @@ fn follow(
                     changes,
                 } => {
                     let call = thread.calls.pop();
-                    let call = call.ok_or_else(|| at("there is no call to return to".to_owned()))?;
+                    let call =
+                        call.ok_or_else(|| at("there is no call to return to".to_owned()))?;
                     cursor.returns(call, results, *to, changes).map_err(at)?;
                 }
                 ThreadAction::Start { thread: new, to } => {

@@ -285,7 +285,11 @@ fn title(
         1 => "1 switch".to_owned(),
         n => format!("{} switches", count(n as u64)),
     };
-    writer.titled(node, &what, &format!(" ({}, {switches})", steps_text(total)))
+    writer.titled(
+        node,
+        &what,
+        &format!(" ({}, {switches})", steps_text(total)),
+    )
 }
 
 impl Writer<'_> {

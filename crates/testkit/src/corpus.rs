@@ -247,7 +247,9 @@ mod tests {
             }
             _ => return false,
         };
-        let nodes = labels.iter().filter_map(|label: &String| find(program, label).ok());
+        let nodes = labels
+            .iter()
+            .filter_map(|label: &String| find(program, label).ok());
         let mut nodes = nodes.flatten();
         let violated = (default && found.failed.is_some())
             || nodes.any(|node| found.reached.contains_key(&node));

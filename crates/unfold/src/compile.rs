@@ -4,7 +4,8 @@ use droste_lang::program::{Expr, ExprNode, NodeId, Op, ProcId, Program, VarRef};
 
 use crate::code::{Code, Scope};
 use crate::layout::{Field, Layout};
-use crate::machine::{Action, Liveness, Machine, Node, Store};
+use crate::machine::{Action, Machine, Node, Store};
+use droste_lang::liveness::Liveness;
 
 impl Machine {
     /// Compiles `program`. With `failures`, a violation is a state in which nothing more happens;
@@ -295,9 +296,10 @@ impl Compiler<'_> {
                     .map(|(expr, result)| self.store(*result, expr, &all, given_up));
                 Action::Return(stores.collect())
             }
-            Op::AtomicBegin(next) | Op::AtomicEnd(next) => Action::Goto([next.0].into()),
             // Whoever schedules threads does the rest: see `threads`.
-            Op::StartThread { next, .. } => Action::Goto([next.0].into()),
+            Op::AtomicBegin(next) | Op::AtomicEnd(next) | Op::StartThread { next, .. } => {
+                Action::Goto([next.0].into())
+            }
             Op::Stuck | Op::EndThread => Action::Stuck,
         };
         Node {

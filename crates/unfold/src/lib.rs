@@ -7,15 +7,17 @@
 mod code;
 mod compile;
 mod concretize;
-mod effects;
 mod layout;
 mod machine;
 mod model;
+mod pack;
 mod threads;
 mod words;
 
 pub use concretize::{Gap, concretize};
-pub use machine::{AllLive, Liveness, Machine};
+pub use droste_lang::liveness::{AllLive, Liveness};
+pub use machine::Machine;
 pub use model::Unfolding;
+pub use pack::Control;
 pub use threads::{Place, Threading};
 pub use words::Words;

@@ -21,7 +21,7 @@ use droste_unfold::{AllLive, Machine};
 pub use rebuild::{NotRebuilt, Target, rebuild};
 pub use schedule::{Schedule, Start, Turn, shared};
 
-use crate::{Fault, Options, Property, Question, Stats};
+use crate::{Engine, Fault, Options, Property, Question, Stats};
 use search::Found;
 
 /// What is bounded.
@@ -89,6 +89,12 @@ pub fn check_concurrent(
             ));
         }
     };
+    if options.engine == Engine::Bdd {
+        return Err(Fault::Refused(
+            "the bdd engine does not answer questions about programs with threads yet; use --engine explicit"
+                .to_owned(),
+        ));
+    }
     let (levels, most) = match contexts {
         Contexts::Switches(most) => (Levels::Switches, Some(most)),
         Contexts::Rounds(most) => (Levels::Rounds, Some(most)),

@@ -15,8 +15,7 @@ use droste_lang::program::{NodeId, Op, Program, Value, VarRef};
 use super::complete;
 use super::schedule::{Schedule, Start, shared};
 use super::single::{Beginning, Meaning, Single, single};
-use crate::explicit;
-use crate::{Options, Order, Question};
+use crate::{Engine, Options, Order, Question, auto, explicit};
 
 /// What a schedule leads to.
 #[derive(Clone, Copy, Debug)]
@@ -65,12 +64,11 @@ pub fn rebuild(
         if !schedule.turns.iter().any(|turn| turn.thread == thread) {
             continue;
         }
-        let beginning = match threads.get(thread) {
-            Some(declared) => Beginning::Procedure(declared.procedure),
-            None => {
-                let start = starts[thread - threads.len()];
-                Beginning::Frame(start.start, &start.locals)
-            }
+        let beginning = if let Some(declared) = threads.get(thread) {
+            Beginning::Procedure(declared.procedure)
+        } else {
+            let start = starts[thread - threads.len()];
+            Beginning::Frame(start.start, &start.locals)
         };
         let single = single(program, schedule, thread, &beginning, end_of_init(program));
         let at = |nodes: &[NodeId]| -> Vec<NodeId> {
@@ -89,7 +87,11 @@ pub fn rebuild(
             *timeout = timeout.saturating_sub(guard.elapsed());
         }
         options.reporter = None;
-        let execution = match explicit::search(&single.program, &question, &options).verdict {
+        let found = match options.engine {
+            Engine::Explicit => explicit::search(&single.program, &question, &options),
+            Engine::Auto | Engine::Bdd => auto::search(&single.program, &question, &options),
+        };
+        let execution = match found.verdict {
             Verdict::Violated(Ok(execution)) => execution,
             Verdict::Unknown(reason) => return Err(NotRebuilt::Stopped(reason)),
             Verdict::Holds(_) => {
@@ -115,7 +117,10 @@ fn check_form(program: &Program, schedule: &Schedule) -> Result<(), String> {
             return Err(format!("turn {i}: there is no thread {} yet", turn.thread));
         }
         if previous.replace(turn.thread) == Some(turn.thread) {
-            return Err(format!("turn {i}: thread {} is active already", turn.thread));
+            return Err(format!(
+                "turn {i}: thread {} is active already",
+                turn.thread
+            ));
         }
         if turn.globals.len() != program.globals.len() {
             return Err(format!("turn {i}: the number of globals is wrong"));
@@ -263,7 +268,9 @@ impl<'e> Walker<'e> {
                 .push(Some(CalleeRunId(self.part.runs.len() as u32)));
             let exit = self.node(run.exit);
             // The first of the extra globals counts turns, so no run happens in two of them.
-            self.part.run_turns.push(run.entry.globals[globals] as usize);
+            self.part
+                .run_turns
+                .push(run.entry.globals[globals] as usize);
             self.part.runs.push(CalleeRun {
                 entry: Valuation {
                     globals: run.entry.globals[..globals].to_vec(),
@@ -299,7 +306,7 @@ impl<'e> Walker<'e> {
             let Some(step) = open.steps.get(open.index) else {
                 let done = stack.pop();
                 if let Some((call, run, before)) = done.and_then(|open| open.call) {
-                    self.leave(call, run, before);
+                    self.leave(call, run, &before);
                 }
                 continue;
             };
@@ -346,7 +353,7 @@ impl<'e> Walker<'e> {
 
     fn internal(&mut self, node: NodeId, to: NodeId, changes: &[(VarRef, Value)]) {
         match self.meaning(node) {
-            Meaning::Before(_) => {}
+            Meaning::Before(_) | Meaning::Frame => {}
             Meaning::Statement(node) => match self.program.node(node).op {
                 Op::StartThread { .. } => self.start(node, to),
                 Op::EndThread => self.emit(node, ThreadAction::End),
@@ -363,7 +370,6 @@ impl<'e> Walker<'e> {
                 self.start(node, to);
             }
             Meaning::Jump => self.part.turns.push(Vec::new()),
-            Meaning::Frame => {}
         }
         self.apply(changes);
         if self.meaning(node) == Meaning::Frame && self.part.globals.is_empty() {
@@ -392,7 +398,7 @@ impl<'e> Walker<'e> {
     }
 
     /// The return from a run that was written out.
-    fn leave(&mut self, call: &Step, run: &CalleeRun, before: Valuation) {
+    fn leave(&mut self, call: &Step, run: &CalleeRun, before: &Valuation) {
         let exit = self.node(run.exit);
         let Action::Folded { to, changes, .. } = &call.action else {
             return;
@@ -452,12 +458,11 @@ fn put_together(
     }
     let mut births: Vec<Birth> = Vec::new();
     for (i, thread) in threads.iter().enumerate() {
-        let locals = match &parts[i] {
-            Some(part) => part.locals.clone(),
-            None => {
-                let locals = &program.procedure(thread.procedure).locals;
-                locals.iter().map(|v| lowest(&v.ty)).collect()
-            }
+        let locals = if let Some(part) = &parts[i] {
+            part.locals.clone()
+        } else {
+            let locals = &program.procedure(thread.procedure).locals;
+            locals.iter().map(|v| lowest(&v.ty)).collect()
         };
         births.push(Birth::Declared {
             procedure: thread.procedure,
@@ -499,7 +504,12 @@ fn put_together(
         };
         let number = numbers[thread];
         // A thread's search knows nothing of the variables that other threads have for themselves.
-        for (run, _) in part.run_turns.iter().enumerate().filter(|(_, t)| **t == index) {
+        for (run, _) in part
+            .run_turns
+            .iter()
+            .enumerate()
+            .filter(|(_, t)| **t == index)
+        {
             let entry = &mut runs[bases[thread] as usize + run].entry;
             for &(i, _) in own.iter().filter(|(_, owner)| *owner != thread) {
                 entry.globals[i] = now[i];

@@ -9,7 +9,7 @@
 //! started from now on active. So each start may be remembered or forgotten, and at most `k` are remembered; the search
 //! is then made for one bound at a time and never says that it is good for all.
 
-use droste_base::{Progress, PropId, Reporter, StopReason};
+use droste_base::{Progress, PropId, Reporter, StopReason, Units};
 use droste_explicit::Stats;
 use droste_lang::concurrent::{declared, end_of_init, unbounded_start};
 use droste_lang::program::{NodeId, Program, Threads, Value};
@@ -114,7 +114,13 @@ fn one<W: Words>(
 ) -> (Found, Stats) {
     let model = Unfolding::<W>::new(question.machine);
     let threading = Threading::<W>::new(question.machine, &shared(question.program));
-    let spaces = Spaces::new(question.program, &model, &threading, question.target, limits);
+    let spaces = Spaces::new(
+        question.program,
+        &model,
+        &threading,
+        question.target,
+        limits,
+    );
     let spaces = match spaces {
         Ok(spaces) => spaces,
         Err(reason) => return (Found::Stopped(reason, None), Stats::default()),
@@ -215,6 +221,7 @@ impl<W: Words> Search<'_, W> {
     fn report(&self, waiting: u64) {
         if let Some(reporter) = self.question.reporter {
             reporter(Progress {
+                units: Units::Contexts,
                 phase: "searching",
                 contexts: self.spaces.stats.contexts,
                 states: self.spaces.stats.states,
@@ -240,7 +247,10 @@ impl<W: Words> Search<'_, W> {
             _ => 1,
         };
         let mut work = Vec::new();
-        let guided = self.question.guide.map(|guide| guide.turns[0].thread as u32);
+        let guided = self
+            .question
+            .guide
+            .map(|guide| guide.turns[0].thread as u32);
         for active in (0..first).filter(|&active| guided.is_none_or(|g| g == active)) {
             let node = Node {
                 parent: NONE,
@@ -268,12 +278,14 @@ impl<W: Words> Search<'_, W> {
     /// Whether a context that is left so is one of the schedule's.
     fn follows(&self, guide: &Schedule, next: usize, globals: u32, starts: u32) -> bool {
         let wanted = &guide.turns[next].globals;
-        let found = self.spaces.threading.globals(self.spaces.globals.get(globals));
+        let found = self
+            .spaces
+            .threading
+            .globals(self.spaces.globals.get(globals));
         let agrees = |(wanted, found): (&Option<Value>, &Option<Value>)| {
             wanted.is_none() || found.is_none() || wanted == found
         };
-        wanted.iter().zip(&found).all(agrees)
-            && self.frames(starts) == guide.turns[next - 1].starts
+        wanted.iter().zip(&found).all(agrees) && self.frames(starts) == guide.turns[next - 1].starts
     }
 
     /// The threads of a list, as they start.

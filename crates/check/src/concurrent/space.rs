@@ -70,6 +70,9 @@ type Callers = Box<[(u32, u32)]>;
 /// A parked set: pairs of an entry and a state without shared globals, sorted.
 pub(super) type Parked = Box<[(u32, u32)]>;
 
+/// Shared globals and started threads, and the pairs that go with them.
+type Group = ((u32, u32), Vec<(u32, u32)>);
+
 /// A thread's state within a context.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Local<W> {
@@ -493,7 +496,9 @@ impl<'a, W: Words> Spaces<'a, W> {
         while let Some(i) = ready.pop() {
             self.guard.check()?;
             let callers = self.callers(&work.entries[i as usize], &settled)?;
-            let fresh = u32::try_from(self.entries.len()).ok().filter(|id| id & NEW == 0);
+            let fresh = u32::try_from(self.entries.len())
+                .ok()
+                .filter(|id| id & NEW == 0);
             let fresh = fresh.ok_or(StopReason::TooManyStates)?;
             let id = *self.entry_ids.entry(callers.clone()).or_insert(fresh);
             if id == fresh {
@@ -510,7 +515,9 @@ impl<'a, W: Words> Spaces<'a, W> {
         // The rest is recursive, or called from there.
         let rest: Vec<usize> = (0..count).filter(|&i| settled[i] == OPEN).collect();
         for &i in &rest {
-            let fresh = u32::try_from(self.entries.len()).ok().filter(|id| id & NEW == 0);
+            let fresh = u32::try_from(self.entries.len())
+                .ok()
+                .filter(|id| id & NEW == 0);
             settled[i] = fresh.ok_or(StopReason::TooManyStates)?;
             self.entries.push(Box::default());
         }
@@ -532,7 +539,13 @@ impl<'a, W: Words> Spaces<'a, W> {
             let mut words = self.states.get(state).words.clone();
             if let Place::At(node) = self.threading.place(&words) {
                 let node = self.program.node(node);
-                let plain = matches!(&node.op, Op::Call { constrain: None, .. });
+                let plain = matches!(
+                    &node.op,
+                    Op::Call {
+                        constrain: None,
+                        ..
+                    }
+                );
                 if plain && node.ensure.is_none() {
                     words = self.threading.rest(&words);
                 }
@@ -553,7 +566,7 @@ impl<'a, W: Words> Spaces<'a, W> {
     fn leave(&mut self, work: &Saturation<W>, init: Option<NodeId>) -> Result<Space, StopReason> {
         let settled = self.settle(work)?;
         let mut index: FxHashMap<(u32, u32), usize> = FxHashMap::default();
-        let mut groups: Vec<((u32, u32), Vec<(u32, u32)>)> = Vec::new();
+        let mut groups: Vec<Group> = Vec::new();
         let mut open = Vec::new();
         let mut put = |spaces: &mut Self, shared: W, starts: u32, pair: Option<(u32, u32)>| {
             // Shared globals without a value are given one: every one in turn.
