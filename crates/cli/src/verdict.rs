@@ -272,7 +272,7 @@ pub(crate) fn object(
         file,
         question,
         (&report.verdict, report.engine),
-        stats,
+        &stats,
         trace,
     )
 }
