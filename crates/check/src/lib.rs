@@ -6,6 +6,7 @@
 //! verdict.
 
 mod auto;
+pub mod concurrent;
 mod explicit;
 mod symbolic;
 
@@ -20,6 +21,7 @@ use droste_lang::program::{NodeId, Program};
 use droste_replay::{Claim, Rejection};
 use droste_unfold::Gap;
 
+pub use concurrent::{ConcurrentReport, Contexts, Levels, check_concurrent};
 pub use droste_explicit::{Order, Runs, Stats};
 pub use droste_passes::Config as Passes;
 pub use droste_symbolic::Stats as SymbolicStats;
@@ -159,7 +161,7 @@ pub fn check(
     let start = Instant::now();
     if program.is_concurrent() {
         return Err(Fault::Refused(
-            "the program starts threads; checking concurrent programs is not supported yet"
+            "the program has threads: it is checked for a number of switches or rounds, see `check_concurrent`"
                 .to_owned(),
         ));
     }
