@@ -1,4 +1,4 @@
-//! Programs with threads: the explicit engine against all interleavings.
+//! Programs with threads: explicit and symbolic engine against all interleavings.
 //!
 //! For every label and for the default property of random programs, the fewest switches (up to 4) and rounds (up to 3)
 //! with which they are violated are compared with what the oracle finds one configuration at a time. Every
@@ -7,7 +7,7 @@
 
 use droste_base::{Limits, Verdict};
 use droste_check::concurrent::{NotRebuilt, Schedule, Target, find_schedule, rebuild};
-use droste_check::{Contexts, Fault, Levels, Options, Property, check_concurrent};
+use droste_check::{Contexts, Engine, Fault, Levels, Options, Property, check_concurrent};
 use droste_lang::ast::Ast;
 use droste_lang::concurrent::{ConcurrentExecution, Context, ThreadAction, unbounded_start};
 use droste_lang::execution::Ending;
@@ -45,8 +45,9 @@ fn bounds(levels: interleave::Levels) -> Bounds {
     }
 }
 
-fn options() -> Options<'static> {
+fn options(engine: Engine) -> Options<'static> {
     Options {
+        engine,
         limits: Limits {
             contexts: Some(1_000_000),
             ..Limits::default()
@@ -57,11 +58,12 @@ fn options() -> Options<'static> {
 
 /// What the engine says: the fewest switches or rounds, if any.
 fn engine(
+    engine: Engine,
     program: &Program,
     property: &Property,
     contexts: Contexts,
 ) -> Result<Option<usize>, String> {
-    match check_concurrent(program, property, contexts, &options(), None) {
+    match check_concurrent(program, property, contexts, &options(engine), None) {
         Err(Fault::Wrong(reason)) => Err(format!("wrong: {reason}")),
         Err(Fault::Refused(reason)) => Err(format!("refused: {reason}")),
         Ok(report) => match report.verdict {
@@ -146,10 +148,16 @@ fn differs(ast: &Ast, tally: &mut Tally) -> Option<String> {
                 interleave::Levels::Rounds => Contexts::Rounds,
             };
             let most = bounds(levels).most;
-            let actual = match engine(&program, &property, contexts(most)) {
+            let actual = match engine(Engine::Explicit, &program, &property, contexts(most)) {
                 Ok(actual) => actual,
                 Err(reason) => return Some(format!("{property}: {reason}")),
             };
+            let symbolic = engine(Engine::Bdd, &program, &property, contexts(most));
+            if symbolic != Ok(actual) {
+                return Some(format!(
+                    "{property}, {levels:?}: explicit found {actual:?}, bdd {symbolic:?}"
+                ));
+            }
             tally.violated += usize::from(actual.is_some());
             let agrees = match (expected, actual) {
                 (Some(expected), Some(actual)) if !found.complete => actual <= expected,
@@ -164,7 +172,7 @@ fn differs(ast: &Ast, tally: &mut Tally) -> Option<String> {
             // One less is not enough.
             if let Some(level) = actual
                 && level > usize::from(levels == interleave::Levels::Rounds)
-                && engine(&program, &property, contexts(level - 1)) != Ok(None)
+                && engine(Engine::Explicit, &program, &property, contexts(level - 1)) != Ok(None)
             {
                 return Some(format!(
                     "{property}, {levels:?}: fewer than {level} would do"
@@ -230,7 +238,8 @@ fn the_bluetooth_driver_fails_as_in_the_paper() {
         let (program, _) = lower(&parse(&text));
         let program = program.expect("a program");
         for switches in 0..=most {
-            let found = engine(&program, &Property::Default, Contexts::Switches(switches));
+            let contexts = Contexts::Switches(switches);
+            let found = engine(Engine::Bdd, &program, &Property::Default, contexts);
             let expected = first.filter(|&first| first <= switches);
             assert_eq!(found, Ok(expected), "{name}, {switches} switches");
         }
@@ -238,7 +247,7 @@ fn the_bluetooth_driver_fails_as_in_the_paper() {
             &program,
             &Property::Default,
             Contexts::Unbounded,
-            &options(),
+            &options(Engine::Explicit),
             None,
         );
         let report = report.expect("a verdict");
@@ -329,8 +338,13 @@ fn spoilt_executions_are_rejected() {
         let (program, _) = lower(&parse(&text));
         let program = program.expect("a program");
         for (property, nodes, default) in questions(&program) {
-            let found =
-                check_concurrent(&program, &property, Contexts::Switches(3), &options(), None);
+            let found = check_concurrent(
+                &program,
+                &property,
+                Contexts::Switches(3),
+                &options(Engine::Explicit),
+                None,
+            );
             let found = found.expect("a verdict");
             let Some(execution) = found.verdict.witness() else {
                 continue;
@@ -377,7 +391,12 @@ fn schedules_that_say_less_are_completed() {
             } else {
                 (Target::Reach(&nodes), ConcurrentClaim::Reaches(&nodes))
             };
-            let found = find_schedule(&program, target, Contexts::Switches(3), &options());
+            let found = find_schedule(
+                &program,
+                target,
+                Contexts::Switches(3),
+                &options(Engine::Explicit),
+            );
             let Some(mut schedule) = found.expect("an answer") else {
                 continue;
             };
@@ -389,7 +408,7 @@ fn schedules_that_say_less_are_completed() {
                     }
                 }
             }
-            let execution = rebuild(&program, &schedule, target, &options());
+            let execution = rebuild(&program, &schedule, target, &options(Engine::Explicit));
             let execution = execution.unwrap_or_else(|e| panic!("seed {seed}: {e:?}\n{text}"));
             let bound = Some(Bound::Switches(switches));
             let verdict = replay_concurrent(&program, &execution, Some(claim), bound);
@@ -408,13 +427,19 @@ fn impossible_schedules_are_refused() {
     let program = program.expect("a program");
     let nodes = droste_lang::labels::find(&program, "L").expect("the label");
     let target = Target::Reach(&nodes);
-    let good = find_schedule(&program, target, Contexts::Switches(1), &options());
+    let good = find_schedule(
+        &program,
+        target,
+        Contexts::Switches(1),
+        &options(Engine::Explicit),
+    );
     let good = good.expect("an answer").expect("a schedule");
-    assert!(rebuild(&program, &good, target, &options()).is_ok());
+    assert!(rebuild(&program, &good, target, &options(Engine::Explicit)).is_ok());
     let refused = |change: &dyn Fn(&mut Schedule)| {
         let mut bad = good.clone();
         change(&mut bad);
-        let error = rebuild(&program, &bad, target, &options()).expect_err("impossible");
+        let error =
+            rebuild(&program, &bad, target, &options(Engine::Explicit)).expect_err("impossible");
         assert!(matches!(error, NotRebuilt::Impossible(_)), "{error:?}");
     };
     refused(&|s| s.turns.clear());

@@ -457,7 +457,10 @@ impl Run<'_> {
             } else if quiet {
                 String::new()
             } else {
-                format!("{word}: {text}\n{}\n", verdict::statistics(&report, time))
+                format!(
+                    "{word}: {text}\n{}\n",
+                    verdict::statistics(&verdict::Effort::of(&report), time)
+                )
             };
             let code = if Console::print(&page).is_ok() { 3 } else { 2 };
             std::process::exit(code);
@@ -506,7 +509,7 @@ impl Run<'_> {
                 page += &text(execution, self.console.out_color(), Console::width());
                 page.push('\n');
             }
-            let statistics = verdict::statistics(report, total);
+            let statistics = verdict::statistics(&verdict::Effort::of(report), total);
             page += &self.console.paint("2", &statistics);
             page.push('\n');
             Console::print(&page)?;

@@ -12,7 +12,7 @@ use droste_report::Style;
 use crate::check::{Run, UNKNOWN_COLOR, exit_code};
 use crate::console::{Console, Failure};
 use crate::progress::ProgressLine;
-use crate::verdict::{self, Subject, counted, seconds};
+use crate::verdict::{self, Subject, counted};
 
 /// `3 switches`, `2 rounds`.
 fn levels(levels: Levels, number: usize) -> String {
@@ -86,6 +86,11 @@ impl Run<'_> {
         let output = &self.args.output;
         let total = self.start.elapsed();
         let execution = report.verdict.witness();
+        let effort = verdict::Effort {
+            stats: &report.stats,
+            symbolic: report.symbolic.as_ref(),
+            raced: report.raced,
+        };
         let text = |execution: &ConcurrentExecution, color: bool, width: usize| {
             let style = Style {
                 color,
@@ -98,16 +103,15 @@ impl Run<'_> {
             droste_report::concurrent_json(subject.program, source, execution)
         };
         if output.json {
-            let answer = (&report.verdict, report.engine);
+            let answer = (&report.verdict, report.engine, effort);
             let trace = execution.map(json);
             let question = subject.question();
-            let mut stats = verdict::explicit_stats(&report.stats, total);
+            let mut object = verdict::object_of(source.name(), &question, answer, total, trace);
             let key = match report.levels {
                 Levels::Switches => "context_switches",
                 Levels::Rounds => "thread_rounds",
             };
-            stats[key] = report.level.into();
-            let mut object = verdict::object_of(source.name(), &question, answer, &stats, trace);
+            object["stats"][key] = report.level.into();
             object["exhaustive"] = report.exhaustive.into();
             Console::print(&format!("{object}\n"))?;
         } else if !output.quiet {
@@ -123,12 +127,7 @@ impl Run<'_> {
                 page += &text(execution, self.console.out_color(), Console::width());
                 page.push('\n');
             }
-            let statistics = format!(
-                "{}, {}, {}",
-                counted(report.stats.contexts, "context"),
-                counted(report.stats.states, "state"),
-                seconds(total)
-            );
+            let statistics = verdict::statistics(&effort, total);
             page += &self.console.paint("2", &statistics);
             page.push('\n');
             Console::print(&page)?;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use droste_base::{StopReason, Verdict};
-use droste_check::{ERROR_LABELS, Property, Report, Runs, Stats};
+use droste_check::{ERROR_LABELS, Property, Report, Runs, Stats, SymbolicStats};
 use droste_lang::execution::{Action, Ending, Execution};
 use droste_lang::monitor::{Monitor, StateKind};
 use droste_lang::program::{NodeId, Op, Program, Type, Variable, Violation};
@@ -228,9 +228,28 @@ fn hint(reason: &StopReason) -> Option<&'static str> {
     }
 }
 
+/// What it took whom.
+#[derive(Clone, Copy)]
+pub(crate) struct Effort<'a> {
+    pub(crate) stats: &'a Stats,
+    pub(crate) symbolic: Option<&'a SymbolicStats>,
+    /// Whether there was a rival.
+    pub(crate) raced: bool,
+}
+
+impl<'a> Effort<'a> {
+    pub(crate) fn of(report: &'a Report) -> Self {
+        Effort {
+            stats: &report.stats,
+            symbolic: report.symbolic.as_ref(),
+            raced: report.raced,
+        }
+    }
+}
+
 /// One line: what it took.
-pub(crate) fn statistics(report: &Report, total: Duration) -> String {
-    if let Some(stats) = &report.symbolic {
+pub(crate) fn statistics(effort: &Effort<'_>, total: Duration) -> String {
+    if let Some(stats) = effort.symbolic {
         return format!(
             "bdd: {}, {}, {}",
             counted(stats.images, "image"),
@@ -238,11 +257,11 @@ pub(crate) fn statistics(report: &Report, total: Duration) -> String {
             seconds(total)
         );
     }
-    let who = if report.raced { "explicit: " } else { "" };
+    let who = if effort.raced { "explicit: " } else { "" };
     format!(
         "{who}{}, {}, {}",
-        counted(report.stats.contexts, "context"),
-        counted(report.stats.states, "state"),
+        counted(effort.stats.contexts, "context"),
+        counted(effort.stats.states, "state"),
         seconds(total)
     )
 }
@@ -255,46 +274,16 @@ pub(crate) fn object(
     total: Duration,
     trace: Option<Value>,
 ) -> Value {
-    let stats = match &report.symbolic {
-        None => explicit_stats(&report.stats, total),
-        Some(stats) => json!({
-            "seconds": total.as_secs_f64(),
-            "images": stats.images,
-            "nodes_reached": stats.nodes_reached,
-            "variables": stats.variables,
-            "peak_nodes": stats.peak_nodes,
-            "rounds": stats.rounds,
-            "reorderings": stats.reorderings,
-            "bytes": stats.bytes,
-        }),
-    };
-    object_of(
-        file,
-        question,
-        (&report.verdict, report.engine),
-        &stats,
-        trace,
-    )
+    let answer = (&report.verdict, report.engine, Effort::of(report));
+    object_of(file, question, answer, total, trace)
 }
 
-/// What the explicit engine took.
-pub(crate) fn explicit_stats(stats: &Stats, total: Duration) -> Value {
-    json!({
-        "seconds": total.as_secs_f64(),
-        "contexts": stats.contexts,
-        "states": stats.states,
-        "entries": stats.entries,
-        "summaries": stats.summaries,
-        "bytes": stats.bytes,
-    })
-}
-
-/// The object for a verdict of an engine and what it took.
+/// The object for a verdict, an engine and what it took.
 pub(crate) fn object_of<T>(
     file: &str,
     question: &str,
-    (verdict, engine): (&Verdict<T>, &str),
-    stats: &Value,
+    (verdict, engine, effort): (&Verdict<T>, &str, Effort<'_>),
+    total: Duration,
     trace: Option<Value>,
 ) -> Value {
     let mut object = json!({
@@ -303,7 +292,26 @@ pub(crate) fn object_of<T>(
         "engine": engine,
         "file": file,
         "version": env!("CARGO_PKG_VERSION"),
-        "stats": stats,
+        "stats": match effort.symbolic {
+            None => json!({
+                "seconds": total.as_secs_f64(),
+                "contexts": effort.stats.contexts,
+                "states": effort.stats.states,
+                "entries": effort.stats.entries,
+                "summaries": effort.stats.summaries,
+                "bytes": effort.stats.bytes,
+            }),
+            Some(stats) => json!({
+                "seconds": total.as_secs_f64(),
+                "images": stats.images,
+                "nodes_reached": stats.nodes_reached,
+                "variables": stats.variables,
+                "peak_nodes": stats.peak_nodes,
+                "rounds": stats.rounds,
+                "reorderings": stats.reorderings,
+                "bytes": stats.bytes,
+            }),
+        },
     });
     if let Verdict::Unknown(reason) = verdict {
         object["reason"] = reason.to_string().into();

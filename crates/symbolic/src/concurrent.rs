@@ -317,7 +317,8 @@ impl<'a, 'r> Search<'a, 'r> {
         report: &'r dyn Fn(Progress),
     ) -> Result<Self> {
         let program = &prepared.program;
-        let contexts = capacity + 2;
+        // One for `init`, one for the globals after the last.
+        let contexts = capacity + 3;
         let threads = question.declared.len() + prepared.slots;
         let width = (usize::BITS - threads.leading_zeros()) as usize;
         let start_width = (usize::BITS - prepared.starts.len().leading_zeros()) as usize;

@@ -9,7 +9,10 @@ mod schedule;
 mod search;
 mod single;
 mod space;
+mod symbolic;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use droste_base::{Certificate, StopReason, Verdict};
@@ -21,7 +24,8 @@ use droste_unfold::{AllLive, Machine};
 pub use rebuild::{NotRebuilt, Target, rebuild};
 pub use schedule::{Schedule, Start, Turn, shared};
 
-use crate::{Engine, Fault, Options, Property, Question, Stats};
+use crate::auto;
+use crate::{Engine, Fault, Options, Property, Question, Stats, SymbolicStats};
 use search::Found;
 
 /// What is bounded.
@@ -59,8 +63,12 @@ pub struct ConcurrentReport {
     pub level: Option<usize>,
     /// Which engine found it.
     pub engine: &'static str,
-    /// What it took.
+    /// Whether it had a rival.
+    pub raced: bool,
+    /// What it took the explicit engine.
     pub stats: Stats,
+    /// What it took the symbolic engine, if that is the one that answered.
+    pub symbolic: Option<SymbolicStats>,
     /// How long it took, all in all.
     pub time: Duration,
     /// For the curious.
@@ -89,12 +97,6 @@ pub fn check_concurrent(
             ));
         }
     };
-    if options.engine == Engine::Bdd {
-        return Err(Fault::Refused(
-            "the bdd engine does not answer questions about programs with threads yet; use --engine explicit"
-                .to_owned(),
-        ));
-    }
     let (levels, most) = match contexts {
         Contexts::Switches(most) => (Levels::Switches, Some(most)),
         Contexts::Rounds(most) => (Levels::Rounds, Some(most)),
@@ -115,18 +117,35 @@ pub fn check_concurrent(
     } else {
         Target::Reach(nodes)
     };
-    let (found, stats) = search(program, target, (levels, most), options, progress, None);
+    let asked = Asked {
+        program,
+        nodes,
+        default,
+        levels,
+        most,
+    };
+    let answer = match options.engine {
+        Engine::Explicit => by_explicit(&asked, options, progress),
+        Engine::Bdd => symbolic::search(&asked, &options.limits, options.reporter, progress),
+        Engine::Auto => side_by_side(&asked, options, progress),
+    };
     let mut report = ConcurrentReport {
         verdict: Verdict::Holds(Certificate::default()),
         exhaustive: false,
         levels,
         level: most,
-        engine: "explicit",
-        stats,
+        engine: if answer.symbolic.is_some() {
+            "bdd"
+        } else {
+            "explicit"
+        },
+        raced: options.engine == Engine::Auto,
+        stats: answer.stats,
+        symbolic: answer.symbolic,
         time: start.elapsed(),
         notes: Vec::new(),
     };
-    match found {
+    match answer.found {
         Found::Nothing(exhaustive) => report.exhaustive = exhaustive,
         Found::Stopped(reason, level) => {
             report.verdict = Verdict::Unknown(reason);
@@ -147,7 +166,7 @@ fn search(
     target: Target<'_>,
     (levels, most): (Levels, Option<usize>),
     options: &Options<'_>,
-    progress: Option<&dyn Fn(Levels, usize)>,
+    progress: LevelProgress<'_>,
     guide: Option<&Schedule>,
 ) -> (Found, Stats) {
     let (nodes, default) = match target {
@@ -211,6 +230,83 @@ pub fn complete(
         Found::Nothing(_) => Err(NotRebuilt::Impossible(
             "no run follows the schedule".to_owned(),
         )),
+    }
+}
+
+/// What is asked of an engine.
+struct Asked<'a> {
+    program: &'a Program,
+    nodes: &'a [NodeId],
+    /// Whether violations are looked for.
+    default: bool,
+    levels: Levels,
+    most: Option<usize>,
+}
+
+/// What an engine has found, and what that took.
+struct Answer {
+    found: Found,
+    stats: Stats,
+    symbolic: Option<SymbolicStats>,
+}
+
+type LevelProgress<'a> = Option<&'a dyn Fn(Levels, usize)>;
+
+fn by_explicit(asked: &Asked<'_>, options: &Options<'_>, progress: LevelProgress<'_>) -> Answer {
+    let target = if asked.default {
+        Target::Default(asked.nodes)
+    } else {
+        Target::Reach(asked.nodes)
+    };
+    let bound = (asked.levels, asked.most);
+    let (found, stats) = search(asked.program, target, bound, options, progress, None);
+    Answer {
+        found,
+        stats,
+        symbolic: None,
+    }
+}
+
+/// Both engines on a thread each; the first answer wins.
+fn side_by_side(asked: &Asked<'_>, options: &Options<'_>, progress: LevelProgress<'_>) -> Answer {
+    let stop_explicit = Arc::new(AtomicBool::new(false));
+    let stop_symbolic = Arc::new(AtomicBool::new(false));
+    let is_answer = |answer: &Answer| !matches!(answer.found, Found::Stopped(..));
+    let (ours, theirs) = std::thread::scope(|scope| {
+        let stop = Arc::clone(&stop_explicit);
+        let mut limits = options.limits.clone();
+        limits.rival = Some(Arc::clone(&stop_symbolic));
+        let rival = scope.spawn(move || {
+            let answer = symbolic::search(asked, &limits, None, None);
+            if is_answer(&answer) {
+                stop.store(true, Ordering::Relaxed);
+            }
+            answer
+        });
+        let mut own = options.clone();
+        own.limits.rival = Some(Arc::clone(&stop_explicit));
+        own.limits.memory = Some(auto::share(own.limits.memory));
+        let answer = by_explicit(asked, &own, progress);
+        if is_answer(&answer) {
+            stop_symbolic.store(true, Ordering::Relaxed);
+        }
+        match rival.join() {
+            Ok(other) => (answer, other),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    });
+    if is_answer(&ours) {
+        return ours;
+    }
+    // Without an answer, the one that got further knows more.
+    let level = |answer: &Answer| match answer.found {
+        Found::Stopped(_, level) => level,
+        _ => Some(usize::MAX),
+    };
+    if level(&theirs) >= level(&ours) {
+        theirs
+    } else {
+        ours
     }
 }
 
