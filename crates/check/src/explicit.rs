@@ -168,7 +168,7 @@ fn concrete<W: Words>(
     stats: Stats,
 ) -> Verdicts {
     (
-        verdict.map(|trace| concretize(programs.written, programs.cleaned, &trace)),
+        verdict.map(|trace| concretize(programs.written, programs.cleaned, trace)),
         stats,
     )
 }

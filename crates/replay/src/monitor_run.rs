@@ -269,7 +269,7 @@ impl Tracer<'_> {
                     continue;
                 }
                 Action::Internal { changes, .. } => apply(now, changes),
-                Action::Call { locals } => now.locals.clone_from(locals),
+                Action::Call { locals } => now.locals = locals.to_vec(),
                 Action::Terminate | Action::Fail(_) => {}
             }
             self.extend(layers, |_, state| vec![(state, false)]);
