@@ -9,8 +9,10 @@ use droste_base::Verdict;
 use droste_check::{Options, Order, Passes, Property, Runs, check};
 use droste_lang::ast::Ast;
 use droste_lang::lower::lower;
+use droste_lang::parser::{Dialect, parse};
 use droste_lang::printer::print;
 use droste_lang::program::Program;
+use droste_lang::source::SourceFile;
 use droste_testkit::generate::{self, Config};
 use droste_testkit::oracle::{Label, Oracle};
 use droste_testkit::shrink::shrink;
@@ -215,11 +217,34 @@ fn sweep(
     };
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
-        for _ in 1..processors {
-            scope.spawn(work);
-        }
+        let others: Vec<_> = (1..processors).map(|_| scope.spawn(work)).collect();
         work();
+        for other in others {
+            // The program that fails is printed by whoever finds it.
+            assert!(other.join().is_ok(), "{name}: a program fails");
+        }
     });
+}
+
+/// Two calls go on at the same node. One has to be looked at after its return, because its
+/// result is enforced; the other, whose result nobody needs, leaves an old value there.
+#[test]
+fn what_is_kept_after_one_call_is_not_kept_after_another() {
+    let text = "void main() begin
+        decl g0;
+        if * then while T do main(); od;
+        elsif F then enforce(g0); g0 := f2();
+        elsif T then
+            if T then enforce(g0); L9: g0 := f1(); fi;
+            g0 := f2();
+        fi;
+    end
+    bool f1() begin return T; end
+    bool f2() begin return F; end";
+    let source = SourceFile::new("kept", text);
+    let parsed = parse(&source, Dialect::Union);
+    assert!(!parsed.has_errors());
+    assert_eq!(mismatch(&parsed.ast, liveness), None);
 }
 
 #[test]
