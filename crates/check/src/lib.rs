@@ -10,12 +10,12 @@ mod explicit;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use droste_base::{Limits, Reporter, Verdict};
+use droste_base::{Guard, Limits, Reporter, Verdict};
 use droste_lang::execution::{Ending, Execution};
 use droste_lang::labels;
 use droste_lang::monitor::{Monitor, StateKind};
 use droste_lang::program::{NodeId, Program};
-use droste_replay::{Claim, Rejection};
+use droste_replay::{Claim, Halt, replay_within};
 use droste_unfold::Gap;
 
 pub use droste_explicit::{Order, Runs, Stats};
@@ -142,15 +142,14 @@ pub fn check(
         ));
     }
     let question = Question::new(program, property)?;
-    let mut found = explicit::search(program, &question, options);
+    // One clock for everything: passes, search, concretising and replay.
+    let mut guard = options.limits.guard();
+    let mut found = explicit::search(program, &question, options, &mut guard);
     if matches!(found.verdict, Verdict::Violated(Err(Gap::Lasso))) && options.passes.dead {
         // Values that do not matter did not repeat: let them matter.
         let mut options = options.clone();
         options.passes.dead = false;
-        if let Some(timeout) = &mut options.limits.timeout {
-            *timeout = timeout.saturating_sub(start.elapsed());
-        }
-        found = explicit::search(program, &question, &options);
+        found = explicit::search(program, &question, &options, &mut guard);
     }
     if options.shorten
         && options.order == Order::Dfs
@@ -169,11 +168,16 @@ pub fn check(
         }
         Verdict::Violated(Ok(execution)) => {
             if options.replay {
-                question
-                    .replay(program, &execution, options.runs)
-                    .map_err(|rejection| Fault::Wrong(rejection.to_string()))?;
+                match question.replay(program, &execution, options.runs, &mut guard) {
+                    Ok(()) => Verdict::Violated(execution),
+                    Err(Halt::Stopped(reason)) => Verdict::Unknown(reason),
+                    Err(Halt::Rejected(rejection)) => {
+                        return Err(Fault::Wrong(rejection.to_string()));
+                    }
+                }
+            } else {
+                Verdict::Violated(execution)
             }
-            Verdict::Violated(execution)
         }
     };
     Ok(Report {
@@ -201,10 +205,12 @@ fn shorten(
     options.order = Order::Bfs;
     options.reporter = None;
     options.limits.contexts = Some((2 * found.stats.contexts).max(100_000));
+    // The run that is known has yet to be replayed.
     if let Some(timeout) = &mut options.limits.timeout {
-        *timeout = timeout.saturating_sub(start.elapsed());
+        *timeout = timeout.saturating_sub(start.elapsed()) / 2;
     }
-    match explicit::search(program, question, &options).verdict {
+    let mut guard = options.limits.guard();
+    match explicit::search(program, question, &options, &mut guard).verdict {
         Verdict::Violated(Ok(short)) => Some(short),
         _ => None,
     }
@@ -258,7 +264,8 @@ impl<'a> Question<'a> {
         program: &Program,
         execution: &Execution,
         runs: Runs,
-    ) -> Result<(), Rejection> {
+        guard: &mut Guard,
+    ) -> Result<(), Halt> {
         let claim = match self {
             Question::Default(nodes) => Claim::Default(nodes),
             Question::Reach(nodes) => Claim::Reaches(nodes),
@@ -266,6 +273,6 @@ impl<'a> Question<'a> {
             Question::Target(monitor) => Claim::MonitorTarget(monitor),
             Question::Repeating(monitor) => Claim::MonitorRepeats(monitor),
         };
-        droste_replay::replay(program, execution, claim, runs == Runs::FiniteStack)
+        replay_within(program, execution, claim, runs == Runs::FiniteStack, guard)
     }
 }

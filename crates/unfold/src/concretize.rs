@@ -20,7 +20,7 @@ mod forward;
 mod paths;
 mod plan;
 
-use droste_base::{Cycle, Trace};
+use droste_base::{Cycle, Guard, StopReason, Trace};
 use droste_lang::execution::Execution;
 use droste_lang::program::Program;
 
@@ -31,13 +31,21 @@ use crate::machine::{AllLive, Machine};
 use crate::words::Words;
 
 /// Why a trace could not be made concrete.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Gap {
     /// The values of a lasso did not repeat within the rounds tried; a search without
     /// the dead-variables pass gives one that does.
     Lasso,
     /// No concrete step matches the trace at this position: a fault of ours.
     Step(usize),
+    /// A limit was reached.
+    Stopped(StopReason),
+}
+
+impl From<StopReason> for Gap {
+    fn from(reason: StopReason) -> Self {
+        Gap::Stopped(reason)
+    }
 }
 
 /// The concrete execution of `program` that `trace` describes, which was found in `cleaned`.
@@ -45,12 +53,14 @@ pub fn concretize<W: Words>(
     program: &Program,
     cleaned: &Program,
     trace: Trace<W>,
+    guard: &mut Guard,
 ) -> Result<Execution, Gap> {
+    guard.check_now()?;
     let machine = Machine::new(program, &AllLive, true);
     let pumping = trace.cycle.is_some_and(|cycle| cycle.pumping);
     let (paths, start) = Paths::new(trace);
     let mut work = Concretizer::new(cleaned, &machine, paths);
-    let plan = work.plan_main(start);
+    let plan = work.plan_main(start, guard)?;
     let cycle = start.map(|start| Cycle { start, pumping });
-    Forward::new(&work).main(&plan, cycle)
+    Forward::new(&work, guard).main(&plan, cycle)
 }

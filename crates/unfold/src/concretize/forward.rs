@@ -3,7 +3,7 @@
 //! Wherever a step leaves a choice, it is made as the next position knows or wants it, and otherwise
 //! so that the variable keeps its value. Each run is executed once for each different entry.
 
-use droste_base::{Cycle, Step as ModelStep, Steps};
+use droste_base::{Cycle, Guard, Step as ModelStep, Steps};
 use droste_lang::execution::{
     Action, CalleeRun, CalleeRunId, Changes, Ending, Execution, Step, Valuation,
 };
@@ -35,6 +35,7 @@ type Finished<W> = (W, W, CalleeRunId);
 
 pub(super) struct Forward<'a, 'b, W> {
     work: &'a Concretizer<'b, W>,
+    guard: &'a mut Guard,
     steps: Steps<W>,
     runs: Vec<CalleeRun>,
     /// For each plan the first entry it was executed with.
@@ -53,9 +54,10 @@ enum Advance<W> {
 }
 
 impl<'a, 'b, W: Words> Forward<'a, 'b, W> {
-    pub(super) fn new(work: &'a Concretizer<'b, W>) -> Self {
+    pub(super) fn new(work: &'a Concretizer<'b, W>, guard: &'a mut Guard) -> Self {
         Forward {
             work,
+            guard,
             steps: Steps::new(),
             runs: Vec::with_capacity(work.plans.len()),
             first: vec![None; work.plans.len()],
@@ -199,7 +201,8 @@ impl<'a, 'b, W: Words> Forward<'a, 'b, W> {
         let i = frame.at + 1;
         let target = &path.states[i];
         let wants = work.wants_at(plan, i);
-        let gap = Gap::Step(frame.at);
+        let at = frame.at;
+        let gap = || Gap::Step(at);
         let node = self.node(&frame.state);
         let goal = |slot: u32| work.wanted(target, wants, slot);
         self.steps.clear();
@@ -212,7 +215,7 @@ impl<'a, 'b, W: Words> Forward<'a, 'b, W> {
             .execute(&frame.state, Some(choice), &mut self.steps)
             .is_err()
         {
-            return Err(gap);
+            return Err(gap());
         }
         let (next, action) = match path.edge(i) {
             Edge::Step => {
@@ -222,7 +225,7 @@ impl<'a, 'b, W: Words> Forward<'a, 'b, W> {
                         ModelStep::Internal(state) => Some(state),
                         _ => None,
                     })
-                    .ok_or(gap)?;
+                    .ok_or_else(gap)?;
                 let action = match machine.layout.status(next.words()) {
                     Status::Failed(violation) => Action::Fail(violation),
                     _ => Action::Internal {
@@ -233,7 +236,7 @@ impl<'a, 'b, W: Words> Forward<'a, 'b, W> {
                 (next, action)
             }
             Edge::Call => {
-                let next = self.pick(target, wants, None, entry_of).ok_or(gap)?;
+                let next = self.pick(target, wants, None, entry_of).ok_or_else(gap)?;
                 let locals = self.valuation(&next).locals.into();
                 (next, Action::Call { locals })
             }
@@ -241,7 +244,7 @@ impl<'a, 'b, W: Words> Forward<'a, 'b, W> {
                 let inner = work.inner(plan, frame.summaries);
                 let first = &work.paths.run(run).states[0];
                 let at_entry = work.wants_at(&work.plans[inner as usize], 0);
-                let entry = self.pick(first, at_entry, None, entry_of).ok_or(gap)?;
+                let entry = self.pick(first, at_entry, None, entry_of).ok_or_else(gap)?;
                 let Some((exit, run)) = self.finished(inner, &entry) else {
                     return Ok(Advance::Enter(inner, entry));
                 };
@@ -255,7 +258,7 @@ impl<'a, 'b, W: Words> Forward<'a, 'b, W> {
                         ModelStep::Internal(state) => Some(state),
                         _ => None,
                     })
-                    .ok_or(gap)?;
+                    .ok_or_else(gap)?;
                 if let Status::Failed(violation) = machine.layout.status(next.words()) {
                     // Storing the results fails: a violation of the callee's return.
                     let run = &self.runs[run.0 as usize];
@@ -283,10 +286,10 @@ impl<'a, 'b, W: Words> Forward<'a, 'b, W> {
                         ModelStep::Exit(exit) => Some(machine.terminated(&exit)),
                         _ => None,
                     })
-                    .ok_or(gap)?;
+                    .ok_or_else(gap)?;
                 (next, Action::Terminate)
             }
-            Edge::Start => return Err(gap),
+            Edge::Start => return Err(gap()),
         };
         frame.steps.push(Step { node, action });
         frame.state = next;
@@ -298,13 +301,13 @@ impl<'a, 'b, W: Words> Forward<'a, 'b, W> {
     fn finish(&mut self, frame: Frame<W>, path: Path<'_, W>, plan: &Plan) -> Result<(), Gap> {
         let work = self.work;
         let machine = work.machine;
-        let gap = Gap::Step(path.states.len());
+        let gap = || Gap::Step(path.states.len());
         self.steps.clear();
         if machine
             .execute(&frame.state, None, &mut self.steps)
             .is_err()
         {
-            return Err(gap);
+            return Err(gap());
         }
         let procedure = machine.procedure(frame.state.words()) as usize;
         let results = &machine.layout.results[procedure];
@@ -327,7 +330,7 @@ impl<'a, 'b, W: Words> Forward<'a, 'b, W> {
         let mut exit = exits
             .into_iter()
             .find(|exit| Self::agrees(exit, results, &machine.layout.globals, wanted))
-            .ok_or(gap)?;
+            .ok_or_else(gap)?;
         self.complete(&mut exit, results, wanted, None);
         let id = CalleeRunId(self.runs.len() as u32);
         self.runs.push(CalleeRun {
@@ -359,6 +362,7 @@ impl<'a, 'b, W: Words> Forward<'a, 'b, W> {
         let work = self.work;
         let mut stack: Vec<Frame<W>> = Vec::new();
         loop {
+            self.guard.check()?;
             let advance = match stack.last_mut() {
                 None => match self.advance(main, path, plan)? {
                     Advance::Done => return Ok(()),

@@ -6,6 +6,7 @@
 //! call, what is wanted after the return is wanted of the exit; each run is planned once for
 //! each different demand on its exit.
 
+use droste_base::{Guard, StopReason};
 use droste_lang::program::{ExprNode, NodeId, Op, Program, Value, VarRef, Violation};
 use rustc_hash::FxHashMap;
 
@@ -324,7 +325,7 @@ impl<'a, W: Words> Concretizer<'a, W> {
     }
 
     /// Plans the main path, with `last` wanted at its end.
-    fn plan_from(&mut self, last: WantsId) -> Plan {
+    fn plan_from(&mut self, last: WantsId, guard: &mut Guard) -> Result<Plan, StopReason> {
         let main = self.paths.main_id();
         let mut stack = vec![Backward {
             run: main,
@@ -334,6 +335,7 @@ impl<'a, W: Words> Concretizer<'a, W> {
             next: self.paths.main().states.len() - 1,
         }];
         loop {
+            guard.check()?;
             let depth = stack.len() - 1;
             let frame = &stack[depth];
             let path = self.paths.run(frame.run);
@@ -352,7 +354,7 @@ impl<'a, W: Words> Concretizer<'a, W> {
                 }
                 self.inner.extend(frame.inner.into_iter().rev());
                 if frame.run == main {
-                    return plan;
+                    return Ok(plan);
                 }
                 let key = (frame.run, frame.exit);
                 self.known.insert(key, self.plans.len() as u32);
@@ -389,8 +391,12 @@ impl<'a, W: Words> Concretizer<'a, W> {
     }
 
     /// Plans everything; `start` is where the cycle of a lasso begins.
-    pub(super) fn plan_main(&mut self, start: Option<usize>) -> Plan {
-        let mut plan = self.plan_from(Demands::NOTHING);
+    pub(super) fn plan_main(
+        &mut self,
+        start: Option<usize>,
+        guard: &mut Guard,
+    ) -> Result<Plan, StopReason> {
+        let mut plan = self.plan_from(Demands::NOTHING, guard)?;
         if let Some(start) = start {
             // What is wanted at the start of the cycle is wanted at its end; and, if an unknown
             // value moves from one variable to another, at the end of the round before. Each round
@@ -406,10 +412,10 @@ impl<'a, W: Words> Concretizer<'a, W> {
                 if self.wants_id(&plan, last) == wants {
                     break;
                 }
-                plan = self.plan_from(wants);
+                plan = self.plan_from(wants, guard)?;
             }
         }
         self.known = FxHashMap::default();
-        plan
+        Ok(plan)
     }
 }
