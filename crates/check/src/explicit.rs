@@ -1,6 +1,6 @@
 //! The explicit engine's driver: which model, which search, which width of states.
 
-use droste_base::{Guard, Model, PropId, StopReason, Verdict};
+use droste_base::{Guard, Model, PropId, Verdict};
 use droste_explicit::{Outcome, Runs, Stats, reach, repeat};
 use droste_lang::execution::Execution;
 use droste_lang::monitor::{Monitor, StateKind};
@@ -9,17 +9,10 @@ use droste_omega::{Product, Watcher, WatcherState};
 use droste_passes::{Live, Query, clean_within};
 use droste_unfold::{Gap, Liveness, Machine, Unfolding, Words, concretize};
 
-use crate::{Options, Question};
-
-/// What the engine found, not yet replayed.
-pub(crate) struct Found {
-    pub(crate) verdict: Verdict<Result<Execution, Gap>>,
-    pub(crate) stats: Stats,
-    pub(crate) notes: Vec<String>,
-}
+use crate::{Found, Options, Question};
 
 /// The passes' liveness, in the machine's words.
-struct Known(Live);
+pub(crate) struct Known(pub(crate) Live);
 
 impl Liveness for Known {
     fn live(&self, node: NodeId, var: VarRef) -> bool {
@@ -40,12 +33,9 @@ enum Goal {
     Watch(Watcher),
 }
 
-pub(crate) fn search(
-    program: &Program,
-    question: &Question<'_>,
-    options: &Options<'_>,
-    guard: &mut Guard,
-) -> Found {
+pub(crate) fn search(program: &Program, question: &Question<'_>, options: &Options<'_>) -> Found {
+    // One clock for the passes, the search and concretising.
+    let mut guard = options.limits.guard();
     let propositions: Vec<&Proposition> = match question {
         Question::Target(monitor) | Question::Repeating(monitor) => monitor
             .states
@@ -70,14 +60,10 @@ pub(crate) fn search(
     // Without values on demand, forgetting one only to guess it again would be wrong: a global
     // may be dead at a call and yet count as live inside the callee, for another caller.
     passes.dead &= !options.eager;
-    let cleaned = match clean_within(program, &query, &passes, guard) {
+    let cleaned = match clean_within(program, &query, &passes, &mut guard) {
         Ok(cleaned) => cleaned,
         Err(reason) => {
-            return Found {
-                verdict: Verdict::Unknown(reason),
-                stats: Stats::default(),
-                notes: Vec::new(),
-            };
+            return Found::stopped("explicit", reason);
         }
     };
     let mut machine = Machine::new(&cleaned.program, &Known(cleaned.live), violations);
@@ -98,15 +84,18 @@ pub(crate) fn search(
         cleaned: &cleaned.program,
     };
     let (verdict, stats) = match machine.words() {
-        1 => run::<[u64; 1]>(&programs, &machine, &goal, options, guard),
-        2 => run::<[u64; 2]>(&programs, &machine, &goal, options, guard),
-        3 | 4 => run::<[u64; 4]>(&programs, &machine, &goal, options, guard),
-        5..=8 => run::<[u64; 8]>(&programs, &machine, &goal, options, guard),
-        _ => run::<Box<[u64]>>(&programs, &machine, &goal, options, guard),
+        1 => run::<[u64; 1]>(&programs, &machine, &goal, options, &mut guard),
+        2 => run::<[u64; 2]>(&programs, &machine, &goal, options, &mut guard),
+        3 | 4 => run::<[u64; 4]>(&programs, &machine, &goal, options, &mut guard),
+        5..=8 => run::<[u64; 8]>(&programs, &machine, &goal, options, &mut guard),
+        _ => run::<Box<[u64]>>(&programs, &machine, &goal, options, &mut guard),
     };
     Found {
         verdict,
+        engine: "explicit",
+        raced: false,
         stats,
+        symbolic: None,
         notes: cleaned.report,
     }
 }
@@ -173,10 +162,6 @@ fn run<W: Words>(
             }
         }
         Verdict::Holds(certificate) => Verdict::Holds(certificate),
-        // The search was given what was left of the time.
-        Verdict::Unknown(StopReason::Time(left)) => {
-            Verdict::Unknown(StopReason::Time(options.limits.timeout.unwrap_or(left)))
-        }
         Verdict::Unknown(reason) => Verdict::Unknown(reason),
     };
     (verdict, outcome.stats)

@@ -5,12 +5,14 @@
 //! replayed by an interpreter that shares nothing with the engine. Only then is a violation a
 //! verdict.
 
+mod auto;
 mod explicit;
+mod symbolic;
 
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use droste_base::{Guard, Limits, Reporter, Verdict};
+use droste_base::{Guard, Limits, Reporter, StopReason, Verdict};
 use droste_lang::execution::{Ending, Execution};
 use droste_lang::labels;
 use droste_lang::monitor::{Monitor, StateKind};
@@ -20,6 +22,7 @@ use droste_unfold::Gap;
 
 pub use droste_explicit::{Order, Runs, Stats};
 pub use droste_passes::Config as Passes;
+pub use droste_symbolic::Stats as SymbolicStats;
 
 /// The labels that the default property asks about.
 pub const ERROR_LABELS: [&str; 2] = ["ERROR", "SLIC_ERROR"];
@@ -51,9 +54,23 @@ impl fmt::Display for Property {
     }
 }
 
+/// Who searches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// State by state, on the fly. Answers every property.
+    #[default]
+    Explicit,
+    /// Sets of states as decision diagrams; reachability only.
+    Bdd,
+    /// Both side by side where both can answer.
+    Auto,
+}
+
 /// How to search.
 #[derive(Clone)]
 pub struct Options<'a> {
+    /// Who searches.
+    pub engine: Engine,
     /// The order of the search for reachability.
     pub order: Order,
     /// Whether a run that depth-first search has found is exchanged for a shortest one, if a second
@@ -77,6 +94,7 @@ pub struct Options<'a> {
 impl Default for Options<'_> {
     fn default() -> Self {
         Options {
+            engine: Engine::default(),
             order: Order::default(),
             shorten: true,
             runs: Runs::default(),
@@ -96,8 +114,12 @@ pub struct Report {
     pub verdict: Verdict<Execution>,
     /// Which engine found it.
     pub engine: &'static str,
-    /// What it took.
+    /// Whether it had a rival.
+    pub raced: bool,
+    /// What it took the explicit engine.
     pub stats: Stats,
+    /// What it took the symbolic engine, if that is the one that answered.
+    pub symbolic: Option<SymbolicStats>,
     /// How long it took, all in all.
     pub time: Duration,
     /// What the passes did and the like, for the curious.
@@ -142,16 +164,19 @@ pub fn check(
         ));
     }
     let question = Question::new(program, property)?;
-    // One clock for everything: passes, search, concretising and replay.
     let mut guard = options.limits.guard();
-    let mut found = explicit::search(program, &question, options, &mut guard);
+    let mut found = search(program, &question, options)?;
     if matches!(found.verdict, Verdict::Violated(Err(Gap::Lasso))) && options.passes.dead {
         // Values that do not matter did not repeat: let them matter.
         let mut options = options.clone();
         options.passes.dead = false;
-        found = explicit::search(program, &question, &options, &mut guard);
+        if let Some(timeout) = &mut options.limits.timeout {
+            *timeout = timeout.saturating_sub(start.elapsed());
+        }
+        found = explicit::search(program, &question, &options);
     }
     if options.shorten
+        && found.engine == "explicit"
         && options.order == Order::Dfs
         && let Verdict::Violated(Ok(long)) = &found.verdict
         && long.length() > SHORT
@@ -162,6 +187,10 @@ pub fn check(
     }
     let verdict = match found.verdict {
         Verdict::Holds(certificate) => Verdict::Holds(certificate),
+        // Later parts were given what was left of the time.
+        Verdict::Unknown(StopReason::Time(left)) => {
+            Verdict::Unknown(StopReason::Time(options.limits.timeout.unwrap_or(left)))
+        }
         Verdict::Unknown(reason) => Verdict::Unknown(reason),
         Verdict::Violated(Err(gap)) => {
             return Err(Fault::Wrong(format!("no concrete run: {gap:?}")));
@@ -182,11 +211,60 @@ pub fn check(
     };
     Ok(Report {
         verdict,
-        engine: "explicit",
+        engine: found.engine,
+        raced: found.raced,
         stats: found.stats,
+        symbolic: found.symbolic,
         time: start.elapsed(),
         notes: found.notes,
     })
+}
+
+/// What an engine found, not yet replayed.
+struct Found {
+    verdict: Verdict<Result<Execution, Gap>>,
+    engine: &'static str,
+    /// Whether it had a rival.
+    raced: bool,
+    stats: Stats,
+    symbolic: Option<SymbolicStats>,
+    notes: Vec<String>,
+}
+
+impl Found {
+    /// A limit was reached before the search began.
+    fn stopped(engine: &'static str, reason: StopReason) -> Self {
+        Found {
+            verdict: Verdict::Unknown(reason),
+            engine,
+            raced: false,
+            stats: Stats::default(),
+            symbolic: None,
+            notes: Vec::new(),
+        }
+    }
+
+    fn is_answer(&self) -> bool {
+        !matches!(self.verdict, Verdict::Unknown(_))
+    }
+}
+
+fn search(
+    program: &Program,
+    question: &Question<'_>,
+    options: &Options<'_>,
+) -> Result<Found, Fault> {
+    match options.engine {
+        Engine::Explicit => Ok(explicit::search(program, question, options)),
+        Engine::Auto => Ok(auto::search(program, question, options)),
+        Engine::Bdd => symbolic::search(program, question, options).ok_or_else(|| {
+            Fault::Refused(
+                "the bdd engine answers questions about reachability (assertions, --reach); \
+                 use --engine explicit for --repeat and --monitor"
+                    .to_owned(),
+            )
+        }),
+    }
 }
 
 /// A run of at most this many steps is short enough.
@@ -198,7 +276,7 @@ fn shorten(
     program: &Program,
     question: &Question<'_>,
     options: &Options<'_>,
-    found: &explicit::Found,
+    found: &Found,
     start: Instant,
 ) -> Option<Execution> {
     let mut options = options.clone();
@@ -209,8 +287,7 @@ fn shorten(
     if let Some(timeout) = &mut options.limits.timeout {
         *timeout = timeout.saturating_sub(start.elapsed()) / 2;
     }
-    let mut guard = options.limits.guard();
-    match explicit::search(program, question, &options, &mut guard).verdict {
+    match explicit::search(program, question, &options).verdict {
         Verdict::Violated(Ok(short)) => Some(short),
         _ => None,
     }

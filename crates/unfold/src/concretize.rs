@@ -27,8 +27,9 @@ use droste_lang::program::Program;
 use self::forward::Forward;
 use self::paths::Paths;
 use self::plan::Concretizer;
-use crate::machine::{AllLive, Machine};
+use crate::machine::Machine;
 use crate::words::Words;
+use droste_lang::liveness::AllLive;
 
 /// Why a trace could not be made concrete.
 #[derive(Clone, Debug, PartialEq, Eq)]

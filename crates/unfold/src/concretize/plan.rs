@@ -13,10 +13,10 @@ use rustc_hash::FxHashMap;
 use super::demands::{Demands, Want, Wants, WantsId, lookup};
 use super::paths::{Edge, Paths};
 use crate::code::convert;
-use crate::effects::Effects;
 use crate::layout::{Field, Status};
 use crate::machine::Machine;
 use crate::words::Words;
+use droste_lang::effects::Effects;
 
 /// What is wanted at each position of a path, and the plans behind its summary edges: places in
 /// the flat tables of the [`Concretizer`], which all plans share.
