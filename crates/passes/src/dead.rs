@@ -230,9 +230,7 @@ pub(crate) fn liveness(
         add_vars(program, &proposition.terminated, &mut sets.terminated);
     }
     // What is observed in a procedure is as good as read there.
-    let touched = Effects::new(program, graph, &observed, |node, report| {
-        touches(node, report)
-    });
+    let touched = Effects::new(program, graph, &observed, touches);
     let terminated = sets.terminated.clone();
     unite(sets.exit_mut(program.main), &terminated);
     let mut solver = Solver {
