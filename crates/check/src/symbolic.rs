@@ -24,7 +24,7 @@ pub(crate) fn cleaned(
     program: &Program,
     targets: &[NodeId],
     violations: bool,
-    passes: &Passes,
+    passes: Passes,
     guard: &mut Guard,
 ) -> Result<Cleaned, StopReason> {
     let query = Query {
@@ -33,7 +33,7 @@ pub(crate) fn cleaned(
         propositions: &[],
         every_position: false,
     };
-    clean_within(program, &query, passes, guard)
+    clean_within(program, &query, &passes, guard)
 }
 
 /// Answers a question about reachability; others are none of its business.
@@ -44,7 +44,7 @@ pub(crate) fn search(
 ) -> Option<Found> {
     let (targets, violations) = targets(question)?;
     let mut guard = options.limits.guard();
-    let cleaned = cleaned(program, targets, violations, &options.passes, &mut guard);
+    let cleaned = cleaned(program, targets, violations, options.passes, &mut guard);
     let Cleaned {
         program: clean,
         live,

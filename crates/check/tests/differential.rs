@@ -101,7 +101,7 @@ fn labels(oracle: &Oracle<'_>) -> impl Iterator<Item = String> {
 }
 
 /// The default property, and every label.
-fn reachability(_: &Ast, _: &Program, oracle: &Oracle<'_>) -> Result<Vec<Question>, String> {
+fn reachability(_: &Ast, _: &Program, oracle: &Oracle<'_>) -> Vec<Question> {
     let errors = ["ERROR", "SLIC_ERROR"].map(Label::parse);
     let expected = !oracle.violations().is_empty() || oracle.reachable(&errors);
     let mut questions = vec![(Property::Default, expected)];
@@ -112,7 +112,7 @@ fn reachability(_: &Ast, _: &Program, oracle: &Oracle<'_>) -> Result<Vec<Questio
     let question = |(property, expected): (Property, bool)| {
         (property.to_string(), property, vec![(Runs::All, expected)])
     };
-    Ok(questions.into_iter().map(question).collect())
+    questions.into_iter().map(question).collect()
 }
 
 /// The answers to a question about infinite runs.
@@ -121,45 +121,41 @@ fn both([all, bounded]: [bool; 2]) -> Vec<(Runs, bool)> {
 }
 
 /// Every label, infinitely often.
-fn liveness(_: &Ast, _: &Program, oracle: &Oracle<'_>) -> Result<Vec<Question>, String> {
+fn liveness(_: &Ast, _: &Program, oracle: &Oracle<'_>) -> Vec<Question> {
     let question = |label: String| {
         let answers = both(oracle.repeatable(&[Label::parse(&label)]));
         let property = Property::Repeat(vec![label]);
         (property.to_string(), property, answers)
     };
-    Ok(labels(oracle).map(question).collect())
+    labels(oracle).map(question).collect()
 }
 
 /// Two monitors of each kind for each program.
-fn monitors(ast: &Ast, program: &Program, oracle: &Oracle<'_>) -> Result<Vec<Question>, String> {
+fn monitors(ast: &Ast, program: &Program, oracle: &Oracle<'_>) -> Vec<Question> {
     let mut questions = Vec::new();
     for (seed, repeating) in [(1, false), (2, false), (3, true), (4, true)] {
         let name = format!("monitor {seed}");
         let syntax = generate::monitor(seed, ast, repeating);
-        let monitor = droste_lang::properties::monitor(&syntax, program)
-            .map_err(|_| format!("{name} is refused"))?;
+        let monitor = droste_lang::properties::monitor(&syntax, program);
+        let monitor = monitor.unwrap_or_else(|_| panic!("{name} is refused"));
         // What is too large for the oracle is no question.
         if let Ok(answers) = oracle.monitor(&syntax) {
             questions.push((name, Property::Monitor(monitor), both(answers)));
         }
     }
-    Ok(questions)
+    questions
 }
 
 /// What is wrong in some configuration with the answer to some question, if anything.
 fn mismatch(
     ast: &Ast,
-    questions: impl Fn(&Ast, &Program, &Oracle<'_>) -> Result<Vec<Question>, String>,
+    questions: impl Fn(&Ast, &Program, &Oracle<'_>) -> Vec<Question>,
 ) -> Option<String> {
     let (program, _) = lower(ast);
     let program = program?;
     let oracle = Oracle::new(ast).ok()?;
-    let questions = match questions(ast, &program, &oracle) {
-        Ok(questions) => questions,
-        Err(problem) => return Some(problem),
-    };
     let configurations = configurations();
-    for (question, property, answers) in questions {
+    for (question, property, answers) in questions(ast, &program, &oracle) {
         // Breadth-first search is one of reachability only.
         let repeating = answers.len() > 1 && !matches!(property, Property::Monitor(_));
         for (runs, expected) in answers {
@@ -189,7 +185,7 @@ fn sweep(
     config: &Config,
     first: u64,
     programs: u64,
-    questions: impl Fn(&Ast, &Program, &Oracle<'_>) -> Result<Vec<Question>, String> + Sync,
+    questions: impl Fn(&Ast, &Program, &Oracle<'_>) -> Vec<Question> + Sync,
 ) {
     let number = |variable: &str| std::env::var(variable).ok().and_then(|v| v.parse().ok());
     let seeds = match number("SEED") {

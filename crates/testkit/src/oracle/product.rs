@@ -210,7 +210,7 @@ impl Product<'_> {
                     let state = State::Terminated(store[..globals].to_vec());
                     self.go(context, Via::Step, mode, &state);
                 }
-                Step::Return(store) => self.leave(context, (store.clone(), mode)),
+                Step::Return(store) => self.leave(context, &(store.clone(), mode)),
                 Step::Fail(violation) => {
                     self.graph.violations.insert((position, *violation));
                 }
@@ -219,7 +219,7 @@ impl Product<'_> {
     }
 
     /// `context` leaves its procedure; a new exit is followed in every caller.
-    fn leave(&mut self, context: usize, exit: Exit) {
+    fn leave(&mut self, context: usize, exit: &Exit) {
         let (entry, _) = self.graph.contexts[context];
         let new = self.exit_ids.len();
         let summary = *self.exit_ids.entry((entry, exit.clone())).or_insert(new);
@@ -227,7 +227,7 @@ impl Product<'_> {
         if summary == new {
             self.exits[entry].push((summary, exit.clone()));
             for caller in self.graph.callers[entry].clone() {
-                self.resume(caller, summary, &exit);
+                self.resume(caller, summary, exit);
             }
         }
     }
