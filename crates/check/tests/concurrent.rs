@@ -111,7 +111,10 @@ fn questions(program: &Program) -> Vec<(Property, Vec<NodeId>, bool)> {
 }
 
 fn expected(found: &Interleavings, nodes: &[NodeId], default: bool) -> Option<usize> {
-    let reached = nodes.iter().filter_map(|node| found.reached.get(node)).min();
+    let reached = nodes
+        .iter()
+        .filter_map(|node| found.reached.get(node))
+        .min();
     match (reached, found.failed.filter(|_| default)) {
         (Some(&a), Some(b)) => Some(a.min(b)),
         (Some(&a), None) => Some(a),
@@ -170,7 +173,9 @@ fn differs(ast: &Ast, tally: &mut Tally) -> Option<String> {
                 && level > usize::from(levels == interleave::Levels::Rounds)
                 && engine(Engine::Explicit, &program, &property, contexts(level - 1)) != Ok(None)
             {
-                return Some(format!("{property}, {levels:?}: fewer than {level} would do"));
+                return Some(format!(
+                    "{property}, {levels:?}: fewer than {level} would do"
+                ));
             }
         }
     }
@@ -183,7 +188,9 @@ fn compare(seeds: &[u64]) {
         let (_, text) = concurrent(seed);
         let ast = parse(&text);
         if let Some(reason) = differs(&ast, &mut tally) {
-            let small = shrink(&ast, &mut |ast| differs(ast, &mut Tally::default()).is_some());
+            let small = shrink(&ast, &mut |ast| {
+                differs(ast, &mut Tally::default()).is_some()
+            });
             let small_reason = differs(&small, &mut Tally::default());
             panic!(
                 "seed {seed}: {reason}\n{text}\nsmaller: {small_reason:?}\n{}",

@@ -457,7 +457,10 @@ impl Run<'_> {
             } else if quiet {
                 String::new()
             } else {
-                format!("{word}: {text}\n{}\n", verdict::statistics(&verdict::Effort::of(&report), time))
+                format!(
+                    "{word}: {text}\n{}\n",
+                    verdict::statistics(&verdict::Effort::of(&report), time)
+                )
             };
             let code = if Console::print(&page).is_ok() { 3 } else { 2 };
             std::process::exit(code);
@@ -512,10 +515,9 @@ impl Run<'_> {
             Console::print(&page)?;
         }
         if let Some(execution) = execution {
-            self.write_trace(
-                &|color, width| text(execution, color, width),
-                &|| json(execution),
-            )?;
+            self.write_trace(&|color, width| text(execution, color, width), &|| {
+                json(execution)
+            })?;
         }
         Ok(exit_code(&report.verdict))
     }

@@ -131,10 +131,9 @@ impl Run<'_> {
             Console::print(&page)?;
         }
         if let Some(execution) = execution {
-            self.write_trace(
-                &|color, width| text(execution, color, width),
-                &|| json(execution),
-            )?;
+            self.write_trace(&|color, width| text(execution, color, width), &|| {
+                json(execution)
+            })?;
         }
         Ok(exit_code(&report.verdict))
     }

@@ -244,7 +244,8 @@ pub fn most_started(program: &Program) -> usize {
         let mut changed = false;
         for (i, node) in program.nodes.iter().enumerate().rev() {
             let mut here = 0;
-            node.op.for_each_next(|to| here = here.max(most[to.0 as usize]));
+            node.op
+                .for_each_next(|to| here = here.max(most[to.0 as usize]));
             match &node.op {
                 Op::StartThread { start, next } => {
                     here = 1 + most[start.0 as usize] + most[next.0 as usize];
@@ -260,7 +261,10 @@ pub fn most_started(program: &Program) -> usize {
         }
         if !changed {
             let threads = declared(program);
-            return threads.iter().map(|thread| most[entry(thread.procedure)]).sum();
+            return threads
+                .iter()
+                .map(|thread| most[entry(thread.procedure)])
+                .sum();
         }
     }
 }
@@ -379,7 +383,9 @@ mod tests {
             ["init", "threadB", "threadA"]
         );
         assert_eq!(
-            names("thread B begin void main() begin end end thread A begin void main() begin end end"),
+            names(
+                "thread B begin void main() begin end end thread A begin void main() begin end end"
+            ),
             ["B", "A"]
         );
     }

@@ -134,7 +134,11 @@ pub fn check_concurrent(
         exhaustive: false,
         levels,
         level: most,
-        engine: if answer.symbolic.is_some() { "bdd" } else { "explicit" },
+        engine: if answer.symbolic.is_some() {
+            "bdd"
+        } else {
+            "explicit"
+        },
         raced: options.engine == Engine::Auto,
         stats: answer.stats,
         symbolic: answer.symbolic,
@@ -238,7 +242,11 @@ fn side_by_side(asked: &Asked<'_>, options: &Options<'_>, progress: LevelProgres
         Found::Stopped(_, level) => level,
         _ => Some(usize::MAX),
     };
-    if level(&theirs) >= level(&ours) { theirs } else { ours }
+    if level(&theirs) >= level(&ours) {
+        theirs
+    } else {
+        ours
+    }
 }
 
 /// The execution that a schedule stands for, replayed.

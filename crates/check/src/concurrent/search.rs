@@ -106,7 +106,13 @@ fn one<W: Words>(
 ) -> (Found, Stats) {
     let model = Unfolding::<W>::new(question.machine);
     let threading = Threading::<W>::new(question.machine, &shared(question.program));
-    let spaces = Spaces::new(question.program, &model, &threading, question.target, limits);
+    let spaces = Spaces::new(
+        question.program,
+        &model,
+        &threading,
+        question.target,
+        limits,
+    );
     let spaces = match spaces {
         Ok(spaces) => spaces,
         Err(reason) => return (Found::Stopped(reason, None), Stats::default()),

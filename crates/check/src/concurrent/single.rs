@@ -305,11 +305,7 @@ impl Builder<'_> {
         let mut places: Vec<Vec<NodeId>> = (0..count).map(|i| vec![NodeId(i as u32)]).collect();
         // The places first, so that they have the numbers of their nodes.
         for (i, node) in program.nodes.iter().enumerate() {
-            self.plain(
-                node.procedure,
-                Op::Stuck,
-                Meaning::Before(NodeId(i as u32)),
-            );
+            self.plain(node.procedure, Op::Stuck, Meaning::Before(NodeId(i as u32)));
         }
         let ends: Vec<NodeId> = (0..program.procedures.len())
             .map(|i| self.end(ProcId(i as u32)))

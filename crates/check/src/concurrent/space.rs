@@ -493,7 +493,9 @@ impl<'a, W: Words> Spaces<'a, W> {
         while let Some(i) = ready.pop() {
             self.guard.check()?;
             let callers = self.callers(&work.entries[i as usize], &settled)?;
-            let fresh = u32::try_from(self.entries.len()).ok().filter(|id| id & NEW == 0);
+            let fresh = u32::try_from(self.entries.len())
+                .ok()
+                .filter(|id| id & NEW == 0);
             let fresh = fresh.ok_or(StopReason::TooManyStates)?;
             let id = *self.entry_ids.entry(callers.clone()).or_insert(fresh);
             if id == fresh {
@@ -510,7 +512,9 @@ impl<'a, W: Words> Spaces<'a, W> {
         // The rest is recursive, or called from there.
         let rest: Vec<usize> = (0..count).filter(|&i| settled[i] == OPEN).collect();
         for &i in &rest {
-            let fresh = u32::try_from(self.entries.len()).ok().filter(|id| id & NEW == 0);
+            let fresh = u32::try_from(self.entries.len())
+                .ok()
+                .filter(|id| id & NEW == 0);
             settled[i] = fresh.ok_or(StopReason::TooManyStates)?;
             self.entries.push(Box::default());
         }
@@ -532,7 +536,13 @@ impl<'a, W: Words> Spaces<'a, W> {
             let mut words = self.states.get(state).words.clone();
             if let Place::At(node) = self.threading.place(&words) {
                 let node = self.program.node(node);
-                let plain = matches!(&node.op, Op::Call { constrain: None, .. });
+                let plain = matches!(
+                    &node.op,
+                    Op::Call {
+                        constrain: None,
+                        ..
+                    }
+                );
                 if plain && node.ensure.is_none() {
                     words = self.threading.rest(&words);
                 }

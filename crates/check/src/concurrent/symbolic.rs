@@ -24,8 +24,10 @@ pub(super) fn search(
     reporter: Option<Reporter<'_>>,
     progress: LevelProgress<'_>,
 ) -> Answer {
-    let procedures: Vec<ProcId> =
-        declared(asked.program).iter().map(|thread| thread.procedure).collect();
+    let procedures: Vec<ProcId> = declared(asked.program)
+        .iter()
+        .map(|thread| thread.procedure)
+        .collect();
     let shared = shared(asked.program);
     let question = Question {
         program: asked.program,
@@ -52,7 +54,9 @@ pub(super) fn search(
             match news {
                 News::Progress(now) => reporter.iter().for_each(|reporter| reporter(now)),
                 News::Level(level) => {
-                    progress.iter().for_each(|progress| progress(asked.levels, level));
+                    progress
+                        .iter()
+                        .for_each(|progress| progress(asked.levels, level));
                 }
             }
         }
