@@ -8,11 +8,12 @@
 //! when a folded call is met, what its run does has been checked already and only the
 //! ends must fit. Each run and each step is looked at once.
 
+use droste_base::{Guard, StopReason};
 use droste_lang::execution::{Action, CalleeRun, CalleeRunId, Ending, Execution, Valuation};
 use droste_lang::program::{NodeId, Op, ProcId, Program, Value, VarRef, Variable, Violation};
 
-use crate::Rejection;
 use crate::step::{self, Caller};
+use crate::{Halt, Rejection};
 
 /// Where control is.
 pub(crate) struct Cursor<'a> {
@@ -37,20 +38,55 @@ pub(crate) struct Facts {
     pub(crate) pumped: usize,
 }
 
+/// Why a path is not accepted.
+enum Fault {
+    /// A step, and what is wrong with it.
+    At(usize, String),
+    Stopped(StopReason),
+}
+
+impl From<(usize, String)> for Fault {
+    fn from((step, reason): (usize, String)) -> Self {
+        Fault::At(step, reason)
+    }
+}
+
+impl From<StopReason> for Fault {
+    fn from(reason: StopReason) -> Self {
+        Fault::Stopped(reason)
+    }
+}
+
+impl Fault {
+    fn in_run(self, run: Option<CalleeRunId>) -> Halt {
+        match self {
+            Fault::At(step, reason) => Halt::Rejected(Rejection::new(step, run, reason)),
+            Fault::Stopped(reason) => Halt::Stopped(reason),
+        }
+    }
+}
+
 /// Accepts `execution` if it is a run of `program`, whatever it is meant to show.
-pub(crate) fn check(program: &Program, execution: &Execution) -> Result<Facts, Rejection> {
-    let checked = check_runs(program, &execution.runs)?;
-    check_steps(program, execution, &checked)
-        .map_err(|(step, reason)| Rejection::new(step, None, reason))
+pub(crate) fn check(
+    program: &Program,
+    execution: &Execution,
+    guard: &mut Guard,
+) -> Result<Facts, Halt> {
+    let checked = check_runs(program, &execution.runs, guard)?;
+    check_steps(program, execution, &checked, guard).map_err(|fault| fault.in_run(None))
 }
 
 /// Checks every callee's run.
-pub(crate) fn check_runs(program: &Program, runs: &[CalleeRun]) -> Result<Vec<Checked>, Rejection> {
+pub(crate) fn check_runs(
+    program: &Program,
+    runs: &[CalleeRun],
+    guard: &mut Guard,
+) -> Result<Vec<Checked>, Halt> {
     let mut checked: Vec<Checked> = Vec::with_capacity(runs.len());
     for (id, run) in runs.iter().enumerate() {
         let id = CalleeRunId(u32::try_from(id).unwrap_or(u32::MAX));
-        let done = check_run(program, run, runs, &checked)
-            .map_err(|(step, reason)| Rejection::new(step, Some(id), reason))?;
+        let done = check_run(program, run, runs, &checked, guard)
+            .map_err(|fault| fault.in_run(Some(id)))?;
         checked.push(done);
     }
     Ok(checked)
@@ -61,7 +97,8 @@ fn check_run(
     run: &CalleeRun,
     runs: &[CalleeRun],
     checked: &[Checked],
-) -> Result<Checked, (usize, String)> {
+    guard: &mut Guard,
+) -> Result<Checked, Fault> {
     let exit = program
         .nodes
         .get(run.exit.0 as usize)
@@ -69,6 +106,7 @@ fn check_run(
     let mut cursor =
         Cursor::new(program, exit.procedure, &run.entry).map_err(|reason| (0, reason))?;
     for (i, step) in run.steps.iter().enumerate() {
+        guard.check()?;
         cursor.arrive(step.node).map_err(|reason| (i, reason))?;
         match &step.action {
             Action::Internal { to, changes } => cursor.internal(*to, changes),
@@ -90,7 +128,8 @@ fn check_steps(
     program: &Program,
     execution: &Execution,
     checked: &[Checked],
-) -> Result<Facts, (usize, String)> {
+    guard: &mut Guard,
+) -> Result<Facts, Fault> {
     let steps = &execution.steps;
     let mut cursor =
         Cursor::new(program, program.main, &execution.start).map_err(|reason| (0, reason))?;
@@ -100,9 +139,10 @@ fn check_steps(
     let mut cycle: Option<(NodeId, Valuation, usize)> = None;
     let mut over = false;
     for (i, step) in steps.iter().enumerate() {
+        guard.check()?;
         let at = |reason: String| (i, reason);
         if over {
-            return Err(at("there is a step after the end".to_owned()));
+            return Err(at("there is a step after the end".to_owned()).into());
         }
         cursor.arrive(step.node).map_err(at)?;
         if matches!(execution.ending, Ending::Lasso { start, .. } if start == i) {
@@ -133,7 +173,7 @@ fn check_steps(
         }
         .map_err(at)?;
     }
-    let end = |reason: &str| Err((steps.len(), reason.to_owned()));
+    let end = |reason: &str| Err(Fault::At(steps.len(), reason.to_owned()));
     let last = steps.last().map(|step| &step.action);
     match execution.ending {
         Ending::At(_) if over => return end("the run has ended, control is nowhere"),

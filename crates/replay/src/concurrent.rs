@@ -59,7 +59,7 @@ pub fn replay_concurrent(
     claim: Option<ConcurrentClaim>,
     bound: Option<Bound>,
 ) -> Result<(), Rejection> {
-    let checked = check_runs(program, &execution.runs)?;
+    let checked = crate::without_limits(|guard| check_runs(program, &execution.runs, guard))?;
     let steps: usize = execution.contexts.iter().map(|c| c.steps.len()).sum();
     let wrong = |reason: &str| Err(Rejection::new(steps, None, reason));
     follow(program, execution, &checked)

@@ -126,7 +126,7 @@ fn cut(execution: &ConcurrentExecution) -> Cut {
                             change(&mut globals, &mut track.locals, changes);
                         }
                         Action::Call { locals } => {
-                            let caller = std::mem::replace(&mut track.locals, locals.clone());
+                            let caller = std::mem::replace(&mut track.locals, locals.to_vec());
                             track.calls.push((step.node, caller));
                         }
                         Action::Terminate | Action::Fail(_) => {}
