@@ -10,10 +10,10 @@ use droste_check::concurrent::{NotRebuilt, Schedule, Target, find_schedule, rebu
 use droste_check::{Contexts, Engine, Fault, Levels, Options, Property, check_concurrent};
 use droste_lang::ast::Ast;
 use droste_lang::concurrent::{ConcurrentExecution, Context, ThreadAction, unbounded_start};
-use droste_lang::execution::Ending;
+use droste_lang::execution::{Action, Ending};
 use droste_lang::lower::lower;
 use droste_lang::printer;
-use droste_lang::program::{NodeId, Program};
+use droste_lang::program::{NodeId, Program, Value, VarRef};
 use droste_replay::{Bound, ConcurrentClaim, replay_concurrent};
 use droste_testkit::generate::concurrent;
 use droste_testkit::oracle::interleave::{self, Bounds, Interleavings, interleave};
@@ -286,16 +286,19 @@ fn spoilt(execution: &ConcurrentExecution) -> Vec<(String, ConcurrentExecution)>
                 e.contexts[i].steps.insert(j, step);
             });
             spoil(format!("step {j} of context {i} has other changes"), &|e| {
-                use droste_lang::execution::Action;
-                let (ThreadAction::Step(
-                    Action::Internal { changes, .. } | Action::Folded { changes, .. },
-                )
-                | ThreadAction::Return { changes, .. }) = &mut e.contexts[i].steps[j].action
-                else {
-                    return;
+                let flip = |changes: &[(VarRef, Value)]| -> Vec<(VarRef, Value)> {
+                    let mut changes = changes.to_vec();
+                    if let Some((_, value)) = changes.first_mut() {
+                        *value = 1 - *value;
+                    }
+                    changes
                 };
-                if let Some((_, value)) = changes.first_mut() {
-                    *value = 1 - *value;
+                match &mut e.contexts[i].steps[j].action {
+                    ThreadAction::Step(
+                        Action::Internal { changes, .. } | Action::Folded { changes, .. },
+                    ) => *changes = flip(changes).into(),
+                    ThreadAction::Return { changes, .. } => *changes = flip(changes),
+                    _ => {}
                 }
             });
             spoil(format!("a switch before step {j} of context {i}"), &|e| {

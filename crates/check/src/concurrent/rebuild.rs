@@ -516,12 +516,12 @@ fn put_together(
             }
         }
         for step in &steps {
-            let (ThreadAction::Step(
-                Action::Internal { changes, .. } | Action::Folded { changes, .. },
-            )
-            | ThreadAction::Return { changes, .. }) = &step.action
-            else {
-                continue;
+            let changes: &[(VarRef, Value)] = match &step.action {
+                ThreadAction::Step(
+                    Action::Internal { changes, .. } | Action::Folded { changes, .. },
+                ) => changes,
+                ThreadAction::Return { changes, .. } => changes,
+                _ => continue,
             };
             for &(var, value) in changes {
                 if let VarRef::Global(i) = var {
