@@ -298,9 +298,10 @@ impl Compiler<'_> {
                     .map(|(expr, result)| self.store(*result, expr, &all, given_up));
                 Action::Return(stores.collect())
             }
-            Op::AtomicBegin(next) | Op::AtomicEnd(next) => Action::Goto([next.0].into()),
             // Whoever schedules threads does the rest: see `threads`.
-            Op::StartThread { next, .. } => Action::Goto([next.0].into()),
+            Op::AtomicBegin(next) | Op::AtomicEnd(next) | Op::StartThread { next, .. } => {
+                Action::Goto([next.0].into())
+            }
             Op::Stuck | Op::EndThread => Action::Stuck,
         };
         Node {
