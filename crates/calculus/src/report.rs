@@ -149,10 +149,17 @@ fn percent(part: &BigUint, whole: &BigUint) -> String {
     format!("{}.{:0>6}", &millionths / &one, (&millionths % &one).to_string())
 }
 
-/// A diagram as one equation per node.
+/// Of a larger diagram only so many cubes are printed.
+const MOST_CUBES: usize = 100_000;
+
+/// A diagram as a disjunction of disjoint cubes, one per line; bits are numbered from the most significant.
 pub(crate) fn dump(value: &Bdd, names: FxHashMap<Var, String>) -> String {
     let mut out = String::new();
-    for cube in value.cubes().take(100_000) {
+    for (i, cube) in value.cubes().enumerate() {
+        if i == MOST_CUBES {
+            let _ = writeln!(out, "... (more than {MOST_CUBES} cubes)");
+            break;
+        }
         let literals: Vec<String> = cube
             .iter()
             .map(|(var, set)| {

@@ -228,7 +228,8 @@ impl Theory {
         crate::printer::print(&self.syntax[file], &self.files[file], question.expr)
     }
 
-    pub(crate) fn variable(&self, id: VarId) -> &Variable {
+    /// The variable.
+    pub fn variable(&self, id: VarId) -> &Variable {
         &self.variables[id.0 as usize]
     }
 

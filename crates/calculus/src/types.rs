@@ -265,6 +265,32 @@ impl Types {
         list
     }
 
+    /// The parts that have no parts, each with its path: `.n`, `.f[1]`, or nothing if the value itself has none.
+    pub fn paths(&self, ty: TypeId) -> Vec<(String, Leaf)> {
+        let mut list = Vec::new();
+        let mut stack = vec![(String::new(), Leaf { offset: 0, ty })];
+        while let Some((path, part)) = stack.pop() {
+            match &self.get(part.ty).shape {
+                Shape::Bool | Shape::Enum(_) | Shape::Range(..) => list.push((path, part)),
+                Shape::Class(components) => {
+                    stack.extend(components.iter().rev().map(|component| {
+                        let offset = part.offset + component.offset;
+                        let ty = component.ty;
+                        (format!("{path}.{}", component.name), Leaf { offset, ty })
+                    }));
+                }
+                Shape::Array(element, size) => {
+                    let width = self.get(*element).width;
+                    stack.extend((0..*size).rev().map(|i| {
+                        let offset = part.offset + i * width;
+                        (format!("{path}[{i}]"), Leaf { offset, ty: *element })
+                    }));
+                }
+            }
+        }
+        list
+    }
+
     /// A value as text, given its bits: `{n=2,c=green,f[]={true,true}}`.
     pub fn show(&self, ty: TypeId, bits: &[bool]) -> String {
         enum Task<'a> {
