@@ -13,7 +13,8 @@ use std::fmt::Write as _;
 use std::rc::Rc;
 
 use droste_base::Limits;
-use droste_calculus::{Action, Outcome, Solver, Unanswered, load_text, report};
+use droste_calculus::term::DefId;
+use droste_calculus::{Action, Outcome, Solver, Step, Unanswered, load_text, report};
 use droste_testkit::random::{Random, seeds};
 use num_bigint::BigUint;
 
@@ -677,6 +678,101 @@ impl Naive<'_> {
         values
     }
 
+    /// The number of a tuple that the solver shows.
+    fn number(&self, params: &[usize], tuple: &[Vec<bool>]) -> usize {
+        let mut number = 0;
+        for (&ty, bits) in params.iter().zip(tuple) {
+            number = number * self.world.size(ty) + self.value_of(ty, &mut bits.as_slice());
+        }
+        number
+    }
+
+    fn value_of(&self, ty: usize, bits: &mut &[bool]) -> usize {
+        let parts = self.world.parts(ty);
+        if parts.is_empty() {
+            let (own, rest) = bits.split_at(self.world.width(ty) as usize);
+            *bits = rest;
+            return own.iter().fold(0, |n, &bit| n << 1 | usize::from(bit));
+        }
+        let mut value = 0;
+        for part in parts {
+            value = value * self.world.size(part) + self.value_of(part, bits);
+        }
+        value
+    }
+
+    /// Whether each tuple of a path follows from the one before (and those told beside it): the body must hold of it
+    /// when the predicates on the path are nothing but these tuples. In the complement, it must fail when they are
+    /// everything but these.
+    fn follows(&mut self, solver: &Solver<'_>, path: &[Step]) -> Result<bool, Failed> {
+        let pred = |def: DefId| -> usize {
+            let name = &solver.theory().definitions()[def.0 as usize].name;
+            name[1..].parse().expect("p0, p1, ...")
+        };
+        let env: Env = vec![None; self.world.preds.len()];
+        for (i, step) in path.iter().enumerate() {
+            let own = pred(step.predicate);
+            let mut premises: Vec<(usize, usize)> = Vec::new();
+            if i > 0 {
+                let before = pred(path[i - 1].predicate);
+                let params = &self.world.preds[before].params;
+                premises.push((before, self.number(params, &path[i - 1].tuple)));
+            }
+            for (def, tuple) in &step.with {
+                let other = pred(*def);
+                premises.push((other, self.number(&self.world.preds[other].params, tuple)));
+            }
+            // Whatever depends on the predicate and is depended upon is on the same path.
+            let body = &self.world.preds[own].body;
+            let list = uses(body);
+            let mut tables: Vec<Table> = Vec::new();
+            for &used in &list {
+                let together = self.reaches(used, own);
+                tables.push(if together {
+                    let count = self.tuples(&self.world.preds[used].params);
+                    let mut table = vec![step.fails; count];
+                    for &(p, number) in &premises {
+                        if p == used {
+                            table[number] = !step.fails;
+                        }
+                    }
+                    Rc::new(table)
+                } else {
+                    self.value(used, &env)?
+                });
+            }
+            let lookup = |p: usize| -> Table {
+                let at = list.iter().position(|&u| u == p).expect("all uses are evaluated");
+                Rc::clone(&tables[at])
+            };
+            let params = self.world.preds[own].params.clone();
+            let number = self.number(&params, &step.tuple);
+            let mut values = self.decode(&params, number);
+            if self.holds(body, &mut params.clone(), &mut values, &lookup)? == step.fails {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether one predicate depends on another.
+    fn reaches(&self, from: usize, to: usize) -> bool {
+        let mut seen = vec![from];
+        let mut next = 0;
+        while next < seen.len() {
+            for used in uses(&self.world.preds[seen[next]].body) {
+                if used == to {
+                    return true;
+                }
+                if !seen.contains(&used) {
+                    seen.push(used);
+                }
+            }
+            next += 1;
+        }
+        from == to
+    }
+
     fn query(&mut self, f: &F) -> Result<bool, Failed> {
         let env: Env = vec![None; self.world.preds.len()];
         let list = uses(f);
@@ -830,6 +926,7 @@ struct Tally {
     oscillations: u32,
     skipped: u32,
     witnesses: u32,
+    steps: u32,
 }
 
 fn compare(seed: u64, tally: &mut Tally) {
@@ -911,7 +1008,15 @@ fn compare(seed: u64, tally: &mut Tally) {
         {
             let why = Action::Witness(value, question.clone());
             let outcome = solver.perform(&why).expect("it has a value");
-            assert!(matches!(outcome, Outcome::Witness(_)), "SEED={seed}\n{text}");
+            let Outcome::Witness(witness) = &outcome else {
+                panic!("SEED={seed}\n{text}");
+            };
+            for path in &witness.paths {
+                if !naive.follows(&solver, path).unwrap_or(true) {
+                    panic!("SEED={seed}: {path:?}\n{text}\n{action:?}");
+                }
+                tally.steps += path.len() as u32;
+            }
             assert!(!report::text(&solver, &why, &outcome).is_empty());
             let again = solver.decide(question);
             assert_eq!(again, Ok(value), "SEED={seed}\n{text}");
