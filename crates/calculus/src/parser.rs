@@ -18,6 +18,7 @@ pub fn parse(source: &SourceFile) -> (Syntax, Vec<Diagnostic>) {
         tokens,
         at: 0,
         syntax: Syntax::default(),
+        lexical: errors.iter().map(|error| error.primary.0.start).collect(),
         diagnostics: errors,
     };
     parser.commands();
@@ -39,6 +40,8 @@ pub(crate) struct Parser<'a> {
     pub(crate) at: usize,
     pub(crate) syntax: Syntax,
     pub(crate) diagnostics: Vec<Diagnostic>,
+    /// Where the lexer found mistakes.
+    lexical: Vec<u32>,
 }
 
 /// The error has been described by the diagnostic.
@@ -116,11 +119,17 @@ impl Parser<'_> {
                     }
                 }
                 Err(error) => {
-                    self.diagnostics.push(*error);
+                    self.recover(start);
+                    // A character that means nothing has been told already, and is the likely reason.
+                    let from = self.tokens[start].span.start;
+                    let to = self.span().start;
+                    let lexical = self.lexical.iter();
+                    if !lexical.into_iter().any(|&at| (from..=to).contains(&at)) {
+                        self.diagnostics.push(*error);
+                    }
                     if self.diagnostics.len() >= MOST_ERRORS {
                         return;
                     }
-                    self.recover(start);
                 }
             }
         }

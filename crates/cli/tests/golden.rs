@@ -56,6 +56,20 @@ fn verdicts() {
 }
 
 #[test]
+fn solving() {
+    shows("help-solve", &["solve", "--help"]);
+    shows("solve-holds", &["solve", "peterson.mu"]);
+    shows("solve-violated", &["solve", "summary.mu"]);
+    let solve = |name: &str, text: &str, args: &[&str]| {
+        let args: Vec<&str> = ["solve", "-"].iter().chain(args).copied().collect();
+        golden(name, &args, &droste_with(text.as_bytes(), &args));
+    };
+    solve("solve-errors", "enum E { a, b };\nexists E x. x = c;\nexists E x. x = a &;\nexists E x. x = a;\n", &[]);
+    solve("solve-empty", "", &[]);
+    solve("solve-circle", "mu bool p(bool x) !p(x); p(true);\n", &["-q"]);
+}
+
+#[test]
 fn unknown() {
     shows(
         "unknown-memory",
