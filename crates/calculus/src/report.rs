@@ -123,6 +123,9 @@ fn witness_text(theory: &Theory, witness: &Witness) -> String {
             for (def, tuple) in &step.with {
                 let _ = writeln!(out, ":         with {not}{}", tuple_text(theory, *def, tuple));
             }
+            if step.more {
+                let _ = writeln!(out, ":         with more, for all values of a `forall`");
+            }
         }
     }
     out

@@ -29,6 +29,8 @@ pub struct Step {
     pub tuple: Tuple,
     /// Other tuples of recursive predicates that were needed to get here.
     pub with: Vec<(DefId, Tuple)>,
+    /// Whether even more were needed, for all values of a `forall` say; the path may begin before its first tuple then.
+    pub more: bool,
 }
 
 /// Why a formula is true.
@@ -62,6 +64,8 @@ struct Trail {
     values: FxHashMap<Var, bool>,
     choices: Vec<(VarId, Vec<bool>)>,
     needs: Vec<Need>,
+    /// Whether something that mentions a recursive predicate was not followed.
+    more: bool,
 }
 
 /// Longer paths are cut; nobody reads them.
@@ -136,6 +140,7 @@ impl Solver<'_> {
             values,
             choices: Vec::new(),
             needs: Vec::new(),
+            more: false,
         };
         let mut stack = vec![root];
         while let Some(id) = stack.pop() {
@@ -182,12 +187,21 @@ impl Solver<'_> {
                             of: Of::Complement,
                             bits,
                         });
+                    } else {
+                        trail.more |= self.mentions(id, recursive);
                     }
                 }
+                Term::Iff(..) | Term::Care(..) => trail.more |= self.mentions(id, recursive),
                 _ => {}
             }
         }
         Ok(trail)
+    }
+
+    /// Whether a term applies a recursive predicate.
+    fn mentions(&self, id: TermId, recursive: &dyn Fn(DefId, &Self) -> bool) -> bool {
+        let list = crate::depend::references(&self.theory().terms, id);
+        list.iter().any(|(def, _)| recursive(*def, self))
     }
 
     /// Chooses values of variables of an `exists` that holds.
@@ -332,6 +346,7 @@ impl Solver<'_> {
                 fails: rounds.of == Of::Complement,
                 tuple: split(&bits, &widths),
                 with: Vec::new(),
+                more: false,
             });
             let member = rounds.members.iter().position(|def| *def == predicate);
             let Some(member) = member else { break };
@@ -351,6 +366,7 @@ impl Solver<'_> {
             }
             let body = rounds.bodies[member];
             let trail = self.follow(body, values, &|def, _| set.contains(&def))?;
+            let more = trail.more;
             let mut needs = trail.needs.into_iter();
             next = needs.next();
             let with: Vec<(DefId, Tuple)> = needs
@@ -367,6 +383,7 @@ impl Solver<'_> {
                 .collect();
             if let Some(step) = path.last_mut() {
                 step.with = with;
+                step.more = more;
             }
         }
         path.reverse();

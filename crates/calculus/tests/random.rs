@@ -711,6 +711,9 @@ impl Naive<'_> {
         };
         let env: Env = vec![None; self.world.preds.len()];
         for (i, step) in path.iter().enumerate() {
+            if step.more {
+                continue;
+            }
             let own = pred(step.predicate);
             let mut premises: Vec<(usize, usize)> = Vec::new();
             if i > 0 {
@@ -727,7 +730,7 @@ impl Naive<'_> {
             let list = uses(body);
             let mut tables: Vec<Table> = Vec::new();
             for &used in &list {
-                let together = self.reaches(used, own);
+                let together = reaches(solver, used, own);
                 tables.push(if together {
                     let count = self.tuples(&self.world.preds[used].params);
                     let mut table = vec![step.fails; count];
@@ -753,24 +756,6 @@ impl Naive<'_> {
             }
         }
         Ok(true)
-    }
-
-    /// Whether one predicate depends on another.
-    fn reaches(&self, from: usize, to: usize) -> bool {
-        let mut seen = vec![from];
-        let mut next = 0;
-        while next < seen.len() {
-            for used in uses(&self.world.preds[seen[next]].body) {
-                if used == to {
-                    return true;
-                }
-                if !seen.contains(&used) {
-                    seen.push(used);
-                }
-            }
-            next += 1;
-        }
-        from == to
     }
 
     fn query(&mut self, f: &F) -> Result<bool, Failed> {
@@ -880,6 +865,24 @@ impl Naive<'_> {
             }
         })
     }
+}
+
+/// Whether one predicate depends on another, once what is obviously true or false has been left out.
+fn reaches(solver: &Solver<'_>, from: usize, to: usize) -> bool {
+    let theory = solver.theory();
+    let find = |pred: usize| theory.find(&format!("p{pred}")).expect("all are defined");
+    let (from, to) = (find(from), find(to));
+    let mut seen = vec![from];
+    let mut next = 0;
+    while next < seen.len() {
+        for (used, _) in &theory.definitions()[seen[next].0 as usize].references {
+            if !seen.contains(used) {
+                seen.push(*used);
+            }
+        }
+        next += 1;
+    }
+    seen.contains(&to)
 }
 
 /// The predicates a formula applies, each once, in order.

@@ -428,6 +428,9 @@ fn witness_json(theory: &Theory, witness: &Witness) -> Value {
                             step.with.iter().map(|(def, row)| tuple(def, row)).collect();
                         object["with"] = json!(with);
                     }
+                    if step.more {
+                        object["more"] = json!(true);
+                    }
                     object
                 })
                 .collect()
