@@ -345,6 +345,70 @@ impl Maker<'_> {
             .collect()
     }
 
+    /// New variables for all parameters of a predicate, and the predicate of them.
+    fn all_of(&mut self, scope: &Scope, pred: usize) -> (Vec<(usize, usize)>, F) {
+        let params = self.world.preds[pred].params.clone();
+        let vars: Vec<(usize, usize)> = (scope.len()..).zip(params).collect();
+        let args = vars.iter().map(|&(var, _)| {
+            Arg::Path(Path {
+                var,
+                steps: Vec::new(),
+                bit: None,
+            })
+        });
+        (vars.clone(), F::Apply(pred, args.collect()))
+    }
+
+    /// `exists vars. f & g`, or `forall vars. !f | g`, or `forall vars. f | g`.
+    fn bound(&mut self, exists: bool, vars: Vec<(usize, usize)>, mut parts: Vec<F>) -> F {
+        let inner = if exists {
+            F::And(parts)
+        } else {
+            if !self.strict() && self.random.percent(50) && self.usable.len() == self.world.preds.len() {
+                let first = parts.remove(0);
+                parts.insert(0, F::Not(Box::new(first)));
+            }
+            F::Or(parts)
+        };
+        if vars.is_empty() {
+            return inner;
+        }
+        F::Quantifier(exists, vars, Box::new(inner))
+    }
+
+    /// A body in the form of reachability (or, of greatest fixpoints, of invariants): a base and steps from other
+    /// tuples, sometimes from two at once.
+    fn steps(&mut self, scope: &mut Scope, recursive: std::ops::Range<usize>, least: bool) -> F {
+        let usable = std::mem::take(&mut self.usable);
+        self.depth = 2;
+        let mut parts = vec![self.formula(scope, true)];
+        for _ in 0..self.random.between(1, 3) {
+            let before = scope.len();
+            let mut vars = Vec::new();
+            let mut conjuncts = Vec::new();
+            for _ in 0..self.random.weighted(&[0, 75, 25]) {
+                let pred = self.random.between(recursive.start, recursive.end - 1);
+                let (new, apply) = self.all_of(scope, pred);
+                scope.extend(new.iter().map(|(_, ty)| *ty));
+                vars.extend(new);
+                conjuncts.push(apply);
+            }
+            // Enumerating tuples here takes time.
+            let size: usize = vars.iter().map(|(_, ty)| self.world.size(*ty)).product();
+            if size <= 120 {
+                for _ in 0..self.random.between(1, 2) {
+                    self.depth = 1;
+                    conjuncts.push(self.formula(scope, true));
+                }
+                let exists = least != self.random.percent(20);
+                parts.push(self.bound(exists, vars, conjuncts));
+            }
+            scope.truncate(before);
+        }
+        self.usable = usable;
+        if least { F::Or(parts) } else { F::And(parts) }
+    }
+
     fn preds(&mut self) {
         let recursive = self.random.between(1, 3);
         let monotone = self.random.percent(75);
@@ -387,14 +451,29 @@ impl Maker<'_> {
             } else {
                 (0..i).map(|p| (p, false)).collect()
             };
-            self.depth = self.random.between(1, 4);
             let mut scope = self.world.preds[i].params.clone();
-            self.world.preds[i].body = self.formula(&mut scope, true);
+            let recursive = plain_before..plain_before + recursive;
+            self.world.preds[i].body = if recursive.contains(&i) && self.random.percent(60) {
+                self.steps(&mut scope, recursive, kinds[i] == Kind::Mu)
+            } else {
+                self.depth = self.random.between(1, 4);
+                self.formula(&mut scope, true)
+            };
         }
         self.usable = (0..kinds.len()).map(|p| (p, false)).collect();
         for _ in 0..3 {
-            self.depth = self.random.between(1, 4);
-            let query = self.formula(&mut Vec::new(), true);
+            let query = if self.random.percent(50) {
+                let pred = self.random.below(kinds.len());
+                let (vars, apply) = self.all_of(&Vec::new(), pred);
+                let mut scope: Scope = vars.iter().map(|(_, ty)| *ty).collect();
+                let exists = self.random.percent(50);
+                self.depth = 1;
+                let other = self.formula(&mut scope, true);
+                self.bound(exists, vars, vec![apply, other])
+            } else {
+                self.depth = self.random.between(1, 4);
+                self.formula(&mut Vec::new(), true)
+            };
             self.world.queries.push(query);
         }
     }
