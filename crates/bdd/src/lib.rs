@@ -61,6 +61,13 @@ pub struct Cube {
     conjunction: Bdd,
 }
 
+impl Cube {
+    /// The variables.
+    pub fn vars(&self) -> Vec<Var> {
+        self.conjunction.support()
+    }
+}
+
 /// A simultaneous renaming of variables.
 #[derive(Clone)]
 pub struct Renaming {
@@ -573,18 +580,21 @@ impl Iterator for Cubes {
     }
 }
 
+/// The stack that operations on diagrams over `variables` variables need at most. Only what
+/// is used of it is ever committed.
+pub fn stack_size(variables: usize) -> usize {
+    (16 << 20) + variables.saturating_mul(4 << 10)
+}
+
 /// Runs `work` on a thread with a stack large enough for operations on diagrams over
 /// `variables` variables, and returns its result.
 ///
 /// # Panics
 /// If `work` panics, or no thread can be started.
 pub fn on_large_stack<T: Send>(variables: usize, work: impl FnOnce() -> T + Send) -> T {
-    // Only what is used is ever committed.
-    let stack = (16 << 20) + variables.saturating_mul(4 << 10);
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new()
-            .name("bdd".to_owned())
-            .stack_size(stack)
+            .stack_size(stack_size(variables))
             .spawn_scoped(scope, work)
             .expect("a thread can be started");
         match thread.join() {

@@ -80,20 +80,36 @@ fn scheduler(n: usize) -> String {
             format!("{not}s.c[{i}].tok & !s.c[{i}].run & !s.c[{i}].done")
         })
         .collect();
-    system.theory("", &init, "forall State s. R(s) -> (exists State t. T(s, t));")
+    system.theory(
+        "",
+        &init,
+        "forall State s. R(s) -> (exists State t. T(s, t));",
+    )
 }
 
 /// Distributed mutual exclusion: users ask, requests travel one way round, the token the other.
 fn dme(n: usize) -> String {
-    let mut system = System::new("User user; bool asked; bool token;", &["user", "asked", "token"], n);
+    let mut system = System::new(
+        "User user; bool asked; bool token;",
+        &["user", "asked", "token"],
+        n,
+    );
     for i in 0..n {
         let left = (i + n - 1) % n;
-        system.step(&format!("s.c[{i}].user = idle & t.c[{i}].user = waits"), &[(i, "user")]);
         system.step(
-            &format!("s.c[{i}].user = waits & s.c[{i}].token & t.c[{i}].user = critical & t.c[{i}].token"),
+            &format!("s.c[{i}].user = idle & t.c[{i}].user = waits"),
+            &[(i, "user")],
+        );
+        system.step(
+            &format!(
+                "s.c[{i}].user = waits & s.c[{i}].token & t.c[{i}].user = critical & t.c[{i}].token"
+            ),
             &[(i, "user"), (i, "token")],
         );
-        system.step(&format!("s.c[{i}].user = critical & t.c[{i}].user = idle"), &[(i, "user")]);
+        system.step(
+            &format!("s.c[{i}].user = critical & t.c[{i}].user = idle"),
+            &[(i, "user")],
+        );
         system.step(
             &format!(
                 "(s.c[{i}].user = waits | s.c[{i}].asked) & !s.c[{i}].token & !s.c[{left}].asked & t.c[{left}].asked & t.c[{i}].asked = s.c[{i}].asked"
@@ -117,7 +133,9 @@ fn dme(n: usize) -> String {
     let mut bad = Vec::new();
     for i in 0..n {
         for j in 0..i {
-            bad.push(format!("s.c[{i}].user = critical & s.c[{j}].user = critical"));
+            bad.push(format!(
+                "s.c[{i}].user = critical & s.c[{j}].user = critical"
+            ));
         }
     }
     system.theory(
@@ -152,7 +170,10 @@ fn ring(n: usize) -> String {
     let mut system = System::new("Mode mode; bool token;", &["mode", "token"], n);
     for i in 0..n {
         let k = (i + 1) % n;
-        system.step(&format!("s.c[{i}].mode = rest & t.c[{i}].mode = want"), &[(i, "mode")]);
+        system.step(
+            &format!("s.c[{i}].mode = rest & t.c[{i}].mode = want"),
+            &[(i, "mode")],
+        );
         system.step(
             &format!("s.c[{i}].mode = want & s.c[{i}].token & t.c[{i}].mode = work"),
             &[(i, "mode")],
@@ -249,7 +270,10 @@ fn run(family: &str, n: usize, text: String) {
 }
 
 fn main() {
-    let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
+    let wanted: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|a| !a.starts_with('-'))
+        .collect();
     println!("family\tsize\tanswers\tseconds\trounds\tpeak nodes");
     type Family = (&'static str, fn(usize) -> String, &'static [usize]);
     let families: [Family; 6] = [

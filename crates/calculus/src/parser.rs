@@ -2,6 +2,11 @@
 //!
 //! After an error, reading goes on behind the `;` that ends the command, so that one mistake is one message.
 
+#![allow(
+    clippy::unnecessary_box_returns,
+    reason = "errors are boxed where they are made: they are passed up through many small results"
+)]
+
 use droste_lang::diagnostics::Diagnostic;
 use droste_lang::source::{SourceFile, Span};
 
@@ -152,9 +157,7 @@ impl Parser<'_> {
                     }
                 }
                 // A definition cannot begin inside of one: a brace or an `esac` is missing.
-                Kind::Mu | Kind::Nu | Kind::Enum | Kind::Class
-                    if i > error && first == Some(i) =>
-                {
+                Kind::Mu | Kind::Nu | Kind::Enum | Kind::Class if i > error && first == Some(i) => {
                     self.at = i;
                     return;
                 }
@@ -273,7 +276,9 @@ impl Parser<'_> {
             size = Some(self.expect(Kind::Number, "a number, the size of the array")?);
             self.expect(Kind::CloseBracket, "`]`")?;
         }
-        self.syntax.declarations.push(Declaration { ty, name, size });
+        self.syntax
+            .declarations
+            .push(Declaration { ty, name, size });
         Ok(())
     }
 

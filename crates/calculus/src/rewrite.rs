@@ -210,12 +210,11 @@ pub(crate) fn to_complement(
         }
         _ => None,
     };
-    replace(terms, root, |terms, term| match term {
-        Term::Not(inner) => {
+    replace(terms, root, |terms, term| {
+        if let Term::Not(inner) = term {
             let other = complement(terms.get(*inner))?;
             Some(terms.add(other))
-        }
-        _ => {
+        } else {
             let other = complement(term)?;
             let other = terms.add(other);
             Some(terms.add(Term::Not(other)))

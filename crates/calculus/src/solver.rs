@@ -161,12 +161,17 @@ impl<'a> Solver<'a> {
             Action::Dump(def, _) => {
                 let value = self.fixpoints.value(*def)?;
                 let engine = &self.fixpoints.engine;
-                let names = engine.theory.definition(*def).parameters.iter().flat_map(|&id| {
-                    let name = &engine.theory.variable(id).name;
-                    let vars = engine.vars_of(id);
-                    (0..vars.len()).map(move |k| (vars[k], format!("{name}.{k}")))
-                });
-                Outcome::Dump(dump(&value, names.collect()))
+                let names = engine
+                    .theory
+                    .definition(*def)
+                    .parameters
+                    .iter()
+                    .flat_map(|&id| {
+                        let name = &engine.theory.variable(id).name;
+                        let vars = engine.vars_of(id);
+                        (0..vars.len()).map(move |k| (vars[k], format!("{name}.{k}")))
+                    });
+                Outcome::Dump(dump(&value, &names.collect()))
             }
             Action::Tuples(def, most, _) => {
                 let tuples = self.tuples(*def, *most)?;

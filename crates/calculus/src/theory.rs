@@ -194,12 +194,7 @@ impl Theory {
     }
 
     /// Messages about these files as text.
-    pub(crate) fn render(
-        &self,
-        list: &[(u32, Diagnostic)],
-        warnings: bool,
-        color: bool,
-    ) -> String {
+    pub(crate) fn render(&self, list: &[(u32, Diagnostic)], warnings: bool, color: bool) -> String {
         let mut out = String::new();
         for (file, diagnostic) in list {
             if !warnings && diagnostic.severity == Severity::Warning {

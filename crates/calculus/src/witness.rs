@@ -211,7 +211,10 @@ impl Solver<'_> {
         // They may have been somebody else's.
         trail.values.retain(|var, _| !bound.contains(var));
         let mut operands = Vec::new();
-        engine.theory.terms.operands(id, |operand| operands.push(operand));
+        engine
+            .theory
+            .terms
+            .operands(id, |operand| operands.push(operand));
         let mut parts = Vec::new();
         for operand in operands {
             let value = engine.evaluate(operand)?;
@@ -231,7 +234,9 @@ impl Solver<'_> {
         let Some(model) = all.pick(&list) else {
             return Ok(());
         };
-        trail.values.extend(list.into_iter().zip(model.iter().copied()));
+        trail
+            .values
+            .extend(list.into_iter().zip(model.iter().copied()));
         let widths: Vec<usize> = vars
             .iter()
             .map(|&id| engine.theory.width(id) as usize)
@@ -257,10 +262,9 @@ impl Solver<'_> {
             for k in 0..width {
                 bits.push(match argument {
                     Argument::Code(code) => crate::types::code_bit(*code, width, k),
-                    Argument::Bits(first) => values
-                        .get(&engine.var(first + k))
-                        .copied()
-                        .unwrap_or(false),
+                    Argument::Bits(first) => {
+                        values.get(&engine.var(first + k)).copied().unwrap_or(false)
+                    }
                 });
             }
         }
@@ -274,12 +278,11 @@ impl Solver<'_> {
         let mut bodies = Vec::new();
         for &def in &members {
             let definition = engine.theory.definition(def);
-            bodies.push(match of {
-                Of::Value => definition.body.unwrap_or(crate::term::FALSE),
-                _ => {
-                    let dual = definition.dual.unwrap_or(crate::term::FALSE);
-                    to_complement(&mut engine.theory.terms, dual, |def| set.contains(&def))
-                }
+            bodies.push(if of == Of::Value {
+                definition.body.unwrap_or(crate::term::FALSE)
+            } else {
+                let dual = definition.dual.unwrap_or(crate::term::FALSE);
+                to_complement(&mut engine.theory.terms, dual, |def| set.contains(&def))
             });
         }
         let nothing = engine.manager.constant(false);

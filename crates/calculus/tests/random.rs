@@ -128,7 +128,6 @@ impl World {
         }
     }
 
-
     fn path_value(&self, scope: &Scope, values: &[usize], path: &Path) -> usize {
         let (mut ty, mut value) = (scope[path.var], values[path.var]);
         for &step in &path.steps {
@@ -231,12 +230,20 @@ impl Maker<'_> {
                 let args = params
                     .iter()
                     .map(|&ty| {
-                        let path = if self.random.percent(85) { self.path_to(scope, ty) } else { None };
+                        let path = if self.random.percent(85) {
+                            self.path_to(scope, ty)
+                        } else {
+                            None
+                        };
                         path.map(Arg::Path)
                     })
                     .collect::<Vec<_>>();
                 let scalar = |w: &World, ty: usize| w.parts(ty).is_empty();
-                if args.iter().zip(&params).all(|(a, &ty)| a.is_some() || scalar(&self.world, ty)) {
+                if args
+                    .iter()
+                    .zip(&params)
+                    .all(|(a, &ty)| a.is_some() || scalar(&self.world, ty))
+                {
                     let args = args
                         .into_iter()
                         .zip(&params)
@@ -364,7 +371,10 @@ impl Maker<'_> {
         let inner = if exists {
             F::And(parts)
         } else {
-            if !self.strict() && self.random.percent(50) && self.usable.len() == self.world.preds.len() {
+            if !self.strict()
+                && self.random.percent(50)
+                && self.usable.len() == self.world.preds.len()
+            {
                 let first = parts.remove(0);
                 parts.insert(0, F::Not(Box::new(first)));
             }
@@ -431,7 +441,12 @@ impl Maker<'_> {
                 let params: Vec<usize> = (0..self.random.weighted(&[4, 40, 40, 16]))
                     .map(|_| self.ty(10))
                     .collect();
-                if params.iter().map(|&t| self.world.size(t)).product::<usize>() <= 40 {
+                if params
+                    .iter()
+                    .map(|&t| self.world.size(t))
+                    .product::<usize>()
+                    <= 40
+                {
                     break params;
                 }
             };
@@ -441,7 +456,7 @@ impl Maker<'_> {
                 body: F::Const(false),
             });
         }
-        for i in 0..kinds.len() {
+        for (i, &kind) in kinds.iter().enumerate() {
             self.usable = if i < plain_before {
                 (0..i).map(|p| (p, false)).collect()
             } else if i < plain_before + recursive {
@@ -454,7 +469,7 @@ impl Maker<'_> {
             let mut scope = self.world.preds[i].params.clone();
             let recursive = plain_before..plain_before + recursive;
             self.world.preds[i].body = if recursive.contains(&i) && self.random.percent(60) {
-                self.steps(&mut scope, recursive, kinds[i] == Kind::Mu)
+                self.steps(&mut scope, recursive, kind == Kind::Mu)
             } else {
                 self.depth = self.random.between(1, 4);
                 self.formula(&mut scope, true)
@@ -492,7 +507,11 @@ impl Printer<'_> {
         let mut ty = scope[path.var];
         for &step in &path.steps {
             let array = matches!(self.world.types[ty], Ty::Array(..));
-            let _ = if array { write!(out, "[{step}]") } else { write!(out, ".m{step}") };
+            let _ = if array {
+                write!(out, "[{step}]")
+            } else {
+                write!(out, ".m{step}")
+            };
             ty = self.world.parts(ty)[step];
         }
         if let Some(bit) = path.bit {
@@ -508,7 +527,10 @@ impl Printer<'_> {
             F::Path(path) => (10, self.path(scope, path)),
             F::Equal(differs, l, r) => {
                 let op = if *differs { "!=" } else { "=" };
-                (7, format!("{} {op} {}", self.path(scope, l), self.path(scope, r)))
+                (
+                    7,
+                    format!("{} {op} {}", self.path(scope, l), self.path(scope, r)),
+                )
             }
             F::Code(differs, path, ty, code) => {
                 let op = if *differs { "!=" } else { "=" };
@@ -584,14 +606,15 @@ impl Printer<'_> {
                 }
             }
         };
-        if binding < least { format!("({text})") } else { text }
+        if binding < least {
+            format!("({text})")
+        } else {
+            text
+        }
     }
 
     fn list(&mut self, scope: &mut Scope, list: &[F], op: &str, least: u8) -> String {
-        let parts: Vec<String> = list
-            .iter()
-            .map(|f| self.formula(scope, f, least))
-            .collect();
+        let parts: Vec<String> = list.iter().map(|f| self.formula(scope, f, least)).collect();
         parts.join(op)
     }
 
@@ -732,7 +755,10 @@ impl Naive<'_> {
             tables.push(self.value(used, env)?);
         }
         let lookup = |p: usize| -> Table {
-            let at = list.iter().position(|&u| u == p).expect("all uses are evaluated");
+            let at = list
+                .iter()
+                .position(|&u| u == p)
+                .expect("all uses are evaluated");
             Rc::clone(&tables[at])
         };
         let params = definition.params.clone();
@@ -824,7 +850,10 @@ impl Naive<'_> {
                 });
             }
             let lookup = |p: usize| -> Table {
-                let at = list.iter().position(|&u| u == p).expect("all uses are evaluated");
+                let at = list
+                    .iter()
+                    .position(|&u| u == p)
+                    .expect("all uses are evaluated");
                 Rc::clone(&tables[at])
             };
             let params = self.world.preds[own].params.clone();
@@ -845,7 +874,10 @@ impl Naive<'_> {
             tables.push(self.value(pred, &env)?);
         }
         let lookup = |p: usize| -> Table {
-            let at = list.iter().position(|&u| u == p).expect("all uses are evaluated");
+            let at = list
+                .iter()
+                .position(|&u| u == p)
+                .expect("all uses are evaluated");
             Rc::clone(&tables[at])
         };
         self.holds(f, &mut Vec::new(), &mut Vec::new(), &lookup)
@@ -1048,7 +1080,9 @@ fn compare(seed: u64, tally: &mut Tally) {
         let expected: Result<BigUint, Failed> = match action {
             Action::Query(_) => {
                 let query = queries.next().expect("as many queries as were printed");
-                naive.query(query).map(|value| BigUint::from(u32::from(value)))
+                naive
+                    .query(query)
+                    .map(|value| BigUint::from(u32::from(value)))
             }
             Action::Count(def, _) => {
                 let env: Env = vec![None; world.preds.len()];
@@ -1094,9 +1128,10 @@ fn compare(seed: u64, tally: &mut Tally) {
                 panic!("SEED={seed}\n{text}");
             };
             for path in &witness.paths {
-                if !naive.follows(&solver, path).unwrap_or(true) {
-                    panic!("SEED={seed}: {path:?}\n{text}\n{action:?}");
-                }
+                assert!(
+                    naive.follows(&solver, path).unwrap_or(true),
+                    "SEED={seed}: {path:?}\n{text}\n{action:?}"
+                );
                 tally.steps += path.len() as u32;
             }
             assert!(!report::text(&solver, &why, &outcome).is_empty());
@@ -1118,7 +1153,10 @@ fn sweep(first: u64, count: u64) {
     }
     eprintln!("{tally:?}");
     if count >= 100 && std::env::var("SEED").is_err() {
-        assert!(tally.answers as u64 > count && tally.counts as u64 > count, "{tally:?}");
+        assert!(
+            tally.answers as u64 > count && tally.counts as u64 > count,
+            "{tally:?}"
+        );
         assert!((tally.skipped as u64) < count / 4, "{tally:?}");
     }
 }

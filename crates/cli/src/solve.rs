@@ -95,12 +95,7 @@ pub(crate) fn solve(args: &SolveArgs, console: &Console) -> Result<u8, Failure> 
 }
 
 /// Has the watchdog answer if nobody else does.
-fn unleash(
-    args: &SolveArgs,
-    watchdog: &Arc<Watchdog>,
-    known: &Arc<Mutex<Known>>,
-    start: Instant,
-) {
+fn unleash(args: &SolveArgs, watchdog: &Arc<Watchdog>, known: &Arc<Mutex<Known>>, start: Instant) {
     let known = Arc::clone(known);
     let file = input::name(&args.file);
     let json = args.json;
@@ -144,8 +139,7 @@ fn answer(
     start: Instant,
     memory: Option<u64>,
 ) -> Result<u8, Failure> {
-    let source =
-        input::read(&args.file, || watchdog.pause_at_limit()).map_err(Failure::Because)?;
+    let source = input::read(&args.file, || watchdog.pause_at_limit()).map_err(Failure::Because)?;
     let theory = load(source, &mut loader(&args.file));
     let messages = theory.messages(!args.quiet, console.err_color());
     Console::note(&messages);
@@ -161,8 +155,8 @@ fn answer(
             .timeout
             .map(|limit| limit.saturating_sub(start.elapsed())),
         memory,
-        contexts: None,
         cancel: Some(Arc::clone(&watchdog.cancel)),
+        ..Limits::default()
     };
     watchdog.search_begins();
     let run = Run {
@@ -401,7 +395,13 @@ fn witness_json(theory: &Theory, witness: &Witness) -> Value {
     let mut choices = Map::new();
     for (id, bits) in &witness.choices {
         let variable = theory.variable(*id);
-        add_value(theory.types(), &variable.name, variable.ty, bits, &mut choices);
+        add_value(
+            theory.types(),
+            &variable.name,
+            variable.ty,
+            bits,
+            &mut choices,
+        );
     }
     let tuple = |def: &droste_calculus::term::DefId, tuple: &[Vec<bool>]| {
         let definition = &theory.definitions()[def.0 as usize];

@@ -64,9 +64,17 @@ fn solving() {
         let args: Vec<&str> = ["solve", "-"].iter().chain(args).copied().collect();
         golden(name, &args, &droste_with(text.as_bytes(), &args));
     };
-    solve("solve-errors", "enum E { a, b };\nexists E x. x = c;\nexists E x. x = a &;\nexists E x. x = a;\n", &[]);
+    solve(
+        "solve-errors",
+        "enum E { a, b };\nexists E x. x = c;\nexists E x. x = a &;\nexists E x. x = a;\n",
+        &[],
+    );
     solve("solve-empty", "", &[]);
-    solve("solve-circle", "mu bool p(bool x) !p(x); p(true);\n", &["-q"]);
+    solve(
+        "solve-circle",
+        "mu bool p(bool x) !p(x); p(true);\n",
+        &["-q"],
+    );
 }
 
 #[test]

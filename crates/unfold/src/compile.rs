@@ -4,7 +4,8 @@ use droste_lang::program::{Expr, ExprNode, NodeId, Op, ProcId, Program, VarRef};
 
 use crate::code::{Code, Scope};
 use crate::layout::{Field, Layout};
-use crate::machine::{Action, Liveness, Machine, Node, Store};
+use crate::machine::{Action, Machine, Node, Store};
+use droste_lang::liveness::Liveness;
 
 impl Machine {
     /// Compiles `program`. With `failures`, a violation is a state in which nothing more happens;
@@ -296,8 +297,9 @@ impl Compiler<'_> {
                 Action::Return(stores.collect())
             }
             Op::AtomicBegin(next) | Op::AtomicEnd(next) => Action::Goto([next.0].into()),
-            // Programs that start threads are refused before they get here.
-            Op::Stuck | Op::StartThread { .. } | Op::EndThread => Action::Stuck,
+            // Whoever schedules threads does the rest: see `threads`.
+            Op::StartThread { next, .. } => Action::Goto([next.0].into()),
+            Op::Stuck | Op::EndThread => Action::Stuck,
         };
         Node {
             procedure: node.procedure.0,

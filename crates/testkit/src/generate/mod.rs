@@ -10,11 +10,13 @@ mod expressions;
 mod monitors;
 #[cfg(test)]
 mod tests;
+mod threads;
 
 use droste_lang::ast::{Ast, Type};
 
 pub use config::{Config, Weights};
 pub use monitors::monitor;
+pub use threads::{Convention, concurrent};
 
 use crate::random::Random;
 use crate::tree::{Exp, Proc, Stm, StmKind, TopLevel, Tree};
