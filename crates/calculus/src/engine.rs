@@ -69,8 +69,9 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    pub(crate) fn new(theory: Theory, limits: &Limits) -> Self {
-        let Order { level, count } = order(&theory);
+    pub(crate) fn new(mut theory: Theory, limits: &Limits) -> Self {
+        let chosen = theory.order.take();
+        let Order { level, count } = chosen.unwrap_or_else(|| order(&theory));
         let manager = Manager::new(limits);
         manager.new_vars(count);
         Engine {

@@ -9,6 +9,7 @@ use num_bigint::BigUint;
 
 use crate::engine::Engine;
 use crate::fixpoint::{Fixpoints, Reporter, Unanswered};
+use crate::order::order;
 use crate::report::dump;
 use crate::term::{DefId, Of};
 use crate::theory::{Action, Question, Theory};
@@ -74,9 +75,10 @@ struct Clock {
 }
 
 /// Runs `work` where a [`Solver`] for the theory has enough stack.
-pub fn on_large_stack<T: Send>(theory: Theory, work: impl FnOnce(Theory) -> T + Send) -> T {
-    // There are no more BDD variables than bits, and usually far fewer.
-    let variables = (theory.bits as usize).min(1 << 20);
+pub fn on_large_stack<T: Send>(mut theory: Theory, work: impl FnOnce(Theory) -> T + Send) -> T {
+    let order = order(&theory);
+    let variables = order.count as usize;
+    theory.order = Some(order);
     droste_bdd::on_large_stack(variables, || work(theory))
 }
 

@@ -146,6 +146,8 @@ pub struct Theory {
     pub(crate) definitions: Vec<Definition>,
     pub(crate) actions: Vec<Action>,
     pub(crate) diagnostics: Vec<(u32, Diagnostic)>,
+    /// The order of BDD variables, once it has been chosen.
+    pub(crate) order: Option<crate::order::Order>,
     /// Variables of quantifiers in queries.
     pub(crate) query_locals: Vec<VarId>,
 }

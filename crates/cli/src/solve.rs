@@ -293,17 +293,13 @@ impl Run<'_> {
         let mut result = described(solver, action).unwrap_or(Value::Null);
         let mut some_false = false;
         match outcome {
-            Outcome::Answer(value) => {
-                result["value"] = json!(value);
-                some_false = !value;
-            }
             Outcome::Witness(witness) => {
                 let wanted = matches!(action, Action::Witness(true, _));
                 result["value"] = json!(wanted);
                 result["witness"] = witness_json(theory, witness);
                 some_false = !wanted;
             }
-            Outcome::NoWitness(value) => {
+            Outcome::Answer(value) | Outcome::NoWitness(value) => {
                 result["value"] = json!(value);
                 some_false = !value;
             }
