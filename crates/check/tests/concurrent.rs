@@ -6,15 +6,18 @@
 //! reached counts. `SEED=n` reruns one program.
 
 use droste_base::{Limits, Verdict};
+use droste_check::concurrent::{NotRebuilt, Schedule, Target, find_schedule, rebuild};
 use droste_check::{Contexts, Engine, Fault, Levels, Options, Property, check_concurrent};
 use droste_lang::ast::Ast;
-use droste_lang::concurrent::unbounded_start;
+use droste_lang::concurrent::{ConcurrentExecution, Context, ThreadAction, unbounded_start};
+use droste_lang::execution::{Action, Ending};
 use droste_lang::lower::lower;
 use droste_lang::printer;
-use droste_lang::program::{NodeId, Program};
+use droste_lang::program::{NodeId, Program, Value, VarRef};
+use droste_replay::{Bound, ConcurrentClaim, replay_concurrent};
 use droste_testkit::generate::concurrent;
 use droste_testkit::oracle::interleave::{self, Bounds, Interleavings, interleave};
-use droste_testkit::random::seeds;
+use droste_testkit::random::{Random, seeds};
 use droste_testkit::shrink::shrink;
 use droste_testkit::source::parse;
 
@@ -87,8 +90,6 @@ fn questions(program: &Program) -> Vec<(Property, Vec<NodeId>, bool)> {
     let mut all = vec![(Property::Default, Vec::new(), true)];
     for (i, node) in program.nodes.iter().enumerate() {
         for label in &node.labels {
-            let procedure = &program.procedure(node.procedure).name;
-            let _ = procedure;
             all.push((
                 Property::Reach(vec![label.to_string()]),
                 vec![NodeId(i as u32)],
@@ -210,7 +211,7 @@ fn compare(seeds: &[u64]) {
 
 #[test]
 fn the_engine_agrees_with_all_interleavings() {
-    compare(&seeds(0, 400));
+    compare(&seeds(0, 150));
 }
 
 #[test]
@@ -255,4 +256,200 @@ fn the_bluetooth_driver_fails_as_in_the_paper() {
             assert!(report.exhaustive && report.verdict.holds());
         }
     }
+}
+
+/// Every way to spoil an execution by one change.
+fn spoilt(execution: &ConcurrentExecution) -> Vec<(String, ConcurrentExecution)> {
+    let mut all = Vec::new();
+    let mut spoil = |what: String, f: &dyn Fn(&mut ConcurrentExecution)| {
+        let mut bad = execution.clone();
+        f(&mut bad);
+        if bad != *execution {
+            all.push((what, bad));
+        }
+    };
+    for i in 0..execution.contexts.len() {
+        spoil(format!("context {i} is left out"), &|e| {
+            e.contexts.remove(i);
+        });
+        spoil(format!("context {i} is another thread's"), &|e| {
+            let count = e.threads.len() as u32;
+            let thread = &mut e.contexts[i].thread;
+            thread.0 = (thread.0 + 1) % count;
+        });
+        for j in 0..execution.contexts[i].steps.len() {
+            spoil(format!("step {j} of context {i} is left out"), &|e| {
+                e.contexts[i].steps.remove(j);
+            });
+            spoil(format!("step {j} of context {i} happens twice"), &|e| {
+                let step = e.contexts[i].steps[j].clone();
+                e.contexts[i].steps.insert(j, step);
+            });
+            spoil(format!("step {j} of context {i} has other changes"), &|e| {
+                let flip = |changes: &[(VarRef, Value)]| -> Vec<(VarRef, Value)> {
+                    let mut changes = changes.to_vec();
+                    if let Some((_, value)) = changes.first_mut() {
+                        *value = 1 - *value;
+                    }
+                    changes
+                };
+                match &mut e.contexts[i].steps[j].action {
+                    ThreadAction::Step(
+                        Action::Internal { changes, .. } | Action::Folded { changes, .. },
+                    ) => *changes = flip(changes).into(),
+                    ThreadAction::Return { changes, .. } => *changes = flip(changes),
+                    _ => {}
+                }
+            });
+            spoil(format!("a switch before step {j} of context {i}"), &|e| {
+                // To another thread and back again.
+                let thread = e.contexts[i].thread;
+                let rest = e.contexts[i].steps.split_off(j);
+                e.contexts.insert(
+                    i + 1,
+                    Context {
+                        thread,
+                        steps: rest,
+                    },
+                );
+            });
+        }
+    }
+    spoil("another ending".to_owned(), &|e| {
+        e.ending = match e.ending {
+            Ending::At(node) => Ending::At(NodeId(node.0 + 1)),
+            _ => Ending::At(NodeId(0)),
+        };
+    });
+    spoil("one more thread".to_owned(), &|e| {
+        let last = e.threads.last().cloned();
+        e.threads.extend(last);
+    });
+    all
+}
+
+/// Whether a step without effect was left out or repeated: the result may be a run as well.
+fn may_be_a_run(what: &str) -> bool {
+    what.contains("twice") || what.contains("left out") || what.contains("another thread")
+}
+
+#[test]
+fn spoilt_executions_are_rejected() {
+    let (mut executions, mut rejected, mut accepted) = (0, 0, 0);
+    for seed in seeds(5_000, 150) {
+        let (_, text) = concurrent(seed);
+        let (program, _) = lower(&parse(&text));
+        let program = program.expect("a program");
+        for (property, nodes, default) in questions(&program) {
+            let found = check_concurrent(
+                &program,
+                &property,
+                Contexts::Switches(3),
+                &options(Engine::Explicit),
+                None,
+            );
+            let found = found.expect("a verdict");
+            let Some(execution) = found.verdict.witness() else {
+                continue;
+            };
+            executions += 1;
+            let switches = execution.switches(&program);
+            let claim = if default {
+                ConcurrentClaim::Default(&nodes)
+            } else {
+                ConcurrentClaim::Reaches(&nodes)
+            };
+            let replay = |e: &ConcurrentExecution, most: usize| {
+                replay_concurrent(&program, e, Some(claim), Some(Bound::Switches(most)))
+            };
+            assert_eq!(replay(execution, switches), Ok(()), "seed {seed}");
+            if let Some(fewer) = switches.checked_sub(1) {
+                assert!(replay(execution, fewer).is_err(), "seed {seed}");
+            }
+            for (what, bad) in spoilt(execution) {
+                if replay(&bad, usize::MAX).is_err() {
+                    rejected += 1;
+                    continue;
+                }
+                assert!(may_be_a_run(&what), "seed {seed}: {what}\n{text}\n{bad:#?}");
+                accepted += 1;
+            }
+        }
+    }
+    println!("{executions} executions, {rejected} spoilt ones rejected, {accepted} still runs");
+    assert!(executions < 10 || rejected > 10 * accepted);
+}
+
+#[test]
+fn schedules_that_say_less_are_completed() {
+    let mut rebuilt = 0;
+    for seed in seeds(7_000, 100) {
+        let (_, text) = concurrent(seed);
+        let (program, _) = lower(&parse(&text));
+        let program = program.expect("a program");
+        let mut random = Random::new(seed);
+        for (_, nodes, default) in questions(&program) {
+            let (target, claim) = if default {
+                (Target::Default(&nodes), ConcurrentClaim::Default(&nodes))
+            } else {
+                (Target::Reach(&nodes), ConcurrentClaim::Reaches(&nodes))
+            };
+            let found = find_schedule(
+                &program,
+                target,
+                Contexts::Switches(3),
+                &options(Engine::Explicit),
+            );
+            let Some(mut schedule) = found.expect("an answer") else {
+                continue;
+            };
+            let switches = schedule.turns.len();
+            for turn in &mut schedule.turns {
+                for value in &mut turn.globals {
+                    if random.percent(40) {
+                        *value = None;
+                    }
+                }
+            }
+            let execution = rebuild(&program, &schedule, target, &options(Engine::Explicit));
+            let execution = execution.unwrap_or_else(|e| panic!("seed {seed}: {e:?}\n{text}"));
+            let bound = Some(Bound::Switches(switches));
+            let verdict = replay_concurrent(&program, &execution, Some(claim), bound);
+            assert_eq!(verdict, Ok(()), "seed {seed}\n{text}");
+            rebuilt += 1;
+        }
+    }
+    println!("{rebuilt} executions rebuilt");
+}
+
+#[test]
+fn impossible_schedules_are_refused() {
+    let text = "decl a; void main() begin a := F; start_thread f(); end
+        void f() begin a := T; L: skip; end";
+    let (program, _) = lower(&parse(text));
+    let program = program.expect("a program");
+    let nodes = droste_lang::labels::find(&program, "L").expect("the label");
+    let target = Target::Reach(&nodes);
+    let good = find_schedule(
+        &program,
+        target,
+        Contexts::Switches(1),
+        &options(Engine::Explicit),
+    );
+    let good = good.expect("an answer").expect("a schedule");
+    assert!(rebuild(&program, &good, target, &options(Engine::Explicit)).is_ok());
+    let refused = |change: &dyn Fn(&mut Schedule)| {
+        let mut bad = good.clone();
+        change(&mut bad);
+        let error =
+            rebuild(&program, &bad, target, &options(Engine::Explicit)).expect_err("impossible");
+        assert!(matches!(error, NotRebuilt::Impossible(_)), "{error:?}");
+    };
+    refused(&|s| s.turns.clear());
+    refused(&|s| s.turns[1].globals[0] = Some(1));
+    refused(&|s| s.turns[1].thread = 0);
+    refused(&|s| s.turns[1].thread = 7);
+    refused(&|s| s.turns[0].starts.clear());
+    refused(&|s| s.turns[1].globals.clear());
+    refused(&|s| s.turns.truncate(1));
 }

@@ -538,10 +538,7 @@ impl Run<'_> {
             return Ok(());
         }
         if to_stdout {
-            return Ok(Console::print(&text(
-                self.console.out_color(),
-                Console::width(),
-            ))?);
+            return Console::print(&text(self.console.out_color(), Console::width()));
         }
         let is_json = file
             .extension()

@@ -1,5 +1,7 @@
 //! Programs with threads: `--contexts`, `--rounds`, or more and more switches.
 
+use std::fmt::Write as _;
+
 use droste_base::{StopReason, Verdict};
 use droste_check::{ConcurrentReport, Contexts, Levels, Property, check_concurrent};
 use droste_lang::concurrent::{ConcurrentExecution, ThreadAction};
@@ -106,8 +108,8 @@ impl Run<'_> {
             let question = subject.question();
             let mut object = verdict::object_of(source.name(), &question, answer, total, trace);
             let key = match report.levels {
-                Levels::Switches => "switches",
-                Levels::Rounds => "rounds",
+                Levels::Switches => "context_switches",
+                Levels::Rounds => "thread_rounds",
             };
             object["stats"][key] = report.level.into();
             object["exhaustive"] = report.exhaustive.into();
@@ -156,7 +158,7 @@ fn sentence(subject: &Subject<'_>, report: &ConcurrentReport) -> String {
         }
         Verdict::Violated(execution) => {
             let level = report.level.map(count).unwrap_or_default();
-            match failure(subject, execution) {
+            match failure(execution) {
                 Some(failure) => format!("{failure} in a run with {level}"),
                 None => format!("a run with {level} reaches {}", reached(subject, execution)),
             }
@@ -165,14 +167,14 @@ fn sentence(subject: &Subject<'_>, report: &ConcurrentReport) -> String {
             let mut text = verdict::undecided(reason, &verdict::known(&subject.question()));
             if let Some(level) = report.level {
                 let count = count(level);
-                text.push_str(&format!("\nUp to {count}, no run violates the property."));
+                let _ = write!(text, "\nUp to {count}, no run violates the property.");
             }
             text
         }
     }
 }
 
-fn failure(_: &Subject<'_>, execution: &ConcurrentExecution) -> Option<&'static str> {
+fn failure(execution: &ConcurrentExecution) -> Option<&'static str> {
     let last = execution.contexts.last()?.steps.last()?;
     match (&last.action, execution.ending) {
         (ThreadAction::Step(Action::Fail(violation)), Ending::Final) => {

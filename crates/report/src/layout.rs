@@ -1,5 +1,7 @@
 //! Lines in columns: line number, statement indented by call depth, remark.
 
+use std::fmt::Write as _;
+
 use crate::Style;
 use crate::view::{shorten, visible};
 
@@ -87,7 +89,7 @@ pub(crate) fn lay_out(lines: &[Line], style: &Style) -> String {
         let mut start = format!("{number:>gutter$} │ ");
         if threads > 0 {
             let thread = line.thread.map_or(String::new(), |n| n.to_string());
-            start.push_str(&format!("{thread:>threads$} │ "));
+            let _ = write!(start, "{thread:>threads$} │ ");
         }
         paint(&mut text, style, "2", &start);
         let limit = if line.is_plain() { room } else { column };

@@ -6,6 +6,7 @@
 //! // check: (default) => violated
 //! // check: --reach L => holds
 //! // check: --repeat L --runs finite-stack => holds
+//! // check: --reach L --contexts 3 => violated
 //! ```
 //!
 //! `(default)` stands for no options at all. Every engine is run on every line.
@@ -15,6 +16,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::oracle::Label;
+use crate::oracle::interleave::Levels;
 
 /// What must be answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +52,16 @@ pub enum Question {
 }
 
 impl Case {
+    /// The bound on switches or rounds, if there is one.
+    pub fn bound(&self) -> Option<(Levels, usize)> {
+        let number = |flag: &str| {
+            let at = self.args.iter().position(|arg| arg == flag)?;
+            self.args.get(at + 1)?.parse().ok()
+        };
+        let switches = number("--contexts").map(|most| (Levels::Switches, most));
+        switches.or_else(|| number("--rounds").map(|most| (Levels::Rounds, most)))
+    }
+
     /// The question in the oracle's terms; `None` for other properties and options.
     pub fn question(&self) -> Option<Question> {
         let (mut reach, mut repeat, mut finite) = (Vec::new(), Vec::new(), false);
@@ -59,6 +71,7 @@ impl Case {
                 "--reach" => reach.push(Label::parse(args.next()?)),
                 "--repeat" => repeat.push(Label::parse(args.next()?)),
                 "--runs" => finite = args.next()? == "finite-stack",
+                "--contexts" | "--rounds" => drop(args.next()?),
                 _ => return None,
             }
         }
@@ -152,7 +165,12 @@ fn split(options: &str) -> Vec<String> {
 mod tests {
     use std::path::Path;
 
-    use super::{Expected, Question, directory, files, load, parse, split};
+    use droste_lang::labels::find;
+    use droste_lang::lower::lower;
+    use droste_lang::program::Program;
+
+    use super::{Case, Expected, Question, directory, files, load, parse, split};
+    use crate::oracle::interleave::{Bounds, Levels, interleave};
     use crate::oracle::{Label, Oracle, Refusal};
 
     #[test]
@@ -168,6 +186,14 @@ mod tests {
                 "{}",
                 file.display()
             );
+            let (program, _) = lower(&ast);
+            let program = program.expect("the corpus is accepted");
+            if program.is_concurrent() {
+                for case in cases.iter().filter(|case| case.file == file) {
+                    answered += usize::from(interleavings_agree(case, &program));
+                }
+                continue;
+            }
             let oracle = match Oracle::new(&ast) {
                 Ok(oracle) => oracle,
                 Err(Refusal::TooLarge | Refusal::Concurrent) => continue,
@@ -195,6 +221,47 @@ mod tests {
             "{answered} of {}",
             cases.len()
         );
+    }
+
+    /// Compares a case about threads with all interleavings, as far as those can be explored.
+    fn interleavings_agree(case: &Case, program: &Program) -> bool {
+        let (levels, most) = case.bound().unwrap_or((Levels::Switches, 5));
+        let bounds = Bounds {
+            levels,
+            most,
+            stack: 4,
+            threads: 5,
+            configurations: 20_000,
+        };
+        let Ok(found) = interleave(program, bounds) else {
+            return false;
+        };
+        let (labels, default) = match case.question() {
+            Some(Question::Default) => (vec!["ERROR".into(), "SLIC_ERROR".into()], true),
+            Some(Question::Reach(labels)) => {
+                let text = |label: &Label| match &label.procedure {
+                    Some(procedure) => format!("{procedure}:{}", label.name),
+                    None => label.name.clone(),
+                };
+                (labels.iter().map(text).collect(), false)
+            }
+            _ => return false,
+        };
+        let nodes = labels
+            .iter()
+            .filter_map(|label: &String| find(program, label).ok());
+        let mut nodes = nodes.flatten();
+        let violated = (default && found.failed.is_some())
+            || nodes.any(|node| found.reached.contains_key(&node));
+        let expected = case.expected == Expected::Violated;
+        let sure = violated || (found.complete && case.bound().is_some());
+        assert!(
+            violated == expected || !sure,
+            "{}:{}",
+            case.file.display(),
+            case.line
+        );
+        sure
     }
 
     #[test]

@@ -160,6 +160,79 @@ pub fn check_concurrent(
     Ok(report)
 }
 
+/// Searches for the target, along a schedule if there is one.
+fn search(
+    program: &Program,
+    target: Target<'_>,
+    (levels, most): (Levels, Option<usize>),
+    options: &Options<'_>,
+    progress: LevelProgress<'_>,
+    guide: Option<&Schedule>,
+) -> (Found, Stats) {
+    let (nodes, default) = match target {
+        Target::Default(nodes) => (nodes, true),
+        Target::Reach(nodes) => (nodes, false),
+    };
+    let mut machine = Machine::new(program, &AllLive, default);
+    let target = machine.ask_control(nodes, default);
+    let asked = search::Question {
+        program,
+        machine: &machine,
+        target,
+        levels,
+        most,
+        limits: &options.limits,
+        reporter: options.reporter,
+        progress,
+        guide,
+    };
+    match machine.words() {
+        1 => search::search::<[u64; 1]>(&asked),
+        2 => search::search::<[u64; 2]>(&asked),
+        3 | 4 => search::search::<[u64; 4]>(&asked),
+        5..=8 => search::search::<[u64; 8]>(&asked),
+        _ => search::search::<Box<[u64]>>(&asked),
+    }
+}
+
+/// The schedule of a violation with the fewest switches or rounds, if there is one within the bound: what an
+/// engine has to find. [`rebuild`] makes an execution of it.
+pub fn find_schedule(
+    program: &Program,
+    target: Target<'_>,
+    contexts: Contexts,
+    options: &Options<'_>,
+) -> Result<Option<Schedule>, StopReason> {
+    let bound = match contexts {
+        Contexts::Switches(most) => (Levels::Switches, Some(most)),
+        Contexts::Rounds(most) => (Levels::Rounds, Some(most)),
+        Contexts::Unbounded => (Levels::Switches, None),
+    };
+    match search(program, target, bound, options, None, None).0 {
+        Found::Hit(schedule, _) => Ok(Some(schedule)),
+        Found::Nothing(_) => Ok(None),
+        Found::Stopped(reason, _) => Err(reason),
+    }
+}
+
+/// A schedule that agrees with `schedule` where that says something, and has a value for every shared global at
+/// every switch. It may be shorter, if the target is met earlier.
+pub fn complete(
+    program: &Program,
+    schedule: &Schedule,
+    target: Target<'_>,
+    options: &Options<'_>,
+) -> Result<Schedule, NotRebuilt> {
+    let bound = (Levels::Switches, None);
+    match search(program, target, bound, options, None, Some(schedule)).0 {
+        Found::Hit(schedule, _) => Ok(schedule),
+        Found::Stopped(reason, _) => Err(NotRebuilt::Stopped(reason)),
+        Found::Nothing(_) => Err(NotRebuilt::Impossible(
+            "no run follows the schedule".to_owned(),
+        )),
+    }
+}
+
 /// What is asked of an engine.
 struct Asked<'a> {
     program: &'a Program,
@@ -180,25 +253,13 @@ struct Answer {
 type LevelProgress<'a> = Option<&'a dyn Fn(Levels, usize)>;
 
 fn by_explicit(asked: &Asked<'_>, options: &Options<'_>, progress: LevelProgress<'_>) -> Answer {
-    let mut machine = Machine::new(asked.program, &AllLive, asked.default);
-    let proposition = machine.ask_control(asked.nodes, asked.default);
-    let question = search::Question {
-        program: asked.program,
-        machine: &machine,
-        target: proposition,
-        levels: asked.levels,
-        most: asked.most,
-        limits: &options.limits,
-        reporter: options.reporter,
-        progress,
+    let target = if asked.default {
+        Target::Default(asked.nodes)
+    } else {
+        Target::Reach(asked.nodes)
     };
-    let (found, stats) = match machine.words() {
-        1 => search::search::<[u64; 1]>(&question),
-        2 => search::search::<[u64; 2]>(&question),
-        3 | 4 => search::search::<[u64; 4]>(&question),
-        5..=8 => search::search::<[u64; 8]>(&question),
-        _ => search::search::<Box<[u64]>>(&question),
-    };
+    let bound = (asked.levels, asked.most);
+    let (found, stats) = search(asked.program, target, bound, options, progress, None);
     Answer {
         found,
         stats,

@@ -12,10 +12,10 @@ use droste_lang::concurrent::{
 use droste_lang::execution::{Action, CalleeRun, CalleeRunId, Ending, Execution, Step, Valuation};
 use droste_lang::program::{NodeId, Op, Program, Value, VarRef};
 
+use super::complete;
 use super::schedule::{Schedule, Start, shared};
 use super::single::{Beginning, Meaning, Single, single};
-use crate::explicit;
-use crate::{Options, Order, Question};
+use crate::{Engine, Options, Order, Question, auto, explicit};
 
 /// What a schedule leads to.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +36,8 @@ pub enum NotRebuilt {
 }
 
 /// The execution of `program` with this schedule that ends as the target says, perhaps earlier than
-/// the schedule does.
+/// the schedule does. Where the schedule leaves out shared globals at a switch, they are searched for first,
+/// along the schedule.
 pub fn rebuild(
     program: &Program,
     schedule: &Schedule,
@@ -44,6 +45,14 @@ pub fn rebuild(
     options: &Options<'_>,
 ) -> Result<ConcurrentExecution, NotRebuilt> {
     let guard = options.limits.guard();
+    check_form(program, schedule).map_err(NotRebuilt::Impossible)?;
+    let completed;
+    let schedule = if schedule.is_complete(program) {
+        schedule
+    } else {
+        completed = complete(program, schedule, target, options)?;
+        &completed
+    };
     let threads = declared(program);
     let starts: Vec<&Start> = schedule.turns.iter().flat_map(|t| &t.starts).collect();
     let count = threads.len() + starts.len();
@@ -55,12 +64,11 @@ pub fn rebuild(
         if !schedule.turns.iter().any(|turn| turn.thread == thread) {
             continue;
         }
-        let beginning = match threads.get(thread) {
-            Some(declared) => Beginning::Procedure(declared.procedure),
-            None => {
-                let start = starts[thread - threads.len()];
-                Beginning::Frame(start.start, &start.locals)
-            }
+        let beginning = if let Some(declared) = threads.get(thread) {
+            Beginning::Procedure(declared.procedure)
+        } else {
+            let start = starts[thread - threads.len()];
+            Beginning::Frame(start.start, &start.locals)
         };
         let single = single(program, schedule, thread, &beginning, end_of_init(program));
         let at = |nodes: &[NodeId]| -> Vec<NodeId> {
@@ -79,7 +87,11 @@ pub fn rebuild(
             *timeout = timeout.saturating_sub(guard.elapsed());
         }
         options.reporter = None;
-        let execution = match explicit::search(&single.program, &question, &options).verdict {
+        let found = match options.engine {
+            Engine::Explicit => explicit::search(&single.program, &question, &options),
+            Engine::Auto | Engine::Bdd => auto::search(&single.program, &question, &options),
+        };
+        let execution = match found.verdict {
             Verdict::Violated(Ok(execution)) => execution,
             Verdict::Unknown(reason) => return Err(NotRebuilt::Stopped(reason)),
             Verdict::Holds(_) => {
@@ -96,6 +108,38 @@ pub fn rebuild(
     Ok(put_together(program, schedule, parts, last))
 }
 
+/// Whether a schedule is about this program at all.
+fn check_form(program: &Program, schedule: &Schedule) -> Result<(), String> {
+    let mut count = declared(program).len();
+    let mut previous = None;
+    for (i, turn) in schedule.turns.iter().enumerate() {
+        if turn.thread >= count {
+            return Err(format!("turn {i}: there is no thread {} yet", turn.thread));
+        }
+        if previous.replace(turn.thread) == Some(turn.thread) {
+            return Err(format!(
+                "turn {i}: thread {} is active already",
+                turn.thread
+            ));
+        }
+        if turn.globals.len() != program.globals.len() {
+            return Err(format!("turn {i}: the number of globals is wrong"));
+        }
+        for start in &turn.starts {
+            let node = program.nodes.get(start.start.0 as usize);
+            let procedure = node.map(|node| program.procedure(node.procedure));
+            if procedure.map(|p| p.locals.len()) != Some(start.locals.len()) {
+                return Err(format!("turn {i}: a thread starts nowhere"));
+            }
+        }
+        count += turn.starts.len();
+    }
+    if schedule.turns.is_empty() {
+        return Err("there is no turn".to_owned());
+    }
+    Ok(())
+}
+
 /// What one thread does, cut into its turns.
 struct Part {
     /// The locals of the outermost procedure at the start.
@@ -104,6 +148,8 @@ struct Part {
     globals: Vec<Value>,
     turns: Vec<Vec<ThreadStep>>,
     runs: Vec<CalleeRun>,
+    /// The turn in which each run happens.
+    run_turns: Vec<usize>,
     ending: Ending,
     /// Numbers of the starts (over all turns) that the schedule has asked for.
     wanted: Vec<usize>,
@@ -144,6 +190,7 @@ impl<'e> Walker<'e> {
                 globals: Vec::new(),
                 turns: vec![Vec::new()],
                 runs: Vec::new(),
+                run_turns: Vec::new(),
                 ending: Ending::Final,
                 wanted: Vec::new(),
             },
@@ -220,6 +267,10 @@ impl<'e> Walker<'e> {
             self.folded
                 .push(Some(CalleeRunId(self.part.runs.len() as u32)));
             let exit = self.node(run.exit);
+            // The first of the extra globals counts turns, so no run happens in two of them.
+            self.part
+                .run_turns
+                .push(run.entry.globals[globals] as usize);
             self.part.runs.push(CalleeRun {
                 entry: Valuation {
                     globals: run.entry.globals[..globals].to_vec(),
@@ -255,7 +306,7 @@ impl<'e> Walker<'e> {
             let Some(step) = open.steps.get(open.index) else {
                 let done = stack.pop();
                 if let Some((call, run, before)) = done.and_then(|open| open.call) {
-                    self.leave(call, run, before);
+                    self.leave(call, run, &before);
                 }
                 continue;
             };
@@ -302,7 +353,7 @@ impl<'e> Walker<'e> {
 
     fn internal(&mut self, node: NodeId, to: NodeId, changes: &[(VarRef, Value)]) {
         match self.meaning(node) {
-            Meaning::Before(_) => {}
+            Meaning::Before(_) | Meaning::Frame => {}
             Meaning::Statement(node) => match self.program.node(node).op {
                 Op::StartThread { .. } => self.start(node, to),
                 Op::EndThread => self.emit(node, ThreadAction::End),
@@ -319,7 +370,6 @@ impl<'e> Walker<'e> {
                 self.start(node, to);
             }
             Meaning::Jump => self.part.turns.push(Vec::new()),
-            Meaning::Frame => {}
         }
         self.apply(changes);
         if self.meaning(node) == Meaning::Frame && self.part.globals.is_empty() {
@@ -348,7 +398,7 @@ impl<'e> Walker<'e> {
     }
 
     /// The return from a run that was written out.
-    fn leave(&mut self, call: &Step, run: &CalleeRun, before: Valuation) {
+    fn leave(&mut self, call: &Step, run: &CalleeRun, before: &Valuation) {
         let exit = self.node(run.exit);
         let Action::Folded { to, changes, .. } = &call.action else {
             return;
@@ -394,10 +444,12 @@ fn put_together(
         None => program.globals.iter().map(|v| lowest(&v.ty)).collect(),
     };
     let common = shared(program);
+    let mut own: Vec<(usize, usize)> = Vec::new();
     for (i, variable) in program.globals.iter().enumerate() {
         if let Some(owner) = variable.thread
             && !common.contains(&(i as u32))
         {
+            own.push((i, owner as usize));
             globals[i] = match &parts[owner as usize] {
                 Some(part) => part.globals[i],
                 None => lowest(&variable.ty),
@@ -406,12 +458,11 @@ fn put_together(
     }
     let mut births: Vec<Birth> = Vec::new();
     for (i, thread) in threads.iter().enumerate() {
-        let locals = match &parts[i] {
-            Some(part) => part.locals.clone(),
-            None => {
-                let locals = &program.procedure(thread.procedure).locals;
-                locals.iter().map(|v| lowest(&v.ty)).collect()
-            }
+        let locals = if let Some(part) = &parts[i] {
+            part.locals.clone()
+        } else {
+            let locals = &program.procedure(thread.procedure).locals;
+            locals.iter().map(|v| lowest(&v.ty)).collect()
         };
         births.push(Birth::Declared {
             procedure: thread.procedure,
@@ -438,6 +489,7 @@ fn put_together(
     let mut next_turn = vec![0usize; parts.len()];
     let mut started = vec![0usize; parts.len()];
     let mut contexts = Vec::new();
+    let mut now = globals.clone();
     let final_turns = parts[last].as_ref().map_or(0, |part| part.turns.len());
     for turn in &schedule.turns {
         let thread = turn.thread;
@@ -451,6 +503,32 @@ fn put_together(
             None => Vec::new(),
         };
         let number = numbers[thread];
+        // A thread's search knows nothing of the variables that other threads have for themselves.
+        for (run, _) in part
+            .run_turns
+            .iter()
+            .enumerate()
+            .filter(|(_, t)| **t == index)
+        {
+            let entry = &mut runs[bases[thread] as usize + run].entry;
+            for &(i, _) in own.iter().filter(|(_, owner)| *owner != thread) {
+                entry.globals[i] = now[i];
+            }
+        }
+        for step in &steps {
+            let changes: &[(VarRef, Value)] = match &step.action {
+                ThreadAction::Step(
+                    Action::Internal { changes, .. } | Action::Folded { changes, .. },
+                ) => changes,
+                ThreadAction::Return { changes, .. } => changes,
+                _ => continue,
+            };
+            for &(var, value) in changes {
+                if let VarRef::Global(i) = var {
+                    now[i as usize] = value;
+                }
+            }
+        }
         for step in &mut steps {
             match &mut step.action {
                 ThreadAction::Start { thread: new, .. } => {

@@ -17,8 +17,8 @@ pub struct Turn {
     /// The active thread: the declared ones first ([`declared`]), then those of
     /// [`Turn::starts`], in the order of the turns.
     pub thread: usize,
-    /// The globals when it becomes active, in the order of the program's. All [`shared`] ones
-    /// have a value but in the first turn, where `None` stands for any. Others are not looked at.
+    /// The globals when it becomes active, in the order of the program's; `None` where they are not known. Those that
+    /// are not [`shared`] are not looked at.
     pub globals: Vec<Option<Value>>,
     /// The threads that it starts and that are active in some later turn, in order. It may start others.
     pub starts: Vec<Start>,
@@ -31,6 +31,15 @@ pub struct Start {
     pub start: NodeId,
     /// The values of its locals there: a copy of its creator's.
     pub locals: Vec<Value>,
+}
+
+impl Schedule {
+    /// Whether the shared globals are known at every switch.
+    pub(super) fn is_complete(&self, program: &Program) -> bool {
+        let shared = shared(program);
+        let known = |turn: &Turn| shared.iter().all(|&i| turn.globals[i as usize].is_some());
+        self.turns.iter().skip(1).all(known)
+    }
 }
 
 /// The globals that threads can tell each other something with, by index: those that occur in the program, but for

@@ -9,10 +9,10 @@
 //! started from now on active. So each start may be remembered or forgotten, and at most `k` are remembered; the search
 //! is then made for one bound at a time and never says that it is good for all.
 
-use droste_base::{Progress, PropId, Reporter, StopReason};
+use droste_base::{Progress, PropId, Reporter, StopReason, Units};
 use droste_explicit::Stats;
 use droste_lang::concurrent::{declared, end_of_init, unbounded_start};
-use droste_lang::program::{NodeId, Program, Threads};
+use droste_lang::program::{NodeId, Program, Threads, Value};
 use droste_unfold::{Machine, Threading, Unfolding, Words};
 use rustc_hash::FxHashSet;
 
@@ -33,6 +33,8 @@ pub(super) enum Found {
 /// The beginning of a context.
 struct Node {
     parent: u32,
+    /// How many contexts came before.
+    depth: u32,
     active: u32,
     globals: u32,
     /// The threads started in the context before: a list.
@@ -53,10 +55,16 @@ pub(super) struct Question<'a> {
     pub(super) reporter: Option<Reporter<'a>>,
     /// Told before each level.
     pub(super) progress: Option<&'a dyn Fn(Levels, usize)>,
+    /// Only this schedule is followed, as far as it says something.
+    pub(super) guide: Option<&'a Schedule>,
 }
 
 /// Searches level by level.
 pub(super) fn search<W: Words>(question: &Question<'_>) -> (Found, Stats) {
+    if let Some(guide) = question.guide {
+        let most = Some(guide.turns.len());
+        return one::<W>(question, most, Starts::Some(0), question.limits, None);
+    }
     let unbounded = unbounded_start(question.program).is_some();
     if !unbounded {
         return one::<W>(question, question.most, Starts::All, question.limits, None);
@@ -159,11 +167,6 @@ impl<W: Words> Search<'_, W> {
             {
                 progress(self.question.levels, level);
             }
-            // How many threads that start now can become active.
-            let kept = match starts {
-                Starts::All => Starts::All,
-                Starts::Some(most) => Starts::Some(most.saturating_sub(level as u32)),
-            };
             let last = most.is_some_and(|most| level >= most);
             let mut later = Vec::new();
             let mut beyond = false;
@@ -176,6 +179,13 @@ impl<W: Words> Search<'_, W> {
                 let (active, globals) = (node.active, node.globals);
                 let parked = node.threads[active as usize];
                 let init = self.init.filter(|_| active == 0);
+                let depth = self.nodes[id as usize].depth as usize;
+                // How many threads that start now can become active.
+                let kept = match (starts, self.question.guide) {
+                    (_, Some(guide)) => Starts::Some(guide.turns[depth].starts.len() as u32),
+                    (Starts::All, _) => Starts::All,
+                    (Starts::Some(most), _) => Starts::Some(most.saturating_sub(level as u32)),
+                };
                 let space = self.spaces.explore(parked, globals, kept, init)?;
                 if self.spaces.all[space as usize].hit {
                     return Ok(Found::Hit(self.schedule(id), level));
@@ -211,7 +221,7 @@ impl<W: Words> Search<'_, W> {
     fn report(&self, waiting: u64) {
         if let Some(reporter) = self.question.reporter {
             reporter(Progress {
-                units: droste_base::Units::Contexts,
+                units: Units::Contexts,
                 phase: "searching",
                 contexts: self.spaces.stats.contexts,
                 states: self.spaces.stats.states,
@@ -237,9 +247,14 @@ impl<W: Words> Search<'_, W> {
             _ => 1,
         };
         let mut work = Vec::new();
-        for active in 0..first {
+        let guided = self
+            .question
+            .guide
+            .map(|guide| guide.turns[0].thread as u32);
+        for active in (0..first).filter(|&active| guided.is_none_or(|g| g == active)) {
             let node = Node {
                 parent: NONE,
+                depth: 0,
                 active,
                 globals,
                 starts: 0,
@@ -258,6 +273,38 @@ impl<W: Words> Search<'_, W> {
             list.push(id);
         }
         Ok(())
+    }
+
+    /// Whether a context that is left so is one of the schedule's.
+    fn follows(&self, guide: &Schedule, next: usize, globals: u32, starts: u32) -> bool {
+        let wanted = &guide.turns[next].globals;
+        let found = self
+            .spaces
+            .threading
+            .globals(self.spaces.globals.get(globals));
+        let agrees = |(wanted, found): (&Option<Value>, &Option<Value>)| {
+            wanted.is_none() || found.is_none() || wanted == found
+        };
+        wanted.iter().zip(&found).all(agrees) && self.frames(starts) == guide.turns[next - 1].starts
+    }
+
+    /// The threads of a list, as they start.
+    fn frames(&self, starts: u32) -> Vec<Start> {
+        let threading = self.spaces.threading;
+        let frame = |parked: u32| {
+            let (_, rest) = self.spaces.parked.get(parked)[0];
+            let rest = self.spaces.rests.get(rest);
+            let droste_unfold::Place::At(start) = threading.place(rest) else {
+                unreachable!("a thread starts at a node");
+            };
+            let locals = threading.locals(rest).into_iter();
+            Start {
+                start,
+                // All have one: see `open_local` in `space`.
+                locals: locals.map(Option::unwrap_or_default).collect(),
+            }
+        };
+        self.spaces.started(starts).into_iter().map(frame).collect()
     }
 
     /// A context that needs one level more, unless it is found with less before this level is done.
@@ -284,10 +331,21 @@ impl<W: Words> Search<'_, W> {
         let rounds = self.question.levels == Levels::Rounds;
         let active = self.nodes[id as usize].active;
         let mut beyond = false;
+        let depth = self.nodes[id as usize].depth + 1;
+        let guide = self.question.guide;
+        let turn = guide.map(|guide| guide.turns.get(depth as usize));
+        if let Some(None) = turn {
+            return Ok(false);
+        }
         for i in 0..self.spaces.all[space as usize].outs.len() {
             self.spaces.guard.check()?;
             let out = &self.spaces.all[space as usize].outs[i];
             let (globals, starts, parked) = (out.globals, out.starts, out.parked);
+            if let Some(guide) = guide
+                && !self.follows(guide, depth as usize, globals, starts)
+            {
+                continue;
+            }
             let mut threads = self.nodes[id as usize].threads.to_vec();
             threads[active as usize] = parked;
             threads.extend(self.spaces.started(starts));
@@ -295,8 +353,14 @@ impl<W: Words> Search<'_, W> {
                 if other == active || threads[other as usize] == nothing {
                     continue;
                 }
+                if let Some(Some(turn)) = turn
+                    && turn.thread != other as usize
+                {
+                    continue;
+                }
                 let node = Node {
                     parent: id,
+                    depth,
                     active: other,
                     globals,
                     starts,
@@ -323,23 +387,10 @@ impl<W: Words> Search<'_, W> {
         let mut starts = 0;
         while at != NONE {
             let node = &self.nodes[at as usize];
-            let frames = self.spaces.started(starts).into_iter().map(|parked| {
-                let (_, rest) = self.spaces.parked.get(parked)[0];
-                let rest = self.spaces.rests.get(rest);
-                let droste_unfold::Place::At(start) = threading.place(rest) else {
-                    unreachable!("a thread starts at a node");
-                };
-                let locals = threading.locals(rest).into_iter();
-                Start {
-                    start,
-                    // All have one: see `open_local` in `space`.
-                    locals: locals.map(Option::unwrap_or_default).collect(),
-                }
-            });
             turns.push(Turn {
                 thread: node.active as usize,
                 globals: threading.globals(self.spaces.globals.get(node.globals)),
-                starts: frames.collect(),
+                starts: self.frames(starts),
             });
             starts = node.starts;
             at = node.parent;

@@ -70,6 +70,9 @@ type Callers = Box<[(u32, u32)]>;
 /// A parked set: pairs of an entry and a state without shared globals, sorted.
 pub(super) type Parked = Box<[(u32, u32)]>;
 
+/// Shared globals and started threads, and the pairs that go with them.
+type Group = ((u32, u32), Vec<(u32, u32)>);
+
 /// A thread's state within a context.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Local<W> {
@@ -563,7 +566,7 @@ impl<'a, W: Words> Spaces<'a, W> {
     fn leave(&mut self, work: &Saturation<W>, init: Option<NodeId>) -> Result<Space, StopReason> {
         let settled = self.settle(work)?;
         let mut index: FxHashMap<(u32, u32), usize> = FxHashMap::default();
-        let mut groups: Vec<((u32, u32), Vec<(u32, u32)>)> = Vec::new();
+        let mut groups: Vec<Group> = Vec::new();
         let mut open = Vec::new();
         let mut put = |spaces: &mut Self, shared: W, starts: u32, pair: Option<(u32, u32)>| {
             // Shared globals without a value are given one: every one in turn.

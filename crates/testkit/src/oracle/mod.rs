@@ -62,7 +62,8 @@ pub struct Label {
 impl Label {
     /// `LABEL` or `PROC:LABEL`, as on the command line.
     pub fn parse(text: &str) -> Self {
-        match text.split_once(':') {
+        // Names of procedures may hold colons (`T::f`), labels do not.
+        match text.rsplit_once(':') {
             Some((procedure, name)) => Label {
                 procedure: Some(procedure.to_owned()),
                 name: name.to_owned(),
