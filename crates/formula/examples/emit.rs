@@ -7,8 +7,28 @@ fn main() {
     let source = SourceFile::new(&*path, &*text);
     let parsed = parser::parse(&source, Dialect::Union);
     let program = lower(&parsed.ast).0.unwrap();
-    let targets: Vec<_> = (0..program.nodes.len() as u32).map(droste_lang::program::NodeId).filter(|&n| program.node(n).labels.iter().any(|l| &**l == "ERROR")).collect();
-    let cleaned = droste_passes::clean(&program, &droste_passes::Query { targets: &targets, violations: true, propositions: &[], every_position: false }, &droste_passes::Config::default());
-    let q = Question { targets: &targets, violations: true, live: &|n, v| cleaned.live.is_live(n, v) };
-    println!("{}{}", relations(&cleaned.program, &q).text, Algorithm::Ef.text());
+    let targets: Vec<_> = (0..program.nodes.len() as u32)
+        .map(droste_lang::program::NodeId)
+        .filter(|&n| program.node(n).labels.iter().any(|l| &**l == "ERROR"))
+        .collect();
+    let cleaned = droste_passes::clean(
+        &program,
+        &droste_passes::Query {
+            targets: &targets,
+            violations: true,
+            propositions: &[],
+            every_position: false,
+        },
+        &droste_passes::Config::default(),
+    );
+    let q = Question {
+        targets: &targets,
+        violations: true,
+        live: &|n, v| cleaned.live.is_live(n, v),
+    };
+    println!(
+        "{}{}",
+        relations(&cleaned.program, &q).text,
+        Algorithm::Ef.text()
+    );
 }

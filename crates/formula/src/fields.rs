@@ -6,7 +6,7 @@
 //! nothing mentions have no bits.
 
 use droste_blast::bits;
-use droste_lang::program::{Expr, ExprNode, Op, Program, Type, VarRef, Variable};
+use droste_lang::program::{Expr, ExprNode, Node, Op, Program, Type, VarRef, Variable};
 use rustc_hash::FxHashSet;
 
 /// The components of `Local` and `Global`.
@@ -17,7 +17,9 @@ pub(crate) struct Fields {
     /// How many components `Local` has.
     pub(crate) slots: u32,
     /// Per global and bit: the component of `Global`.
-    globals: Vec<Vec<u32>>,
+    pub(crate) globals: Vec<Vec<u32>>,
+    /// The component of `Global` that says that the active thread is in an atomic section.
+    pub(crate) atomic: Option<u32>,
     /// Per procedure, local and bit: the component of `Local`.
     locals: Vec<Vec<Vec<u32>>>,
     /// Per procedure, result and bit: the component of `Local`.
@@ -32,11 +34,14 @@ pub(crate) enum Component {
 }
 
 impl Fields {
-    pub(crate) fn new(program: &Program) -> Self {
+    /// With `threads`, there is a bit for atomic sections if there are any.
+    pub(crate) fn new(program: &Program, threads: bool) -> Self {
         let used = Used::new(program);
         let widths = |variables: &[Variable], used: &[bool]| -> Vec<usize> {
             let pairs = variables.iter().zip(used);
-            pairs.map(|(v, &used)| if used { bits(v.ty) } else { 0 }).collect()
+            pairs
+                .map(|(v, &used)| if used { bits(v.ty) } else { 0 })
+                .collect()
         };
         let (globals, count) = interleave(&widths(&program.globals, &used.globals));
         let mut names = vec![String::new(); count as usize];
@@ -54,10 +59,16 @@ impl Fields {
                 names[place as usize] = name;
             }
         }
+        let begins = |node: &Node| matches!(node.op, Op::AtomicBegin(_));
+        let atomic = (threads && program.nodes.iter().any(begins)).then(|| {
+            names.push("atomic".to_owned());
+            names.len() as u32 - 1
+        });
         let mut fields = Fields {
             names,
             slots: 0,
             globals,
+            atomic,
             locals: Vec::new(),
             results: Vec::new(),
         };
@@ -76,7 +87,10 @@ impl Fields {
     /// mentions the variable.
     pub(crate) fn component(&self, procedure: usize, var: VarRef, k: usize) -> Option<Component> {
         match var {
-            VarRef::Global(i) => self.globals[i as usize].get(k).copied().map(Component::Global),
+            VarRef::Global(i) => self.globals[i as usize]
+                .get(k)
+                .copied()
+                .map(Component::Global),
             VarRef::Local(i) => {
                 let places = &self.locals[procedure][i as usize];
                 places.get(k).copied().map(Component::Local)
@@ -122,7 +136,10 @@ struct Used {
 
 impl Used {
     fn new(program: &Program) -> Self {
-        let locals = program.procedures.iter().map(|p| vec![false; p.locals.len()]);
+        let locals = program
+            .procedures
+            .iter()
+            .map(|p| vec![false; p.locals.len()]);
         let mut used = Used {
             globals: vec![false; program.globals.len()],
             locals: locals.collect(),

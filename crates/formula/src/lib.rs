@@ -9,6 +9,7 @@
 //! What keeps it honest: random programs are asked in all three algorithms and have to give the
 //! oracle's answer, which comes from the syntax tree.
 
+mod concurrent;
 mod fields;
 mod points;
 mod relations;
@@ -20,6 +21,7 @@ use std::str::FromStr;
 
 use droste_lang::program::Program;
 
+pub use concurrent::concurrent;
 pub use points::{Point, Points};
 pub use relations::Question;
 
@@ -68,7 +70,8 @@ impl FromStr for Algorithm {
 
     fn from_str(name: &str) -> Result<Self, String> {
         let found = Algorithm::ALL.into_iter().find(|a| a.name() == name);
-        found.ok_or_else(|| format!("there is no algorithm `{name}`: simple, ef, ef-opt, or a file"))
+        found
+            .ok_or_else(|| format!("there is no algorithm `{name}`: simple, ef, ef-opt, or a file"))
     }
 }
 
@@ -83,7 +86,7 @@ pub struct Relations {
 
 /// The relations that describe `program`, which has one thread.
 pub fn relations(program: &Program, question: &Question<'_>) -> Relations {
-    let mut relations = relations::Relations::new(program, question, &[program.main]);
+    let mut relations = relations::Relations::new(program, question, None);
     relations.write();
     Relations {
         text: relations.out,

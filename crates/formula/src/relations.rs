@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use droste_blast::{After, Blaster, Effect, Logic, New, Place, State, Store, in_range};
-use droste_lang::program::{NodeId, Op, ProcId, Program, VarRef, Violation};
+use droste_lang::program::{NodeId, Op, ProcId, Program, Threads, VarRef, Violation};
 
 use crate::fields::{Component, Fields};
 use crate::points::{Point, Points};
@@ -75,23 +75,35 @@ pub(crate) struct Relations<'a> {
     program: &'a Program,
     question: &'a Question<'a>,
     pub(crate) points: Points,
-    fields: Fields,
+    pub(crate) fields: Fields,
     terms: Terms,
     u: Copy,
     v: Copy,
+    /// A node whose operation is not executed.
+    pub(crate) last: Option<NodeId>,
     pub(crate) out: String,
 }
 
 impl<'a> Relations<'a> {
-    pub(crate) fn new(program: &'a Program, question: &'a Question<'a>, roots: &[ProcId]) -> Self {
-        let fields = Fields::new(program);
+    /// With `threads`, the procedures with which they start.
+    pub(crate) fn new(
+        program: &'a Program,
+        question: &'a Question<'a>,
+        threads: Option<&[ProcId]>,
+    ) -> Self {
+        let fields = Fields::new(program, threads.is_some());
+        let mut roots = vec![program.main];
+        roots.extend_from_slice(threads.unwrap_or(&[]));
         let mut is_target = vec![false; program.nodes.len()];
         for node in question.targets {
             is_target[node.0 as usize] = true;
         }
+        if let Threads::Init { end_init, .. } = program.threads {
+            is_target[end_init.0 as usize] = true;
+        }
         let points = Points::new(
             program,
-            roots,
+            &roots,
             question.violations,
             &|node| is_target[node.0 as usize],
             &|procedure| !uninitialised(program, procedure, &fields, question.live).is_empty(),
@@ -107,6 +119,7 @@ impl<'a> Relations<'a> {
             terms,
             u,
             v,
+            last: None,
             out: String::new(),
         }
     }
@@ -237,6 +250,15 @@ impl<'a> Relations<'a> {
                 }
                 let changed = effect.stores.iter();
                 let changed = changed.flat_map(|s| self.places(procedure, s.place, None));
+                let mut changed: Vec<Component> = changed.collect();
+                if let (Some(place), Op::AtomicBegin(_) | Op::AtomicEnd(_)) =
+                    (self.fields.atomic, op)
+                {
+                    let component = Component::Global(place);
+                    let begins = self.terms.constant(matches!(op, Op::AtomicBegin(_)));
+                    stores.push(Piece::Is(self.path(&self.v, component), begins));
+                    changed.push(component);
+                }
                 let frame = Frame::changing(changed);
                 let after = self.after(node);
                 // Edges to the same place, or with the same guard, are one clause.
@@ -312,9 +334,14 @@ impl<'a> Relations<'a> {
             None => {}
             Some(changed) if changed.is_empty() => parts.push(equal(&to.locals, &from.locals)),
             Some(changed) => {
-                for slot in (0..self.fields.slots).filter(|slot| changed.binary_search(slot).is_err()) {
+                for slot in
+                    (0..self.fields.slots).filter(|slot| changed.binary_search(slot).is_err())
+                {
                     let component = Component::Local(slot);
-                    parts.push(equal(&self.path(to, component), &self.path(from, component)));
+                    parts.push(equal(
+                        &self.path(to, component),
+                        &self.path(from, component),
+                    ));
                 }
             }
         }
@@ -325,7 +352,10 @@ impl<'a> Relations<'a> {
                 let places = 0..self.fields.global_bits();
                 for place in places.filter(|place| changed.binary_search(place).is_err()) {
                     let component = Component::Global(place);
-                    parts.push(equal(&self.path(to, component), &self.path(from, component)));
+                    parts.push(equal(
+                        &self.path(to, component),
+                        &self.path(from, component),
+                    ));
                 }
             }
         }
@@ -333,7 +363,13 @@ impl<'a> Relations<'a> {
     }
 
     /// Writes the definition of a relation that is the disjunction of the clauses.
-    fn define(&mut self, head: &str, clauses: Clauses, from: fn(&Self) -> &Copy, to: fn(&Self) -> &Copy) {
+    fn define(
+        &mut self,
+        head: &str,
+        clauses: Clauses,
+        from: fn(&Self) -> &Copy,
+        to: fn(&Self) -> &Copy,
+    ) {
         let mut disjuncts = Vec::new();
         for (frame, clauses) in clauses {
             let kept = self.kept(&frame, from(self), to(self));
@@ -399,7 +435,10 @@ impl<'a> Relations<'a> {
         if self.fields.names.is_empty() {
             let _ = write!(self.out, " bool none;");
         }
-        let _ = writeln!(self.out, " }};\nclass State {{ PC pc; Local l; Global g; }};\n");
+        let _ = writeln!(
+            self.out,
+            " }};\nclass State {{ PC pc; Local l; Global g; }};\n"
+        );
     }
 
     /// One relation per procedure, and their union.
@@ -415,6 +454,9 @@ impl<'a> Relations<'a> {
             let mut clauses = Clauses::new();
             self.enter(procedure, &mut clauses);
             for &node in &nodes[procedure.0 as usize] {
+                if self.last == Some(node) {
+                    continue;
+                }
                 self.internal(node, &mut clauses);
             }
             let name = format!("ProgramInt_{}", procedure.0);
@@ -434,7 +476,7 @@ impl<'a> Relations<'a> {
     fn call_sites(&self) -> Vec<(NodeId, ProcId)> {
         let nodes = self.points.list.iter().filter_map(|point| match *point {
             Point::Node(node) => match self.program.node(node).op {
-                Op::Call { callee, .. } => Some((node, callee)),
+                Op::Call { callee, .. } if self.last != Some(node) => Some((node, callee)),
                 _ => None,
             },
             _ => None,
@@ -452,7 +494,9 @@ impl<'a> Relations<'a> {
             }
         }
         let unused = used.iter().enumerate().filter(|(_, used)| !**used);
-        unused.map(|(slot, _)| format!("!{locals}.l{slot}")).collect()
+        unused
+            .map(|(slot, _)| format!("!{locals}.l{slot}"))
+            .collect()
     }
 
     fn calls(&mut self) {
@@ -477,7 +521,10 @@ impl<'a> Relations<'a> {
             let effect = self.effect(node);
             let (here, exit) = (self.points.at(node), self.points.exit(callee));
             let mut pieces = vec![
-                Piece::Text(format!("u.pc = {here} & e = {exit} & Blank_{}(l)", callee.0)),
+                Piece::Text(format!(
+                    "u.pc = {here} & e = {exit} & Blank_{}(l)",
+                    callee.0
+                )),
                 Piece::Holds(effect.guard),
             ];
             let procedure = self.program.node(node).procedure;
@@ -529,7 +576,10 @@ impl<'a> Relations<'a> {
             let results: Vec<Vec<Term>> = results
                 .map(|i| {
                     let slots = self.fields.result(callee.0 as usize, i);
-                    slots.iter().map(|&s| self.u.local_bits[s as usize]).collect()
+                    slots
+                        .iter()
+                        .map(|&s| self.u.local_bits[s as usize])
+                        .collect()
                 })
                 .collect();
             let Ok(effect) = Blaster::new(self.program, &mut self.terms).resume(node, &results);
@@ -566,7 +616,12 @@ impl<'a> Relations<'a> {
                 let Some(to) = self.points.fail(*violation) else {
                     continue;
                 };
-                debug_assert!(!after.iter().flat_map(|a| &a.failures).any(|(v, _)| v == violation));
+                debug_assert!(
+                    !after
+                        .iter()
+                        .flat_map(|a| &a.failures)
+                        .any(|(v, _)| v == violation)
+                );
                 across.push((here, to));
                 let text = format!("u.pc = {here} & e = {exit} & v.pc = {to}");
                 self.add(&mut a, Frame::default(), &[Piece::Text(text)]);
@@ -625,8 +680,15 @@ impl<'a> Relations<'a> {
             .map(|&p| (p, self.points.entry(self.program, p)))
             .collect();
         let exits = self.points.procedures.iter().map(|&p| self.points.exit(p));
-        let (exits, all) = (one_of("pc", exits.collect()), entries.iter().map(|e| e.1).collect());
-        let _ = writeln!(self.out, "bool Entry(PC pc)\n      {};\n", one_of("pc", all));
+        let (exits, all) = (
+            one_of("pc", exits.collect()),
+            entries.iter().map(|e| e.1).collect(),
+        );
+        let _ = writeln!(
+            self.out,
+            "bool Entry(PC pc)\n      {};\n",
+            one_of("pc", all)
+        );
         let _ = writeln!(self.out, "bool Exit(PC pc)\n      {exits};\n");
         let mut clauses = Vec::new();
         for &(procedure, entry) in &entries {
@@ -652,9 +714,10 @@ impl<'a> Relations<'a> {
             or_false(&clauses, "\n    | ")
         );
         let main = self.points.entry(self.program, self.program.main);
+        let calm = self.fields.atomic.map_or("", |_| " & !u.g.atomic");
         let _ = writeln!(
             self.out,
-            "// Where runs start.\nbool Init(State u)\n      u.pc = {main} & EntryState(u);\n"
+            "// Where runs start.\nbool Init(State u)\n      u.pc = {main} & EntryState(u){calm};\n"
         );
         let mut targets: Vec<u32> = self
             .question
@@ -684,7 +747,10 @@ fn copy(terms: &mut Terms, fields: &Fields, name: &str) -> Copy {
 fn copy_of(terms: &mut Terms, fields: &Fields, locals: &str, globals: &str) -> Copy {
     let local_bits = (0..fields.slots).map(|slot| terms.atom(format!("{locals}.l{slot}")));
     let local_bits = local_bits.collect();
-    let global_bits = fields.names.iter().map(|name| terms.atom(format!("{globals}.{name}")));
+    let global_bits = fields
+        .names
+        .iter()
+        .map(|name| terms.atom(format!("{globals}.{name}")));
     Copy {
         locals: locals.to_owned(),
         globals: globals.to_owned(),
@@ -694,7 +760,7 @@ fn copy_of(terms: &mut Terms, fields: &Fields, locals: &str, globals: &str) -> C
 }
 
 /// That a program counter is one of these.
-fn one_of(path: &str, mut numbers: Vec<u32>) -> String {
+pub(crate) fn one_of(path: &str, mut numbers: Vec<u32>) -> String {
     numbers.sort_unstable();
     numbers.dedup();
     match numbers[..] {
@@ -707,7 +773,7 @@ fn one_of(path: &str, mut numbers: Vec<u32>) -> String {
     }
 }
 
-fn or_false(clauses: &[String], separator: &str) -> String {
+pub(crate) fn or_false(clauses: &[String], separator: &str) -> String {
     if clauses.is_empty() {
         "false".to_owned()
     } else {
@@ -723,7 +789,9 @@ fn describe(program: &Program, point: Point) -> String {
         Point::Fail(Violation::Assertion) => "an assertion has failed".to_owned(),
         Point::Fail(Violation::OutOfRange) => "a value has left its range".to_owned(),
         Point::Fail(Violation::DivisionByZero) => "something was divided by zero".to_owned(),
-        Point::Fail(Violation::NegativeShift) => "something was shifted by a negative distance".to_owned(),
+        Point::Fail(Violation::NegativeShift) => {
+            "something was shifted by a negative distance".to_owned()
+        }
         Point::Node(id) => {
             let node = program.node(id);
             let kind = match node.op {

@@ -94,7 +94,9 @@ impl Layout {
             named[i] = match node {
                 Node::Constant(_) | Node::Atom(_) => false,
                 Node::Choice(_) => true,
-                Node::Not(inner) if matches!(terms.node(inner), Node::Atom(_) | Node::Choice(_)) => {
+                Node::Not(inner)
+                    if matches!(terms.node(inner), Node::Atom(_) | Node::Choice(_)) =>
+                {
                     false
                 }
                 _ => uses[i] > 1 || depths[i] > DEEPEST,
