@@ -16,8 +16,10 @@ pub struct Limits {
     pub memory: Option<u64>,
     /// Contexts (pairs of an entry state and a state) that are explored.
     pub contexts: Option<u64>,
-    /// Set by somebody else (Ctrl-C, a winning rival engine) to stop the search.
+    /// Set by somebody else (Ctrl-C) to stop the search.
     pub cancel: Option<Arc<AtomicBool>>,
+    /// Set when a rival engine has answered.
+    pub rival: Option<Arc<AtomicBool>>,
 }
 
 /// Why a search stopped before it knew the answer.
@@ -100,10 +102,13 @@ impl Guard {
     /// Like [`check`](Self::check), but looks at the clock every time.
     #[cold]
     pub fn check_now(&mut self) -> Result<(), StopReason> {
-        if let Some(cancel) = &self.limits.cancel
-            && cancel.load(Ordering::Relaxed)
+        for flag in [&self.limits.cancel, &self.limits.rival]
+            .into_iter()
+            .flatten()
         {
-            return Err(StopReason::Cancelled);
+            if flag.load(Ordering::Relaxed) {
+                return Err(StopReason::Cancelled);
+            }
         }
         if self.limits.timeout.is_none() && self.limits.memory.is_none() {
             return Ok(());

@@ -9,17 +9,10 @@ use droste_omega::{Product, Watcher, WatcherState};
 use droste_passes::{Live, Query, clean};
 use droste_unfold::{Gap, Liveness, Machine, Unfolding, Words, concretize};
 
-use crate::{Options, Question};
-
-/// What the engine found, not yet replayed.
-pub(crate) struct Found {
-    pub(crate) verdict: Verdict<Result<Execution, Gap>>,
-    pub(crate) stats: Stats,
-    pub(crate) notes: Vec<String>,
-}
+use crate::{Found, Options, Question};
 
 /// The passes' liveness, in the machine's words.
-struct Known(Live);
+pub(crate) struct Known(pub(crate) Live);
 
 impl Liveness for Known {
     fn live(&self, node: NodeId, var: VarRef) -> bool {
@@ -92,7 +85,9 @@ pub(crate) fn search(program: &Program, question: &Question<'_>, options: &Optio
     };
     Found {
         verdict,
+        engine: "explicit",
         stats,
+        symbolic: None,
         notes: cleaned.report,
     }
 }

@@ -5,7 +5,9 @@
 //! replayed by an interpreter that shares nothing with the engine. Only then is a violation a
 //! verdict.
 
+mod auto;
 mod explicit;
+mod symbolic;
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -20,6 +22,7 @@ use droste_unfold::Gap;
 
 pub use droste_explicit::{Order, Runs, Stats};
 pub use droste_passes::Config as Passes;
+pub use droste_symbolic::Stats as SymbolicStats;
 
 /// The labels that the default property asks about.
 pub const ERROR_LABELS: [&str; 2] = ["ERROR", "SLIC_ERROR"];
@@ -51,9 +54,23 @@ impl fmt::Display for Property {
     }
 }
 
+/// Who searches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// State by state, on the fly. Answers every property.
+    #[default]
+    Explicit,
+    /// Sets of states as decision diagrams; reachability only.
+    Bdd,
+    /// Both side by side where both can answer.
+    Auto,
+}
+
 /// How to search.
 #[derive(Clone)]
 pub struct Options<'a> {
+    /// Who searches.
+    pub engine: Engine,
     /// The order of the search for reachability.
     pub order: Order,
     /// Whether a run that depth-first search has found is exchanged for a shortest one, if a second
@@ -77,6 +94,7 @@ pub struct Options<'a> {
 impl Default for Options<'_> {
     fn default() -> Self {
         Options {
+            engine: Engine::default(),
             order: Order::default(),
             shorten: true,
             runs: Runs::default(),
@@ -96,8 +114,10 @@ pub struct Report {
     pub verdict: Verdict<Execution>,
     /// Which engine found it.
     pub engine: &'static str,
-    /// What it took.
+    /// What it took the explicit engine.
     pub stats: Stats,
+    /// What it took the symbolic engine, if that is the one that answered.
+    pub symbolic: Option<SymbolicStats>,
     /// How long it took, all in all.
     pub time: Duration,
     /// What the passes did and the like, for the curious.
@@ -142,7 +162,7 @@ pub fn check(
         ));
     }
     let question = Question::new(program, property)?;
-    let mut found = explicit::search(program, &question, options);
+    let mut found = search(program, &question, options)?;
     if matches!(found.verdict, Verdict::Violated(Err(Gap::Lasso))) && options.passes.dead {
         // Values that do not matter did not repeat: let them matter.
         let mut options = options.clone();
@@ -153,6 +173,7 @@ pub fn check(
         found = explicit::search(program, &question, &options);
     }
     if options.shorten
+        && found.engine == "explicit"
         && options.order == Order::Dfs
         && let Verdict::Violated(Ok(long)) = &found.verdict
         && long.length() > SHORT
@@ -178,11 +199,45 @@ pub fn check(
     };
     Ok(Report {
         verdict,
-        engine: "explicit",
+        engine: found.engine,
         stats: found.stats,
+        symbolic: found.symbolic,
         time: start.elapsed(),
         notes: found.notes,
     })
+}
+
+/// What an engine found, not yet replayed.
+struct Found {
+    verdict: Verdict<Result<Execution, Gap>>,
+    engine: &'static str,
+    stats: Stats,
+    symbolic: Option<SymbolicStats>,
+    notes: Vec<String>,
+}
+
+impl Found {
+    fn is_answer(&self) -> bool {
+        !matches!(self.verdict, Verdict::Unknown(_))
+    }
+}
+
+fn search(
+    program: &Program,
+    question: &Question<'_>,
+    options: &Options<'_>,
+) -> Result<Found, Fault> {
+    match options.engine {
+        Engine::Explicit => Ok(explicit::search(program, question, options)),
+        Engine::Auto => Ok(auto::search(program, question, options)),
+        Engine::Bdd => symbolic::search(program, question, options).ok_or_else(|| {
+            Fault::Refused(
+                "the bdd engine answers questions about reachability (assertions, --reach); \
+                 use --engine explicit for --repeat and --monitor"
+                    .to_owned(),
+            )
+        }),
+    }
 }
 
 /// A run of at most this many steps is short enough.
@@ -194,7 +249,7 @@ fn shorten(
     program: &Program,
     question: &Question<'_>,
     options: &Options<'_>,
-    found: &explicit::Found,
+    found: &Found,
     start: Instant,
 ) -> Option<Execution> {
     let mut options = options.clone();

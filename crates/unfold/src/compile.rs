@@ -4,7 +4,8 @@ use droste_lang::program::{Expr, ExprNode, NodeId, Op, ProcId, Program, VarRef};
 
 use crate::code::{Code, Scope};
 use crate::layout::{Field, Layout};
-use crate::machine::{Action, Liveness, Machine, Node, Store};
+use crate::machine::{Action, Machine, Node, Store};
+use droste_lang::liveness::Liveness;
 
 impl Machine {
     /// Compiles `program`. With `failures`, a violation is a state in which nothing more happens;

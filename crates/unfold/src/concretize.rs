@@ -25,9 +25,10 @@ use rustc_hash::FxHashMap;
 
 use self::forward::Forward;
 use self::plan::{Concretizer, Path};
-use crate::effects::Effects;
-use crate::machine::{AllLive, Machine};
+use crate::machine::Machine;
 use crate::words::Words;
+use droste_lang::effects::Effects;
+use droste_lang::liveness::AllLive;
 
 /// Why a trace could not be made concrete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

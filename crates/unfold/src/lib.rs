@@ -7,13 +7,15 @@
 mod code;
 mod compile;
 mod concretize;
-mod effects;
 mod layout;
 mod machine;
 mod model;
+mod pack;
 mod words;
 
 pub use concretize::{Gap, concretize};
-pub use machine::{AllLive, Liveness, Machine};
+pub use droste_lang::liveness::{AllLive, Liveness};
+pub use machine::Machine;
 pub use model::Unfolding;
+pub use pack::Control;
 pub use words::Words;

@@ -24,38 +24,12 @@
 //! unknown global and change it, and then nobody would know what it was.
 
 use droste_base::Steps;
-use droste_lang::program::{ExprNode, NodeId, ProcId, Program, Proposition, VarRef, Violation};
+use droste_lang::program::{ExprNode, NodeId, Program, Proposition, VarRef, Violation};
 
 use crate::code::{Code, FALSE, Outcome, Scope, TRUE, convert, failures};
-use crate::effects::Effects;
 use crate::layout::{Field, Layout, Status};
 use crate::words::Words;
-
-/// Which variables have no value at which places, because it cannot matter.
-pub trait Liveness {
-    /// Whether the value of `var` may matter when control is at `node`.
-    fn live(&self, node: NodeId, var: VarRef) -> bool;
-    /// Whether the value of a global may matter when `procedure` has returned.
-    fn live_at_exit(&self, procedure: ProcId, global: u32) -> bool;
-    /// Whether the value of a global may matter after `main` has returned.
-    fn live_after_termination(&self, global: u32) -> bool;
-}
-
-/// Every value matters everywhere.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct AllLive;
-
-impl Liveness for AllLive {
-    fn live(&self, _: NodeId, _: VarRef) -> bool {
-        true
-    }
-    fn live_at_exit(&self, _: ProcId, _: u32) -> bool {
-        true
-    }
-    fn live_after_termination(&self, _: u32) -> bool {
-        true
-    }
-}
+use droste_lang::effects::Effects;
 
 /// A value to be stored: where, what, and whether an unknown variable may move there.
 pub(crate) type Store = (Field, Code, bool);

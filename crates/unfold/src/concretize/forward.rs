@@ -268,12 +268,19 @@ impl<W: Words> Forward<'_, '_, W> {
         let procedure = machine.procedure(frame.state.words()) as usize;
         let results = &machine.layout.results[procedure];
         let known = work.exits[run];
-        // Known results are what they are; they may be placeholders where nobody looks at them.
+        let globals = &machine.layout.globals;
         let wanted = |slot: u32| {
-            let global = machine.layout.globals.get(slot as usize);
+            let global = globals.get(slot as usize);
             global
                 .and_then(|field| field.get(known.words()))
                 .or_else(|| lookup(&plan.exit, slot))
+        };
+        // Known results are preferred, no more: where nobody looks at them they may be placeholders.
+        let preferred = |slot: u32| {
+            wanted(slot).or_else(|| {
+                let result = results.get((slot as usize).checked_sub(globals.len())?)?;
+                result.get(known.words())
+            })
         };
         let exits: Vec<W> = self
             .steps
@@ -284,10 +291,16 @@ impl<W: Words> Forward<'_, '_, W> {
             })
             .collect();
         let mut exit = exits
-            .into_iter()
-            .find(|exit| Self::agrees(exit, results, &machine.layout.globals, wanted))
-            .ok_or(gap)?;
-        self.complete(&mut exit, results, wanted, None);
+            .iter()
+            .find(|exit| Self::agrees(exit, results, globals, preferred))
+            .or_else(|| {
+                exits
+                    .iter()
+                    .find(|exit| Self::agrees(exit, results, globals, wanted))
+            })
+            .ok_or(gap)?
+            .clone();
+        self.complete(&mut exit, results, preferred, None);
         let id = CalleeRunId(self.runs.len() as u32);
         self.runs.push(CalleeRun {
             entry: self.valuation(&frame.entry),

@@ -11,10 +11,10 @@ use droste_lang::program::{ExprNode, NodeId, Op, Program, Value, VarRef, Violati
 use rustc_hash::FxHashMap;
 
 use crate::code::convert;
-use crate::effects::Effects;
 use crate::layout::{Field, Status};
 use crate::machine::Machine;
 use crate::words::Words;
+use droste_lang::effects::Effects;
 
 /// A trace or run without refinements: one state per position, as refined as it gets.
 pub(super) struct Path<'a, W> {

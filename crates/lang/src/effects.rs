@@ -4,10 +4,11 @@
 //! part of the callee's entry state (calls that differ only in such globals share one
 //! exploration of the callee), and the caller keeps its own value over the return.
 
-use droste_lang::program::{ExprNode, Op, Program, VarRef};
+use crate::program::{ExprNode, Op, Program, VarRef};
 
 /// A set of globals for each procedure.
-pub(crate) struct Effects {
+#[derive(Clone, Debug)]
+pub struct Effects {
     words: usize,
     bits: Vec<u64>,
 }
@@ -15,7 +16,7 @@ pub(crate) struct Effects {
 impl Effects {
     /// The least sets that contain what each procedure touches itself and what its callees
     /// touch.
-    pub(crate) fn new(program: &Program) -> Self {
+    pub fn new(program: &Program) -> Self {
         let words = program.globals.len().div_ceil(64);
         let mut effects = Effects {
             words,
@@ -77,7 +78,7 @@ impl Effects {
     }
 
     /// Whether `procedure` touches `global`.
-    pub(crate) fn touches(&self, procedure: u32, global: u32) -> bool {
+    pub fn touches(&self, procedure: u32, global: u32) -> bool {
         let word = self.bits[procedure as usize * self.words + global as usize / 64];
         word >> (global % 64) & 1 == 1
     }

@@ -1,0 +1,85 @@
+//! Explicit and symbolic search side by side: the first answer wins.
+//!
+//! Small programs are decided by a short explicit search first, so that nothing is started for them and the answer
+//! does not depend on who is faster. Then both engines run on a thread each, and the
+//! one that has not answered is stopped.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use droste_base::{StopReason, Verdict};
+use droste_lang::program::Program;
+
+use crate::{Found, Options, Question, explicit, symbolic};
+
+/// Contexts of the first search.
+const FIRST: u64 = 20_000;
+
+/// The explicit engine leaves memory to its rival: half of what there is, and never more than this.
+const MOST_MEMORY: u64 = 4_000_000_000;
+
+pub(crate) fn search(program: &Program, question: &Question<'_>, options: &Options<'_>) -> Found {
+    let start = Instant::now();
+    if symbolic::targets(question).is_none() {
+        return explicit::search(program, question, options);
+    }
+    let limit = options.limits.contexts;
+    let mut first = options.clone();
+    first.limits.contexts = Some(limit.map_or(FIRST, |limit| limit.min(FIRST)));
+    let found = explicit::search(program, question, &first);
+    if !matches!(found.verdict, Verdict::Unknown(StopReason::Contexts(contexts)) if limit != Some(contexts))
+    {
+        return found;
+    }
+    let mut rest = options.clone();
+    if let Some(timeout) = &mut rest.limits.timeout {
+        *timeout = timeout.saturating_sub(start.elapsed());
+    }
+    side_by_side(program, question, &rest)
+}
+
+fn side_by_side(program: &Program, question: &Question<'_>, options: &Options<'_>) -> Found {
+    let stop_explicit = Arc::new(AtomicBool::new(false));
+    let stop_symbolic = Arc::new(AtomicBool::new(false));
+    let limits = options.limits.clone();
+    let passes = options.passes;
+    let (by_explicit, by_symbolic) = std::thread::scope(|scope| {
+        let stop = Arc::clone(&stop_explicit);
+        let mut limits = limits.clone();
+        limits.rival = Some(Arc::clone(&stop_symbolic));
+        let rival = scope.spawn(move || {
+            let options = Options {
+                limits,
+                passes,
+                ..Options::default()
+            };
+            let found = symbolic::search(program, question, &options);
+            if found.as_ref().is_some_and(Found::is_answer) {
+                stop.store(true, Ordering::Relaxed);
+            }
+            found
+        });
+        let mut own = options.clone();
+        own.limits.rival = Some(Arc::clone(&stop_explicit));
+        let share = own
+            .limits
+            .memory
+            .map_or(MOST_MEMORY, |memory| MOST_MEMORY.min(memory / 2));
+        own.limits.memory = Some(share);
+        let found = explicit::search(program, question, &own);
+        if found.is_answer() {
+            stop_symbolic.store(true, Ordering::Relaxed);
+        }
+        let other = match rival.join() {
+            Ok(other) => other,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        (found, other)
+    });
+    match by_symbolic {
+        // Both may have answered: then explicit was first to be asked.
+        Some(found) if !by_explicit.is_answer() => found,
+        _ => by_explicit,
+    }
+}

@@ -1,0 +1,76 @@
+//! The symbolic engine's driver.
+
+use droste_base::{Trace, Verdict};
+use droste_lang::program::NodeId;
+use droste_lang::program::Program;
+use droste_passes::{Cleaned, Query, clean};
+use droste_symbolic::{Place, Valued};
+use droste_unfold::{AllLive, Control, Machine, concretize};
+
+use crate::explicit::Known;
+use crate::{Found, Options, Question};
+
+/// The nodes and violations a question about reachability asks for.
+pub(crate) fn targets<'q>(question: &'q Question<'_>) -> Option<(&'q [NodeId], bool)> {
+    match question {
+        Question::Default(nodes) => Some((nodes, true)),
+        Question::Reach(nodes) => Some((nodes, false)),
+        _ => None,
+    }
+}
+
+/// The program cleaned for the symbolic engines.
+pub(crate) fn cleaned(
+    program: &Program,
+    targets: &[NodeId],
+    violations: bool,
+    options: &Options<'_>,
+) -> Cleaned {
+    let query = Query {
+        targets,
+        violations,
+        propositions: &[],
+        every_position: false,
+    };
+    clean(program, &query, &options.passes)
+}
+
+/// Answers a question about reachability; others are none of its business.
+pub(crate) fn search(
+    program: &Program,
+    question: &Question<'_>,
+    options: &Options<'_>,
+) -> Option<Found> {
+    let (targets, violations) = targets(question)?;
+    let Cleaned {
+        program: clean,
+        live,
+        report,
+    } = cleaned(program, targets, violations, options);
+    let query = droste_symbolic::Query {
+        targets,
+        violations,
+    };
+    let live = Known(live);
+    let outcome = droste_symbolic::reach(&clean, &live, query, &options.limits, options.reporter);
+    let verdict = outcome.verdict.map(|trace: Trace<Valued>| {
+        let machine = Machine::new(&clean, &AllLive, true);
+        let trace = trace.map(|state| -> Box<[u64]> {
+            let control = match state.place {
+                Place::At(node) => Control::At(node),
+                Place::Failed(node, violation) => Control::Failed(node, violation),
+                Place::Exit(procedure) => Control::Exit(procedure),
+            };
+            machine.pack(control, &state.globals, &state.locals)
+        });
+        concretize(program, &clean, &trace)
+    });
+    let verdict: Verdict<_> = verdict;
+    Some(Found {
+        verdict,
+        engine: "bdd",
+        stats: droste_explicit::Stats::default(),
+        symbolic: Some(outcome.stats),
+        notes: report,
+    })
+}

@@ -1,0 +1,118 @@
+//! The symbolic engines against the naive oracle, on random programs, in both directions and for every
+//! label; every violation is replayed on the way.
+//!
+//! `SEED=n` runs one program alone; `PROGRAMS=n` sets how many. A failure is shrunk and printed.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use droste_base::Verdict;
+use droste_check::{Engine, Options, Passes, Property, check};
+use droste_lang::ast::Ast;
+use droste_lang::lower::lower;
+use droste_lang::printer::print;
+use droste_testkit::generate::{self, Config};
+use droste_testkit::oracle::{Label, Oracle};
+use droste_testkit::shrink::shrink;
+
+/// The configurations that must agree.
+fn configurations() -> Vec<(&'static str, Options<'static>)> {
+    let bdd = |passes| Options {
+        engine: Engine::Bdd,
+        passes,
+        ..Options::default()
+    };
+    vec![
+        ("bdd", bdd(Passes::default())),
+        ("bdd, no passes", bdd(Passes::none())),
+        (
+            "bdd, dead only",
+            bdd(Passes {
+                dead: true,
+                ..Passes::none()
+            }),
+        ),
+    ]
+}
+
+/// What is wrong, if anything.
+fn mismatch(ast: &Ast) -> Option<String> {
+    let (program, _) = lower(ast);
+    let program = program?;
+    let oracle = Oracle::new(ast).ok()?;
+    let errors = ["ERROR", "SLIC_ERROR"].map(Label::parse);
+    let expected = !oracle.violations().is_empty() || oracle.reachable(&errors);
+    let mut questions = vec![(Property::Default, expected)];
+    let labels: BTreeSet<String> = oracle
+        .labels()
+        .into_iter()
+        .map(|(procedure, label)| format!("{procedure}:{label}"))
+        .collect();
+    questions.extend(labels.into_iter().map(|label| {
+        let expected = oracle.reachable(&[Label::parse(&label)]);
+        (Property::Reach(vec![label]), expected)
+    }));
+    for (property, expected) in questions {
+        for (name, options) in configurations() {
+            let found = match check(&program, &property, &options) {
+                Err(fault) => Err(fault.to_string()),
+                Ok(report) => match report.verdict {
+                    Verdict::Holds(_) => Ok(false),
+                    Verdict::Violated(_) => Ok(true),
+                    Verdict::Unknown(reason) => Err(format!("unknown: {reason}")),
+                },
+            };
+            if found != Ok(expected) {
+                return Some(format!(
+                    "{property} [{name}]: expected {expected}, found {found:?}"
+                ));
+            }
+        }
+    }
+    None
+}
+
+fn sweep(config: &Config, first: u64, programs: u64) {
+    let number = |variable: &str| std::env::var(variable).ok().and_then(|v| v.parse().ok());
+    let seeds = match number("SEED") {
+        Some(seed) => seed..seed + 1,
+        None => first..first + number("PROGRAMS").unwrap_or(programs),
+    };
+    let next = AtomicU64::new(seeds.start);
+    let work = || {
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= seeds.end {
+                return;
+            }
+            let ast = generate::program(seed, config);
+            if let Some(problem) = mismatch(&ast) {
+                eprintln!("SEED={seed}: {problem}");
+                let small = shrink(&ast, &mut |ast| mismatch(ast).is_some());
+                panic!(
+                    "SEED={seed}: {problem}\nshrunk to ({}):\n{}",
+                    mismatch(&small).unwrap_or_default(),
+                    print(&small)
+                );
+            }
+        }
+    };
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 1..processors {
+            scope.spawn(work);
+        }
+        work();
+    });
+}
+
+#[test]
+fn engines_agree_with_the_oracle() {
+    sweep(&Config::tiny(), 0, 300);
+}
+
+#[test]
+#[ignore = "sweep; run in release"]
+fn engines_agree_with_the_oracle_on_many_programs() {
+    sweep(&Config::tiny(), 1_000_000, 20_000);
+}

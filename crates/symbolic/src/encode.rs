@@ -1,0 +1,215 @@
+//! The variables of a program as variables of diagrams.
+//!
+//! Each slot of the [`Arrangement`] has up to three copies, next to each other: *entry* (the
+//! value when the procedure was entered), *current*, and *next* (during a step, or the callee's
+//! side of a call). Results have one.
+
+use droste_base::{Limits, StopReason};
+use droste_bdd::{Bdd, Cube, Manager, Renaming, Var};
+use droste_blast::{Logic, State, in_range};
+use droste_lang::program::{ProcId, Program, Type, VarRef};
+
+use crate::order::{Arrangement, Kind, Slot};
+
+pub(crate) type Result<T> = std::result::Result<T, StopReason>;
+
+/// Which value of a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Copy {
+    Entry,
+    Current,
+    Next,
+}
+
+/// The copies of a slot; for a result only the first is used.
+#[derive(Clone, Copy)]
+struct Copies([Var; 3]);
+
+pub(crate) struct Encoding<'a> {
+    pub(crate) program: &'a Program,
+    pub(crate) manager: Manager,
+    arrangement: Arrangement,
+    copies: Vec<Copies>,
+    /// Variables for choices; reused by every relation.
+    choices: Vec<Var>,
+    /// All variables of each kind.
+    pub(crate) entries: Cube,
+    pub(crate) current_locals: Cube,
+    pub(crate) next_locals: Cube,
+    pub(crate) nexts: Cube,
+    /// A call seen from the callee: current globals and next locals become entry values.
+    pub(crate) enter: Renaming,
+    /// The callee's relation between entry and exit seen from the caller: the inverse of `enter` for the
+    /// entry, and the callee's current globals become next ones.
+    pub(crate) leave: Renaming,
+}
+
+impl<'a> Encoding<'a> {
+    pub(crate) fn new(program: &'a Program, limits: &Limits) -> Result<Self> {
+        let arrangement = Arrangement::new(program);
+        let manager = Manager::new(limits);
+        let mut copies = Vec::with_capacity(arrangement.kinds.len());
+        let (mut entries, mut locals, mut next_locals) = (Vec::new(), Vec::new(), Vec::new());
+        let mut nexts = Vec::new();
+        let (mut enter, mut leave) = (Vec::new(), Vec::new());
+        for kind in &arrangement.kinds {
+            if *kind == Kind::Result {
+                let var = manager.new_vars(1)[0];
+                copies.push(Copies([var; 3]));
+                continue;
+            }
+            let vars = manager.new_vars(3);
+            let (entry, current, next) = (vars[0], vars[1], vars[2]);
+            copies.push(Copies([entry, current, next]));
+            entries.push(entry);
+            nexts.push(next);
+            if *kind == Kind::Local {
+                locals.push(current);
+                next_locals.push(next);
+                enter.push((next, entry));
+                leave.push((entry, next));
+            } else {
+                enter.push((current, entry));
+                leave.push((entry, current));
+                leave.push((current, next));
+            }
+        }
+        Ok(Encoding {
+            program,
+            choices: Vec::new(),
+            entries: manager.cube(&entries)?,
+            current_locals: manager.cube(&locals)?,
+            next_locals: manager.cube(&next_locals)?,
+            nexts: manager.cube(&nexts)?,
+            enter: manager.renaming(&enter),
+            leave: manager.renaming(&leave),
+            arrangement,
+            copies,
+            manager,
+        })
+    }
+
+    fn slots(&self, procedure: ProcId, var: VarRef) -> &[Slot] {
+        match var {
+            VarRef::Global(i) => &self.arrangement.globals[i as usize],
+            VarRef::Local(i) => &self.arrangement.locals[procedure.0 as usize][i as usize],
+        }
+    }
+
+    /// The bits of a variable, least significant first.
+    pub(crate) fn vars(
+        &self,
+        procedure: ProcId,
+        var: VarRef,
+        copy: Copy,
+    ) -> impl Iterator<Item = Var> + '_ {
+        let slots = self.slots(procedure, var).iter();
+        slots.map(move |slot| self.copies[slot.0 as usize].0[copy as usize])
+    }
+
+    /// The bits of a procedure's result.
+    pub(crate) fn result_vars(
+        &self,
+        procedure: ProcId,
+        result: usize,
+    ) -> impl Iterator<Item = Var> + '_ {
+        let slots = self.arrangement.results[procedure.0 as usize][result].iter();
+        slots.map(|slot| self.copies[slot.0 as usize].0[0])
+    }
+
+    pub(crate) fn literals(&self, vars: impl Iterator<Item = Var>) -> Result<Vec<Bdd>> {
+        vars.map(|var| self.manager.var(var)).collect()
+    }
+
+    /// The diagrams of all variables in scope of a procedure; `copy` says which copy of each.
+    pub(crate) fn state(
+        &self,
+        procedure: ProcId,
+        copy: impl Fn(VarRef) -> Copy,
+    ) -> Result<State<Bdd>> {
+        let code = |var| self.literals(self.vars(procedure, var, copy(var)));
+        let globals = (0..self.program.globals.len() as u32).map(|i| code(VarRef::Global(i)));
+        let locals = self.program.procedure(procedure).locals.len() as u32;
+        let locals = (0..locals).map(|i| code(VarRef::Local(i)));
+        Ok(State {
+            globals: globals.collect::<Result<_>>()?,
+            locals: locals.collect::<Result<_>>()?,
+        })
+    }
+
+    /// Where the copy of a variable is the code of a value.
+    pub(crate) fn in_range(&mut self, procedure: ProcId, var: VarRef, copy: Copy) -> Result<Bdd> {
+        let ty = self.program.variable(procedure, var).ty;
+        let code = self.literals(self.vars(procedure, var, copy))?;
+        in_range(&mut self.logic(), ty, &code)
+    }
+
+    /// A logic whose choices are variables from the pool.
+    pub(crate) fn logic(&mut self) -> Diagrams<'_> {
+        Diagrams {
+            manager: &self.manager,
+            pool: &mut self.choices,
+            used: 0,
+        }
+    }
+
+    /// The values of a type that fill its codes.
+    pub(crate) fn is_full(ty: Type) -> bool {
+        match ty {
+            Type::Range { lo, hi } => hi
+                .abs_diff(lo)
+                .checked_add(1)
+                .is_some_and(u128::is_power_of_two),
+            _ => true,
+        }
+    }
+}
+
+/// Diagrams as a logic to bit-blast into.
+pub(crate) struct Diagrams<'a> {
+    manager: &'a Manager,
+    pool: &'a mut Vec<Var>,
+    used: usize,
+}
+
+impl Diagrams<'_> {
+    /// The variables among `choices`, to be quantified.
+    pub(crate) fn cube(&self, choices: &[Bdd]) -> Result<Cube> {
+        let vars: Vec<Var> = choices.iter().flat_map(Bdd::support).collect();
+        self.manager.cube(&vars)
+    }
+}
+
+impl Logic for Diagrams<'_> {
+    type Bit = Bdd;
+    type Error = StopReason;
+
+    fn constant(&mut self, value: bool) -> Bdd {
+        self.manager.constant(value)
+    }
+    fn as_constant(&self, bit: &Bdd) -> Option<bool> {
+        (bit.is_true() || bit.is_false()).then(|| bit.is_true())
+    }
+    fn not(&mut self, a: &Bdd) -> Result<Bdd> {
+        Ok(a.not())
+    }
+    fn and(&mut self, a: &Bdd, b: &Bdd) -> Result<Bdd> {
+        a.and(b)
+    }
+    fn or(&mut self, a: &Bdd, b: &Bdd) -> Result<Bdd> {
+        a.or(b)
+    }
+    fn xor(&mut self, a: &Bdd, b: &Bdd) -> Result<Bdd> {
+        a.xor(b)
+    }
+    fn ite(&mut self, condition: &Bdd, yes: &Bdd, no: &Bdd) -> Result<Bdd> {
+        condition.ite(yes, no)
+    }
+    fn fresh(&mut self) -> Result<Bdd> {
+        if self.used == self.pool.len() {
+            self.pool.extend(self.manager.new_vars(1));
+        }
+        self.used += 1;
+        self.manager.var(self.pool[self.used - 1])
+    }
+}

@@ -1,0 +1,159 @@
+//! The symbolic engine: control explicit, data in decision diagrams.
+//!
+//! For each node of the program a set of pairs (values at the procedure's entry, values now), as a diagram;
+//! for each procedure the relation between entry and exit, its summary. This is the entry-forward
+//! algorithm of La Torre, Madhusudan and Parlato, *Analyzing Recursive Programs using a Fixed-point
+//! Calculus* (PLDI 2009), section 4.2, with the program counter taken out of the relation: only what is reachable
+//! is ever computed, and a call uses a summary as soon as there is one.
+//!
+//! * [`order`]: where variables sit in the order; [`encode`]: their copies.
+//! * [`relation`]: what a node does to a set.
+//! * [`search`]: the fixed point, procedures along the call graph.
+//! * [`trace`]: a shortest run, from a second search that goes in rounds and remembers them.
+//!
+//! It is compared with the explicit engine and the naive oracle on random programs, for every label;
+//! every trace is replayed.
+
+mod encode;
+mod order;
+mod relation;
+mod search;
+mod trace;
+
+use std::sync::mpsc;
+
+use droste_base::{Certificate, Limits, Progress, Reporter, StopReason, Trace, Verdict};
+use droste_lang::liveness::Liveness;
+use droste_lang::program::{NodeId, ProcId, Program, Value, Violation};
+
+/// What is looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Query<'a> {
+    /// Nodes.
+    pub targets: &'a [NodeId],
+    /// Violations.
+    pub violations: bool,
+}
+
+/// What a state of a trace is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Control is at the node.
+    At(NodeId),
+    /// Executing the node was a violation.
+    Failed(NodeId, Violation),
+    /// The procedure has returned.
+    Exit(ProcId),
+}
+
+/// A state of a trace: values of the variables that matter there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Valued {
+    /// Where.
+    pub place: Place,
+    /// Values of the globals, where they matter.
+    pub globals: Vec<Option<Value>>,
+    /// Values of the locals of the node's procedure, where they matter; of an exit, the results.
+    pub locals: Vec<Option<Value>>,
+}
+
+/// The effort.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Images computed: of sets of states under steps, calls and returns.
+    pub images: u64,
+    /// Nodes of the program that were reached.
+    pub nodes_reached: u64,
+    /// Variables of the diagrams.
+    pub variables: u64,
+    /// Most nodes that diagrams had at any time, garbage included.
+    pub peak_nodes: u64,
+    /// Bytes of the diagrams' tables at the end.
+    pub bytes: u64,
+    /// Rounds of the search for a trace.
+    pub rounds: u64,
+    /// Reorderings of the variables.
+    pub reorderings: u64,
+}
+
+/// A verdict and what it took.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Outcome {
+    /// The answer.
+    pub verdict: Verdict<Trace<Valued>>,
+    /// The effort.
+    pub stats: Stats,
+}
+
+/// Whether a target of the query is reachable.
+pub fn reach(
+    program: &Program,
+    live: &(dyn Liveness + Sync),
+    query: Query<'_>,
+    limits: &Limits,
+    reporter: Option<Reporter<'_>>,
+) -> Outcome {
+    let bits = |ty| droste_blast::bits(ty);
+    let globals: usize = program.globals.iter().map(|v| bits(v.ty)).sum();
+    let widest = program.procedures.iter().map(|p| {
+        let locals: usize = p.locals.iter().map(|v| bits(v.ty)).sum();
+        locals + p.results.iter().map(|&ty| bits(ty)).sum::<usize>()
+    });
+    // Slots are shared, and rarely more than twice as many as the widest procedure needs.
+    let variables = 3 * (globals + 4 * widest.max().unwrap_or(0)) + 256;
+    let (sender, receiver) = mpsc::channel::<Progress>();
+    std::thread::scope(|scope| {
+        let work = move || {
+            // Nobody listens any more: then nobody wants to know.
+            let report = |progress| sender.send(progress).unwrap_or_default();
+            run(program, live, query, limits, &report)
+        };
+        let worker = std::thread::Builder::new()
+            .stack_size(droste_bdd::stack_size(variables))
+            .spawn_scoped(scope, work)
+            .expect("a thread can be started");
+        for progress in receiver {
+            if let Some(reporter) = reporter {
+                reporter(progress);
+            }
+        }
+        match worker.join() {
+            Ok(outcome) => outcome,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
+fn run(
+    program: &Program,
+    live: &dyn Liveness,
+    query: Query<'_>,
+    limits: &Limits,
+    report: &dyn Fn(Progress),
+) -> Outcome {
+    let mut stats = Stats::default();
+    let verdict = decide(program, live, query, limits, report, &mut stats);
+    Outcome {
+        verdict: verdict.unwrap_or_else(Verdict::Unknown),
+        stats,
+    }
+}
+
+fn decide(
+    program: &Program,
+    live: &dyn Liveness,
+    query: Query<'_>,
+    limits: &Limits,
+    report: &dyn Fn(Progress),
+    stats: &mut Stats,
+) -> Result<Verdict<Trace<Valued>>, StopReason> {
+    let mut search = search::Search::new(program, live, query, limits, report)?;
+    let found = search.run();
+    search.count(stats);
+    if !found? {
+        return Ok(Verdict::Holds(Certificate::default()));
+    }
+    let trace = trace::shortest(search, stats)?;
+    Ok(Verdict::Violated(trace))
+}

@@ -1,0 +1,522 @@
+//! The fixed point: sets of pairs (entry, now) for all nodes, summaries for all procedures.
+//!
+//! A work list of nodes, callees before their callers (along the components of the call graph) and within
+//! a procedure in reverse postorder, so that both branches of a conditional are known before
+//! what follows it. Only what is new at a node is propagated.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::time::{Duration, Instant};
+
+use droste_base::{Limits, Progress};
+use droste_bdd::{Bdd, Cube, Var};
+use droste_lang::effects::Effects;
+use droste_lang::liveness::Liveness;
+use droste_lang::program::{NodeId, Op, ProcId, Program, VarRef};
+use rustc_hash::FxHashSet;
+
+use crate::encode::{Copy, Encoding, Result};
+use crate::relation::{Action, Compiler, Relation};
+use crate::{Query, Stats};
+
+pub(crate) struct Search<'a> {
+    pub(crate) program: &'a Program,
+    pub(crate) encoding: Encoding<'a>,
+    pub(crate) live: &'a dyn Liveness,
+    pub(crate) effects: Effects,
+    pub(crate) query: Query<'a>,
+    report: &'a dyn Fn(Progress),
+    pub(crate) nothing: Bdd,
+    /// Per node.
+    relations: Vec<Option<std::rc::Rc<Relation>>>,
+    dead: Vec<Option<Option<Cube>>>,
+    is_target: Vec<bool>,
+    /// Per node: pairs found, and those of them not yet propagated.
+    pub(crate) reached: Vec<Bdd>,
+    pending: Vec<Bdd>,
+    /// Per procedure, over the entry copies.
+    entries: Vec<Bdd>,
+    /// Per procedure: entry, current globals, results.
+    exits: Vec<Bdd>,
+    /// Per call: the exits already used.
+    used: Vec<Bdd>,
+    /// Per procedure: the calls of it.
+    pub(crate) callers: Vec<Vec<NodeId>>,
+    predecessors: Vec<Vec<NodeId>>,
+    rank: Vec<u32>,
+    queue: BinaryHeap<Reverse<(u32, u32, bool)>>,
+    queued: Vec<[bool; 2]>,
+    identities: Vec<Option<Bdd>>,
+    pub(crate) images: u64,
+    reorderings: u64,
+    sift_at: usize,
+    next_report: Instant,
+}
+
+/// Sifting is tried when diagrams have grown to so many nodes.
+const FIRST_SIFT: usize = 1 << 19;
+
+impl<'a> Search<'a> {
+    pub(crate) fn new(
+        program: &'a Program,
+        live: &'a dyn Liveness,
+        query: Query<'a>,
+        limits: &Limits,
+        report: &'a dyn Fn(Progress),
+    ) -> Result<Self> {
+        let encoding = Encoding::new(program, limits)?;
+        let nothing = encoding.manager.constant(false);
+        let nodes = program.nodes.len();
+        let procedures = program.procedures.len();
+        let mut is_target = vec![false; nodes];
+        for node in query.targets {
+            is_target[node.0 as usize] = true;
+        }
+        let mut callers = vec![Vec::new(); procedures];
+        for (i, node) in program.nodes.iter().enumerate() {
+            if let Op::Call { callee, .. } = node.op {
+                callers[callee.0 as usize].push(NodeId(i as u32));
+            }
+        }
+        Ok(Search {
+            program,
+            live,
+            effects: Effects::new(program),
+            query,
+            report,
+            relations: vec![None; nodes],
+            dead: vec![None; nodes],
+            is_target,
+            reached: vec![nothing.clone(); nodes],
+            pending: vec![nothing.clone(); nodes],
+            entries: vec![nothing.clone(); procedures],
+            exits: vec![nothing.clone(); procedures],
+            used: vec![nothing.clone(); nodes],
+            callers,
+            predecessors: Vec::new(),
+            rank: ranks(program),
+            queue: BinaryHeap::new(),
+            queued: vec![[false; 2]; nodes],
+            identities: vec![None; procedures],
+            images: 0,
+            reorderings: 0,
+            sift_at: FIRST_SIFT,
+            next_report: Instant::now() + Duration::from_millis(200),
+            nothing,
+            encoding,
+        })
+    }
+
+    pub(crate) fn is_target(&self, node: NodeId) -> bool {
+        self.is_target[node.0 as usize]
+    }
+
+    /// What the node does.
+    pub(crate) fn relation(&mut self, node: NodeId) -> Result<std::rc::Rc<Relation>> {
+        if let Some(relation) = &self.relations[node.0 as usize] {
+            return Ok(std::rc::Rc::clone(relation));
+        }
+        let (program, live) = (self.program, self.live);
+        let relation = Compiler {
+            encoding: &mut self.encoding,
+            effects: &self.effects,
+            violations: self.query.violations,
+            live_at_entry: &|procedure: ProcId, var| {
+                live.live(program.procedure(procedure).entry, var)
+            },
+        }
+        .relation(node)?;
+        let relation = std::rc::Rc::new(relation);
+        self.relations[node.0 as usize] = Some(std::rc::Rc::clone(&relation));
+        Ok(relation)
+    }
+
+    /// Whether the set at a node keeps the value of a variable.
+    pub(crate) fn keeps(&self, node: NodeId, var: VarRef) -> bool {
+        let procedure = self.program.node(node).procedure;
+        self.live.live(node, var) || !Encoding::is_full(self.program.variable(procedure, var).ty)
+    }
+
+    /// Forgets the values that do not matter at the node.
+    pub(crate) fn arrive(&mut self, node: NodeId, set: &Bdd) -> Result<Bdd> {
+        if self.dead[node.0 as usize].is_none() {
+            let procedure = self.program.node(node).procedure;
+            let globals = (0..self.program.globals.len() as u32).map(VarRef::Global);
+            let locals = self.program.procedure(procedure).locals.len() as u32;
+            let vars = globals.chain((0..locals).map(VarRef::Local));
+            let bits: Vec<Var> = vars
+                .filter(|&var| !self.keeps(node, var))
+                .flat_map(|var| self.encoding.vars(procedure, var, Copy::Current))
+                .collect();
+            let cube = if bits.is_empty() {
+                None
+            } else {
+                Some(self.encoding.manager.cube(&bits)?)
+            };
+            self.dead[node.0 as usize] = Some(cube);
+        }
+        match &self.dead[node.0 as usize] {
+            Some(Some(cube)) => set.exists(cube),
+            _ => Ok(set.clone()),
+        }
+    }
+
+    /// Whether calls of the procedure pass this variable on.
+    pub(crate) fn enters(&self, procedure: ProcId, var: VarRef) -> bool {
+        let entry = self.program.procedure(procedure).entry;
+        let params = self.program.procedure(procedure).params;
+        self.live.live(entry, var)
+            && match var {
+                VarRef::Global(i) => self.effects.touches(procedure.0, i),
+                VarRef::Local(i) => i < params,
+            }
+    }
+
+    /// At the entry: current values are entry values, and what is not passed on has any value of its type.
+    pub(crate) fn identity(&mut self, procedure: ProcId) -> Result<Bdd> {
+        if let Some(identity) = &self.identities[procedure.0 as usize] {
+            return Ok(identity.clone());
+        }
+        let manager = self.encoding.manager.clone();
+        let entry = self.program.procedure(procedure).entry;
+        let mut identity = manager.constant(true);
+        let globals = (0..self.program.globals.len() as u32).map(VarRef::Global);
+        let locals = self.program.procedure(procedure).locals.len() as u32;
+        for var in globals.chain((0..locals).map(VarRef::Local)) {
+            if self.enters(procedure, var) {
+                let entry = self.encoding.vars(procedure, var, Copy::Entry);
+                let pairs = entry.zip(self.encoding.vars(procedure, var, Copy::Current));
+                for (entry, current) in pairs {
+                    let same = manager.var(entry)?.iff(&manager.var(current)?)?;
+                    identity = identity.and(&same)?;
+                }
+            } else if self.keeps(entry, var) {
+                // A global that is not touched is no part of the sets inside.
+                if let VarRef::Global(i) = var
+                    && !self.effects.touches(procedure.0, i)
+                {
+                    continue;
+                }
+                let valid = self.encoding.in_range(procedure, var, Copy::Current)?;
+                identity = identity.and(&valid)?;
+            }
+        }
+        self.identities[procedure.0 as usize] = Some(identity.clone());
+        Ok(identity)
+    }
+
+    /// The first pairs: `main` with any values.
+    pub(crate) fn initial(&mut self) -> Result<Bdd> {
+        let main = self.program.main;
+        let mut initial = self.encoding.manager.constant(true);
+        let globals = (0..self.program.globals.len() as u32).map(VarRef::Global);
+        let locals = self.program.procedure(main).locals.len() as u32;
+        for var in globals.chain((0..locals).map(VarRef::Local)) {
+            let valid = self.encoding.in_range(main, var, Copy::Current)?;
+            initial = initial.and(&valid)?;
+        }
+        if !self.callers[main.0 as usize].is_empty() {
+            let identity = self.identity(main)?;
+            initial = initial.and(&identity)?;
+        }
+        let entry = self.program.procedure(main).entry;
+        self.arrive(entry, &initial)
+    }
+
+    /// Searches until a target is reached or there is nothing new.
+    pub(crate) fn run(&mut self) -> Result<bool> {
+        let initial = self.initial()?;
+        let entry = self.program.procedure(self.program.main).entry;
+        if self.add(entry, &initial)? {
+            return Ok(true);
+        }
+        while let Some(Reverse((_, node, is_return))) = self.queue.pop() {
+            self.queued[node as usize][usize::from(is_return)] = false;
+            let node = NodeId(node);
+            let found = if is_return {
+                self.resume(node)?
+            } else {
+                self.expand(node)?
+            };
+            if found {
+                return Ok(true);
+            }
+            self.housekeeping()?;
+        }
+        self.tell("done");
+        Ok(false)
+    }
+
+    fn tell(&self, phase: &'static str) {
+        (self.report)(Progress {
+            phase,
+            contexts: self.images,
+            states: self.encoding.manager.node_count() as u64,
+            waiting: self.queue.len() as u64,
+        });
+    }
+
+    fn housekeeping(&mut self) -> Result<()> {
+        if self.images % 16 == 0 && Instant::now() >= self.next_report {
+            self.next_report = Instant::now() + Duration::from_millis(200);
+            self.tell("images");
+            self.encoding.manager.check_limits()?;
+        }
+        if self.encoding.manager.node_count() > self.sift_at {
+            self.encoding.manager.collect();
+            if self.encoding.manager.node_count() > self.sift_at / 2 {
+                self.tell("reordering");
+                self.encoding.manager.sift()?;
+                self.reorderings += 1;
+            }
+            self.sift_at = FIRST_SIFT.max(self.encoding.manager.node_count() * 4);
+        }
+        Ok(())
+    }
+
+    fn enqueue(&mut self, node: NodeId, is_return: bool) {
+        let queued = &mut self.queued[node.0 as usize][usize::from(is_return)];
+        if !std::mem::replace(queued, true) {
+            let rank = self.rank[node.0 as usize];
+            self.queue.push(Reverse((rank, node.0, is_return)));
+        }
+    }
+
+    /// New pairs at a node; whether it is a target.
+    fn add(&mut self, node: NodeId, set: &Bdd) -> Result<bool> {
+        if set.is_false() {
+            return Ok(false);
+        }
+        if self.is_target(node) {
+            return Ok(true);
+        }
+        let pending = &mut self.pending[node.0 as usize];
+        *pending = pending.or(set)?;
+        self.enqueue(node, false);
+        Ok(false)
+    }
+
+    fn expand(&mut self, node: NodeId) -> Result<bool> {
+        let i = node.0 as usize;
+        let pending = std::mem::replace(&mut self.pending[i], self.nothing.clone());
+        let new = pending.minus(&self.reached[i])?;
+        if new.is_false() {
+            return Ok(false);
+        }
+        self.reached[i] = self.reached[i].or(&new)?;
+        let relation = self.relation(node)?;
+        for (_, failure) in &relation.failures {
+            if !new.and(failure)?.is_false() {
+                return Ok(true);
+            }
+        }
+        match &relation.action {
+            Action::Steps(edges) => {
+                for edge in edges {
+                    self.images += 1;
+                    let image = edge.image(&new)?;
+                    let image = self.arrive(edge.to, &image)?;
+                    if self.add(edge.to, &image)? {
+                        return Ok(true);
+                    }
+                }
+            }
+            Action::Call(call) => {
+                self.images += 1;
+                let callers = call.prepare(&new)?;
+                let entry = callers
+                    .exists(&call.not_entry)?
+                    .rename(&self.encoding.enter)?;
+                if self.enter(call.callee, &entry)? {
+                    return Ok(true);
+                }
+                let exits = self.exits[call.callee.0 as usize].clone();
+                if exits != self.used[i] {
+                    // Exits that the pairs known before have not seen yet.
+                    self.enqueue(node, true);
+                }
+                let exits = self.used[i].clone();
+                return self.join(call, &callers, &exits);
+            }
+            Action::Return(parts) => {
+                let procedure = self.program.node(node).procedure;
+                let exits = self.exits_of(procedure, parts, &new)?;
+                let known = &mut self.exits[procedure.0 as usize];
+                let new = exits.minus(known)?;
+                if !new.is_false() {
+                    *known = known.or(&new)?;
+                    for caller in self.callers[procedure.0 as usize].clone() {
+                        if !self.reached[caller.0 as usize].is_false() {
+                            self.enqueue(caller, true);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// New entries of a procedure, over the entry copies.
+    fn enter(&mut self, procedure: ProcId, entry: &Bdd) -> Result<bool> {
+        let p = procedure.0 as usize;
+        let new = entry.minus(&self.entries[p])?;
+        if new.is_false() {
+            return Ok(false);
+        }
+        self.entries[p] = self.entries[p].or(&new)?;
+        let first = self.program.procedure(procedure).entry;
+        let pairs = new.and(&self.identity(procedure)?)?;
+        let pairs = self.arrive(first, &pairs)?;
+        self.add(first, &pairs)
+    }
+
+    /// What callers get to see when these pairs return.
+    pub(crate) fn exits_of(&mut self, procedure: ProcId, parts: &[Bdd], set: &Bdd) -> Result<Bdd> {
+        self.images += 1;
+        let mut set = set.clone();
+        for part in parts {
+            set = set.and(part)?;
+        }
+        let set = set.exists(&self.encoding.current_locals)?;
+        let forgotten: Vec<Var> = (0..self.program.globals.len() as u32)
+            .filter(|&i| !self.live.live_at_exit(procedure, i))
+            .filter(|&i| Encoding::is_full(self.program.globals[i as usize].ty))
+            .flat_map(|i| {
+                self.encoding
+                    .vars(procedure, VarRef::Global(i), Copy::Current)
+            })
+            .collect();
+        if forgotten.is_empty() {
+            return Ok(set);
+        }
+        set.exists(&self.encoding.manager.cube(&forgotten)?)
+    }
+
+    fn join(&mut self, call: &crate::relation::Call, callers: &Bdd, exits: &Bdd) -> Result<bool> {
+        if exits.is_false() || callers.is_false() {
+            return Ok(false);
+        }
+        self.images += 1;
+        let exits = exits.rename(&self.encoding.leave)?;
+        let joined = call.back.join(callers, &exits)?;
+        for (_, failure) in &call.back.failures {
+            if !joined.and(failure)?.is_false() {
+                return Ok(true);
+            }
+        }
+        let after = call.back.finish(&joined)?;
+        let after = self.arrive(call.back.to, &after)?;
+        self.add(call.back.to, &after)
+    }
+
+    /// New exits for the pairs known at a call.
+    fn resume(&mut self, node: NodeId) -> Result<bool> {
+        let i = node.0 as usize;
+        let relation = self.relation(node)?;
+        let Action::Call(call) = &relation.action else {
+            return Ok(false);
+        };
+        let exits = self.exits[call.callee.0 as usize].clone();
+        let new = exits.minus(&self.used[i])?;
+        self.used[i] = exits;
+        let callers = call.prepare(&self.reached[i])?;
+        self.join(call, &callers, &new)
+    }
+
+    pub(crate) fn count(&self, stats: &mut Stats) {
+        stats.images += self.images;
+        let reached = self.reached.iter().filter(|set| !set.is_false());
+        stats.nodes_reached = reached.count() as u64;
+        let manager = &self.encoding.manager;
+        stats.variables = u64::from(manager.var_count());
+        stats.peak_nodes = stats.peak_nodes.max(manager.peak_nodes() as u64);
+        stats.bytes = stats.bytes.max(manager.memory_bytes() as u64);
+        stats.reorderings += self.reorderings;
+    }
+
+    /// Nodes of the procedure from which control can come to this one.
+    pub(crate) fn predecessors(&mut self, node: NodeId) -> &[NodeId] {
+        if self.predecessors.is_empty() {
+            self.predecessors = vec![Vec::new(); self.program.nodes.len()];
+            for (i, from) in self.program.nodes.iter().enumerate() {
+                from.op.for_each_next(|to| {
+                    self.predecessors[to.0 as usize].push(NodeId(i as u32));
+                });
+            }
+            for list in &mut self.predecessors {
+                list.dedup();
+            }
+        }
+        &self.predecessors[node.0 as usize]
+    }
+
+    /// Starts again from nothing, with everything that is known about the program.
+    pub(crate) fn forget(&mut self) {
+        self.reached.fill(self.nothing.clone());
+        self.pending.fill(self.nothing.clone());
+        self.entries.fill(self.nothing.clone());
+        self.exits.fill(self.nothing.clone());
+        self.used.fill(self.nothing.clone());
+        self.queue.clear();
+        self.images = 0;
+        self.reorderings = 0;
+    }
+}
+
+/// The order of work: components of the call graph from the leaves up, reverse postorder within
+/// a procedure.
+fn ranks(program: &Program) -> Vec<u32> {
+    let procedures = program.procedures.len();
+    let mut callees: Vec<Vec<u32>> = vec![Vec::new(); procedures];
+    for node in &program.nodes {
+        if let Op::Call { callee, .. } = node.op {
+            callees[node.procedure.0 as usize].push(callee.0);
+        }
+    }
+    // Postorder from `main`: a callee comes before its callers, except along cycles.
+    let order = postorder(program.main.0, |p, out| {
+        out.extend_from_slice(&callees[p as usize]);
+    });
+    let mut rank = vec![u32::MAX; program.nodes.len()];
+    let mut next = 0;
+    for procedure in order {
+        let entry = program.procedures[procedure as usize].entry;
+        let mut nodes = postorder(entry.0, |node, out| {
+            program.nodes[node as usize]
+                .op
+                .for_each_next(|to| out.push(to.0));
+        });
+        nodes.reverse();
+        for node in nodes {
+            rank[node as usize] = next;
+            next += 1;
+        }
+    }
+    rank
+}
+
+/// Depth-first postorder of what is reachable from `start`.
+fn postorder(start: u32, successors: impl Fn(u32, &mut Vec<u32>)) -> Vec<u32> {
+    let mut seen = FxHashSet::default();
+    let mut order = Vec::new();
+    let mut stack: Vec<(u32, Vec<u32>)> = Vec::new();
+    let open = |node: u32| {
+        let mut next = Vec::new();
+        successors(node, &mut next);
+        next.reverse();
+        (node, next)
+    };
+    seen.insert(start);
+    stack.push(open(start));
+    while let Some((node, next)) = stack.last_mut() {
+        if let Some(child) = next.pop() {
+            if seen.insert(child) {
+                stack.push(open(child));
+            }
+        } else {
+            order.push(*node);
+            stack.pop();
+        }
+    }
+    order
+}
