@@ -77,9 +77,11 @@ fn side_by_side(program: &Program, question: &Question<'_>, options: &Options<'_
         };
         (found, other)
     });
-    match by_symbolic {
-        // Both may have answered: then explicit was first to be asked.
+    let mut winner = match by_symbolic {
+        // If both have answered, it does not matter who is believed.
         Some(found) if !by_explicit.is_answer() => found,
         _ => by_explicit,
-    }
+    };
+    winner.raced = true;
+    winner
 }

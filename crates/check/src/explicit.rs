@@ -86,6 +86,7 @@ pub(crate) fn search(program: &Program, question: &Question<'_>, options: &Optio
     Found {
         verdict,
         engine: "explicit",
+        raced: false,
         stats,
         symbolic: None,
         notes: cleaned.report,

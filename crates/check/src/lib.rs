@@ -114,6 +114,8 @@ pub struct Report {
     pub verdict: Verdict<Execution>,
     /// Which engine found it.
     pub engine: &'static str,
+    /// Whether it had a rival.
+    pub raced: bool,
     /// What it took the explicit engine.
     pub stats: Stats,
     /// What it took the symbolic engine, if that is the one that answered.
@@ -200,6 +202,7 @@ pub fn check(
     Ok(Report {
         verdict,
         engine: found.engine,
+        raced: found.raced,
         stats: found.stats,
         symbolic: found.symbolic,
         time: start.elapsed(),
@@ -211,6 +214,8 @@ pub fn check(
 struct Found {
     verdict: Verdict<Result<Execution, Gap>>,
     engine: &'static str,
+    /// Whether it had a rival.
+    raced: bool,
     stats: Stats,
     symbolic: Option<SymbolicStats>,
     notes: Vec<String>,

@@ -69,6 +69,7 @@ pub(crate) fn search(
     Some(Found {
         verdict,
         engine: "bdd",
+        raced: false,
         stats: droste_explicit::Stats::default(),
         symbolic: Some(outcome.stats),
         notes: report,

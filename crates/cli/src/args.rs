@@ -200,10 +200,12 @@ pub(crate) struct OutputArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Engine {
-    /// The best there is for the question
+    /// `explicit` and `bdd` side by side: the first answer wins
     Auto,
     /// State by state, on the fly, stopping at the first violation
     Explicit,
+    /// Sets of states as decision diagrams: for many variables; reachability only
+    Bdd,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -283,7 +285,7 @@ pub(crate) struct ManArgs {
 
 /// Flags and engines of later versions.
 const LATER_FLAGS: [&str; 4] = ["--ltl", "--contexts", "--rounds", "--algorithm"];
-const LATER_ENGINES: [&str; 3] = ["bdd", "calculus", "wpds"];
+const LATER_ENGINES: [&str; 2] = ["calculus", "wpds"];
 
 /// If a usage error is about something that is planned but not there, says so.
 pub(crate) fn not_there_yet(error: &clap::Error) -> Option<String> {

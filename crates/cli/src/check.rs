@@ -17,7 +17,7 @@ use droste_lang::source::SourceFile;
 use droste_lang::{dot, printer, properties};
 use droste_report::Style;
 
-use crate::args::{CheckArgs, Dialect, Emit, Order, Pass, Runs, SearchArgs};
+use crate::args::{CheckArgs, Dialect, Emit, Engine, Order, Pass, Runs, SearchArgs};
 use crate::console::{Console, Failure};
 use crate::input;
 use crate::progress::ProgressLine;
@@ -313,6 +313,11 @@ impl Run<'_> {
         };
         let search = &self.args.search;
         let options = Options {
+            engine: match search.engine {
+                Engine::Auto => droste_check::Engine::Auto,
+                Engine::Explicit => droste_check::Engine::Explicit,
+                Engine::Bdd => droste_check::Engine::Bdd,
+            },
             order: match search.order {
                 None | Some(Order::Dfs) => droste_check::Order::Dfs,
                 Some(Order::Bfs) => droste_check::Order::Bfs,
@@ -330,6 +335,7 @@ impl Run<'_> {
                 memory: self.memory,
                 contexts: None,
                 cancel: Some(Arc::clone(&watchdog.cancel)),
+                rival: None,
             },
             reporter: Some(&reporter),
         };
@@ -349,6 +355,18 @@ impl Run<'_> {
             self.say(|| note.clone());
         }
         self.say(|| {
+            if let Some(stats) = &report.symbolic {
+                return format!(
+                    "{} engine: {}, {}, {}, at most {}, {} bytes in tables, {}",
+                    report.engine,
+                    counted(stats.images, "image"),
+                    counted(stats.nodes_reached, "program node"),
+                    counted(stats.variables, "variable"),
+                    counted(stats.peak_nodes, "diagram node"),
+                    verdict::count(stats.bytes),
+                    counted(stats.reorderings, "reordering"),
+                );
+            }
             format!(
                 "{} engine: {}, {}, {}, {}, {} bytes in tables",
                 report.engine,
@@ -380,6 +398,10 @@ impl Run<'_> {
         let word = self.console.paint(UNKNOWN_COLOR, "unknown");
         let erase = self.shows_progress();
         let known = Arc::clone(&self.watchdog);
+        let engine = match self.args.search.engine {
+            Engine::Bdd => "bdd",
+            Engine::Auto | Engine::Explicit => "explicit",
+        };
         self.watchdog.watch(move |reason| {
             let (contexts, states) = known.known();
             let time = start.elapsed();
@@ -395,7 +417,9 @@ impl Run<'_> {
             let text = verdict::undecided(&reason, &verdict::known(&question));
             let report = Report {
                 verdict: Verdict::Unknown(reason),
-                engine: "explicit",
+                engine,
+                raced: false,
+                symbolic: None,
                 stats: droste_check::Stats {
                     contexts,
                     states,

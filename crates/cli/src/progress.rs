@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use droste_base::Progress;
+use droste_base::{Progress, Units};
 
 use crate::console::Console;
 use crate::verdict::count;
@@ -52,11 +52,17 @@ impl ProgressLine {
 fn line(progress: &Progress, elapsed: Duration) -> String {
     let seconds = elapsed.as_secs_f64();
     let rate = (progress.contexts as f64 / seconds.max(0.001)) as u64;
+    let units = match progress.units {
+        Units::Contexts => ("contexts", "states"),
+        Units::Images => ("images", "nodes"),
+    };
     let mut line = format!(
-        "{}: {} contexts, {} states, {}/s, {seconds:.1} s",
+        "{}: {} {}, {} {}, {}/s, {seconds:.1} s",
         progress.phase,
         count(progress.contexts),
+        units.0,
         count(progress.states),
+        units.1,
         count(rate),
     );
     if let Some((at, _)) = line.char_indices().nth(79) {
@@ -73,6 +79,7 @@ mod tests {
     fn the_line_fits_a_terminal() {
         let progress = Progress {
             phase: "searching",
+            units: Units::Contexts,
             contexts: u64::MAX,
             states: u64::MAX,
             waiting: u64::MAX,
@@ -85,6 +92,7 @@ mod tests {
         );
         let progress = Progress {
             phase: "searching",
+            units: Units::Contexts,
             contexts: 3_000,
             states: 200,
             waiting: 0,

@@ -225,8 +225,17 @@ fn hint(reason: &StopReason) -> Option<&'static str> {
 
 /// One line: what it took.
 pub(crate) fn statistics(report: &Report, total: Duration) -> String {
+    if let Some(stats) = &report.symbolic {
+        return format!(
+            "bdd: {}, {}, {}",
+            counted(stats.images, "image"),
+            counted(stats.peak_nodes, "node"),
+            seconds(total)
+        );
+    }
+    let who = if report.raced { "explicit: " } else { "" };
     format!(
-        "{}, {}, {}",
+        "{who}{}, {}, {}",
         counted(report.stats.contexts, "context"),
         counted(report.stats.states, "state"),
         seconds(total)
@@ -247,13 +256,25 @@ pub(crate) fn object(
         "engine": report.engine,
         "file": file,
         "version": env!("CARGO_PKG_VERSION"),
-        "stats": {
-            "seconds": total.as_secs_f64(),
-            "contexts": report.stats.contexts,
-            "states": report.stats.states,
-            "entries": report.stats.entries,
-            "summaries": report.stats.summaries,
-            "bytes": report.stats.bytes,
+        "stats": match &report.symbolic {
+            None => json!({
+                "seconds": total.as_secs_f64(),
+                "contexts": report.stats.contexts,
+                "states": report.stats.states,
+                "entries": report.stats.entries,
+                "summaries": report.stats.summaries,
+                "bytes": report.stats.bytes,
+            }),
+            Some(stats) => json!({
+                "seconds": total.as_secs_f64(),
+                "images": stats.images,
+                "nodes_reached": stats.nodes_reached,
+                "variables": stats.variables,
+                "peak_nodes": stats.peak_nodes,
+                "rounds": stats.rounds,
+                "reorderings": stats.reorderings,
+                "bytes": stats.bytes,
+            }),
         },
     });
     if let Verdict::Unknown(reason) = &report.verdict {

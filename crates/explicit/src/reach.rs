@@ -470,6 +470,7 @@ impl<'a, M: Model> Search<'a, M> {
     fn report(&self, phase: &'static str) {
         if let Some(reporter) = self.options.reporter {
             reporter(Progress {
+                units: droste_base::Units::Contexts,
                 phase,
                 contexts: self.contexts.len() as u64,
                 states: self.states.len() as u64,

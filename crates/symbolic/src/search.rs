@@ -250,6 +250,7 @@ impl<'a> Search<'a> {
     fn tell(&self, phase: &'static str) {
         (self.report)(Progress {
             phase,
+            units: droste_base::Units::Images,
             contexts: self.images,
             states: self.encoding.manager.node_count() as u64,
             waiting: self.queue.len() as u64,
