@@ -2,7 +2,7 @@
 //! (PLDI 2009), as text for k switches and n threads.
 //!
 //! `Reach(u, v, ecs, cs, g1, …, gk, t0, …, tk)` says that with cs switches, the i-th at the shared globals gi, and
-//! ti active after it, thread t_cs can come from the entry u of a procedure, where ecs switches had happened, to v.
+//! ti active after it, the active thread can come from the entry u of a procedure, where ecs switches had happened, to v.
 //! Differences from the paper:
 //!
 //! * A thread that is switched back to must have been left at the globals of that switch: the last clause asks for them. (The paper's formula

@@ -420,7 +420,7 @@ mod tests {
                 pool.push(term);
             }
             let mut pieces = Vec::new();
-            for i in 0..1 + random.below(3) {
+            for i in 0..=random.below(3) {
                 let term = pool[pool.len() - 1 - random.below(pool.len().min(4))];
                 pieces.push(if random.percent(50) {
                     Piece::Holds(term)
