@@ -226,9 +226,15 @@ fn hint(reason: &StopReason) -> Option<&'static str> {
 /// One line: what it took.
 pub(crate) fn statistics(report: &Report, total: Duration) -> String {
     if let Some(stats) = &report.symbolic {
+        let unit = if report.engine == "calculus" {
+            "round"
+        } else {
+            "image"
+        };
         return format!(
-            "bdd: {}, {}, {}",
-            counted(stats.images, "image"),
+            "{}: {}, {}, {}",
+            report.engine,
+            counted(stats.images, unit),
             counted(stats.peak_nodes, "node"),
             seconds(total)
         );

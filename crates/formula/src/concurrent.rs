@@ -88,10 +88,7 @@ pub fn concurrent(
     }
     .text();
     relations.out.push_str(&text);
-    Ok(Relations {
-        text: relations.out,
-        points: relations.points,
-    })
+    Ok(relations.finish())
 }
 
 struct Threaded<'a> {

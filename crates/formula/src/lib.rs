@@ -82,14 +82,13 @@ pub struct Relations {
     pub text: String,
     /// What the program counters stand for.
     pub points: Points,
+    /// How many bits a `State` has.
+    pub bits: u32,
 }
 
 /// The relations that describe `program`, which has one thread.
 pub fn relations(program: &Program, question: &Question<'_>) -> Relations {
     let mut relations = relations::Relations::new(program, question, None);
     relations.write();
-    Relations {
-        text: relations.out,
-        points: relations.points,
-    }
+    relations.finish()
 }

@@ -391,6 +391,15 @@ impl<'a> Relations<'a> {
         let _ = writeln!(self.out, "{head}\n      {body};\n");
     }
 
+    pub(crate) fn finish(self) -> crate::Relations {
+        let points = usize::BITS - self.points.list.len().leading_zeros();
+        crate::Relations {
+            text: self.out,
+            bits: points + self.fields.slots + self.fields.global_bits(),
+            points: self.points,
+        }
+    }
+
     /// All of it.
     pub(crate) fn write(&mut self) {
         self.types();

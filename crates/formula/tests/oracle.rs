@@ -19,7 +19,11 @@ use droste_testkit::random::seeds;
 /// The answer of the last query in the text.
 fn solve(text: &str) -> bool {
     let theory = load_text("program.mu", text);
-    assert!(!theory.has_errors(), "{}\n{text}", theory.messages(true, false));
+    assert!(
+        !theory.has_errors(),
+        "{}\n{text}",
+        theory.messages(true, false)
+    );
     let actions = theory.actions().to_vec();
     let mut solver = Solver::new(theory, &Limits::default(), None);
     let mut answer = None;
