@@ -119,12 +119,17 @@ pub(crate) fn search(
         let messages = theory.messages(false, false);
         return Err(match options.algorithm {
             Algorithm::Named(_) => Fault::Wrong(messages),
-            Algorithm::Own(_) => Fault::Refused(messages.trim_end().to_owned()),
+            Algorithm::Own(_) => Fault::Refused(format!(
+                "`{}` is not an algorithm\n{}",
+                algorithm.name(),
+                messages.trim_end()
+            )),
         });
     }
     let (answer, statistics) = solve(theory, relations.bits, options);
     let stats = SymbolicStats {
         images: statistics.rounds,
+        rounds: statistics.rounds,
         variables: statistics.variables.into(),
         peak_nodes: statistics.peak_nodes as u64,
         bytes: statistics.bytes as u64,

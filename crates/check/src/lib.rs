@@ -23,6 +23,7 @@ use droste_unfold::Gap;
 
 pub use calculus::{Algorithm, formula};
 pub use droste_explicit::{Order, Runs, Stats};
+pub use droste_formula::Algorithm as Formulas;
 pub use droste_passes::Config as Passes;
 pub use droste_symbolic::Stats as SymbolicStats;
 
