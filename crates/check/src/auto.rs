@@ -39,6 +39,11 @@ pub(crate) fn search(program: &Program, question: &Question<'_>, options: &Optio
     side_by_side(program, question, &rest)
 }
 
+/// What the explicit engine may use beside a rival.
+pub(crate) fn share(memory: Option<u64>) -> u64 {
+    memory.map_or(MOST_MEMORY, |memory| MOST_MEMORY.min(memory / 2))
+}
+
 fn side_by_side(program: &Program, question: &Question<'_>, options: &Options<'_>) -> Found {
     let stop_explicit = Arc::new(AtomicBool::new(false));
     let stop_symbolic = Arc::new(AtomicBool::new(false));
@@ -62,11 +67,7 @@ fn side_by_side(program: &Program, question: &Question<'_>, options: &Options<'_
         });
         let mut own = options.clone();
         own.limits.rival = Some(Arc::clone(&stop_explicit));
-        let share = own
-            .limits
-            .memory
-            .map_or(MOST_MEMORY, |memory| MOST_MEMORY.min(memory / 2));
-        own.limits.memory = Some(share);
+        own.limits.memory = Some(share(own.limits.memory));
         let found = explicit::search(program, question, &own);
         if found.is_answer() {
             stop_symbolic.store(true, Ordering::Relaxed);

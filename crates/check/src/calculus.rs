@@ -15,7 +15,9 @@ use droste_lang::program::Program;
 use droste_lang::source::SourceFile;
 use droste_passes::Cleaned;
 
-use crate::{Fault, Found, Options, Property, Question, SymbolicStats, symbolic};
+use crate::{
+    Contexts, Fault, Found, Options, Property, Question, SymbolicStats, concurrent, symbolic,
+};
 
 /// The formulas that decide whether a target can be reached.
 #[derive(Clone, Debug)]
@@ -43,22 +45,20 @@ impl Algorithm {
     }
 }
 
-/// The complete input for the calculus: relations, algorithm, query.
+/// The complete input for the calculus: relations, algorithm, query. For a program with threads, with so many switches.
 pub fn formula(
     program: &Program,
     property: &Property,
+    contexts: Contexts,
     options: &Options<'_>,
 ) -> Result<String, Fault> {
     if program.is_concurrent() {
-        return Err(Fault::Refused(crate::CONCURRENT.to_owned()));
+        return concurrent::formula(program, property, contexts, options);
     }
     let question = Question::new(program, property)?;
     let (relations, _) = relations(program, &question, options)?;
-    Ok(format!(
-        "{}{}",
-        relations.text,
-        options.algorithm.source().text()
-    ))
+    let algorithm = options.algorithm.source();
+    Ok(format!("{}{}", relations.text, algorithm.text()))
 }
 
 /// The relations, and what the passes did.
@@ -127,14 +127,7 @@ pub(crate) fn search(
         });
     }
     let (answer, statistics) = solve(theory, relations.bits, options);
-    let stats = SymbolicStats {
-        images: statistics.rounds,
-        rounds: statistics.rounds,
-        variables: statistics.variables.into(),
-        peak_nodes: statistics.peak_nodes as u64,
-        bytes: statistics.bytes as u64,
-        ..SymbolicStats::default()
-    };
+    let stats = answer_stats(&statistics);
     let found = |verdict| Found {
         verdict,
         engine: "calculus",
@@ -180,13 +173,25 @@ pub(crate) fn search(
     }
 }
 
+/// The effort, in the symbolic engine's terms.
+pub(crate) fn answer_stats(statistics: &Statistics) -> SymbolicStats {
+    SymbolicStats {
+        images: statistics.rounds,
+        rounds: statistics.rounds,
+        variables: statistics.variables.into(),
+        peak_nodes: statistics.peak_nodes as u64,
+        bytes: statistics.bytes as u64,
+        ..SymbolicStats::default()
+    }
+}
+
 type Answer = (Result<Option<bool>, Unanswered>, Statistics);
 
 /// More BDD variables than an algorithm has for every bit of a state, by far.
 const COPIES: usize = 64;
 
 /// The answer of the last query, computed where there is stack enough for diagrams over the states' bits.
-fn solve(theory: Theory, bits: u32, options: &Options<'_>) -> Answer {
+pub(crate) fn solve(theory: Theory, bits: u32, options: &Options<'_>) -> Answer {
     let (sender, receiver) = mpsc::channel::<Progress>();
     let limits = &options.limits;
     let stack = droste_bdd::stack_size(COPIES * (bits as usize + 64));

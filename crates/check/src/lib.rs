@@ -7,6 +7,7 @@
 
 mod auto;
 mod calculus;
+pub mod concurrent;
 mod explicit;
 mod symbolic;
 
@@ -22,6 +23,7 @@ use droste_replay::{Claim, Rejection};
 use droste_unfold::Gap;
 
 pub use calculus::{Algorithm, formula};
+pub use concurrent::{ConcurrentReport, Contexts, Levels, check_concurrent};
 pub use droste_explicit::{Order, Runs, Stats};
 pub use droste_formula::Algorithm as Formulas;
 pub use droste_passes::Config as Passes;
@@ -29,9 +31,6 @@ pub use droste_symbolic::Stats as SymbolicStats;
 
 /// The labels that the default property asks about.
 pub const ERROR_LABELS: [&str; 2] = ["ERROR", "SLIC_ERROR"];
-
-const CONCURRENT: &str =
-    "the program starts threads; checking concurrent programs is not supported yet";
 
 /// What is asked about a program.
 #[derive(Clone, Debug)]
@@ -169,7 +168,10 @@ pub fn check(
 ) -> Result<Report, Fault> {
     let start = Instant::now();
     if program.is_concurrent() {
-        return Err(Fault::Refused(CONCURRENT.to_owned()));
+        return Err(Fault::Refused(
+            "the program has threads: it is checked for a number of switches or rounds, see `check_concurrent`"
+                .to_owned(),
+        ));
     }
     let question = Question::new(program, property)?;
     let mut found = search(program, &question, options)?;

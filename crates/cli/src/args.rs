@@ -35,6 +35,7 @@ Examples:
   droste check flip.bp --repeat again --runs finite-stack
                                                visited for ever, without recursing for ever?
   droste check lock.bp --monitor twice.mon     does the monitor get to a target?
+  droste check driver.bp --contexts 4          threads: violated with at most 4 switches?
   droste check lock.bp --order bfs --trace t.txt
                                                a shortest violation, also written to t.txt
   droste check big.bp --timeout 60 --memory 4000
@@ -81,6 +82,8 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) property: PropertyArgs,
     #[command(flatten)]
+    pub(crate) threads: ThreadArgs,
+    #[command(flatten)]
     pub(crate) search: SearchArgs,
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
@@ -108,6 +111,24 @@ pub(crate) struct PropertyArgs {
     /// Or, if it has repeating states instead, if it visits them infinitely often.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) monitor: Option<PathBuf>,
+}
+
+/// Programs with threads.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Threads")]
+pub(crate) struct ThreadArgs {
+    /// Only runs in which the active thread changes at most K times
+    ///
+    /// For programs with threads. Without this option and --rounds, the question is asked for 0, 1, 2 and more
+    /// switches, until a violation is found, a limit is reached, or more switches make no difference.
+    #[arg(long, value_name = "K", allow_negative_numbers = true, conflicts_with = "rounds", value_parser = switches)]
+    pub(crate) contexts: Option<usize>,
+    /// Only runs of at most R rounds, in which the threads take turns in a fixed order
+    ///
+    /// For programs with threads, whose number must be bounded by the program's text. The order is that of their
+    /// declarations, and then of their creation.
+    #[arg(long, value_name = "R", allow_negative_numbers = true, value_parser = rounds)]
+    pub(crate) rounds: Option<usize>,
 }
 
 /// How it is searched for.
@@ -294,7 +315,7 @@ pub(crate) struct ManArgs {
 }
 
 /// Flags and engines of later versions.
-const LATER_FLAGS: [&str; 3] = ["--ltl", "--contexts", "--rounds"];
+const LATER_FLAGS: [&str; 1] = ["--ltl"];
 const LATER_ENGINES: [&str; 1] = ["wpds"];
 
 /// If a usage error is about something that is planned but not there, says so.
@@ -340,6 +361,20 @@ fn megabytes(text: &str) -> Result<u64, String> {
         Ok(0) => Err("must be greater than zero".to_owned()),
         Ok(number) => Ok(number),
         Err(_) => Err("must be a whole number of megabytes, greater than zero".to_owned()),
+    }
+}
+
+/// A number of switches.
+fn switches(text: &str) -> Result<usize, String> {
+    text.parse()
+        .map_err(|_| "must be a whole number of switches, zero or greater".to_owned())
+}
+
+/// A number of rounds.
+fn rounds(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err("must be a whole number of rounds, one or greater".to_owned()),
+        Ok(number) => Ok(number),
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use droste_base::{Limits, StopReason, Verdict};
-use droste_check::{Algorithm, Fault, Options, Passes, Property, Report};
+use droste_check::{Algorithm, Options, Passes, Property, Report};
 use droste_lang::diagnostics::{Diagnostic, Severity};
 use droste_lang::execution::Execution;
 use droste_lang::lower::lower;
@@ -25,7 +25,7 @@ use crate::verdict::{self, Subject, counted, seconds};
 use crate::watchdog::Watchdog;
 
 /// Yellow.
-const UNKNOWN_COLOR: &str = "1;33";
+pub(crate) const UNKNOWN_COLOR: &str = "1;33";
 
 /// The exit code of a shell command that Ctrl-C killed.
 const KILLED: i32 = 130;
@@ -98,7 +98,7 @@ impl Run<'_> {
             property: &property,
             runs: runs(args.search.runs),
         };
-        if subject.is_vacuous() && !program.is_concurrent() && !args.output.quiet {
+        if subject.is_vacuous() && !args.output.quiet {
             console.warning(
                 "there is nothing to check: no assertion, no label ERROR or SLIC_ERROR, and only \
              Booleans; ask about a label with --reach or --repeat, or use a --monitor",
@@ -111,12 +111,23 @@ impl Run<'_> {
             run.warn("--order has no effect: the property is about infinite runs");
         }
         *run.question.lock().unwrap_or_else(PoisonError::into_inner) = subject.question();
+        if program.is_concurrent() {
+            return run.concurrent(&source, &subject);
+        }
+        for (given, flag) in [
+            (args.threads.contexts.is_some(), "--contexts"),
+            (args.threads.rounds.is_some(), "--rounds"),
+        ] {
+            if given {
+                run.warn(&format!("{flag} has no effect: the program has no threads"));
+            }
+        }
         let report = run.search(&subject)?;
         run.show(&source, &subject, &report)
     }
 
     /// Warns, unless warnings are not wanted.
-    fn warn(&self, message: &str) {
+    pub(crate) fn warn(&self, message: &str) {
         if !self.args.output.quiet {
             self.console.warning(message);
         }
@@ -126,6 +137,7 @@ impl Run<'_> {
     fn warn_about_flags(&self) {
         let CheckArgs {
             property,
+            threads,
             search,
             output,
             ..
@@ -146,6 +158,8 @@ impl Run<'_> {
             (!property.reach.is_empty(), "--reach"),
             (!property.repeat.is_empty(), "--repeat"),
             (property.monitor.is_some(), "--monitor"),
+            (threads.contexts.is_some(), "--contexts"),
+            (threads.rounds.is_some(), "--rounds"),
             (search.runs.is_some(), "--runs"),
             (search.order.is_some(), "--order"),
         ] {
@@ -197,20 +211,20 @@ fn check_trace_file(args: &CheckArgs) -> Result<(), Failure> {
 }
 
 /// A check under way.
-struct Run<'a> {
-    args: &'a CheckArgs,
-    console: &'a Console,
-    start: Instant,
+pub(crate) struct Run<'a> {
+    pub(crate) args: &'a CheckArgs,
+    pub(crate) console: &'a Console,
+    pub(crate) start: Instant,
     /// The limit, in bytes.
     memory: Option<u64>,
     /// What is asked, to be read after `whether`.
     question: Arc<Mutex<String>>,
-    watchdog: Arc<Watchdog>,
+    pub(crate) watchdog: Arc<Watchdog>,
 }
 
 impl Run<'_> {
     /// Tells those who asked for it with `-v`.
-    fn say(&self, message: impl FnOnce() -> String) {
+    pub(crate) fn say(&self, message: impl FnOnce() -> String) {
         if self.args.output.verbose {
             let memory = droste_base::limits::resident_bytes()
                 .map_or_else(String::new, |bytes| format!("{} MB", bytes / 1_000_000));
@@ -335,7 +349,7 @@ impl Run<'_> {
             passes: passes(&self.args.search),
             ..Options::default()
         };
-        let text = droste_check::formula(program, property, &options)
+        let text = droste_check::formula(program, property, self.contexts(), &options)
             .map_err(|fault| Failure::Because(fault.to_string()))?;
         self.watchdog.claim();
         Console::print(&text)?;
@@ -355,43 +369,12 @@ impl Run<'_> {
                 line.show(progress);
             }
         };
-        let search = &self.args.search;
-        let options = Options {
-            engine: match search.engine {
-                Engine::Auto => droste_check::Engine::Auto,
-                Engine::Explicit => droste_check::Engine::Explicit,
-                Engine::Bdd => droste_check::Engine::Bdd,
-                Engine::Calculus => droste_check::Engine::Calculus,
-            },
-            algorithm: self.algorithm()?,
-            order: match search.order {
-                None | Some(Order::Dfs) => droste_check::Order::Dfs,
-                Some(Order::Bfs) => droste_check::Order::Bfs,
-            },
-            shorten: search.order.is_none(),
-            runs: runs(search.runs),
-            passes: passes(search),
-            eager: search.eager,
-            replay: !search.no_replay,
-            limits: Limits {
-                // Reading the program counts.
-                timeout: limits
-                    .timeout
-                    .map(|limit| limit.saturating_sub(self.start.elapsed())),
-                memory: self.memory,
-                contexts: None,
-                cancel: Some(Arc::clone(&watchdog.cancel)),
-                rival: None,
-            },
-            reporter: Some(&reporter),
-        };
+        let options = self.options(&reporter)?;
         self.say(|| "searching".to_owned());
         let report = droste_check::check(subject.program, subject.property, &options);
         watchdog.claim();
         line.erase();
-        let mut report = report.map_err(|fault| match fault {
-            Fault::Refused(_) | Fault::Wrong(_) => Failure::Because(fault.to_string()),
-        })?;
+        let mut report = report.map_err(|fault| Failure::Because(fault.to_string()))?;
         if let (Verdict::Unknown(StopReason::Time(limit)), Some(given)) =
             (&mut report.verdict, limits.timeout)
         {
@@ -430,7 +413,45 @@ impl Run<'_> {
         Ok(report)
     }
 
-    fn shows_progress(&self) -> bool {
+    /// How to search, within the limits and until Ctrl-C.
+    pub(crate) fn options<'r>(
+        &self,
+        reporter: droste_base::Reporter<'r>,
+    ) -> Result<Options<'r>, Failure> {
+        let limits = &self.args.limits;
+        let search = &self.args.search;
+        Ok(Options {
+            engine: match search.engine {
+                Engine::Auto => droste_check::Engine::Auto,
+                Engine::Explicit => droste_check::Engine::Explicit,
+                Engine::Bdd => droste_check::Engine::Bdd,
+                Engine::Calculus => droste_check::Engine::Calculus,
+            },
+            algorithm: self.algorithm()?,
+            order: match search.order {
+                None | Some(Order::Dfs) => droste_check::Order::Dfs,
+                Some(Order::Bfs) => droste_check::Order::Bfs,
+            },
+            shorten: search.order.is_none(),
+            runs: runs(search.runs),
+            passes: passes(search),
+            eager: search.eager,
+            replay: !search.no_replay,
+            limits: Limits {
+                // Reading the program counts.
+                timeout: limits
+                    .timeout
+                    .map(|limit| limit.saturating_sub(self.start.elapsed())),
+                memory: self.memory,
+                contexts: None,
+                cancel: Some(Arc::clone(&self.watchdog.cancel)),
+                rival: None,
+            },
+            reporter: Some(reporter),
+        })
+    }
+
+    pub(crate) fn shows_progress(&self) -> bool {
         self.console.err_terminal() && !self.args.output.quiet && !self.args.output.json
     }
 
@@ -486,7 +507,10 @@ impl Run<'_> {
             } else if quiet {
                 String::new()
             } else {
-                format!("{word}: {text}\n{}\n", verdict::statistics(&report, time))
+                format!(
+                    "{word}: {text}\n{}\n",
+                    verdict::statistics(&verdict::Effort::of(&report), time)
+                )
             };
             let code = if Console::print(&page).is_ok() { 3 } else { 2 };
             std::process::exit(code);
@@ -535,37 +559,61 @@ impl Run<'_> {
                 page += &text(execution, self.console.out_color(), Console::width());
                 page.push('\n');
             }
-            let statistics = verdict::statistics(report, total);
+            let statistics = verdict::statistics(&verdict::Effort::of(report), total);
             page += &self.console.paint("2", &statistics);
             page.push('\n');
             Console::print(&page)?;
         }
-        if let (Some(file), Some(execution)) = (&output.trace, execution) {
-            let to_stdout = file.as_os_str() == "-";
-            if to_stdout && !output.quiet {
-                // It is there already.
-            } else if to_stdout {
-                Console::print(&text(execution, self.console.out_color(), Console::width()))?;
-            } else {
-                let is_json = file
-                    .extension()
-                    .is_some_and(|e| e.eq_ignore_ascii_case("json"));
-                let trace = if is_json {
-                    format!("{:#}\n", json(execution))
-                } else {
-                    text(execution, false, Style::default().width)
-                };
-                std::fs::write(file, trace).map_err(|error| {
-                    let file = file.display();
-                    Failure::Because(format!("cannot write the trace to `{file}`: {error}"))
-                })?;
-            }
+        if let Some(execution) = execution {
+            self.write_trace(&|color, width| text(execution, color, width), &|| {
+                json(execution)
+            })?;
         }
-        Ok(match report.verdict {
-            Verdict::Holds(_) => 0,
-            Verdict::Violated(_) => 1,
-            Verdict::Unknown(_) => 3,
+        Ok(exit_code(&report.verdict))
+    }
+
+    /// Writes the trace to the file of `--trace`, if there is one.
+    pub(crate) fn write_trace(
+        &self,
+        text: &dyn Fn(bool, usize) -> String,
+        json: &dyn Fn() -> serde_json::Value,
+    ) -> Result<(), Failure> {
+        let output = &self.args.output;
+        let Some(file) = &output.trace else {
+            return Ok(());
+        };
+        let to_stdout = file.as_os_str() == "-";
+        if to_stdout && !output.quiet {
+            // It is there already.
+            return Ok(());
+        }
+        if to_stdout {
+            return Ok(Console::print(&text(
+                self.console.out_color(),
+                Console::width(),
+            ))?);
+        }
+        let is_json = file
+            .extension()
+            .is_some_and(|e| e.eq_ignore_ascii_case("json"));
+        let trace = if is_json {
+            format!("{:#}\n", json())
+        } else {
+            text(false, Style::default().width)
+        };
+        std::fs::write(file, trace).map_err(|error| {
+            let file = file.display();
+            Failure::Because(format!("cannot write the trace to `{file}`: {error}"))
         })
+    }
+}
+
+/// The exit code for a verdict.
+pub(crate) fn exit_code<T>(verdict: &Verdict<T>) -> u8 {
+    match verdict {
+        Verdict::Holds(_) => 0,
+        Verdict::Violated(_) => 1,
+        Verdict::Unknown(_) => 3,
     }
 }
 

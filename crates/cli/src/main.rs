@@ -13,6 +13,7 @@ mod console;
 mod input;
 mod manual;
 mod progress;
+mod threads;
 mod verdict;
 mod watchdog;
 

@@ -1,6 +1,6 @@
 //! The line on a terminal that shows how far a search has come.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
 use droste_base::{Progress, Units};
@@ -18,6 +18,8 @@ pub(crate) struct ProgressLine {
     start: Instant,
     next: Cell<Duration>,
     shown: Cell<bool>,
+    /// What is searched, to be read before the rest.
+    label: RefCell<String>,
 }
 
 impl ProgressLine {
@@ -26,7 +28,13 @@ impl ProgressLine {
             start: Instant::now(),
             next: Cell::new(FIRST),
             shown: Cell::new(false),
+            label: RefCell::default(),
         }
+    }
+
+    /// Says what is searched from now on.
+    pub(crate) fn label(&self, label: String) {
+        self.label.replace(label);
     }
 
     /// Shows `progress`, unless the last time was a moment ago.
@@ -37,7 +45,8 @@ impl ProgressLine {
         }
         self.next.set(elapsed + EVERY);
         self.shown.set(true);
-        Console::note(&format!("\r\x1b[K{}", line(&progress, elapsed)));
+        let line = line(&self.label.borrow(), &progress, elapsed);
+        Console::note(&format!("\r\x1b[K{line}"));
     }
 
     /// Erases the line.
@@ -49,7 +58,7 @@ impl ProgressLine {
 }
 
 /// Short enough for eighty columns whatever the numbers.
-fn line(progress: &Progress, elapsed: Duration) -> String {
+fn line(label: &str, progress: &Progress, elapsed: Duration) -> String {
     let seconds = elapsed.as_secs_f64();
     let rate = (progress.contexts as f64 / seconds.max(0.001)) as u64;
     let units = match progress.units {
@@ -57,7 +66,7 @@ fn line(progress: &Progress, elapsed: Duration) -> String {
         Units::Images => ("images", "nodes"),
     };
     let mut line = format!(
-        "{}: {} {}, {} {}, {}/s, {seconds:.1} s",
+        "{}{label}: {} {}, {} {}, {}/s, {seconds:.1} s",
         progress.phase,
         count(progress.contexts),
         units.0,
@@ -85,7 +94,7 @@ mod tests {
             waiting: u64::MAX,
         };
         assert!(
-            line(&progress, Duration::from_secs(1_000_000))
+            line("", &progress, Duration::from_secs(1_000_000))
                 .chars()
                 .count()
                 < 80
@@ -98,7 +107,7 @@ mod tests {
             waiting: 0,
         };
         assert_eq!(
-            line(&progress, Duration::from_millis(1500)),
+            line("", &progress, Duration::from_millis(1500)),
             "searching: 3,000 contexts, 200 states, 2,000/s, 1.5 s"
         );
     }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use droste_base::{StopReason, Verdict};
-use droste_check::{ERROR_LABELS, Property, Report, Runs};
+use droste_check::{ERROR_LABELS, Property, Report, Runs, Stats, SymbolicStats};
 use droste_lang::execution::{Action, Ending, Execution};
 use droste_lang::monitor::{Monitor, StateKind};
 use droste_lang::program::{NodeId, Op, Program, Type, Variable, Violation};
@@ -106,7 +106,7 @@ impl Subject<'_> {
     }
 
     /// Which of the labels asked about `node` has.
-    fn asked<'l>(&self, labels: &'l [String], node: NodeId) -> Option<&'l str> {
+    pub(crate) fn asked<'l>(&self, labels: &'l [String], node: NodeId) -> Option<&'l str> {
         let node = self.program.nodes.get(node.0 as usize)?;
         let found = labels.iter().find(|query| {
             let label = query.rsplit(':').next().unwrap_or(query).trim();
@@ -116,7 +116,7 @@ impl Subject<'_> {
     }
 
     /// That the default property holds, as far as there is something that could violate it.
-    fn all_is_well(&self) -> String {
+    pub(crate) fn all_is_well(&self) -> String {
         let mut parts = Vec::new();
         if self.has_assertions() {
             parts.push("no assertion fails".to_owned());
@@ -171,12 +171,7 @@ impl Subject<'_> {
                 let label = self.asked(&labels, node).unwrap_or("an error label");
                 format!("a run reaches {label}")
             }
-            (_, Some(Action::Fail(violation))) => match violation {
-                Violation::Assertion => "an assertion fails".to_owned(),
-                Violation::OutOfRange => "a value leaves its range".to_owned(),
-                Violation::DivisionByZero => "there is a division by zero".to_owned(),
-                Violation::NegativeShift => "there is a shift by a negative distance".to_owned(),
-            },
+            (_, Some(Action::Fail(violation))) => failure(*violation).to_owned(),
             _ => self.deed(Some(execution)),
         }
     }
@@ -187,6 +182,16 @@ impl Subject<'_> {
             && !self.has_assertions()
             && !ERROR_LABELS.iter().any(|label| self.has_label(label))
             && self.variables().all(|variable| variable.ty == Type::Bool)
+    }
+}
+
+/// A violation in words.
+pub(crate) fn failure(violation: Violation) -> &'static str {
+    match violation {
+        Violation::Assertion => "an assertion fails",
+        Violation::OutOfRange => "a value leaves its range",
+        Violation::DivisionByZero => "there is a division by zero",
+        Violation::NegativeShift => "there is a shift by a negative distance",
     }
 }
 
@@ -223,27 +228,48 @@ fn hint(reason: &StopReason) -> Option<&'static str> {
     }
 }
 
+/// What it took whom.
+#[derive(Clone, Copy)]
+pub(crate) struct Effort<'a> {
+    pub(crate) engine: &'static str,
+    pub(crate) stats: &'a Stats,
+    pub(crate) symbolic: Option<&'a SymbolicStats>,
+    /// Whether there was a rival.
+    pub(crate) raced: bool,
+}
+
+impl<'a> Effort<'a> {
+    pub(crate) fn of(report: &'a Report) -> Self {
+        Effort {
+            engine: report.engine,
+            stats: &report.stats,
+            symbolic: report.symbolic.as_ref(),
+            raced: report.raced,
+        }
+    }
+}
+
 /// One line: what it took.
-pub(crate) fn statistics(report: &Report, total: Duration) -> String {
-    if let Some(stats) = &report.symbolic {
-        let unit = if report.engine == "calculus" {
+pub(crate) fn statistics(effort: &Effort<'_>, total: Duration) -> String {
+    if let Some(stats) = effort.symbolic {
+        let unit = if effort.engine == "calculus" {
             "round"
         } else {
             "image"
         };
         return format!(
             "{}: {}, {}, {}",
-            report.engine,
+            effort.engine,
             counted(stats.images, unit),
             counted(stats.peak_nodes, "node"),
             seconds(total)
         );
     }
-    let who = if report.raced { "explicit: " } else { "" };
+    let who = if effort.raced { "explicit: " } else { "" };
     format!(
         "{who}{}, {}, {}",
-        counted(report.stats.contexts, "context"),
-        counted(report.stats.states, "state"),
+        counted(effort.stats.contexts, "context"),
+        counted(effort.stats.states, "state"),
         seconds(total)
     )
 }
@@ -256,20 +282,32 @@ pub(crate) fn object(
     total: Duration,
     trace: Option<Value>,
 ) -> Value {
+    let answer = (&report.verdict, report.engine, Effort::of(report));
+    object_of(file, question, answer, total, trace)
+}
+
+/// The object for a verdict, an engine and what it took.
+pub(crate) fn object_of<T>(
+    file: &str,
+    question: &str,
+    (verdict, engine, effort): (&Verdict<T>, &str, Effort<'_>),
+    total: Duration,
+    trace: Option<Value>,
+) -> Value {
     let mut object = json!({
-        "verdict": report.verdict.word(),
+        "verdict": verdict.word(),
         "property": question,
-        "engine": report.engine,
+        "engine": engine,
         "file": file,
         "version": env!("CARGO_PKG_VERSION"),
-        "stats": match &report.symbolic {
+        "stats": match effort.symbolic {
             None => json!({
                 "seconds": total.as_secs_f64(),
-                "contexts": report.stats.contexts,
-                "states": report.stats.states,
-                "entries": report.stats.entries,
-                "summaries": report.stats.summaries,
-                "bytes": report.stats.bytes,
+                "contexts": effort.stats.contexts,
+                "states": effort.stats.states,
+                "entries": effort.stats.entries,
+                "summaries": effort.stats.summaries,
+                "bytes": effort.stats.bytes,
             }),
             Some(stats) => json!({
                 "seconds": total.as_secs_f64(),
@@ -283,7 +321,7 @@ pub(crate) fn object(
             }),
         },
     });
-    if let Verdict::Unknown(reason) = &report.verdict {
+    if let Verdict::Unknown(reason) = verdict {
         object["reason"] = reason.to_string().into();
     }
     if let Some(trace) = trace {

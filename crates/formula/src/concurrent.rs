@@ -19,6 +19,9 @@ use droste_lang::program::{Node, NodeId, Op, ProcId, Program, Threads};
 use crate::Relations;
 use crate::relations::{self, Question, one_of, or_false};
 
+/// The formula has one clause for each pair of switches; more than so many are not written.
+pub const MOST_SWITCHES: u32 = 100;
+
 /// What runs before the threads of GETAFIX's convention do: section 4.2.
 const BEFORE: &str = "\
 // What happens before the threads start.

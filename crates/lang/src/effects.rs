@@ -77,6 +77,19 @@ impl Effects {
         effects
     }
 
+    /// The same, if every procedure touches these: globals that other threads may change at any time.
+    #[must_use]
+    pub fn with(mut self, always: &[u32]) -> Self {
+        if self.words > 0 {
+            for set in self.bits.chunks_mut(self.words) {
+                for &global in always {
+                    set[global as usize / 64] |= 1 << (global % 64);
+                }
+            }
+        }
+        self
+    }
+
     /// Whether `procedure` touches `global`.
     pub fn touches(&self, procedure: u32, global: u32) -> bool {
         let word = self.bits[procedure as usize * self.words + global as usize / 64];

@@ -5,11 +5,13 @@
 //! [`source`] text with line numbers → [`lexer`] → [`parser`] → [`ast`] (what was written)
 //! → [`lower`](mod@lower) (names and types resolved) → [`program`] (the extended recursive state
 //! machine). On the side: [`diagnostics`] (errors with spans), [`printer`] (back to text)
-//! and [`execution`] (concrete runs, for people, JSON and the replayer). About a program:
+//! and [`execution`] (concrete runs, for people, JSON and the replayer; [`concurrent`] for those
+//! of programs with threads). About a program:
 //! [`labels`] (looking them up), [`properties`] (propositions and [`monitor`]s resolved),
 //! [`display`] (expressions as text) and [`mod@dot`] (a picture).
 
 pub mod ast;
+pub mod concurrent;
 pub mod diagnostics;
 pub mod display;
 pub mod dot;

@@ -9,23 +9,23 @@
 //! ends must fit. Each run and each step is looked at once.
 
 use droste_lang::execution::{Action, CalleeRun, CalleeRunId, Ending, Execution, Valuation};
-use droste_lang::program::{NodeId, Op, ProcId, Program, Value, VarRef, Variable};
+use droste_lang::program::{NodeId, Op, ProcId, Program, Value, VarRef, Variable, Violation};
 
 use crate::Rejection;
 use crate::step::{self, Caller};
 
 /// Where control is.
-struct Cursor<'a> {
+pub(crate) struct Cursor<'a> {
     program: &'a Program,
-    node: NodeId,
-    procedure: ProcId,
-    now: Valuation,
+    pub(crate) node: NodeId,
+    pub(crate) procedure: ProcId,
+    pub(crate) now: Valuation,
     /// The same values, except during a step.
     next: Valuation,
 }
 
 /// What a checked run amounts to for its callers.
-struct Checked {
+pub(crate) struct Checked {
     procedure: ProcId,
     /// The globals at the return.
     globals: Vec<Value>,
@@ -39,15 +39,21 @@ pub(crate) struct Facts {
 
 /// Accepts `execution` if it is a run of `program`, whatever it is meant to show.
 pub(crate) fn check(program: &Program, execution: &Execution) -> Result<Facts, Rejection> {
-    let mut checked: Vec<Checked> = Vec::with_capacity(execution.runs.len());
-    for (id, run) in execution.runs.iter().enumerate() {
+    let checked = check_runs(program, &execution.runs)?;
+    check_steps(program, execution, &checked)
+        .map_err(|(step, reason)| Rejection::new(step, None, reason))
+}
+
+/// Checks every callee's run.
+pub(crate) fn check_runs(program: &Program, runs: &[CalleeRun]) -> Result<Vec<Checked>, Rejection> {
+    let mut checked: Vec<Checked> = Vec::with_capacity(runs.len());
+    for (id, run) in runs.iter().enumerate() {
         let id = CalleeRunId(u32::try_from(id).unwrap_or(u32::MAX));
-        let done = check_run(program, run, &execution.runs, &checked)
+        let done = check_run(program, run, runs, &checked)
             .map_err(|(step, reason)| Rejection::new(step, Some(id), reason))?;
         checked.push(done);
     }
-    check_steps(program, execution, &checked)
-        .map_err(|(step, reason)| Rejection::new(step, None, reason))
+    Ok(checked)
 }
 
 fn check_run(
@@ -122,12 +128,7 @@ fn check_steps(
                     locals: &valuation.locals,
                     globals: &valuation.globals,
                 });
-                let node = program.node(cursor.node);
-                match step::failures(program, node, &cursor.now, caller.as_ref()) {
-                    Ok(possible) if possible.contains(*violation) => Ok(()),
-                    Ok(_) => Err("the statement cannot fail in this way here".to_owned()),
-                    Err(undecided) => Err(undecided.into()),
-                }
+                cursor.fails(*violation, caller.as_ref())
             }
         }
         .map_err(at)?;
@@ -168,7 +169,7 @@ fn check_steps(
     Ok(Facts { pumped: 0 })
 }
 
-fn check_values(kind: &str, values: &[Value], variables: &[Variable]) -> Result<(), String> {
+pub(crate) fn check_values(kind: &str, values: &[Value], variables: &[Variable]) -> Result<(), String> {
     if values.len() != variables.len() {
         return Err(format!(
             "there are {} values for {} {kind}",
@@ -189,7 +190,7 @@ fn check_values(kind: &str, values: &[Value], variables: &[Variable]) -> Result<
 
 impl<'a> Cursor<'a> {
     /// At the entry of `procedure`.
-    fn new(program: &'a Program, procedure: ProcId, entry: &Valuation) -> Result<Self, String> {
+    pub(crate) fn new(program: &'a Program, procedure: ProcId, entry: &Valuation) -> Result<Self, String> {
         check_values("globals", &entry.globals, &program.globals)?;
         let callee = program.procedure(procedure);
         check_values("locals", &entry.locals, &callee.locals)?;
@@ -202,8 +203,89 @@ impl<'a> Cursor<'a> {
         })
     }
 
+    /// Control and values as they are given, which fit each other.
+    pub(crate) fn at(program: &'a Program, node: NodeId, now: Valuation) -> Self {
+        Cursor {
+            program,
+            node,
+            procedure: program.node(node).procedure,
+            next: now.clone(),
+            now,
+        }
+    }
+
+    /// Other globals: another thread has changed them.
+    pub(crate) fn set_globals(&mut self, globals: &[Value]) {
+        self.now.globals.copy_from_slice(globals);
+        self.next.globals.copy_from_slice(globals);
+    }
+
+    /// Accepts a violation at the current position.
+    pub(crate) fn fails(&self, violation: Violation, caller: Option<&Caller>) -> Result<(), String> {
+        let node = self.program.node(self.node);
+        match step::failures(self.program, node, &self.now, caller) {
+            Ok(possible) if possible.contains(violation) => Ok(()),
+            Ok(_) => Err("the statement cannot fail in this way here".to_owned()),
+            Err(undecided) => Err(undecided.into()),
+        }
+    }
+
+    /// The return of a call that was made at `from` with the valuation `before`, with these results.
+    pub(crate) fn returns(
+        &mut self,
+        (from, before): (NodeId, Valuation),
+        results: &[Value],
+        to: NodeId,
+        changes: &[(VarRef, Value)],
+    ) -> Result<(), String> {
+        self.leave(self.node, results)?;
+        let call = self.program.node(from);
+        let Op::Call {
+            targets,
+            constrain,
+            next: target,
+            ..
+        } = &call.op
+        else {
+            return Err("the caller is not at a call".to_owned());
+        };
+        if to != *target {
+            return Err(format!("control cannot go on to node {}", to.0));
+        }
+        self.procedure = call.procedure;
+        self.now.locals.clone_from(&before.locals);
+        self.next.locals.clone_from(&before.locals);
+        self.apply(changes)?;
+        let caller = (&self.now.globals[..], &self.now.locals[..]);
+        let expected = step::after_return(self.program, call.procedure, targets, results, caller)?;
+        if expected != self.next {
+            return Err("the changes are not those that the return makes".to_owned());
+        }
+        if !step::related(constrain.as_ref(), step::ensure(call), &before, &self.next)? {
+            return Err("`constrain` or `enforce` does not allow this return".to_owned());
+        }
+        self.go_on(to, changes);
+        Ok(())
+    }
+
+    /// Starts a thread and goes on to `to`; where the thread starts.
+    pub(crate) fn start(&mut self, to: NodeId) -> Result<NodeId, String> {
+        let node = self.program.node(self.node);
+        let Op::StartThread { start, next } = node.op else {
+            return Err("no thread is started here".to_owned());
+        };
+        if to != next {
+            return Err(format!("control cannot go on to node {}", to.0));
+        }
+        if !step::related(None, step::ensure(node), &self.now, &self.now)? {
+            return Err("`enforce` does not allow this step".to_owned());
+        }
+        self.node = to;
+        Ok(start)
+    }
+
     /// Accepts a step that starts at `node`.
-    fn arrive(&self, node: NodeId) -> Result<(), String> {
+    pub(crate) fn arrive(&self, node: NodeId) -> Result<(), String> {
         if node == self.node {
             Ok(())
         } else {
@@ -248,7 +330,7 @@ impl<'a> Cursor<'a> {
         self.node = to;
     }
 
-    fn internal(&mut self, to: NodeId, changes: &[(VarRef, Value)]) -> Result<(), String> {
+    pub(crate) fn internal(&mut self, to: NodeId, changes: &[(VarRef, Value)]) -> Result<(), String> {
         self.apply(changes)?;
         let node = self.program.node(self.node);
         step::internal(self.program, node, &self.now, &self.next, changes, to)?;
@@ -278,7 +360,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Enters a callee for good; returns the call and the valuation there.
-    fn call(&mut self, locals: &[Value]) -> Result<(NodeId, Valuation), String> {
+    pub(crate) fn call(&mut self, locals: &[Value]) -> Result<(NodeId, Valuation), String> {
         let callee = self.entering(locals)?;
         let from = self.node;
         let caller = Valuation {
@@ -291,7 +373,7 @@ impl<'a> Cursor<'a> {
         Ok((from, caller))
     }
 
-    fn folded(
+    pub(crate) fn folded(
         &mut self,
         id: CalleeRunId,
         to: NodeId,
@@ -343,7 +425,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Accepts a return from the node `exit` with these results.
-    fn leave(&self, exit: NodeId, results: &[Value]) -> Result<(), String> {
+    pub(crate) fn leave(&self, exit: NodeId, results: &[Value]) -> Result<(), String> {
         self.arrive(exit)?;
         let Op::Return(values) = &self.program.node(exit).op else {
             return Err("there is no return here".to_owned());
@@ -360,7 +442,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    fn terminate(&self, height: usize) -> Result<(), String> {
+    pub(crate) fn terminate(&self, height: usize) -> Result<(), String> {
         let Op::Return(values) = &self.program.node(self.node).op else {
             return Err("there is no return here".to_owned());
         };

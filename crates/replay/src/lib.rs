@@ -6,7 +6,7 @@
 //! time linear in the size of the execution as stored, folded, and needs no native stack.
 //!
 //! The modules: `values` (which values an expression can take), `step` (what one
-//! statement allows), `check` (whole executions), `watch` (monitors), `monitor_run` (one run
+//! statement allows), `check` (whole executions), `concurrent` (those with threads), `watch` (monitors), `monitor_run` (one run
 //! of a monitor, to be shown), and [`walk`], which makes
 //! executions by walking through a program at random.
 //!
@@ -18,12 +18,14 @@
 //! [`Action::Fail`] at the callee's return statement.
 
 mod check;
+mod concurrent;
 mod monitor_run;
 mod step;
 mod values;
 pub mod walk;
 mod watch;
 
+pub use concurrent::{Bound, ConcurrentClaim, replay_concurrent};
 pub use monitor_run::{MonitorRun, Reading, monitor_run};
 
 use std::fmt;

@@ -206,7 +206,7 @@ pub(crate) fn internal(
         Op::Return(_) => return Err("a return is not an internal step".to_owned()),
         Op::Stuck => return Err("nothing can be done here".to_owned()),
         Op::StartThread { .. } | Op::EndThread => {
-            return Err("executions have no threads".to_owned());
+            return Err("this is not an internal step".to_owned());
         }
     };
     if !expected {
@@ -274,7 +274,7 @@ pub(crate) fn failures(
                 found.add(evaluate(ensure, &scene)?.failures);
             }
         }
-        Op::Goto(_) | Op::AtomicBegin(_) | Op::AtomicEnd(_) => {
+        Op::Goto(_) | Op::AtomicBegin(_) | Op::AtomicEnd(_) | Op::StartThread { .. } => {
             if let Some(ensure) = ensure(node) {
                 found.add(evaluate(ensure, &scene)?.failures);
             }
@@ -291,7 +291,7 @@ pub(crate) fn failures(
                 found.add(return_failures(program, caller, &now.globals, returned)?);
             }
         }
-        Op::Stuck | Op::StartThread { .. } | Op::EndThread => {}
+        Op::Stuck | Op::EndThread => {}
     }
     Ok(found)
 }

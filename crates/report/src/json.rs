@@ -28,10 +28,7 @@ pub fn json_with_monitor(
     execution: &Execution,
     monitor: Option<&MonitorRun>,
 ) -> Json {
-    let writer = Writer {
-        view: View::new(program, source, execution),
-        globals: program.globals.iter().map(|v| &*v.name).collect(),
-    };
+    let writer = Writer::new(program, View::new(program, source, execution));
     let main = program.procedures.get(program.main.0 as usize);
     let mut depth = 0u64;
     let mut steps = Vec::with_capacity(execution.steps.len());
@@ -58,12 +55,7 @@ pub fn json_with_monitor(
             depth += 1;
         }
     }
-    let runs: Vec<Json> = execution
-        .runs
-        .iter()
-        .zip(&writer.view.lengths)
-        .map(|(run, length)| writer.run(run, *length))
-        .collect();
+    let runs = writer.runs();
     let mut object = json!({
         "file": source.name(),
         "start": writer.valuation(main, &execution.start),
@@ -88,7 +80,7 @@ pub fn json_with_monitor(
     object
 }
 
-struct Writer<'a> {
+pub(crate) struct Writer<'a> {
     view: View<'a>,
     globals: std::collections::HashSet<&'a str>,
 }
@@ -110,7 +102,36 @@ fn violation(violation: Violation) -> &'static str {
     }
 }
 
-impl Writer<'_> {
+impl<'a> Writer<'a> {
+    pub(crate) fn new(program: &'a Program, view: View<'a>) -> Self {
+        Writer {
+            view,
+            globals: program.globals.iter().map(|v| &*v.name).collect(),
+        }
+    }
+
+    /// The callees' runs.
+    pub(crate) fn runs(&self) -> Vec<Json> {
+        let runs = self.view.execution.runs.iter().zip(&self.view.lengths);
+        runs.map(|(run, length)| self.run(run, *length)).collect()
+    }
+
+    /// A step that is none of a sequential execution.
+    pub(crate) fn action(&self, node: NodeId, depth: u64, action: &str) -> Map<String, Json> {
+        let mut map = self.place(node);
+        map.insert("depth".to_owned(), depth.into());
+        map.insert("action".to_owned(), action.into());
+        map
+    }
+
+    /// What is returned at a node.
+    pub(crate) fn results(&self, exit: NodeId, results: &[Value]) -> Vec<Json> {
+        let procedure = self.view.procedure_of(exit);
+        let types = procedure.map_or(&[][..], |procedure| &procedure.results);
+        let results = results.iter().zip(types);
+        results.map(|(&result, &ty)| number(result, ty)).collect()
+    }
+
     /// The name of a local, which must not be mistaken for a global.
     fn local_name(&self, procedure: &Procedure, index: usize) -> Option<String> {
         let name = &*procedure.locals.get(index)?.name;
@@ -121,7 +142,7 @@ impl Writer<'_> {
         })
     }
 
-    fn locals(
+    pub(crate) fn locals(
         &self,
         procedure: Option<&Procedure>,
         values: &[Value],
@@ -135,7 +156,7 @@ impl Writer<'_> {
         }
     }
 
-    fn valuation(&self, procedure: Option<&Procedure>, valuation: &Valuation) -> Json {
+    pub(crate) fn valuation(&self, procedure: Option<&Procedure>, valuation: &Valuation) -> Json {
         let mut map = Map::new();
         for (&value, variable) in valuation.globals.iter().zip(&self.view.program.globals) {
             map.insert(variable.name.to_string(), number(value, variable.ty));
@@ -144,7 +165,7 @@ impl Writer<'_> {
         Json::Object(map)
     }
 
-    fn changes(&self, at: NodeId, changes: &[(VarRef, Value)]) -> Json {
+    pub(crate) fn changes(&self, at: NodeId, changes: &[(VarRef, Value)]) -> Json {
         let mut map = Map::new();
         for &(var, value) in changes {
             let Some(variable) = self.view.variable(at, var) else {
@@ -165,7 +186,7 @@ impl Writer<'_> {
     }
 
     /// Line, column, procedure, node, statement and labels.
-    fn place(&self, node: NodeId) -> Map<String, Json> {
+    pub(crate) fn place(&self, node: NodeId) -> Map<String, Json> {
         let mut map = Map::new();
         if let Some(at) = self.view.position(node) {
             map.insert("line".to_owned(), at.line.into());
@@ -193,7 +214,7 @@ impl Writer<'_> {
         }
     }
 
-    fn step(&self, step: &Step, depth: u64) -> Json {
+    pub(crate) fn step(&self, step: &Step, depth: u64) -> Json {
         let mut map = self.place(step.node);
         let mut set = |key: &str, value: Json| drop(map.insert(key.to_owned(), value));
         set("depth", depth.into());
@@ -232,13 +253,7 @@ impl Writer<'_> {
     fn run(&self, run: &CalleeRun, length: u64) -> Json {
         let procedure = self.view.procedure_of(run.exit);
         let steps: Vec<Json> = run.steps.iter().map(|step| self.step(step, 0)).collect();
-        let types = procedure.map_or(&[][..], |procedure| &procedure.results);
-        let results: Vec<Json> = run
-            .results
-            .iter()
-            .zip(types)
-            .map(|(&result, &ty)| number(result, ty))
-            .collect();
+        let results = self.results(run.exit, &run.results);
         json!({
             "procedure": procedure.map(|procedure| &*procedure.name),
             "entry": self.valuation(procedure, &run.entry),
@@ -249,7 +264,7 @@ impl Writer<'_> {
         })
     }
 
-    fn ending(&self, ending: Ending) -> Json {
+    pub(crate) fn ending(&self, ending: Ending) -> Json {
         match ending {
             Ending::At(node) => {
                 let mut map = self.place(node);

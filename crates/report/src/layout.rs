@@ -31,6 +31,8 @@ pub(crate) struct Line {
     pub(crate) remark: String,
     /// What the monitor does.
     pub(crate) monitor: String,
+    /// The number of the thread, if there are several.
+    pub(crate) thread: Option<u32>,
 }
 
 impl Line {
@@ -47,6 +49,7 @@ impl Line {
             text: text.into(),
             remark: String::new(),
             monitor: String::new(),
+            thread: None,
         }
     }
 }
@@ -60,8 +63,11 @@ pub(crate) fn lay_out(lines: &[Line], style: &Style) -> String {
         .max()
         .map_or(1, |number| number.to_string().len())
         + 2;
+    let threads = lines.iter().filter_map(|line| line.thread).max();
+    let threads = threads.map_or(0, |number| number.to_string().len());
     // The remarks start behind the longest statement that has one, within reason.
-    let room = style.width.max(40).saturating_sub(gutter + 3);
+    let column = if threads > 0 { threads + 3 } else { 0 };
+    let room = style.width.max(40).saturating_sub(gutter + 3 + column);
     let column = lines
         .iter()
         .zip(&rows)
@@ -78,7 +84,12 @@ pub(crate) fn lay_out(lines: &[Line], style: &Style) -> String {
             continue;
         }
         let number = line.number.map_or(String::new(), |n| n.to_string());
-        paint(&mut text, style, "2", &format!("{number:>gutter$} │ "));
+        let mut start = format!("{number:>gutter$} │ ");
+        if threads > 0 {
+            let thread = line.thread.map_or(String::new(), |n| n.to_string());
+            start.push_str(&format!("{thread:>threads$} │ "));
+        }
+        paint(&mut text, style, "2", &start);
         let limit = if line.is_plain() { room } else { column };
         let row = shorten(row, limit);
         if line.is_plain() {

@@ -5,17 +5,21 @@
 //! here recurses on the native stack. An execution that does not fit its program
 //! makes a poor report, with question marks in it, but no panic.
 //!
+//! [`concurrent_text`] and [`concurrent_json`] are for executions with threads.
+//!
 //! A violation of a monitor is shown together with a run of the monitor, [`MonitorRun`].
 
 mod explain;
 mod json;
 mod layout;
 mod text;
+mod threads;
 mod view;
 
 pub use droste_replay::{MonitorRun, monitor_run};
 pub use json::{json, json_with_monitor};
 pub use text::{text, text_with_monitor};
+pub use threads::{concurrent_json, concurrent_text};
 
 /// How text is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

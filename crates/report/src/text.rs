@@ -87,10 +87,10 @@ fn declared(view: &View) -> Vec<Vec<bool>> {
 }
 
 /// The configuration in which the last step is made.
-struct Last {
-    now: Valuation,
+pub(crate) struct Last {
+    pub(crate) now: Valuation,
     /// The last call that has not returned.
-    caller: Option<NodeId>,
+    pub(crate) caller: Option<NodeId>,
 }
 
 fn last_configuration(view: &View) -> Last {
@@ -134,10 +134,10 @@ struct Open<'a> {
     after: Option<u32>,
 }
 
-struct Writer<'a> {
-    view: View<'a>,
+pub(crate) struct Writer<'a> {
+    pub(crate) view: View<'a>,
     style: &'a Style,
-    lines: Vec<Line>,
+    pub(crate) lines: Vec<Line>,
     monitor: Option<&'a MonitorRun>,
     /// The state that the monitor is in.
     state: Option<u32>,
@@ -153,6 +153,28 @@ struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
+    /// For an execution that is written piece by piece.
+    pub(crate) fn for_pieces(
+        view: View<'a>,
+        style: &'a Style,
+        last: Last,
+        full: bool,
+        room: usize,
+    ) -> Self {
+        Writer {
+            declared: declared(&view),
+            full,
+            room,
+            shown: vec![false; view.execution.runs.len()],
+            lines: Vec::new(),
+            monitor: None,
+            state: None,
+            last,
+            view,
+            style,
+        }
+    }
+
     /// Where it happens, what happens, and how long it takes.
     fn title(&self, total: u64) -> String {
         let execution = self.view.execution;
@@ -187,15 +209,20 @@ impl<'a> Writer<'a> {
             Some(deed) => format!("{what}; {deed}"),
             None => what,
         };
-        let line = node
-            .and_then(|node| self.view.position(node))
-            .map_or(String::new(), |at| format!(":{}", at.line));
-        let name = self.view.source.name();
         let length = match execution.ending {
             Ending::Lasso { .. } => String::new(),
             _ => format!(" ({})", steps_text(total)),
         };
-        let title = visible(&format!("{name}{line}: {}{length}", shorten(&what, TITLE)));
+        self.titled(node, &what, &length)
+    }
+
+    /// A title: where, what, how long.
+    pub(crate) fn titled(&self, node: Option<NodeId>, what: &str, length: &str) -> String {
+        let line = node
+            .and_then(|node| self.view.position(node))
+            .map_or(String::new(), |at| format!(":{}", at.line));
+        let name = self.view.source.name();
+        let title = visible(&format!("{name}{line}: {}{length}", shorten(what, TITLE)));
         if self.style.color {
             format!("\x1b[1m{title}\x1b[0m\n\n")
         } else {
@@ -254,7 +281,7 @@ impl<'a> Writer<'a> {
         self.state = Some(reading.after);
     }
 
-    fn violation(&self, node: NodeId, violation: Violation) -> String {
+    pub(crate) fn violation(&self, node: NodeId, violation: Violation) -> String {
         explain::violation(
             &self.view,
             node,
@@ -264,7 +291,7 @@ impl<'a> Writer<'a> {
         )
     }
 
-    fn reached(&self, node: NodeId) -> String {
+    pub(crate) fn reached(&self, node: NodeId) -> String {
         match self.view.node(node).map(|node| &node.labels[..]) {
             Some([label]) => format!("label {label} reached"),
             Some([first, rest @ ..]) => {
@@ -280,7 +307,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The values at the start, wrapped.
-    fn start(&self) -> String {
+    pub(crate) fn start(&self) -> String {
         let program = self.view.program;
         let start = &self.view.execution.start;
         let mut out = String::new();
@@ -447,7 +474,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes the steps, leaving out the middle if they are too many; the depth after them.
-    fn section(
+    pub(crate) fn section(
         &mut self,
         steps: &'a [Step],
         readings: &'a [Reading],
@@ -618,7 +645,7 @@ impl<'a> Writer<'a> {
     }
 
     /// `g = T, x = 3`
-    fn changes(&self, at: NodeId, changes: &[(VarRef, Value)]) -> String {
+    pub(crate) fn changes(&self, at: NodeId, changes: &[(VarRef, Value)]) -> String {
         bindings(
             changes
                 .iter()
@@ -640,7 +667,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The parameters of a procedure, and those locals that no `decl` statement will show.
-    fn frame(&self, id: ProcId, values: &[Value]) -> (String, String) {
+    pub(crate) fn frame(&self, id: ProcId, values: &[Value]) -> (String, String) {
         let Some(procedure) = self.view.program.procedures.get(id.0 as usize) else {
             return (String::new(), String::new());
         };
@@ -723,7 +750,7 @@ impl<'a> Writer<'a> {
         format!("{text} ({above}{length})")
     }
 
-    fn step(&mut self, kind: Kind, node: NodeId, depth: usize, remark: String) {
+    pub(crate) fn step(&mut self, kind: Kind, node: NodeId, depth: usize, remark: String) {
         let number = self.view.position(node).map(|at| at.line);
         let text = self.view.labelled(node);
         self.push(kind, number, depth, text, remark);
@@ -744,6 +771,7 @@ impl<'a> Writer<'a> {
             text,
             remark,
             monitor: String::new(),
+            thread: None,
         });
     }
 }

@@ -42,12 +42,26 @@ pub(crate) struct Encoding<'a> {
     /// The callee's relation between entry and exit seen from the caller: the inverse of `enter` for the
     /// entry, and the callee's current globals become next ones.
     pub(crate) leave: Renaming,
+    /// Further copies of each slot, by slot: of globals at switches, of locals when a thread is started.
+    extra: Vec<Vec<Var>>,
 }
 
 impl<'a> Encoding<'a> {
     pub(crate) fn new(program: &'a Program, limits: &Limits) -> Result<Self> {
+        Self::with_extra(program, limits, 0, |_| 0)
+    }
+
+    /// With further copies of each slot, and `first` variables above all others.
+    pub(crate) fn with_extra(
+        program: &'a Program,
+        limits: &Limits,
+        first: u32,
+        further: impl Fn(Kind) -> u32,
+    ) -> Result<Self> {
         let arrangement = Arrangement::new(program);
         let manager = Manager::new(limits);
+        manager.new_vars(first);
+        let mut extra = Vec::with_capacity(arrangement.kinds.len());
         let mut copies = Vec::with_capacity(arrangement.kinds.len());
         let (mut entries, mut locals, mut next_locals) = (Vec::new(), Vec::new(), Vec::new());
         let mut nexts = Vec::new();
@@ -56,11 +70,13 @@ impl<'a> Encoding<'a> {
             if *kind == Kind::Result {
                 let var = manager.new_vars(1)[0];
                 copies.push(Copies([var; 3]));
+                extra.push(Vec::new());
                 continue;
             }
             let vars = manager.new_vars(3);
             let (entry, current, next) = (vars[0], vars[1], vars[2]);
             copies.push(Copies([entry, current, next]));
+            extra.push(manager.new_vars(further(*kind)));
             entries.push(entry);
             nexts.push(next);
             if *kind == Kind::Local {
@@ -85,6 +101,7 @@ impl<'a> Encoding<'a> {
             leave: manager.renaming(&leave),
             arrangement,
             copies,
+            extra,
             manager,
         })
     }
@@ -105,6 +122,17 @@ impl<'a> Encoding<'a> {
     ) -> impl Iterator<Item = Var> + '_ {
         let slots = self.slots(procedure, var).iter();
         slots.map(move |slot| self.copies[slot.0 as usize].0[copy as usize])
+    }
+
+    /// A further copy of a variable's bits.
+    pub(crate) fn extra(
+        &self,
+        procedure: ProcId,
+        var: VarRef,
+        number: usize,
+    ) -> impl Iterator<Item = Var> + '_ {
+        let slots = self.slots(procedure, var).iter();
+        slots.map(move |slot| self.extra[slot.0 as usize][number])
     }
 
     /// The bits of a procedure's result.

@@ -14,6 +14,7 @@
 //! It is compared with the explicit engine and the naive oracle on random programs, for every label;
 //! every trace is replayed.
 
+pub mod concurrent;
 mod encode;
 mod order;
 mod relation;

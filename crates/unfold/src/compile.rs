@@ -297,8 +297,9 @@ impl Compiler<'_> {
                 Action::Return(stores.collect())
             }
             Op::AtomicBegin(next) | Op::AtomicEnd(next) => Action::Goto([next.0].into()),
-            // Programs that start threads are refused before they get here.
-            Op::Stuck | Op::StartThread { .. } | Op::EndThread => Action::Stuck,
+            // Whoever schedules threads does the rest: see `threads`.
+            Op::StartThread { next, .. } => Action::Goto([next.0].into()),
+            Op::Stuck | Op::EndThread => Action::Stuck,
         };
         Node {
             procedure: node.procedure.0,

@@ -2,7 +2,7 @@
 //! compiled to a [`Machine`] over packed states, unfolded on demand.
 //!
 //! [`Unfolding`] is the model, for a given width of states; `concretize` turns an engine's
-//! trace back into a concrete execution of the program.
+//! trace back into a concrete execution of the program. [`Threading`] is for engines that schedule threads.
 
 mod code;
 mod compile;
@@ -11,6 +11,7 @@ mod layout;
 mod machine;
 mod model;
 mod pack;
+mod threads;
 mod words;
 
 pub use concretize::{Gap, concretize};
@@ -18,4 +19,5 @@ pub use droste_lang::liveness::{AllLive, Liveness};
 pub use machine::Machine;
 pub use model::Unfolding;
 pub use pack::Control;
+pub use threads::{Place, Threading};
 pub use words::Words;

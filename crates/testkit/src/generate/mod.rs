@@ -8,6 +8,7 @@
 mod config;
 mod expressions;
 mod monitors;
+mod threads;
 #[cfg(test)]
 mod tests;
 
@@ -15,6 +16,7 @@ use droste_lang::ast::{Ast, Type};
 
 pub use config::{Config, Weights};
 pub use monitors::monitor;
+pub use threads::{Convention, concurrent};
 
 use crate::random::Random;
 use crate::tree::{Exp, Proc, Stm, StmKind, TopLevel, Tree};

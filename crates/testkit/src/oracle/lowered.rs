@@ -1,27 +1,20 @@
-//! The lowered program, explored by the same saturation: tests that lowering keeps what the
-//! oracle reads from the syntax tree. Only the saturation is shared; what a step does is written down
-//! twice, once per representation.
+//! What a step does in the lowered program, by eager enumeration: all outcomes of every expression, all
+//! values of every variable.
 
 use std::collections::BTreeSet;
 
-use droste_lang::lower::lower;
-use droste_lang::monitor::{Monitor, StateKind};
 use droste_lang::program::{
-    Expr, ExprNode, NodeId, Op, Operator, ProcId, Program, Proposition, Type, Value, VarRef,
-    Violation,
+    Expr, ExprNode, NodeId, Op, Operator, ProcId, Program, Type, Value, VarRef, Violation,
 };
-use droste_lang::properties;
 
+use super::LARGEST_DOMAIN;
 use super::eval::valuations;
 use super::machine::{Step, Store};
-use super::product::{Idle, Product, State, System, Watcher};
-use super::{LARGEST_DOMAIN, Label, Oracle};
-use crate::generate::{Config, monitor, program};
-use crate::random::seeds;
+use super::product::System;
 
-struct Lowered<'a>(&'a Program);
+pub(super) struct Lowered<'a>(pub(super) &'a Program);
 
-type Outcomes = BTreeSet<Result<Value, Violation>>;
+pub(super) type Outcomes = BTreeSet<Result<Value, Violation>>;
 
 impl Lowered<'_> {
     fn slot(&self, var: VarRef) -> usize {
@@ -31,7 +24,7 @@ impl Lowered<'_> {
         }
     }
 
-    fn types(&self, procedure: ProcId) -> Vec<Type> {
+    pub(super) fn types(&self, procedure: ProcId) -> Vec<Type> {
         let globals = self.0.globals.iter();
         let locals = self.0.procedure(procedure).locals.iter();
         globals.chain(locals).map(|v| v.ty).collect()
@@ -95,7 +88,7 @@ impl Lowered<'_> {
         }
     }
 
-    fn values(&self, expr: &Expr, old: &[Value], new: &[Value]) -> Outcomes {
+    pub(super) fn values(&self, expr: &Expr, old: &[Value], new: &[Value]) -> Outcomes {
         self.outcomes(expr, expr.nodes.len() - 1, old, new)
     }
 
@@ -122,7 +115,7 @@ impl Lowered<'_> {
         (all, failures)
     }
 
-    fn go(
+    pub(super) fn go(
         &self,
         from: usize,
         old: &[Value],
@@ -313,189 +306,4 @@ impl System for Lowered<'_> {
         }
         self.go(position, caller, new, constrain.as_ref(), *next)
     }
-}
-
-struct AtLabel<'a>(&'a Program, &'a Label);
-
-impl Watcher for AtLabel<'_> {
-    fn moves(&self, _: usize, _: &State) -> Vec<usize> {
-        vec![0]
-    }
-
-    fn good(&self, _: usize, state: &State) -> bool {
-        let State::At(position, _) = state else {
-            return false;
-        };
-        let node = &self.0.nodes[*position];
-        let procedure = &*self.0.procedure(node.procedure).name;
-        node.labels.iter().any(|label| **label == *self.1.name)
-            && self
-                .1
-                .procedure
-                .as_deref()
-                .is_none_or(|name| name == procedure)
-    }
-}
-
-/// Compares everything the oracle knows about one program with what its lowered form does.
-fn compare(seed: u64, config: &Config) {
-    let ast = program(seed, config);
-    let Ok(oracle) = Oracle::new(&ast) else {
-        return;
-    };
-    let text = || droste_lang::printer::print(&ast);
-    let (lowered, _) = lower(&ast);
-    let lowered = lowered.expect("random programs are accepted");
-    let system = Lowered(&lowered);
-    let product = Product::new(&system, &Idle).expect("as large as the oracle's");
-    let name = |node: usize| {
-        let procedure = lowered.nodes[node].procedure;
-        lowered.procedure(procedure).name.to_string()
-    };
-    let mut labels = BTreeSet::new();
-    for (state, _) in &product.nodes {
-        if let State::At(node, _) = state {
-            let here = lowered.nodes[*node].labels.iter();
-            labels.extend(here.map(|label| (name(*node), label.to_string())));
-        }
-    }
-    assert_eq!(
-        &labels,
-        oracle.reachable_labels(),
-        "seed {seed}\n{}",
-        text()
-    );
-    assert_eq!(
-        product.nodes.len(),
-        oracle.states(),
-        "seed {seed}: states\n{}",
-        text()
-    );
-    let violations: BTreeSet<_> = product
-        .violations
-        .iter()
-        .map(|&(n, kind)| (name(n), kind))
-        .collect();
-    assert_eq!(&violations, oracle.violations(), "seed {seed}\n{}", text());
-    for (procedure, name) in labels.into_iter().take(2) {
-        let label = Label {
-            procedure: Some(procedure),
-            name,
-        };
-        let watcher = AtLabel(&lowered, &label);
-        let mut product = Product::new(&system, &watcher).expect("as large as the oracle's");
-        for finite in [false, true] {
-            let expected = oracle.repeatable(std::slice::from_ref(&label), finite);
-            let found = product.has_good_cycle(finite);
-            assert_eq!(Ok(found), expected, "seed {seed}, {label:?}\n{}", text());
-        }
-    }
-}
-
-#[test]
-fn lowering_keeps_the_meaning() {
-    for seed in seeds(0, 250) {
-        compare(seed, &Config::tiny());
-    }
-    for seed in seeds(10_000, 100) {
-        compare(seed, &Config::liveness());
-    }
-}
-
-#[test]
-#[ignore = "sweep; run in release"]
-fn lowering_keeps_the_meaning_of_many_programs() {
-    for seed in seeds(20_000, 2_000) {
-        compare(seed, &Config::tiny());
-        compare(seed, &Config::liveness());
-    }
-}
-
-struct Watching<'a>(&'a Program, &'a Monitor);
-
-impl Watching<'_> {
-    fn is_true(&self, proposition: &Proposition, state: &State) -> bool {
-        let system = Lowered(self.0);
-        match state {
-            State::Terminated(store) => {
-                let expr = with_control(&proposition.terminated, None);
-                system.values(&expr, store, store).contains(&Ok(1))
-            }
-            State::At(node, store) => {
-                let procedure = self.0.nodes[*node].procedure.0 as usize;
-                let here = NodeId(*node as u32);
-                let expr = with_control(&proposition.by_procedure[procedure], Some(here));
-                system.values(&expr, store, store).contains(&Ok(1))
-            }
-        }
-    }
-}
-
-/// The expression when control is at this node.
-fn with_control(expr: &Expr, here: Option<NodeId>) -> Expr {
-    let mut expr = expr.clone();
-    for node in &mut expr.nodes {
-        if let ExprNode::At(nodes) = node {
-            let at = here.is_some_and(|here| nodes.contains(&here));
-            *node = ExprNode::Const(Value::from(at));
-        }
-    }
-    expr
-}
-
-impl Watcher for Watching<'_> {
-    fn moves(&self, mode: usize, state: &State) -> Vec<usize> {
-        let Watching(_, monitor) = self;
-        let from = match mode {
-            0 => monitor.initial as usize,
-            _ => mode - 1,
-        };
-        let from = &monitor.states[from];
-        let enabled = from.edges.iter().filter(|(p, _)| self.is_true(p, state));
-        let next: BTreeSet<usize> = enabled.map(|&(_, to)| to as usize + 1).collect();
-        if next.is_empty() {
-            return from.otherwise.iter().map(|&to| to as usize + 1).collect();
-        }
-        next.into_iter().collect()
-    }
-
-    fn good(&self, mode: usize, _: &State) -> bool {
-        mode > 0 && self.1.states[mode - 1].kind == StateKind::Repeating
-    }
-}
-
-#[test]
-fn resolving_monitors_keeps_their_meaning() {
-    let mut violated = 0;
-    let mut answers = 0;
-    for seed in seeds(0, 300) {
-        let ast = program(seed, &Config::liveness());
-        let syntax = monitor(seed, &ast, seed % 3 != 0);
-        let (lowered, _) = lower(&ast);
-        let lowered = lowered.expect("random programs are accepted");
-        let resolved = match properties::monitor(&syntax, &lowered) {
-            Ok(resolved) => resolved,
-            Err(problems) => panic!("seed {seed}: {problems:?}"),
-        };
-        let Ok(oracle) = Oracle::new(&ast) else {
-            continue;
-        };
-        let watcher = Watching(&lowered, &resolved);
-        let system = Lowered(&lowered);
-        let Ok(mut product) = Product::new(&system, &watcher) else {
-            continue;
-        };
-        let target = product
-            .nodes
-            .iter()
-            .any(|&(_, mode)| resolved.states[mode - 1].kind == StateKind::Target);
-        for finite in [false, true] {
-            let found = target || product.has_good_cycle(finite);
-            assert_eq!(Ok(found), oracle.monitor(&syntax, finite), "seed {seed}");
-            violated += usize::from(found);
-            answers += 1;
-        }
-    }
-    println!("{violated} of {answers} monitors violated");
-    assert!(answers < 2 || violated * 5 > answers && violated * 5 < answers * 4);
 }

@@ -12,8 +12,10 @@
 #[cfg(test)]
 mod bounded;
 mod eval;
-#[cfg(test)]
+pub mod interleave;
 mod lowered;
+#[cfg(test)]
+mod lowering_tests;
 mod machine;
 mod monitor;
 mod product;

@@ -1,0 +1,486 @@
+//! From a [`Schedule`] to a concrete concurrent execution.
+//!
+//! Each thread of the schedule is searched on its own, as the sequential program that `single` makes of it,
+//! for a run through all its turns. The runs are then cut at their jumps and put together in the
+//! order of the schedule. It does not matter which engine has found the schedule, and nothing here
+//! has to be trusted: the result is replayed.
+
+use droste_base::{StopReason, Verdict};
+use droste_lang::concurrent::{
+    Birth, ConcurrentExecution, Context, ThreadAction, ThreadId, ThreadStep, declared, end_of_init,
+};
+use droste_lang::execution::{Action, CalleeRun, CalleeRunId, Ending, Execution, Step, Valuation};
+use droste_lang::program::{NodeId, Op, Program, Value, VarRef};
+
+use super::schedule::{Schedule, Start, shared};
+use super::single::{Beginning, Meaning, Single, single};
+use crate::explicit;
+use crate::{Options, Order, Question};
+
+/// What a schedule leads to.
+#[derive(Clone, Copy, Debug)]
+pub enum Target<'a> {
+    /// The active thread is at one of these nodes.
+    Reach(&'a [NodeId]),
+    /// The same, or a violation.
+    Default(&'a [NodeId]),
+}
+
+/// Why there is no execution.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotRebuilt {
+    /// A limit was reached.
+    Stopped(StopReason),
+    /// The schedule is not possible: a fault of whoever made it. Says for which thread.
+    Impossible(String),
+}
+
+/// The execution of `program` with this schedule that ends as the target says, perhaps earlier than
+/// the schedule does.
+pub fn rebuild(
+    program: &Program,
+    schedule: &Schedule,
+    target: Target<'_>,
+    options: &Options<'_>,
+) -> Result<ConcurrentExecution, NotRebuilt> {
+    let guard = options.limits.guard();
+    let threads = declared(program);
+    let starts: Vec<&Start> = schedule.turns.iter().flat_map(|t| &t.starts).collect();
+    let count = threads.len() + starts.len();
+    let mut parts: Vec<Option<Part>> = (0..count).map(|_| None).collect();
+    let Some(last) = schedule.turns.last().map(|turn| turn.thread) else {
+        return Err(NotRebuilt::Impossible("there is no turn".to_owned()));
+    };
+    for (thread, part) in parts.iter_mut().enumerate() {
+        if !schedule.turns.iter().any(|turn| turn.thread == thread) {
+            continue;
+        }
+        let beginning = match threads.get(thread) {
+            Some(declared) => Beginning::Procedure(declared.procedure),
+            None => {
+                let start = starts[thread - threads.len()];
+                Beginning::Frame(start.start, &start.locals)
+            }
+        };
+        let single = single(program, schedule, thread, &beginning, end_of_init(program));
+        let at = |nodes: &[NodeId]| -> Vec<NodeId> {
+            let places = nodes.iter().flat_map(|n| &single.places[n.0 as usize]);
+            places.copied().collect()
+        };
+        let question = match target {
+            _ if thread != last => Question::Reach(single.ends.clone()),
+            Target::Reach(nodes) => Question::Reach(at(nodes)),
+            Target::Default(nodes) => Question::Default(at(nodes)),
+        };
+        let mut options = options.clone();
+        options.order = Order::Bfs;
+        options.limits.contexts = None;
+        if let Some(timeout) = &mut options.limits.timeout {
+            *timeout = timeout.saturating_sub(guard.elapsed());
+        }
+        options.reporter = None;
+        let execution = match explicit::search(&single.program, &question, &options).verdict {
+            Verdict::Violated(Ok(execution)) => execution,
+            Verdict::Unknown(reason) => return Err(NotRebuilt::Stopped(reason)),
+            Verdict::Holds(_) => {
+                let text = format!("thread {thread} has no such run");
+                return Err(NotRebuilt::Impossible(text));
+            }
+            Verdict::Violated(Err(gap)) => {
+                let text = format!("no concrete run of thread {thread}: {gap:?}");
+                return Err(NotRebuilt::Impossible(text));
+            }
+        };
+        *part = Some(Walker::new(program, &single, &execution).walk());
+    }
+    Ok(put_together(program, schedule, parts, last))
+}
+
+/// What one thread does, cut into its turns.
+struct Part {
+    /// The locals of the outermost procedure at the start.
+    locals: Vec<Value>,
+    /// The globals at the start.
+    globals: Vec<Value>,
+    turns: Vec<Vec<ThreadStep>>,
+    runs: Vec<CalleeRun>,
+    ending: Ending,
+    /// Numbers of the starts (over all turns) that the schedule has asked for.
+    wanted: Vec<usize>,
+}
+
+/// A thread's number until all are known.
+const LATER: ThreadId = ThreadId(u32::MAX);
+
+/// A callee's run that is written out.
+struct Open<'e> {
+    steps: &'e [Step],
+    index: usize,
+    /// The call, the run, and the caller's valuation at the call; nothing for the outermost steps.
+    call: Option<(&'e Step, &'e CalleeRun, Valuation)>,
+}
+
+struct Walker<'e> {
+    program: &'e Program,
+    single: &'e Single,
+    execution: &'e Execution,
+    /// Callee runs that need no writing out: their new numbers.
+    folded: Vec<Option<CalleeRunId>>,
+    now: Valuation,
+    part: Part,
+    started: usize,
+}
+
+impl<'e> Walker<'e> {
+    fn new(program: &'e Program, single: &'e Single, execution: &'e Execution) -> Self {
+        let mut walker = Walker {
+            program,
+            single,
+            execution,
+            folded: Vec::new(),
+            now: execution.start.clone(),
+            part: Part {
+                locals: Vec::new(),
+                globals: Vec::new(),
+                turns: vec![Vec::new()],
+                runs: Vec::new(),
+                ending: Ending::Final,
+                wanted: Vec::new(),
+            },
+            started: 0,
+        };
+        walker.fold();
+        walker
+    }
+
+    fn meaning(&self, node: NodeId) -> Meaning {
+        self.single.meaning[node.0 as usize]
+    }
+
+    /// The node of the program that a node stands for.
+    fn node(&self, node: NodeId) -> NodeId {
+        match self.meaning(node) {
+            Meaning::Before(node) | Meaning::Statement(node) | Meaning::Starts(node) => node,
+            Meaning::Jump | Meaning::Frame => node,
+        }
+    }
+
+    fn changes(&self, changes: &[(VarRef, Value)]) -> Vec<(VarRef, Value)> {
+        let globals = self.program.globals.len();
+        let real = |(var, _): &&(VarRef, Value)| match var {
+            VarRef::Global(i) => (*i as usize) < globals,
+            VarRef::Local(_) => true,
+        };
+        changes.iter().filter(real).copied().collect()
+    }
+
+    /// Translates the runs in which nothing happens that concerns other threads.
+    fn fold(&mut self) {
+        let globals = self.program.globals.len();
+        for run in &self.execution.runs {
+            let mut steps = Vec::new();
+            let mut quiet = true;
+            for step in &run.steps {
+                let node = match self.meaning(step.node) {
+                    Meaning::Before(_) => continue,
+                    Meaning::Statement(node)
+                        if !matches!(self.program.node(node).op, Op::StartThread { .. }) =>
+                    {
+                        node
+                    }
+                    _ => {
+                        quiet = false;
+                        break;
+                    }
+                };
+                let action = match &step.action {
+                    Action::Internal { to, changes } => Action::Internal {
+                        to: self.node(*to),
+                        changes: self.changes(changes),
+                    },
+                    Action::Folded { run, to, changes } => {
+                        let Some(run) = self.folded[run.0 as usize] else {
+                            quiet = false;
+                            break;
+                        };
+                        Action::Folded {
+                            run,
+                            to: self.node(*to),
+                            changes: self.changes(changes),
+                        }
+                    }
+                    other => other.clone(),
+                };
+                steps.push(Step { node, action });
+            }
+            if !quiet {
+                self.folded.push(None);
+                continue;
+            }
+            self.folded
+                .push(Some(CalleeRunId(self.part.runs.len() as u32)));
+            let exit = self.node(run.exit);
+            self.part.runs.push(CalleeRun {
+                entry: Valuation {
+                    globals: run.entry.globals[..globals].to_vec(),
+                    locals: run.entry.locals.clone(),
+                },
+                steps,
+                exit,
+                results: run.results.clone(),
+            });
+        }
+    }
+
+    fn emit(&mut self, node: NodeId, action: ThreadAction) {
+        if let Some(turn) = self.part.turns.last_mut() {
+            turn.push(ThreadStep { node, action });
+        }
+    }
+
+    fn apply(&mut self, changes: &[(VarRef, Value)]) {
+        for &(var, value) in changes {
+            self.now.set(var, value);
+        }
+    }
+
+    fn walk(mut self) -> Part {
+        let execution = self.execution;
+        let mut stack = vec![Open {
+            steps: &execution.steps,
+            index: 0,
+            call: None,
+        }];
+        while let Some(open) = stack.last_mut() {
+            let Some(step) = open.steps.get(open.index) else {
+                let done = stack.pop();
+                if let Some((call, run, before)) = done.and_then(|open| open.call) {
+                    self.leave(call, run, before);
+                }
+                continue;
+            };
+            open.index += 1;
+            match &step.action {
+                Action::Internal { to, changes } => self.internal(step.node, *to, changes),
+                Action::Call { locals } => self.enter(step.node, locals),
+                Action::Folded { run, to, changes } => {
+                    let meaning = self.meaning(step.node);
+                    if let (Meaning::Statement(node), Some(run)) =
+                        (meaning, self.folded[run.0 as usize])
+                    {
+                        let action = Action::Folded {
+                            run,
+                            to: self.node(*to),
+                            changes: self.changes(changes),
+                        };
+                        self.emit(node, ThreadAction::Step(action));
+                        self.apply(changes);
+                        continue;
+                    }
+                    let run = &execution.runs[run.0 as usize];
+                    let before = self.now.clone();
+                    self.enter(step.node, &run.entry.locals);
+                    stack.push(Open {
+                        steps: &run.steps,
+                        index: 0,
+                        call: Some((step, run, before)),
+                    });
+                }
+                Action::Fail(violation) => {
+                    let action = ThreadAction::Step(Action::Fail(*violation));
+                    self.emit(self.node(step.node), action);
+                }
+                Action::Terminate => {}
+            }
+        }
+        self.part.ending = match execution.ending {
+            Ending::At(node) => Ending::At(self.node(node)),
+            other => other,
+        };
+        self.part
+    }
+
+    fn internal(&mut self, node: NodeId, to: NodeId, changes: &[(VarRef, Value)]) {
+        match self.meaning(node) {
+            Meaning::Before(_) => {}
+            Meaning::Statement(node) => match self.program.node(node).op {
+                Op::StartThread { .. } => self.start(node, to),
+                Op::EndThread => self.emit(node, ThreadAction::End),
+                _ => {
+                    let action = Action::Internal {
+                        to: self.node(to),
+                        changes: self.changes(changes),
+                    };
+                    self.emit(node, ThreadAction::Step(action));
+                }
+            },
+            Meaning::Starts(node) => {
+                self.part.wanted.push(self.started);
+                self.start(node, to);
+            }
+            Meaning::Jump => self.part.turns.push(Vec::new()),
+            Meaning::Frame => {}
+        }
+        self.apply(changes);
+        if self.meaning(node) == Meaning::Frame && self.part.globals.is_empty() {
+            // The thread's first globals are in place.
+            let globals = self.program.globals.len();
+            self.part.globals = self.now.globals[..globals].to_vec();
+        }
+    }
+
+    fn start(&mut self, node: NodeId, to: NodeId) {
+        self.started += 1;
+        let to = self.node(to);
+        self.emit(node, ThreadAction::Start { thread: LATER, to });
+    }
+
+    fn enter(&mut self, node: NodeId, locals: &[Value]) {
+        if let Meaning::Statement(node) = self.meaning(node) {
+            let action = Action::Call {
+                locals: locals.to_vec(),
+            };
+            self.emit(node, ThreadAction::Step(action));
+        } else {
+            self.part.locals = locals.to_vec();
+        }
+        self.now.locals = locals.to_vec();
+    }
+
+    /// The return from a run that was written out.
+    fn leave(&mut self, call: &Step, run: &CalleeRun, before: Valuation) {
+        let exit = self.node(run.exit);
+        let Action::Folded { to, changes, .. } = &call.action else {
+            return;
+        };
+        let mut after = before.clone();
+        for &(var, value) in changes {
+            after.set(var, value);
+        }
+        if let Meaning::Statement(_) = self.meaning(call.node) {
+            let globals = self.now.globals.iter().zip(&after.globals).enumerate();
+            let globals = globals.map(|(i, pair)| (VarRef::Global(i as u32), pair));
+            let locals = before.locals.iter().zip(&after.locals).enumerate();
+            let locals = locals.map(|(i, pair)| (VarRef::Local(i as u32), pair));
+            let different = globals.chain(locals).filter(|(_, (old, new))| old != new);
+            let different: Vec<(VarRef, Value)> =
+                different.map(|(var, (_, new))| (var, *new)).collect();
+            let action = ThreadAction::Return {
+                results: run.results.clone(),
+                to: self.node(*to),
+                changes: self.changes(&different),
+            };
+            self.emit(exit, action);
+        } else {
+            self.emit(exit, ThreadAction::End);
+        }
+        self.now = after;
+    }
+}
+
+/// The parts in the order of the schedule.
+fn put_together(
+    program: &Program,
+    schedule: &Schedule,
+    mut parts: Vec<Option<Part>>,
+    last: usize,
+) -> ConcurrentExecution {
+    let threads = declared(program);
+    let lowest = |ty: &droste_lang::program::Type| ty.lo();
+    // The globals at the start: those of the first turn; own ones as their thread has them.
+    let first = schedule.turns[0].thread;
+    let mut globals: Vec<Value> = match &parts[first] {
+        Some(part) => part.globals.clone(),
+        None => program.globals.iter().map(|v| lowest(&v.ty)).collect(),
+    };
+    let common = shared(program);
+    for (i, variable) in program.globals.iter().enumerate() {
+        if let Some(owner) = variable.thread
+            && !common.contains(&(i as u32))
+        {
+            globals[i] = match &parts[owner as usize] {
+                Some(part) => part.globals[i],
+                None => lowest(&variable.ty),
+            };
+        }
+    }
+    let mut births: Vec<Birth> = Vec::new();
+    for (i, thread) in threads.iter().enumerate() {
+        let locals = match &parts[i] {
+            Some(part) => part.locals.clone(),
+            None => {
+                let locals = &program.procedure(thread.procedure).locals;
+                locals.iter().map(|v| lowest(&v.ty)).collect()
+            }
+        };
+        births.push(Birth::Declared {
+            procedure: thread.procedure,
+            locals,
+        });
+    }
+    // Runs of all parts, with their new numbers.
+    let mut runs: Vec<CalleeRun> = Vec::new();
+    let mut bases = vec![0u32; parts.len()];
+    for (part, base) in parts.iter_mut().zip(&mut bases) {
+        let Some(part) = part else { continue };
+        *base = runs.len() as u32;
+        for mut run in std::mem::take(&mut part.runs) {
+            for step in &mut run.steps {
+                if let Action::Folded { run, .. } = &mut step.action {
+                    run.0 += *base;
+                }
+            }
+            runs.push(run);
+        }
+    }
+    // Threads of the schedule by their numbers in the execution.
+    let mut numbers: Vec<ThreadId> = (0..threads.len() as u32).map(ThreadId).collect();
+    let mut next_turn = vec![0usize; parts.len()];
+    let mut started = vec![0usize; parts.len()];
+    let mut contexts = Vec::new();
+    let final_turns = parts[last].as_ref().map_or(0, |part| part.turns.len());
+    for turn in &schedule.turns {
+        let thread = turn.thread;
+        let Some(part) = &mut parts[thread] else {
+            continue;
+        };
+        let index = next_turn[thread];
+        next_turn[thread] += 1;
+        let mut steps = match part.turns.get_mut(index) {
+            Some(steps) => std::mem::take(steps),
+            None => Vec::new(),
+        };
+        let number = numbers[thread];
+        for step in &mut steps {
+            match &mut step.action {
+                ThreadAction::Start { thread: new, .. } => {
+                    *new = ThreadId(births.len() as u32);
+                    if part.wanted.contains(&started[thread]) {
+                        numbers.push(*new);
+                    }
+                    started[thread] += 1;
+                    births.push(Birth::Started {
+                        by: number,
+                        node: step.node,
+                    });
+                }
+                ThreadAction::Step(Action::Folded { run, .. }) => run.0 += bases[thread],
+                _ => {}
+            }
+        }
+        contexts.push(Context {
+            thread: number,
+            steps,
+        });
+        if thread == last && index + 1 >= final_turns {
+            break;
+        }
+    }
+    ConcurrentExecution {
+        globals,
+        threads: births,
+        runs,
+        contexts,
+        ending: parts[last].as_ref().map_or(Ending::Final, |p| p.ending),
+    }
+}

@@ -1,0 +1,641 @@
+//! One thread in one context: everything it can do from a set of stacks and given shared globals until it is
+//! switched out.
+//!
+//! This is the sequential search over pairs of an *entry* and a state, with summaries, but for one thing: a
+//! procedure may have been entered in an earlier context. An entry made in an earlier context has all its callers
+//! already, because contexts are explored completely, one after the other; returning from it goes on
+//! in those callers. All that matters about such an entry is who they are, so entries with the same callers are
+//! made one when their context is done. This is the relation of La Torre, Madhusudan and Parlato (PLDI 2009), section 5.1, whose tuples keep the number of the context in which a procedure was
+//! entered beside that of the current one, done explicitly and forwards only.
+//!
+//! What a thread can do in a context depends on the set of its stacks and the shared globals, on nothing else.
+//! Stacks of one thread with the same shared globals are kept together as a *parked set*: pairs
+//! of an entry and a state without its shared globals. Sets are interned, so that a context that
+//! begins as an earlier one did is not explored again, whatever happened in other threads in between.
+//! (The aggregates of Qadeer and Rehof, TACAS 2005, section 4, with pairs in place of automata.)
+
+use std::hash::Hash;
+
+use droste_base::{CallId, Guard, Model, PropId, Step, Steps, StopReason};
+use droste_explicit::Stats;
+use droste_lang::program::{NodeId, Op, Program};
+use droste_unfold::{Place, Threading, Unfolding, Words};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// More values of one variable than this are not tried out.
+const MOST: u64 = 1 << 20;
+
+/// Values by number.
+pub(super) struct Interner<T> {
+    ids: FxHashMap<T, u32>,
+    items: Vec<T>,
+}
+
+impl<T: Clone + Eq + Hash> Interner<T> {
+    pub(super) fn new() -> Self {
+        Interner {
+            ids: FxHashMap::default(),
+            items: Vec::new(),
+        }
+    }
+
+    pub(super) fn intern(&mut self, item: &T) -> Result<u32, StopReason> {
+        if let Some(&id) = self.ids.get(item) {
+            return Ok(id);
+        }
+        let id = u32::try_from(self.items.len()).map_err(|_| StopReason::TooManyStates)?;
+        self.ids.insert(item.clone(), id);
+        self.items.push(item.clone());
+        Ok(id)
+    }
+
+    pub(super) fn get(&self, id: u32) -> &T {
+        &self.items[id as usize]
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.items.len()
+    }
+}
+
+/// The entry of a thread's outermost procedure: nobody has called it.
+const ROOT: u32 = 0;
+
+/// Set on the number of an entry that is made in the context being explored.
+const NEW: u32 = 1 << 31;
+
+/// Entry and state of each caller, sorted.
+type Callers = Box<[(u32, u32)]>;
+
+/// A parked set: pairs of an entry and a state without shared globals, sorted.
+pub(super) type Parked = Box<[(u32, u32)]>;
+
+/// A thread's state within a context.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Local<W> {
+    words: W,
+    /// Inside an atomic section.
+    atomic: bool,
+    /// The threads started so far in this context: a list of [`Spaces::starts`].
+    starts: u32,
+}
+
+#[derive(Default)]
+struct Entry {
+    /// Entry and state of each caller.
+    callers: Vec<(u32, u32)>,
+    /// What they get to see, as far as known.
+    exits: Vec<u32>,
+}
+
+/// How the started threads are treated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Starts {
+    /// All are kept.
+    All,
+    /// Each may be kept or forgotten; at most so many are kept.
+    Some(u32),
+}
+
+/// A way to leave a context.
+pub(super) struct Out {
+    /// The shared globals.
+    pub(super) globals: u32,
+    /// The threads started.
+    pub(super) starts: u32,
+    /// The stacks with which the thread may go on later; empty if it has ended.
+    pub(super) parked: u32,
+}
+
+/// A context that has been explored.
+#[derive(Default)]
+pub(super) struct Space {
+    /// Whether the target is met.
+    pub(super) hit: bool,
+    pub(super) outs: Vec<Out>,
+}
+
+/// All contexts explored so far.
+pub(super) struct Spaces<'a, W: Words> {
+    program: &'a Program,
+    model: &'a Unfolding<'a, W>,
+    pub(super) threading: &'a Threading<'a, W>,
+    target: PropId,
+    pub(super) guard: Guard,
+    most_contexts: Option<u64>,
+    states: Interner<Local<W>>,
+    /// Entries of contexts that are done: their callers, whose globals are left out if the return does not need them.
+    entries: Vec<Callers>,
+    entry_ids: FxHashMap<Callers, u32>,
+    /// Shared globals.
+    pub(super) globals: Interner<W>,
+    /// States without shared globals.
+    pub(super) rests: Interner<W>,
+    pub(super) parked: Interner<Parked>,
+    /// Lists of started threads, each a parked set: the list before and the last one. Number 0 is empty.
+    starts: Interner<(u32, u32)>,
+    known: FxHashMap<(u32, u32, Starts, bool), u32>,
+    pub(super) all: Vec<Space>,
+    pub(super) stats: Stats,
+}
+
+/// What is done with one context.
+struct Saturation<W> {
+    seen: FxHashSet<(u32, u32)>,
+    order: Vec<(u32, u32)>,
+    /// Pairs whose state was split: the parts stand for it.
+    split: FxHashSet<u32>,
+    /// The entries made here, and their numbers by state.
+    entries: Vec<Entry>,
+    entry_of: FxHashMap<u32, u32>,
+    /// Pairs of an entry and an exit.
+    exits: FxHashSet<(u32, u32)>,
+    /// Shared globals and starts with which the thread has ended.
+    ended: Vec<(W, u32)>,
+    hit: bool,
+}
+
+impl<'a, W: Words> Spaces<'a, W> {
+    pub(super) fn new(
+        program: &'a Program,
+        model: &'a Unfolding<'a, W>,
+        threading: &'a Threading<'a, W>,
+        target: PropId,
+        limits: &droste_base::Limits,
+    ) -> Result<Self, StopReason> {
+        let mut spaces = Spaces {
+            program,
+            model,
+            threading,
+            target,
+            guard: limits.guard(),
+            most_contexts: limits.contexts,
+            states: Interner::new(),
+            entries: vec![Box::default()],
+            entry_ids: FxHashMap::default(),
+            globals: Interner::new(),
+            rests: Interner::new(),
+            parked: Interner::new(),
+            starts: Interner::new(),
+            known: FxHashMap::default(),
+            all: Vec::new(),
+            stats: Stats::default(),
+        };
+        spaces.starts.intern(&(u32::MAX, u32::MAX))?;
+        spaces.guard.check_now()?;
+        Ok(spaces)
+    }
+
+    /// The parked set of a thread that has one frame, in this state (without shared globals).
+    pub(super) fn fresh(&mut self, rest: &W) -> Result<u32, StopReason> {
+        let rest = self.rests.intern(rest)?;
+        self.parked.intern(&vec![(ROOT, rest)].into())
+    }
+
+    /// The threads of a list, first to last: parked sets.
+    pub(super) fn started(&self, mut list: u32) -> Vec<u32> {
+        let mut all = Vec::new();
+        while list != 0 {
+            let (before, thread) = *self.starts.get(list);
+            all.push(thread);
+            list = before;
+        }
+        all.reverse();
+        all
+    }
+
+    /// The context of a thread with these stacks that begins with these globals. With `init`, it can be left at the
+    /// end of `init` only.
+    pub(super) fn explore(
+        &mut self,
+        parked: u32,
+        globals: u32,
+        starts: Starts,
+        init: Option<NodeId>,
+    ) -> Result<u32, StopReason> {
+        let key = (parked, globals, starts, init.is_some());
+        if let Some(&id) = self.known.get(&key) {
+            return Ok(id);
+        }
+        let space = self.saturate(parked, globals, starts, init)?;
+        let id = u32::try_from(self.all.len()).map_err(|_| StopReason::TooManyStates)?;
+        self.all.push(space);
+        self.known.insert(key, id);
+        Ok(id)
+    }
+
+    fn saturate(
+        &mut self,
+        parked: u32,
+        globals: u32,
+        starts: Starts,
+        init: Option<NodeId>,
+    ) -> Result<Space, StopReason> {
+        let mut work = Saturation {
+            seen: FxHashSet::default(),
+            order: Vec::new(),
+            split: FxHashSet::default(),
+            entries: Vec::new(),
+            entry_of: FxHashMap::default(),
+            exits: FxHashSet::default(),
+            ended: Vec::new(),
+            hit: false,
+        };
+        let shared = self.globals.get(globals).clone();
+        for (entry, rest) in self.parked.get(parked).clone() {
+            let words = self.threading.join(self.rests.get(rest), &shared);
+            self.add(&mut work, entry, words, false, 0)?;
+        }
+        let mut steps = Steps::new();
+        let mut next = 0;
+        while let Some(&(entry, state)) = work.order.get(next) {
+            next += 1;
+            self.expand(&mut work, entry, state, starts, init, &mut steps)?;
+            if work.hit {
+                return Ok(Space {
+                    hit: true,
+                    outs: Vec::new(),
+                });
+            }
+        }
+        self.stats.entries += work.entries.len() as u64;
+        self.leave(&work, init)
+    }
+
+    /// A pair of an entry and a state is reached.
+    fn add(
+        &mut self,
+        work: &mut Saturation<W>,
+        entry: u32,
+        words: W,
+        atomic: bool,
+        starts: u32,
+    ) -> Result<(), StopReason> {
+        work.hit |= self.model.holds(&words, self.target);
+        let state = self.states.intern(&Local {
+            words,
+            atomic,
+            starts,
+        })?;
+        if work.seen.insert((entry, state)) {
+            work.order.push((entry, state));
+            self.stats.contexts += 1;
+            self.stats.states = self.states.len() as u64;
+            if let Some(most) = self.most_contexts
+                && self.stats.contexts > most
+            {
+                return Err(StopReason::Contexts(most));
+            }
+        }
+        self.guard.check()
+    }
+
+    /// All that the thread can do in a state.
+    fn expand(
+        &mut self,
+        work: &mut Saturation<W>,
+        entry: u32,
+        state: u32,
+        kept: Starts,
+        init: Option<NodeId>,
+        steps: &mut Steps<W>,
+    ) -> Result<(), StopReason> {
+        let local = self.states.get(state).clone();
+        let Place::At(node) = self.threading.place(&local.words) else {
+            return Ok(());
+        };
+        if init == Some(node) {
+            return Ok(());
+        }
+        let op = &self.program.node(node).op;
+        if let Op::EndThread = op {
+            let shared = self.threading.shared(&local.words);
+            work.ended.push((shared, local.starts));
+            return Ok(());
+        }
+        if let Op::StartThread { .. } = op
+            && let Some((slot, top)) = self.threading.open_local(&local.words)
+        {
+            return self.refine(work, (entry, state), &local, slot, top);
+        }
+        steps.clear();
+        self.model.steps(&local.words, steps);
+        if let Some(split) = steps.as_split() {
+            let top = split.count.saturating_sub(1);
+            return self.refine(work, (entry, state), &local, split.tag, top);
+        }
+        if steps.overflowed() {
+            return Err(StopReason::TooManySuccessors);
+        }
+        let atomic = match op {
+            Op::AtomicBegin(_) => true,
+            Op::AtomicEnd(_) => false,
+            _ => local.atomic,
+        };
+        let items: Vec<Step<W>> = steps.drain().collect();
+        for step in items {
+            match step {
+                Step::Internal(words) => {
+                    if let Op::StartThread { start, .. } = op
+                        && !matches!(self.threading.place(&words), Place::Failed(_))
+                    {
+                        let frame = self.threading.move_to(&local.words, *start);
+                        let frame = self.threading.rest(&frame);
+                        let list = self.start(&frame, local.starts, kept)?;
+                        if let Some(list) = list {
+                            self.add(work, entry, words.clone(), atomic, list)?;
+                        }
+                        if kept == Starts::All {
+                            continue;
+                        }
+                    }
+                    self.add(work, entry, words, atomic, local.starts)?;
+                }
+                Step::Call(_, words) => {
+                    self.call(work, (entry, state), words, atomic, local.starts)?;
+                }
+                Step::Exit(words) => {
+                    let exit = self.states.intern(&Local {
+                        words,
+                        atomic,
+                        starts: local.starts,
+                    })?;
+                    self.exit(work, entry, exit)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The list with one more thread, if it can be kept.
+    fn start(&mut self, frame: &W, list: u32, kept: Starts) -> Result<Option<u32>, StopReason> {
+        if let Starts::Some(most) = kept
+            && self.started(list).len() >= most as usize
+        {
+            return Ok(None);
+        }
+        let parked = self.fresh(frame)?;
+        self.starts.intern(&(list, parked)).map(Some)
+    }
+
+    /// One state after the other for each value of a variable.
+    fn refine(
+        &mut self,
+        work: &mut Saturation<W>,
+        (entry, state): (u32, u32),
+        local: &Local<W>,
+        slot: u32,
+        top: u64,
+    ) -> Result<(), StopReason> {
+        if top >= MOST {
+            return Err(StopReason::TooManySuccessors);
+        }
+        work.split.insert(state);
+        for index in 0..=top {
+            let words = self.model.refine(&local.words, slot, index);
+            self.add(work, entry, words, local.atomic, local.starts)?;
+        }
+        Ok(())
+    }
+
+    fn call(
+        &mut self,
+        work: &mut Saturation<W>,
+        caller: (u32, u32),
+        words: W,
+        atomic: bool,
+        starts: u32,
+    ) -> Result<(), StopReason> {
+        let state = self.states.intern(&Local {
+            words: words.clone(),
+            atomic,
+            starts,
+        })?;
+        let fresh = work.entries.len() as u32;
+        let index = *work.entry_of.entry(state).or_insert(fresh);
+        if index == fresh {
+            work.entries.push(Entry::default());
+        }
+        work.entries[index as usize].callers.push(caller);
+        self.add(work, NEW | index, words, atomic, starts)?;
+        // Exits known already.
+        let exits = work.entries[index as usize].exits.clone();
+        for exit in exits {
+            self.resume(work, caller, exit)?;
+        }
+        Ok(())
+    }
+
+    fn exit(&mut self, work: &mut Saturation<W>, entry: u32, exit: u32) -> Result<(), StopReason> {
+        if entry == ROOT {
+            let local = self.states.get(exit);
+            let shared = self.threading.shared(&local.words);
+            work.ended.push((shared, local.starts));
+            return Ok(());
+        }
+        if !work.exits.insert((entry, exit)) {
+            return Ok(());
+        }
+        self.stats.summaries += 1;
+        let callers = if entry & NEW == 0 {
+            // No more callers come to an entry of an earlier context.
+            self.entries[entry as usize].to_vec()
+        } else {
+            let entry = &mut work.entries[(entry & !NEW) as usize];
+            entry.exits.push(exit);
+            entry.callers.clone()
+        };
+        for caller in callers {
+            self.resume(work, caller, exit)?;
+        }
+        Ok(())
+    }
+
+    fn resume(
+        &mut self,
+        work: &mut Saturation<W>,
+        (entry, caller): (u32, u32),
+        exit: u32,
+    ) -> Result<(), StopReason> {
+        let (caller, exit) = (self.states.get(caller), self.states.get(exit));
+        let (atomic, starts) = (exit.atomic, exit.starts);
+        let mut after = Vec::new();
+        let complete = self
+            .model
+            .resume(&caller.words, CallId(0), &exit.words, &mut after);
+        if !complete {
+            return Err(StopReason::TooManySuccessors);
+        }
+        for words in after {
+            self.add(work, entry, words, atomic, starts)?;
+        }
+        Ok(())
+    }
+
+    /// The entries made in a context as entries of contexts that are done, by index. Those with the same callers
+    /// become one; those that call themselves through others (recursion) are left apart.
+    fn settle(&mut self, work: &Saturation<W>) -> Result<Vec<u32>, StopReason> {
+        const OPEN: u32 = u32::MAX;
+        let count = work.entries.len();
+        let mut settled = vec![OPEN; count];
+        // How many callers each entry waits for, and who waits for it.
+        let mut waits = vec![0u32; count];
+        let mut waiting: Vec<Vec<u32>> = vec![Vec::new(); count];
+        for (i, entry) in work.entries.iter().enumerate() {
+            for &(caller, _) in entry.callers.iter().filter(|(c, _)| c & NEW != 0) {
+                waits[i] += 1;
+                waiting[(caller & !NEW) as usize].push(i as u32);
+            }
+        }
+        let mut ready: Vec<u32> = (0..count as u32)
+            .filter(|&i| waits[i as usize] == 0)
+            .collect();
+        while let Some(i) = ready.pop() {
+            self.guard.check()?;
+            let callers = self.callers(&work.entries[i as usize], &settled)?;
+            let fresh = u32::try_from(self.entries.len())
+                .ok()
+                .filter(|id| id & NEW == 0);
+            let fresh = fresh.ok_or(StopReason::TooManyStates)?;
+            let id = *self.entry_ids.entry(callers.clone()).or_insert(fresh);
+            if id == fresh {
+                self.entries.push(callers);
+            }
+            settled[i as usize] = id;
+            for &other in &waiting[i as usize] {
+                waits[other as usize] -= 1;
+                if waits[other as usize] == 0 {
+                    ready.push(other);
+                }
+            }
+        }
+        // The rest is recursive, or called from there.
+        let rest: Vec<usize> = (0..count).filter(|&i| settled[i] == OPEN).collect();
+        for &i in &rest {
+            let fresh = u32::try_from(self.entries.len())
+                .ok()
+                .filter(|id| id & NEW == 0);
+            settled[i] = fresh.ok_or(StopReason::TooManyStates)?;
+            self.entries.push(Box::default());
+        }
+        for i in rest {
+            let callers = self.callers(&work.entries[i], &settled)?;
+            self.entries[settled[i] as usize] = callers;
+        }
+        Ok(settled)
+    }
+
+    /// The callers of an entry whose own entries are settled.
+    fn callers(&mut self, entry: &Entry, settled: &[u32]) -> Result<Callers, StopReason> {
+        let mut callers = Vec::with_capacity(entry.callers.len());
+        for &(caller, state) in &entry.callers {
+            let caller = match caller & NEW {
+                0 => caller,
+                _ => settled[(caller & !NEW) as usize],
+            };
+            let mut words = self.states.get(state).words.clone();
+            if let Place::At(node) = self.threading.place(&words) {
+                let node = self.program.node(node);
+                let plain = matches!(
+                    &node.op,
+                    Op::Call {
+                        constrain: None,
+                        ..
+                    }
+                );
+                if plain && node.ensure.is_none() {
+                    words = self.threading.rest(&words);
+                }
+            }
+            let local = Local {
+                words,
+                atomic: false,
+                starts: 0,
+            };
+            callers.push((caller, self.states.intern(&local)?));
+        }
+        callers.sort_unstable();
+        callers.dedup();
+        Ok(callers.into())
+    }
+
+    /// The ways to leave a context.
+    fn leave(&mut self, work: &Saturation<W>, init: Option<NodeId>) -> Result<Space, StopReason> {
+        let settled = self.settle(work)?;
+        let mut index: FxHashMap<(u32, u32), usize> = FxHashMap::default();
+        let mut groups: Vec<((u32, u32), Vec<(u32, u32)>)> = Vec::new();
+        let mut open = Vec::new();
+        let mut put = |spaces: &mut Self, shared: W, starts: u32, pair: Option<(u32, u32)>| {
+            // Shared globals without a value are given one: every one in turn.
+            open.push(shared);
+            while let Some(mut shared) = open.pop() {
+                spaces.guard.check()?;
+                if let Some((slot, top)) = spaces.threading.open_global(&shared) {
+                    if top >= MOST {
+                        return Err(StopReason::TooManySuccessors);
+                    }
+                    for offset in (0..=top).rev() {
+                        spaces.threading.set_global(&mut shared, slot, offset);
+                        open.push(shared.clone());
+                    }
+                    continue;
+                }
+                let key = (spaces.globals.intern(&shared)?, starts);
+                let group = *index.entry(key).or_insert_with(|| {
+                    groups.push((key, Vec::new()));
+                    groups.len() - 1
+                });
+                groups[group].1.extend(pair);
+            }
+            Ok(())
+        };
+        for &(entry, state) in &work.order {
+            if work.split.contains(&state) {
+                continue;
+            }
+            let local = self.states.get(state).clone();
+            let Place::At(node) = self.threading.place(&local.words) else {
+                continue;
+            };
+            if init.is_some_and(|end| end != node) || (local.atomic && init.is_none()) {
+                continue;
+            }
+            if let Op::EndThread = self.program.node(node).op
+                && init.is_none()
+            {
+                // Leaving before the end is no better than leaving after it.
+                continue;
+            }
+            let shared = self.threading.shared(&local.words);
+            let entry = match entry & NEW {
+                0 => entry,
+                _ => settled[(entry & !NEW) as usize],
+            };
+            // `init` never goes on.
+            let pair = match init {
+                Some(_) => None,
+                None => Some((
+                    entry,
+                    self.rests.intern(&self.threading.rest(&local.words))?,
+                )),
+            };
+            put(self, shared, local.starts, pair)?;
+        }
+        if init.is_none() {
+            for (shared, starts) in &work.ended {
+                put(self, shared.clone(), *starts, None)?;
+            }
+        }
+        let mut outs = Vec::with_capacity(groups.len());
+        for ((globals, starts), mut pairs) in groups {
+            pairs.sort_unstable();
+            pairs.dedup();
+            outs.push(Out {
+                globals,
+                starts,
+                parked: self.parked.intern(&pairs.into())?,
+            });
+        }
+        Ok(Space { hit: false, outs })
+    }
+}

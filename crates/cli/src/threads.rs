@@ -1,0 +1,202 @@
+//! Programs with threads: `--contexts`, `--rounds`, or more and more switches.
+
+use droste_base::{StopReason, Verdict};
+use droste_check::{ConcurrentReport, Contexts, Levels, Property, check_concurrent};
+use droste_lang::concurrent::{ConcurrentExecution, ThreadAction};
+use droste_lang::execution::{Action, Ending};
+use droste_lang::source::SourceFile;
+use droste_report::Style;
+
+use crate::check::{Run, UNKNOWN_COLOR, exit_code};
+use crate::console::{Console, Failure};
+use crate::progress::ProgressLine;
+use crate::verdict::{self, Subject, counted};
+
+/// `3 switches`, `2 rounds`.
+fn levels(levels: Levels, number: usize) -> String {
+    match (levels, number) {
+        (Levels::Switches, 1) => "1 switch".to_owned(),
+        (Levels::Switches, n) => format!("{} switches", verdict::count(n as u64)),
+        (Levels::Rounds, n) => counted(n as u64, "round"),
+    }
+}
+
+impl Run<'_> {
+    /// How many switches or rounds are looked at.
+    pub(crate) fn contexts(&self) -> Contexts {
+        let threads = &self.args.threads;
+        match (threads.contexts, threads.rounds) {
+            (Some(most), _) => Contexts::Switches(most),
+            (None, Some(most)) => Contexts::Rounds(most),
+            (None, None) => Contexts::Unbounded,
+        }
+    }
+
+    /// Checks a program with threads and shows the answer.
+    pub(crate) fn concurrent(
+        &self,
+        source: &SourceFile,
+        subject: &Subject<'_>,
+    ) -> Result<u8, Failure> {
+        let args = self.args;
+        for (given, flag) in [
+            (args.search.order.is_some(), "--order"),
+            (args.search.eager, "--eager"),
+        ] {
+            if given {
+                self.warn(&format!("{flag} has no effect: the program has threads"));
+            }
+        }
+        let contexts = self.contexts();
+        self.watchdog.search_begins();
+        let line = ProgressLine::new();
+        let shows_progress = self.shows_progress();
+        let reporter = |progress| {
+            self.watchdog.note(progress);
+            if shows_progress {
+                line.show(progress);
+            }
+        };
+        let options = self.options(&reporter)?;
+        let progress = |kind: Levels, level: usize| {
+            let what = levels(kind, level);
+            self.say(|| format!("searching: {what}"));
+            line.label(format!(", {what}"));
+        };
+        let report = check_concurrent(
+            subject.program,
+            subject.property,
+            contexts,
+            &options,
+            Some(&progress),
+        );
+        self.watchdog.claim();
+        line.erase();
+        let mut report = report.map_err(|fault| Failure::Because(fault.to_string()))?;
+        if let (Verdict::Unknown(StopReason::Time(limit)), Some(given)) =
+            (&mut report.verdict, args.limits.timeout)
+        {
+            *limit = given;
+        }
+        self.show_concurrent(source, subject, &report)
+    }
+
+    fn show_concurrent(
+        &self,
+        source: &SourceFile,
+        subject: &Subject<'_>,
+        report: &ConcurrentReport,
+    ) -> Result<u8, Failure> {
+        let output = &self.args.output;
+        let total = self.start.elapsed();
+        let execution = report.verdict.witness();
+        let effort = verdict::Effort {
+            engine: report.engine,
+            stats: &report.stats,
+            symbolic: report.symbolic.as_ref(),
+            raced: report.raced,
+        };
+        let text = |execution: &ConcurrentExecution, color: bool, width: usize| {
+            let style = Style {
+                color,
+                max_steps: output.max_steps,
+                width,
+            };
+            droste_report::concurrent_text(subject.program, source, execution, &style)
+        };
+        let json = |execution: &ConcurrentExecution| {
+            droste_report::concurrent_json(subject.program, source, execution)
+        };
+        if output.json {
+            let answer = (&report.verdict, report.engine, effort);
+            let trace = execution.map(json);
+            let question = subject.question();
+            let mut object = verdict::object_of(source.name(), &question, answer, total, trace);
+            let key = match report.levels {
+                Levels::Switches => "switches",
+                Levels::Rounds => "rounds",
+            };
+            object["stats"][key] = report.level.into();
+            object["exhaustive"] = report.exhaustive.into();
+            Console::print(&format!("{object}\n"))?;
+        } else if !output.quiet {
+            let color = match report.verdict {
+                Verdict::Holds(_) => "1;32",
+                Verdict::Violated(_) => "1;31",
+                Verdict::Unknown(_) => UNKNOWN_COLOR,
+            };
+            let word = self.console.paint(color, report.verdict.word());
+            let mut page = format!("{word}: {}\n", sentence(subject, report));
+            if let Some(execution) = execution {
+                page.push('\n');
+                page += &text(execution, self.console.out_color(), Console::width());
+                page.push('\n');
+            }
+            let statistics = verdict::statistics(&effort, total);
+            page += &self.console.paint("2", &statistics);
+            page.push('\n');
+            Console::print(&page)?;
+        }
+        if let Some(execution) = execution {
+            self.write_trace(&|color, width| text(execution, color, width), &|| {
+                json(execution)
+            })?;
+        }
+        Ok(exit_code(&report.verdict))
+    }
+}
+
+/// The sentence after the verdict.
+fn sentence(subject: &Subject<'_>, report: &ConcurrentReport) -> String {
+    let count = |level: usize| levels(report.levels, level);
+    match &report.verdict {
+        Verdict::Holds(_) => {
+            let what = match subject.property {
+                Property::Default => subject.all_is_well(),
+                Property::Reach(labels) => format!("no run reaches {}", labels.join(" or ")),
+                _ => "no run violates the property".to_owned(),
+            };
+            match (report.exhaustive, report.level) {
+                (false, Some(level)) => format!("{what} within {}", count(level)),
+                _ => format!("{what}, however often the active thread changes"),
+            }
+        }
+        Verdict::Violated(execution) => {
+            let level = report.level.map(count).unwrap_or_default();
+            match failure(subject, execution) {
+                Some(failure) => format!("{failure} in a run with {level}"),
+                None => format!("a run with {level} reaches {}", reached(subject, execution)),
+            }
+        }
+        Verdict::Unknown(reason) => {
+            let mut text = verdict::undecided(reason, &verdict::known(&subject.question()));
+            if let Some(level) = report.level {
+                let count = count(level);
+                text.push_str(&format!("\nUp to {count}, no run violates the property."));
+            }
+            text
+        }
+    }
+}
+
+fn failure(_: &Subject<'_>, execution: &ConcurrentExecution) -> Option<&'static str> {
+    let last = execution.contexts.last()?.steps.last()?;
+    match (&last.action, execution.ending) {
+        (ThreadAction::Step(Action::Fail(violation)), Ending::Final) => {
+            Some(verdict::failure(*violation))
+        }
+        _ => None,
+    }
+}
+
+fn reached(subject: &Subject<'_>, execution: &ConcurrentExecution) -> String {
+    let labels = match subject.property {
+        Property::Reach(labels) => labels.clone(),
+        _ => droste_check::ERROR_LABELS.map(str::to_owned).to_vec(),
+    };
+    let label = match execution.ending {
+        Ending::At(node) => subject.asked(&labels, node),
+        _ => None,
+    };
+    label.map_or_else(|| labels.join(" or "), str::to_owned)
+}

@@ -1,0 +1,350 @@
+//! Programs with threads: which threads there are from the start, how many can be started,
+//! and what a concrete concurrent run is shown, stored and replayed as.
+//!
+//! The meaning is that of `docs/CONCURRENCY.md`: the threads share the globals, each has a stack of its own, and one
+//! at a time is active. A *context* is a stretch of a run in which one thread is active; between two
+//! contexts there is a *switch*. Runs under a bound on the number of switches: Qadeer and Rehof,
+//! *Context-bounded model checking of concurrent software* (TACAS 2005); La Torre,
+//! Madhusudan and Parlato, *Analyzing recursive programs using a fixed-point calculus* (PLDI 2009), section 5.
+//!
+//! A call that begins and ends within one context may be kept folded, as in
+//! [`Execution`](crate::execution::Execution); a call that is interrupted is written out, with a step for the
+//! call and one for the return.
+
+use std::sync::Arc;
+
+use crate::execution::{Action, CalleeRun, Ending};
+use crate::program::{NodeId, Op, ProcId, Program, Threads, Value, VarRef};
+
+/// Index into [`ConcurrentExecution::threads`]. The threads that exist from the start come first, in the order of
+/// their declarations; those that are started follow in the order of their creation. With
+/// [`Threads::Init`], number 0 is `init`, which is no thread but runs like one before the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ThreadId(pub u32);
+
+/// Where a thread comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Birth {
+    /// It is there from the start.
+    Declared {
+        /// What it executes.
+        procedure: ProcId,
+        /// The values of its locals at the start, parameters first.
+        locals: Vec<Value>,
+    },
+    /// It is started by a step of the execution, with a copy of the frame that starts it.
+    Started {
+        /// Who starts it.
+        by: ThreadId,
+        /// The [`Op::StartThread`].
+        node: NodeId,
+    },
+}
+
+/// What a thread does at a position.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ThreadAction {
+    /// As in a sequential execution; but a call may return after all, and there is no
+    /// [`Action::Terminate`].
+    Step(Action),
+    /// The return of a call that was made by [`Action::Call`], and the storing of the results.
+    Return {
+        /// The values returned, converted to the result types.
+        results: Vec<Value>,
+        /// The next position, after the call.
+        to: NodeId,
+        /// The globals and the caller's locals that have another value than just before the return.
+        changes: Vec<(VarRef, Value)>,
+    },
+    /// A thread is started; it can become active from now on.
+    Start {
+        /// Which.
+        thread: ThreadId,
+        /// The next position.
+        to: NodeId,
+    },
+    /// The thread ends: [`Op::EndThread`], or the return of its outermost procedure.
+    End,
+}
+
+/// A position of the active thread and what happens there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThreadStep {
+    /// The position.
+    pub node: NodeId,
+    /// What happens.
+    pub action: ThreadAction,
+}
+
+/// A stretch of a run in which one thread is active; it may be empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Context {
+    /// Which.
+    pub thread: ThreadId,
+    /// What it does.
+    pub steps: Vec<ThreadStep>,
+}
+
+/// A run of a program with threads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConcurrentExecution {
+    /// The globals at the start.
+    pub globals: Vec<Value>,
+    /// All threads that there are from the start or that are started.
+    pub threads: Vec<Birth>,
+    /// What [`Action::Folded`] refers to.
+    pub runs: Vec<CalleeRun>,
+    /// What happens, in order. At least one. Two that follow each other are of different threads.
+    pub contexts: Vec<Context>,
+    /// [`Ending::At`]: the last context's thread is at that position at the end.
+    /// [`Ending::Final`]: the last step is [`Action::Fail`]. No other.
+    pub ending: Ending,
+}
+
+impl ConcurrentExecution {
+    /// The number of switches: every change of the active thread is one, but for the one from
+    /// `init` to the first thread.
+    pub fn switches(&self, program: &Program) -> usize {
+        let init = usize::from(matches!(program.threads, Threads::Init { .. }));
+        self.contexts.len().saturating_sub(1 + init)
+    }
+
+    /// The number of rounds: in a round each thread has at most one context, and they come in the
+    /// order of their numbers.
+    pub fn rounds(&self, program: &Program) -> usize {
+        let init = usize::from(matches!(program.threads, Threads::Init { .. }));
+        let contexts = self.contexts.get(init..).unwrap_or(&[]);
+        let wraps = contexts
+            .windows(2)
+            .filter(|pair| pair[1].thread <= pair[0].thread);
+        1 + wraps.count()
+    }
+
+    /// The number of steps, every folded call written out; saturates.
+    pub fn length(&self) -> u64 {
+        let mut lengths: Vec<u64> = Vec::with_capacity(self.runs.len());
+        let of = |action: &Action, lengths: &[u64]| match action {
+            Action::Folded { run, .. } => lengths
+                .get(run.0 as usize)
+                .copied()
+                .unwrap_or(0)
+                .saturating_add(1),
+            _ => 1,
+        };
+        for run in &self.runs {
+            let steps = run.steps.iter().map(|step| of(&step.action, &lengths));
+            lengths.push(steps.fold(1, u64::saturating_add));
+        }
+        let steps = self.contexts.iter().flat_map(|context| &context.steps);
+        let steps = steps.map(|step| match &step.action {
+            ThreadAction::Step(action) => of(action, &lengths),
+            _ => 1,
+        });
+        steps.fold(0, u64::saturating_add)
+    }
+}
+
+/// A thread that a program has from the start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declared {
+    /// Its name: that of the section or of the procedure.
+    pub name: Arc<str>,
+    /// What it executes.
+    pub procedure: ProcId,
+}
+
+/// The threads that a program has from the start, in the order of their numbers; with
+/// [`Threads::Init`], `init` first.
+pub fn declared(program: &Program) -> Vec<Declared> {
+    let by_procedure = |procedure: ProcId| Declared {
+        name: program.procedure(procedure).name.clone(),
+        procedure,
+    };
+    match &program.threads {
+        Threads::Dynamic => vec![by_procedure(program.main)],
+        Threads::Init { threads, .. } => {
+            let all = [&[program.main], &threads[..]].concat();
+            all.into_iter().map(by_procedure).collect()
+        }
+        Threads::Sections(sections) => sections
+            .iter()
+            .map(|(name, procedure)| Declared {
+                name: name.clone(),
+                procedure: *procedure,
+            })
+            .collect(),
+    }
+}
+
+/// The node `endinit` of GETAFIX's convention, at which `init` hands over to the threads.
+pub fn end_of_init(program: &Program) -> Option<NodeId> {
+    match program.threads {
+        Threads::Init { end_init, .. } => Some(end_init),
+        _ => None,
+    }
+}
+
+/// A node at which an unbounded number of threads may be started, if there is one: it can be executed again
+/// and again, judging by the text alone. Without one, the number of threads is bounded.
+///
+/// A node is *repeated* if it lies on a cycle of the graph of statements, calls and starts, or if it
+/// belongs to what is called or started at a repeated node.
+pub fn unbounded_start(program: &Program) -> Option<NodeId> {
+    let nodes = program.nodes.len();
+    // Where one gets from a node: on in the procedure, into a callee, into a started thread.
+    let successors = |node: usize, out: &mut Vec<usize>| {
+        out.clear();
+        let op = &program.nodes[node].op;
+        op.for_each_next(|next| out.push(next.0 as usize));
+        if let Op::Call { callee, .. } = op {
+            out.push(program.procedure(*callee).entry.0 as usize);
+        }
+    };
+    let mut repeated = on_cycles(nodes, successors);
+    // What repeated calls and starts lead to is repeated.
+    let mut work: Vec<usize> = Vec::new();
+    let into = |node: usize| match &program.nodes[node].op {
+        Op::Call { callee, .. } => Some(program.procedure(*callee).entry.0 as usize),
+        Op::StartThread { start, .. } => Some(start.0 as usize),
+        _ => None,
+    };
+    let first = (0..nodes).filter(|&node| repeated[node]).filter_map(into);
+    let first: Vec<usize> = first.collect();
+    for node in first {
+        if !std::mem::replace(&mut repeated[node], true) {
+            work.push(node);
+        }
+    }
+    let mut next = Vec::new();
+    while let Some(node) = work.pop() {
+        successors(node, &mut next);
+        for &to in &next {
+            if !std::mem::replace(&mut repeated[to], true) {
+                work.push(to);
+            }
+        }
+    }
+    let is_start = |node: &usize| matches!(program.nodes[*node].op, Op::StartThread { .. });
+    let found = (0..nodes).find(|node| repeated[*node] && is_start(node));
+    found.map(|node| NodeId(node as u32))
+}
+
+/// Which nodes of a graph lie on a cycle: Tarjan's algorithm (1972) with a stack of its own.
+fn on_cycles(nodes: usize, successors: impl Fn(usize, &mut Vec<usize>)) -> Vec<bool> {
+    const NEW: u32 = u32::MAX;
+    let mut index = vec![NEW; nodes];
+    let mut low = vec![NEW; nodes];
+    let mut open = vec![false; nodes];
+    let mut cyclic = vec![false; nodes];
+    let mut component = Vec::new();
+    let mut count = 0;
+    for root in 0..nodes {
+        if index[root] != NEW {
+            continue;
+        }
+        // Nodes being visited, with their successors still to be looked at.
+        let mut stack: Vec<(usize, Vec<usize>)> = Vec::new();
+        let mut enter = Some(root);
+        loop {
+            if let Some(node) = enter.take() {
+                index[node] = count;
+                low[node] = count;
+                count += 1;
+                open[node] = true;
+                component.push(node);
+                let mut next = Vec::new();
+                successors(node, &mut next);
+                if next.contains(&node) {
+                    cyclic[node] = true;
+                }
+                stack.push((node, next));
+            }
+            let Some((node, next)) = stack.last_mut() else {
+                break;
+            };
+            let node = *node;
+            if let Some(to) = next.pop() {
+                if index[to] == NEW {
+                    enter = Some(to);
+                } else if open[to] {
+                    low[node] = low[node].min(index[to]);
+                }
+                continue;
+            }
+            stack.pop();
+            if let Some((parent, _)) = stack.last() {
+                low[*parent] = low[*parent].min(low[node]);
+            }
+            if low[node] == index[node] {
+                let start = component.iter().rposition(|&n| n == node).unwrap_or(0);
+                let many = component.len() - start > 1;
+                for member in component.drain(start..) {
+                    open[member] = false;
+                    cyclic[member] |= many;
+                }
+            }
+        }
+    }
+    cyclic
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lexer::Dialect;
+    use crate::lower::lower;
+    use crate::parser::parse;
+    use crate::source::SourceFile;
+
+    fn program(text: &str) -> Program {
+        let parsed = parse(&SourceFile::new("<test>", text), Dialect::Union);
+        assert!(!parsed.has_errors(), "{:?}", parsed.diagnostics);
+        lower(&parsed.ast).0.expect("a program")
+    }
+
+    #[test]
+    fn starts_in_loops_and_recursion_are_unbounded() {
+        let unbounded = |text: &str| unbounded_start(&program(text)).is_some();
+        assert!(!unbounded(
+            "void main() begin start_thread f(); f(); f(); end void f() begin start_thread skip; end"
+        ));
+        assert!(unbounded(
+            "void main() begin while (*) do start_thread f(); od; end void f() begin skip; end"
+        ));
+        assert!(unbounded(
+            "void main() begin while (*) do f(); od; end void f() begin start_thread skip; end"
+        ));
+        assert!(unbounded(
+            "void main() begin f(); end void f() begin start_thread skip; if (*) then f(); fi; end"
+        ));
+        assert!(unbounded(
+            "void main() begin L: skip; start_thread goto L; end"
+        ));
+        assert!(unbounded(
+            "void main() begin start_thread f(); end void f() begin g(); end void g() begin start_thread f(); end"
+        ));
+        assert!(!unbounded(
+            "void main() begin while (*) do skip; od; start_thread f(); end void f() begin f(); end"
+        ));
+    }
+
+    #[test]
+    fn threads_come_in_the_order_of_their_declarations() {
+        let names = |text: &str| -> Vec<String> {
+            let program = program(text);
+            let all = declared(&program).into_iter();
+            all.map(|thread| thread.name.to_string()).collect()
+        };
+        assert_eq!(names("void main() begin start_thread skip; end"), ["main"]);
+        assert_eq!(
+            names(
+                "void threadB() begin end void init() begin endinit: skip; end void threadA() begin end"
+            ),
+            ["init", "threadB", "threadA"]
+        );
+        assert_eq!(
+            names("thread B begin void main() begin end end thread A begin void main() begin end end"),
+            ["B", "A"]
+        );
+    }
+}
