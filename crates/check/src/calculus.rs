@@ -197,11 +197,11 @@ pub(crate) fn solve(theory: Theory, bits: u32, options: &Options<'_>) -> Answer 
     let stack = droste_bdd::stack_size(COPIES * (bits as usize + 64));
     std::thread::scope(|scope| {
         let work = move || {
-            let queries = theory.actions().iter().filter_map(|action| match action {
+            let mut queries = theory.actions().iter().filter_map(|action| match action {
                 Action::Query(question) => Some(question.clone()),
                 _ => None,
             });
-            let last = queries.last();
+            let last = queries.next_back();
             let report = Box::new(move |round: &Round<'_>| {
                 // If nobody listens any more, nobody wants to know.
                 let progress = Progress {
