@@ -86,7 +86,7 @@ fn check(program: &Program, values: &[Value]) -> Result<Value, Violation> {
             };
             let action = Action::Internal {
                 to: *to,
-                changes: changes(program, ProcId(0), &now, &next),
+                changes: changes(program, ProcId(0), &now, &next).into(),
             };
             (action, Ending::At(*to), Ok(globals[0]))
         }

@@ -124,7 +124,7 @@ fn check_step(
                 node,
                 action: Action::Internal {
                     to,
-                    changes: changes(program, procedure, now, next),
+                    changes: changes(program, procedure, now, next).into(),
                 },
             };
             let verdict = valid(&rooted, &execution(now, vec![step], Ending::At(to)));
@@ -205,7 +205,9 @@ fn check_call(
         let locals: Vec<Value> = tuple.iter().chain(&others).copied().collect();
         let step = Step {
             node,
-            action: Action::Call { locals },
+            action: Action::Call {
+                locals: locals.into(),
+            },
         };
         let verdict = valid(&here, &execution(now, vec![step], Ending::At(entry)));
         assert_eq!(
@@ -242,7 +244,7 @@ fn check_call(
         let call = Step {
             node,
             action: Action::Call {
-                locals: entered.locals.clone(),
+                locals: entered.locals.as_slice().into(),
             },
         };
         for tuple in tuples(&program.procedure(*callee).results) {
@@ -269,7 +271,7 @@ fn check_call(
                     action: Action::Folded {
                         run: CalleeRunId(0),
                         to: *to,
-                        changes: changes(program, procedure, now, &next),
+                        changes: changes(program, procedure, now, &next).into(),
                     },
                 };
                 let mut execution = execution(now, vec![step], Ending::At(*to));

@@ -1,12 +1,12 @@
 //! The explicit engine's driver: which model, which search, which width of states.
 
-use droste_base::{Model, PropId, Trace, Verdict};
+use droste_base::{Guard, Model, PropId, Verdict};
 use droste_explicit::{Outcome, Runs, Stats, reach, repeat};
 use droste_lang::execution::Execution;
 use droste_lang::monitor::{Monitor, StateKind};
 use droste_lang::program::{NodeId, ProcId, Program, Proposition, VarRef};
 use droste_omega::{Product, Watcher, WatcherState};
-use droste_passes::{Live, Query, clean};
+use droste_passes::{Live, Query, clean_within};
 use droste_unfold::{Gap, Liveness, Machine, Unfolding, Words, concretize};
 
 use crate::{Found, Options, Question};
@@ -34,6 +34,8 @@ enum Goal {
 }
 
 pub(crate) fn search(program: &Program, question: &Question<'_>, options: &Options<'_>) -> Found {
+    // One clock for the passes, the search and concretising.
+    let mut guard = options.limits.guard();
     let propositions: Vec<&Proposition> = match question {
         Question::Target(monitor) | Question::Repeating(monitor) => monitor
             .states
@@ -58,7 +60,12 @@ pub(crate) fn search(program: &Program, question: &Question<'_>, options: &Optio
     // Without values on demand, forgetting one only to guess it again would be wrong: a global
     // may be dead at a call and yet count as live inside the callee, for another caller.
     passes.dead &= !options.eager;
-    let cleaned = clean(program, &query, &passes);
+    let cleaned = match clean_within(program, &query, &passes, &mut guard) {
+        Ok(cleaned) => cleaned,
+        Err(reason) => {
+            return Found::stopped("explicit", reason);
+        }
+    };
     let mut machine = Machine::new(&cleaned.program, &Known(cleaned.live), violations);
     machine.set_eager(options.eager);
     if !options.eager {
@@ -77,11 +84,11 @@ pub(crate) fn search(program: &Program, question: &Question<'_>, options: &Optio
         cleaned: &cleaned.program,
     };
     let (verdict, stats) = match machine.words() {
-        1 => run::<[u64; 1]>(&programs, &machine, &goal, options),
-        2 => run::<[u64; 2]>(&programs, &machine, &goal, options),
-        3 | 4 => run::<[u64; 4]>(&programs, &machine, &goal, options),
-        5..=8 => run::<[u64; 8]>(&programs, &machine, &goal, options),
-        _ => run::<Box<[u64]>>(&programs, &machine, &goal, options),
+        1 => run::<[u64; 1]>(&programs, &machine, &goal, options, &mut guard),
+        2 => run::<[u64; 2]>(&programs, &machine, &goal, options, &mut guard),
+        3 | 4 => run::<[u64; 4]>(&programs, &machine, &goal, options, &mut guard),
+        5..=8 => run::<[u64; 8]>(&programs, &machine, &goal, options, &mut guard),
+        _ => run::<Box<[u64]>>(&programs, &machine, &goal, options, &mut guard),
     };
     Found {
         verdict,
@@ -124,25 +131,40 @@ fn run<W: Words>(
     machine: &Machine,
     goal: &Goal,
     options: &Options<'_>,
+    guard: &mut Guard,
 ) -> Verdicts {
     let model = Unfolding::<W>::new(machine);
+    let mut limits = options.limits.clone();
+    limits.timeout = limits.timeout.map(|t| t.saturating_sub(guard.elapsed()));
     let search = droste_explicit::Options {
         order: options.order,
-        limits: options.limits.clone(),
+        limits,
         reporter: options.reporter,
     };
-    let finish = |outcome: Outcome<W>| concrete(programs, outcome.verdict, outcome.stats);
-    match goal {
-        Goal::Reach(target) => finish(reach(&model, *target, &search)),
-        Goal::Repeat(mark) => finish(repeat(&model, &[*mark], options.runs, &search)),
+    let outcome = match goal {
+        Goal::Reach(target) => reach(&model, *target, &search),
+        Goal::Repeat(mark) => repeat(&model, &[*mark], options.runs, &search),
         Goal::Watch(watcher) => {
             let product = Product::new(&model, watcher);
             let is_safety = watcher.states.iter().any(|state| state.target);
             let outcome = watch(&product, is_safety, options.runs, &search);
-            let verdict = outcome.verdict.map(|trace| trace.map(|(state, _)| state));
-            concrete(programs, verdict, outcome.stats)
+            Outcome {
+                verdict: outcome.verdict.map(|trace| trace.map(|(state, _)| state)),
+                stats: outcome.stats,
+            }
         }
-    }
+    };
+    let verdict = match outcome.verdict {
+        Verdict::Violated(trace) => {
+            match concretize(programs.written, programs.cleaned, trace, guard) {
+                Err(Gap::Stopped(reason)) => Verdict::Unknown(reason),
+                found => Verdict::Violated(found),
+            }
+        }
+        Verdict::Holds(certificate) => Verdict::Holds(certificate),
+        Verdict::Unknown(reason) => Verdict::Unknown(reason),
+    };
+    (verdict, outcome.stats)
 }
 
 fn watch<M: Model>(
@@ -156,15 +178,4 @@ fn watch<M: Model>(
     } else {
         repeat(product, &[Product::<M>::REPEATING], runs, search)
     }
-}
-
-fn concrete<W: Words>(
-    programs: &Programs<'_>,
-    verdict: Verdict<Trace<W>>,
-    stats: Stats,
-) -> Verdicts {
-    (
-        verdict.map(|trace| concretize(programs.written, programs.cleaned, &trace)),
-        stats,
-    )
 }

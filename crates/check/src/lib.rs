@@ -14,12 +14,12 @@ mod symbolic;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use droste_base::{Limits, Reporter, Verdict};
+use droste_base::{Guard, Limits, Reporter, StopReason, Verdict};
 use droste_lang::execution::{Ending, Execution};
 use droste_lang::labels;
 use droste_lang::monitor::{Monitor, StateKind};
 use droste_lang::program::{NodeId, Program};
-use droste_replay::{Claim, Rejection};
+use droste_replay::{Claim, Halt, replay_within};
 use droste_unfold::Gap;
 
 pub use calculus::{Algorithm, formula};
@@ -174,6 +174,7 @@ pub fn check(
         ));
     }
     let question = Question::new(program, property)?;
+    let mut guard = options.limits.guard();
     let mut found = search(program, &question, options)?;
     if matches!(found.verdict, Verdict::Violated(Err(Gap::Lasso))) && options.passes.dead {
         // Values that do not matter did not repeat: let them matter.
@@ -196,17 +197,26 @@ pub fn check(
     }
     let verdict = match found.verdict {
         Verdict::Holds(certificate) => Verdict::Holds(certificate),
+        // Later parts were given what was left of the time.
+        Verdict::Unknown(StopReason::Time(left)) => {
+            Verdict::Unknown(StopReason::Time(options.limits.timeout.unwrap_or(left)))
+        }
         Verdict::Unknown(reason) => Verdict::Unknown(reason),
         Verdict::Violated(Err(gap)) => {
             return Err(Fault::Wrong(format!("no concrete run: {gap:?}")));
         }
         Verdict::Violated(Ok(execution)) => {
             if options.replay {
-                question
-                    .replay(program, &execution, options.runs)
-                    .map_err(|rejection| Fault::Wrong(rejection.to_string()))?;
+                match question.replay(program, &execution, options.runs, &mut guard) {
+                    Ok(()) => Verdict::Violated(execution),
+                    Err(Halt::Stopped(reason)) => Verdict::Unknown(reason),
+                    Err(Halt::Rejected(rejection)) => {
+                        return Err(Fault::Wrong(rejection.to_string()));
+                    }
+                }
+            } else {
+                Verdict::Violated(execution)
             }
-            Verdict::Violated(execution)
         }
     };
     Ok(Report {
@@ -232,6 +242,18 @@ struct Found {
 }
 
 impl Found {
+    /// A limit was reached before the search began.
+    fn stopped(engine: &'static str, reason: StopReason) -> Self {
+        Found {
+            verdict: Verdict::Unknown(reason),
+            engine,
+            raced: false,
+            stats: Stats::default(),
+            symbolic: None,
+            notes: Vec::new(),
+        }
+    }
+
     fn is_answer(&self) -> bool {
         !matches!(self.verdict, Verdict::Unknown(_))
     }
@@ -272,8 +294,9 @@ fn shorten(
     options.order = Order::Bfs;
     options.reporter = None;
     options.limits.contexts = Some((2 * found.stats.contexts).max(100_000));
+    // The run that is known has yet to be replayed.
     if let Some(timeout) = &mut options.limits.timeout {
-        *timeout = timeout.saturating_sub(start.elapsed());
+        *timeout = timeout.saturating_sub(start.elapsed()) / 2;
     }
     match explicit::search(program, question, &options).verdict {
         Verdict::Violated(Ok(short)) => Some(short),
@@ -329,7 +352,8 @@ impl<'a> Question<'a> {
         program: &Program,
         execution: &Execution,
         runs: Runs,
-    ) -> Result<(), Rejection> {
+        guard: &mut Guard,
+    ) -> Result<(), Halt> {
         let claim = match self {
             Question::Default(nodes) => Claim::Default(nodes),
             Question::Reach(nodes) => Claim::Reaches(nodes),
@@ -337,6 +361,6 @@ impl<'a> Question<'a> {
             Question::Target(monitor) => Claim::MonitorTarget(monitor),
             Question::Repeating(monitor) => Claim::MonitorRepeats(monitor),
         };
-        droste_replay::replay(program, execution, claim, runs == Runs::FiniteStack)
+        replay_within(program, execution, claim, runs == Runs::FiniteStack, guard)
     }
 }

@@ -1,14 +1,14 @@
 //! The symbolic engine's driver.
 
-use droste_base::{Trace, Verdict};
+use droste_base::{Guard, StopReason, Trace, Verdict};
 use droste_lang::program::NodeId;
 use droste_lang::program::Program;
-use droste_passes::{Cleaned, Query, clean};
+use droste_passes::{Cleaned, Query, clean_within};
 use droste_symbolic::{Place, Valued};
-use droste_unfold::{AllLive, Control, Machine, concretize};
+use droste_unfold::{AllLive, Control, Gap, Machine, concretize};
 
 use crate::explicit::Known;
-use crate::{Found, Options, Question};
+use crate::{Found, Options, Passes, Question};
 
 /// The nodes and violations a question about reachability asks for.
 pub(crate) fn targets<'q>(question: &'q Question<'_>) -> Option<(&'q [NodeId], bool)> {
@@ -24,15 +24,16 @@ pub(crate) fn cleaned(
     program: &Program,
     targets: &[NodeId],
     violations: bool,
-    options: &Options<'_>,
-) -> Cleaned {
+    passes: Passes,
+    guard: &mut Guard,
+) -> Result<Cleaned, StopReason> {
     let query = Query {
         targets,
         violations,
         propositions: &[],
         every_position: false,
     };
-    clean(program, &query, &options.passes)
+    clean_within(program, &query, &passes, guard)
 }
 
 /// Answers a question about reachability; others are none of its business.
@@ -42,17 +43,24 @@ pub(crate) fn search(
     options: &Options<'_>,
 ) -> Option<Found> {
     let (targets, violations) = targets(question)?;
+    let mut guard = options.limits.guard();
+    let cleaned = cleaned(program, targets, violations, options.passes, &mut guard);
     let Cleaned {
         program: clean,
         live,
         report,
-    } = cleaned(program, targets, violations, options);
+    } = match cleaned {
+        Ok(cleaned) => cleaned,
+        Err(reason) => return Some(Found::stopped("bdd", reason)),
+    };
+    let mut limits = options.limits.clone();
+    limits.timeout = limits.timeout.map(|t| t.saturating_sub(guard.elapsed()));
     let query = droste_symbolic::Query {
         targets,
         violations,
     };
     let live = Known(live);
-    let outcome = droste_symbolic::reach(&clean, &live, query, &options.limits, options.reporter);
+    let outcome = droste_symbolic::reach(&clean, &live, query, &limits, options.reporter);
     let verdict = outcome.verdict.map(|trace: Trace<Valued>| {
         let machine = Machine::new(&clean, &AllLive, true);
         let trace = trace.map(|state| -> Box<[u64]> {
@@ -63,9 +71,12 @@ pub(crate) fn search(
             };
             machine.pack(control, &state.globals, &state.locals)
         });
-        concretize(program, &clean, &trace)
+        concretize(program, &clean, trace, &mut guard)
     });
-    let verdict: Verdict<_> = verdict;
+    let verdict = match verdict {
+        Verdict::Violated(Err(Gap::Stopped(reason))) => Verdict::Unknown(reason),
+        verdict => verdict,
+    };
     Some(Found {
         verdict,
         engine: "bdd",

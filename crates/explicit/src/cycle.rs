@@ -40,8 +40,8 @@ use droste_base::{
 use hashbrown::HashTable;
 
 use crate::lasso::{self, Component};
-use crate::path::Parents;
-use crate::tables::{Calls, Edge, Interner, NONE, hash_pair};
+use crate::path::{Link, Ways};
+use crate::tables::{Calls, Edge, Interner, NONE, hash_pair, stats};
 use crate::{Options, Outcome, Runs, Stats};
 
 /// Searches for a run that meets every proposition of `marks` (at most 32) infinitely often;
@@ -59,7 +59,8 @@ pub fn repeat<M: Model>(
     let stats = search.stats();
     let verdict = match found {
         Ok(Some(component)) => {
-            Verdict::Violated(lasso::lasso(&search, &component, search.all_marks, runs))
+            let all_marks = search.all_marks;
+            Verdict::Violated(lasso::lasso(search, component, all_marks, runs))
         }
         Ok(None) => Verdict::Holds(Certificate::default()),
         Err(reason) => Verdict::Unknown(reason),
@@ -573,40 +574,18 @@ impl<'a, M: Model> Search<'a, M> {
             + self.successors.capacity() * size_of::<Successor<M::State>>()
             + self.open.capacity() * 4
             + self.boundaries.capacity() * size_of::<Boundary>();
-        Stats {
-            contexts: self.contexts.len() as u64,
-            states: self.states.len() as u64,
-            entries: self.calls.entries.len() as u64,
-            summaries: self.calls.exits.len() as u64,
-            bytes: self.states.bytes()
-                + self.calls.bytes()
-                + (self.contexts.len() * size_of::<Context>() + self.table.capacity() * 5 + stacks)
-                    as u64,
-        }
-    }
-}
-
-impl<M: Model> Parents for Search<'_, M> {
-    type Model = M;
-
-    fn model(&self) -> &M {
-        self.model
+        let contexts = self.contexts.len();
+        let others = contexts * size_of::<Context>() + self.table.capacity() * 5 + stacks;
+        stats(contexts, &self.states, &self.calls, others)
     }
 
-    fn parent(&self, context: u32) -> (u32, Edge) {
-        let context = &self.contexts[context as usize];
-        (context.parent, Edge::unpack(context.edge))
-    }
-
-    fn state(&self, context: u32) -> &M::State {
-        self.states.get(self.contexts[context as usize].state)
-    }
-
-    fn state_by_id(&self, state: u32) -> &M::State {
-        self.states.get(state)
-    }
-
-    fn calls(&self) -> &Calls {
-        &self.calls
+    /// Only what a trace needs.
+    pub(crate) fn into_ways(self) -> Ways<'a, M> {
+        let links = self.contexts.into_iter().map(|context| Link {
+            state: context.state,
+            parent: context.parent,
+            edge: context.edge,
+        });
+        Ways::new(self.model, self.states, self.calls, links.collect())
     }
 }

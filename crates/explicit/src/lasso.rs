@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use crate::Runs;
 use crate::cycle::Search;
-use crate::path::{Parents, RunBuilder};
+use crate::path::RunBuilder;
 use crate::tables::{Edge, NONE};
 
 /// Contexts that are strongly connected.
@@ -323,44 +323,43 @@ pub(crate) fn flat_component<M: Model>(
 /// The stem and a cycle of a component with every mark. If it has a cycle without calls
 /// that is the one shown, whichever runs were asked for: it says more.
 pub(crate) fn lasso<M: Model>(
-    search: &Search<'_, M>,
-    component: &Component,
+    search: Search<'_, M>,
+    component: Component,
     all_marks: u32,
     runs: Runs,
 ) -> Trace<M::State> {
-    let flat = Graph::new(search, component, false);
-    let found = flat.fair_component(all_marks).and_then(|mask| {
-        flat.short_cycle(&mask, all_marks)
-            .map(|cycle| (&flat, cycle))
-    });
-    let whole;
-    let (graph, cycle) = if let Some(found) = found {
-        found
-    } else {
-        assert!(
-            runs == Runs::All,
-            "the component was found by its cycle without calls"
-        );
-        whole = Graph::new(search, component, true);
-        let mask = whole.fair_component(all_marks).unwrap_or_default();
-        let cycle = whole.short_cycle(&mask, all_marks);
-        (
-            &whole,
-            cycle.expect("a component with every mark has a fair cycle"),
-        )
+    let find = |calls: bool| {
+        let graph = Graph::new(&search, &component, calls);
+        let mask = graph.fair_component(all_marks)?;
+        let cycle = graph.short_cycle(&mask, all_marks)?;
+        let context = |vertex: u32| graph.contexts[vertex as usize];
+        let start = context(cycle[0].from);
+        let arcs = cycle.into_iter().map(|arc| (arc, context(arc.to)));
+        Some((start, arcs.collect::<Vec<_>>()))
     };
-    let mut builder = RunBuilder::new(search);
+    let (start, cycle) = find(false)
+        .or_else(|| {
+            assert!(
+                runs == Runs::All,
+                "the component was found by its cycle without calls"
+            );
+            find(true)
+        })
+        .expect("a component with every mark has a fair cycle");
     // The way there need not have met any marks: the shortest one known will do.
-    let mut positions = builder.stem(search.first_like(graph.contexts[cycle[0].from as usize]));
+    let first = search.first_like(start);
+    drop(component);
+    let ways = search.into_ways();
+    let mut builder = RunBuilder::new(&ways);
+    let mut positions = builder.stem(first);
     let start = positions.len() - 1;
     let mut pumping = false;
-    for arc in &cycle {
+    for (arc, context) in cycle {
         pumping |= matches!(arc.edge, Edge::Call(_));
         let via = builder.via_call(arc.edge, CallId(arc.call));
-        let context = graph.contexts[arc.to as usize];
         positions.push(Position {
             via,
-            state: search.state(context).clone(),
+            state: ways.state(context).clone(),
         });
     }
     Trace {

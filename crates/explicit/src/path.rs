@@ -9,31 +9,64 @@
 use droste_base::{CallId, Model, Position, Run, RunId, Step, Steps, Trace, Via};
 use rustc_hash::FxHashMap;
 
-use crate::tables::{Calls, Edge};
+use crate::tables::{Calls, Edge, Entry, Exit, Interner};
 
-/// What path building needs to know about a search.
-pub(crate) trait Parents {
-    type Model: Model;
-    fn model(&self) -> &Self::Model;
-    fn parent(&self, context: u32) -> (u32, Edge);
-    fn state(&self, context: u32) -> &StateOf<Self>;
-    fn state_by_id(&self, state: u32) -> &StateOf<Self>;
-    fn calls(&self) -> &Calls;
+/// How a context was found.
+#[derive(Clone, Copy)]
+pub(crate) struct Link {
+    pub(crate) state: u32,
+    pub(crate) parent: u32,
+    pub(crate) edge: u32,
 }
 
-pub(crate) type StateOf<P> = <<P as Parents>::Model as Model>::State;
+/// What is left of a search when a trace is built: traces are large, and the tables that only a
+/// search needs have been freed by then.
+pub(crate) struct Ways<'a, M: Model> {
+    model: &'a M,
+    states: Vec<M::State>,
+    /// For each context.
+    links: Vec<Link>,
+    entries: Vec<Entry>,
+    exits: Vec<Exit>,
+}
+
+impl<'a, M: Model> Ways<'a, M> {
+    pub(crate) fn new(
+        model: &'a M,
+        states: Interner<M::State>,
+        calls: Calls,
+        links: Vec<Link>,
+    ) -> Self {
+        Ways {
+            model,
+            states: states.into_states(),
+            links,
+            entries: calls.entries,
+            exits: calls.exits,
+        }
+    }
+
+    fn parent(&self, context: u32) -> (u32, Edge) {
+        let link = &self.links[context as usize];
+        (link.parent, Edge::unpack(link.edge))
+    }
+
+    pub(crate) fn state(&self, context: u32) -> &M::State {
+        &self.states[self.links[context as usize].state as usize]
+    }
+}
 
 /// Builds runs for exits, sharing them.
-pub(crate) struct RunBuilder<'a, P: Parents> {
-    parents: &'a P,
-    runs: Vec<Run<StateOf<P>>>,
+pub(crate) struct RunBuilder<'a, M: Model> {
+    ways: &'a Ways<'a, M>,
+    runs: Vec<Run<M::State>>,
     ids: FxHashMap<u32, RunId>,
 }
 
-impl<'a, P: Parents> RunBuilder<'a, P> {
-    pub(crate) fn new(parents: &'a P) -> Self {
+impl<'a, M: Model> RunBuilder<'a, M> {
+    pub(crate) fn new(ways: &'a Ways<'a, M>) -> Self {
         RunBuilder {
-            parents,
+            ways,
             runs: Vec::new(),
             ids: FxHashMap::default(),
         }
@@ -47,7 +80,7 @@ impl<'a, P: Parents> RunBuilder<'a, P> {
     ) -> Vec<(u32, u32, Edge)> {
         let mut path = Vec::new();
         loop {
-            let (parent, edge) = self.parents.parent(context);
+            let (parent, edge) = self.ways.parent(context);
             path.push((context, parent, edge));
             if root(context, edge) {
                 break;
@@ -66,8 +99,8 @@ impl<'a, P: Parents> RunBuilder<'a, P> {
                 stack.pop();
                 continue;
             }
-            let record = self.parents.calls().exits[exit as usize];
-            let start = self.parents.calls().entries[record.entry as usize].context;
+            let record = self.ways.exits[exit as usize];
+            let start = self.ways.entries[record.entry as usize].context;
             let path = self.contexts(record.context, |context, _| context == start);
             let before = stack.len();
             for &(context, _, edge) in &path {
@@ -89,11 +122,11 @@ impl<'a, P: Parents> RunBuilder<'a, P> {
                     } else {
                         self.via(parent, edge, context)
                     },
-                    state: self.parents.state(context).clone(),
+                    state: self.ways.state(context).clone(),
                 })
                 .collect();
             let id = RunId(self.runs.len() as u32);
-            let exit_state = self.parents.state_by_id(record.state).clone();
+            let exit_state = self.ways.states[record.state as usize].clone();
             self.runs.push(Run {
                 positions,
                 exit: exit_state,
@@ -121,12 +154,12 @@ impl<'a, P: Parents> RunBuilder<'a, P> {
     /// With which of its calls `parent` got from the entry of `exit` to `context`. A state may make
     /// several calls of one entry, which go on differently; the model is asked again.
     fn call_of(&self, parent: u32, exit: u32, context: u32) -> CallId {
-        let (model, caller) = (self.parents.model(), self.parents.state(parent));
-        let exit = self.parents.calls().exits[exit as usize];
-        let entry = self.parents.calls().entries[exit.entry as usize].context;
+        let (model, caller) = (self.ways.model, self.ways.state(parent));
+        let exit = self.ways.exits[exit as usize];
+        let entry = self.ways.entries[exit.entry as usize].context;
         let (entry, exit) = (
-            self.parents.state(entry),
-            self.parents.state_by_id(exit.state),
+            self.ways.state(entry),
+            &self.ways.states[exit.state as usize],
         );
         let mut steps = Steps::new();
         model.steps(caller, &mut steps);
@@ -139,7 +172,7 @@ impl<'a, P: Parents> RunBuilder<'a, P> {
         for call in calls {
             resumed.clear();
             model.resume(caller, call, exit, &mut resumed);
-            if resumed.contains(self.parents.state(context)) {
+            if resumed.contains(self.ways.state(context)) {
                 return call;
             }
             last = Some(call);
@@ -149,18 +182,13 @@ impl<'a, P: Parents> RunBuilder<'a, P> {
     }
 
     /// The position `context` when reached from `parent` by `edge`.
-    pub(crate) fn position(
-        &mut self,
-        parent: u32,
-        edge: Edge,
-        context: u32,
-    ) -> Position<StateOf<P>> {
+    pub(crate) fn position(&mut self, parent: u32, edge: Edge, context: u32) -> Position<M::State> {
         if let Edge::Summary(exit) = edge {
             self.run(exit);
         }
         Position {
             via: self.via(parent, edge, context),
-            state: self.parents.state(context).clone(),
+            state: self.ways.state(context).clone(),
         }
     }
 
@@ -177,21 +205,21 @@ impl<'a, P: Parents> RunBuilder<'a, P> {
     }
 
     /// The positions from the start of the run to `context`.
-    pub(crate) fn stem(&mut self, context: u32) -> Vec<Position<StateOf<P>>> {
+    pub(crate) fn stem(&mut self, context: u32) -> Vec<Position<M::State>> {
         let path = self.contexts(context, |_, edge| edge == Edge::Start);
         path.into_iter()
             .map(|(context, parent, edge)| self.position(parent, edge, context))
             .collect()
     }
 
-    pub(crate) fn finish(self) -> Vec<Run<StateOf<P>>> {
+    pub(crate) fn finish(self) -> Vec<Run<M::State>> {
         self.runs
     }
 }
 
 /// The finite trace that ends in `context`.
-pub(crate) fn trace_to<P: Parents>(parents: &P, context: u32) -> Trace<StateOf<P>> {
-    let mut builder = RunBuilder::new(parents);
+pub(crate) fn trace_to<M: Model>(ways: &Ways<'_, M>, context: u32) -> Trace<M::State> {
+    let mut builder = RunBuilder::new(ways);
     let positions = builder.stem(context);
     Trace {
         runs: builder.finish(),

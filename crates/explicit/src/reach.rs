@@ -27,8 +27,8 @@ use droste_base::{Certificate, Guard, Model, Progress, PropId, Step, Steps, Stop
 use hashbrown::HashTable;
 use rustc_hash::FxHashMap;
 
-use crate::path::{Parents, trace_to};
-use crate::tables::{Calls, Edge, Interner, NONE, hash_pair};
+use crate::path::{Link, Ways, trace_to};
+use crate::tables::{Calls, Edge, Interner, NONE, hash_pair, stats};
 use crate::{Options, Order, Outcome, Stats};
 
 /// Explores until `target` is met, everything has been seen, or a limit is reached.
@@ -38,7 +38,7 @@ pub fn reach<M: Model>(model: &M, target: PropId, options: &Options<'_>) -> Outc
     search.report("done");
     let stats = search.stats();
     let verdict = match found {
-        Ok(Some(context)) => Verdict::Violated(trace_to(&search, context)),
+        Ok(Some(context)) => Verdict::Violated(trace_to(&search.into_ways(), context)),
         Ok(None) => Verdict::Holds(Certificate::default()),
         Err(reason) => Verdict::Unknown(reason),
     };
@@ -487,42 +487,21 @@ impl<'a, M: Model> Search<'a, M> {
             Agenda::Stack { stack, rest } => (stack.capacity() + rest.capacity()) * 4,
             Agenda::Queue { lengths, .. } => lengths.len() * 12,
         };
-        Stats {
-            contexts: self.contexts.len() as u64,
-            states: self.states.len() as u64,
-            entries: self.calls.entries.len() as u64,
-            summaries: self.calls.exits.len() as u64,
-            bytes: self.states.bytes()
-                + self.calls.bytes()
-                + (self.contexts.len() * size_of::<Context>()
-                    + self.first.len() * 4
-                    + self.table.capacity() * 5
-                    + agenda) as u64,
-        }
-    }
-}
-
-impl<M: Model> Parents for Search<'_, M> {
-    type Model = M;
-
-    fn model(&self) -> &M {
-        self.model
+        let contexts = self.contexts.len();
+        let others = contexts * size_of::<Context>()
+            + self.first.len() * 4
+            + self.table.capacity() * 5
+            + agenda;
+        stats(contexts, &self.states, &self.calls, others)
     }
 
-    fn parent(&self, context: u32) -> (u32, Edge) {
-        let context = &self.contexts[context as usize];
-        (context.parent, Edge::unpack(context.edge))
-    }
-
-    fn state(&self, context: u32) -> &M::State {
-        self.states.get(self.contexts[context as usize].state)
-    }
-
-    fn state_by_id(&self, state: u32) -> &M::State {
-        self.states.get(state)
-    }
-
-    fn calls(&self) -> &Calls {
-        &self.calls
+    /// Only what a trace needs.
+    fn into_ways(self) -> Ways<'a, M> {
+        let links = self.contexts.into_iter().map(|context| Link {
+            state: context.state,
+            parent: context.parent,
+            edge: context.edge,
+        });
+        Ways::new(self.model, self.states, self.calls, links.collect())
     }
 }

@@ -9,6 +9,8 @@ use droste_base::StopReason;
 use hashbrown::HashTable;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
+use crate::Stats;
+
 /// No id: end of a list, no parent.
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -122,8 +124,29 @@ impl<S: Eq + Hash> Interner<S> {
         self.states.len()
     }
 
-    pub(crate) fn bytes(&self) -> u64 {
+    /// The states, without the table.
+    pub(crate) fn into_states(self) -> Vec<S> {
+        self.states
+    }
+
+    fn bytes(&self) -> u64 {
         (self.states.len() * size_of::<S>() + self.slots.len() * size_of::<Slot>()) as u64
+    }
+}
+
+/// What a search has taken: so many contexts, and so many bytes beside states and calls.
+pub(crate) fn stats<S: Eq + Hash>(
+    contexts: usize,
+    states: &Interner<S>,
+    calls: &Calls,
+    others: usize,
+) -> Stats {
+    Stats {
+        contexts: contexts as u64,
+        states: states.len() as u64,
+        entries: calls.entries.len() as u64,
+        summaries: calls.exits.len() as u64,
+        bytes: states.bytes() + calls.bytes() + others as u64,
     }
 }
 
@@ -313,7 +336,7 @@ impl Calls {
         Ok(Some(id))
     }
 
-    pub(crate) fn bytes(&self) -> u64 {
+    fn bytes(&self) -> u64 {
         (self.entries.len() * size_of::<Entry>()
             + self.exits.len() * (size_of::<Exit>() + 6)
             + self.callers.len() * size_of::<Caller>()

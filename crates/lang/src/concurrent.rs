@@ -229,6 +229,46 @@ pub fn unbounded_start(program: &Program) -> Option<NodeId> {
     found.map(|node| NodeId(node as u32))
 }
 
+/// No more threads than so many are ever started, judging by the text alone; `usize::MAX` if it
+/// does not tell, or if they are very many.
+pub fn most_started(program: &Program) -> usize {
+    const VERY_MANY: usize = 1000;
+    if unbounded_start(program).is_some() {
+        return usize::MAX;
+    }
+    // What is started from each node on, in its frame: no start lies on a cycle, so the least solution is
+    // finite. Later nodes tend to come later.
+    let mut most = vec![0usize; program.nodes.len()];
+    let entry = |procedure: ProcId| program.procedure(procedure).entry.0 as usize;
+    loop {
+        let mut changed = false;
+        for (i, node) in program.nodes.iter().enumerate().rev() {
+            let mut here = 0;
+            node.op
+                .for_each_next(|to| here = here.max(most[to.0 as usize]));
+            match &node.op {
+                Op::StartThread { start, next } => {
+                    here = 1 + most[start.0 as usize] + most[next.0 as usize];
+                }
+                Op::Call { callee, .. } => here += most[entry(*callee)],
+                _ => {}
+            }
+            if here > VERY_MANY {
+                return usize::MAX;
+            }
+            changed |= here > most[i];
+            most[i] = most[i].max(here);
+        }
+        if !changed {
+            let threads = declared(program);
+            return threads
+                .iter()
+                .map(|thread| most[entry(thread.procedure)])
+                .sum();
+        }
+    }
+}
+
 /// Which nodes of a graph lie on a cycle: Tarjan's algorithm (1972) with a stack of its own.
 fn on_cycles(nodes: usize, successors: impl Fn(usize, &mut Vec<usize>)) -> Vec<bool> {
     const NEW: u32 = u32::MAX;
@@ -343,7 +383,9 @@ mod tests {
             ["init", "threadB", "threadA"]
         );
         assert_eq!(
-            names("thread B begin void main() begin end end thread A begin void main() begin end end"),
+            names(
+                "thread B begin void main() begin end end thread A begin void main() begin end end"
+            ),
             ["B", "A"]
         );
     }

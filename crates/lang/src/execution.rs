@@ -7,6 +7,10 @@
 //! astronomically many steps (a procedure that calls itself twice, a hundred levels
 //! deep) still has a small witness. [`Execution::length`] counts the steps it stands for.
 
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
 use crate::program::{NodeId, Value, VarRef, Violation};
 
 /// Index into [`Execution::runs`].
@@ -40,6 +44,46 @@ impl Valuation {
     }
 }
 
+/// The variables that a step gives another value, and the values. Immutable and shared: an
+/// execution has millions of steps and usually few different changes.
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
+pub struct Changes(Option<Arc<Vec<(VarRef, Value)>>>);
+
+impl Deref for Changes {
+    type Target = [(VarRef, Value)];
+
+    fn deref(&self) -> &Self::Target {
+        self.0.as_deref().map_or(&[], Vec::as_slice)
+    }
+}
+
+impl From<Vec<(VarRef, Value)>> for Changes {
+    fn from(changes: Vec<(VarRef, Value)>) -> Self {
+        Changes((!changes.is_empty()).then(|| Arc::new(changes)))
+    }
+}
+
+impl FromIterator<(VarRef, Value)> for Changes {
+    fn from_iter<I: IntoIterator<Item = (VarRef, Value)>>(changes: I) -> Self {
+        changes.into_iter().collect::<Vec<_>>().into()
+    }
+}
+
+impl<'a> IntoIterator for &'a Changes {
+    type Item = &'a (VarRef, Value);
+    type IntoIter = std::slice::Iter<'a, (VarRef, Value)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl fmt::Debug for Changes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self).finish()
+    }
+}
+
 /// One executed statement, or part of one: from the current position to the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
@@ -48,13 +92,13 @@ pub enum Action {
         /// The next position.
         to: NodeId,
         /// The variables that have another value afterwards.
-        changes: Vec<(VarRef, Value)>,
+        changes: Changes,
     },
     /// A call that does not return in this execution: the next position is the callee's entry.
     /// The globals are unchanged.
     Call {
         /// Values of all the callee's locals, parameters first.
-        locals: Vec<Value>,
+        locals: Box<[Value]>,
     },
     /// A call, everything the callee does, its return, and the storing of the results.
     Folded {
@@ -63,7 +107,7 @@ pub enum Action {
         /// The next position, after the return.
         to: NodeId,
         /// The globals and the caller's locals that have another value afterwards.
-        changes: Vec<(VarRef, Value)>,
+        changes: Changes,
     },
     /// `main` returns and the program has ended. There is no next position; in an infinite
     /// run, the configuration stays as it is for ever.

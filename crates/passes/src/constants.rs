@@ -15,6 +15,7 @@
 use crate::fold::Folder;
 use crate::graph::{self, Effects, Graph, Worklist, reverse_postorder, roots};
 use crate::interval::convert;
+use droste_base::{Guard, StopReason};
 use droste_lang::program::{Expr, ExprNode, NodeId, Op, ProcId, Program, Type, Value, VarRef};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -84,8 +85,13 @@ fn set(env: &mut Vec<(u32, u32)>, index: u32, value: Option<u32>) {
 impl Constants {
     /// Follows the feasible steps of `program`; with `values` also the values of variables.
     /// `None` if there is too much to keep track of.
-    pub(crate) fn new(program: &Program, graph: &Graph, values: bool) -> Option<Self> {
-        let effects = Effects::new(program, graph, |node, report| match &node.op {
+    pub(crate) fn new(
+        program: &Program,
+        graph: &Graph,
+        values: bool,
+        guard: &mut Guard,
+    ) -> Result<Option<Self>, StopReason> {
+        let effects = Effects::new(program, graph, &[], |node, report| match &node.op {
             Op::Assign { assigns, .. } => {
                 for &(var, _) in assigns {
                     if let VarRef::Global(i) = var {
@@ -118,12 +124,13 @@ impl Constants {
             constants.join(program.procedure(root).entry, &nothing, &mut work);
         }
         while let Some(at) = work.pop() {
+            guard.check()?;
             constants.step(program, graph, NodeId(at), &mut folder, &mut work);
             if constants.entries > MAX_ENTRIES {
-                return None;
+                return Ok(None);
             }
         }
-        Some(constants)
+        Ok(Some(constants))
     }
 
     /// What is known at the node, if it is reached.

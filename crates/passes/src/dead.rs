@@ -22,6 +22,7 @@ use crate::fold::Folder;
 use crate::graph::{self, Effects, Graph, Worklist, reverse_postorder};
 use crate::live::{Sets, add, has, remove, unite};
 use crate::slice;
+use droste_base::{Guard, StopReason};
 use droste_lang::program::{Expr, ExprNode, Node, Op, ProcId, Program, Proposition, VarRef};
 
 /// When the reads of an expression count.
@@ -213,7 +214,8 @@ pub(crate) fn liveness(
     program: &Program,
     graph: &Graph,
     propositions: &[&Proposition],
-) -> Liveness {
+    guard: &mut Guard,
+) -> Result<Liveness, StopReason> {
     let words = |locals: usize| (program.globals.len() + locals).div_ceil(64);
     let mut observed: Vec<Vec<u64>> = program
         .procedures
@@ -228,15 +230,7 @@ pub(crate) fn liveness(
         add_vars(program, &proposition.terminated, &mut sets.terminated);
     }
     // What is observed in a procedure is as good as read there.
-    let touched = Effects::new(program, graph, |node, report| {
-        touches(node, report);
-        let observed = &observed[node.procedure.0 as usize];
-        for global in 0..program.globals.len() as u32 {
-            if has(observed, global) {
-                report(global);
-            }
-        }
-    });
+    let touched = Effects::new(program, graph, &observed, touches);
     let terminated = sets.terminated.clone();
     unite(sets.exit_mut(program.main), &terminated);
     let mut solver = Solver {
@@ -258,16 +252,8 @@ pub(crate) fn liveness(
         after: Vec::new(),
         before: Vec::new(),
     };
-    solver.solve();
-    solver.live
-}
-
-/// For each word of a set, which of its bits are globals.
-fn masks(globals: u32) -> impl Iterator<Item = u64> {
-    (0..globals.div_ceil(64)).map(move |word| match globals - word * 64 {
-        64.. => !0,
-        rest => (1 << rest) - 1,
-    })
+    solver.solve(guard)?;
+    Ok(solver.live)
 }
 
 fn add_vars(program: &Program, expr: &Expr, set: &mut [u64]) {
@@ -304,25 +290,27 @@ fn touches(node: &Node, report: &mut dyn FnMut(u32)) {
 }
 
 impl Solver<'_> {
-    fn solve(&mut self) {
+    fn solve(&mut self, guard: &mut Guard) -> Result<(), StopReason> {
         let mut order = reverse_postorder(self.program);
         order.reverse();
         let mut work = Worklist::new(order);
         loop {
             work.insert_all();
             while let Some(at) = work.pop() {
+                guard.check()?;
                 self.node(at, &mut work);
             }
             // Globals that are live anywhere are live everywhere if threads share them.
             let Some(shared) = &mut self.shared else {
-                return;
+                return Ok(());
             };
             let globals = self.program.globals.len() as u32;
             let sets = &mut self.live.sets;
             let mut grown = false;
             for node in 0..self.program.nodes.len() as u32 {
                 let live = sets.at(node);
-                for ((shared, live), mask) in shared.iter_mut().zip(live).zip(masks(globals)) {
+                for ((shared, live), mask) in shared.iter_mut().zip(live).zip(graph::masks(globals))
+                {
                     grown |= live & mask & !*shared != 0;
                     *shared |= live & mask;
                 }
@@ -332,7 +320,7 @@ impl Solver<'_> {
             }
             unite(&mut sets.terminated, shared);
             if !grown {
-                return;
+                return Ok(());
             }
         }
     }
@@ -387,7 +375,9 @@ impl Solver<'_> {
                 }
                 // `before` is now what returning leaves and still matters.
                 let exit = sets.exit_mut(*callee);
-                for ((exit, &before), mask) in exit.iter_mut().zip(&*before).zip(masks(globals)) {
+                for ((exit, &before), mask) in
+                    exit.iter_mut().zip(&*before).zip(graph::masks(globals))
+                {
                     grown |= before & mask & !*exit != 0;
                     *exit |= before & mask;
                 }

@@ -207,6 +207,14 @@ impl Worklist {
     }
 }
 
+/// For each word of a set, which of its bits are globals.
+pub(crate) fn masks(globals: u32) -> impl Iterator<Item = u64> {
+    (0..globals.div_ceil(64)).map(move |word| match globals - word * 64 {
+        64.. => !0,
+        rest => (1 << rest) - 1,
+    })
+}
+
 /// Which globals each procedure may touch, itself or through the procedures it calls.
 #[derive(Debug)]
 pub(crate) struct Effects {
@@ -215,17 +223,27 @@ pub(crate) struct Effects {
 }
 
 impl Effects {
-    /// `direct` reports the globals a node itself touches.
+    /// `direct` reports the globals a node itself touches; `observed` are variables that each
+    /// procedure touches in any case, or nothing.
     pub(crate) fn new(
         program: &Program,
         graph: &Graph,
+        observed: &[Vec<u64>],
         direct: impl Fn(&Node, &mut dyn FnMut(u32)),
     ) -> Self {
+        let globals = program.globals.len() as u32;
         let words = program.globals.len().div_ceil(64);
         let mut effects = Effects {
             words,
             bits: vec![0; words * program.procedures.len()],
         };
+        for (procedure, set) in observed.iter().enumerate() {
+            let bits = &mut effects.bits[procedure * words..][..words];
+            // Behind the globals there may be locals in the same word.
+            for (bits, (set, mask)) in bits.iter_mut().zip(set.iter().zip(masks(globals))) {
+                *bits |= set & mask;
+            }
+        }
         for node in &program.nodes {
             let start = node.procedure.0 as usize * words;
             direct(node, &mut |global| {

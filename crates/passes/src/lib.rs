@@ -32,6 +32,7 @@ mod slice;
 pub use live::Live;
 
 use constants::Constants;
+use droste_base::{Guard, Limits, StopReason};
 use droste_lang::program::{NodeId, Op, Program, Proposition};
 use graph::Graph;
 
@@ -101,8 +102,21 @@ pub struct Cleaned {
 /// How often the passes are made: what one finds helps the others.
 const ROUNDS: usize = 3;
 
-/// Cleans `program` for `query`.
+/// Cleans `program` for `query`, however long it takes.
 pub fn clean(program: &Program, query: &Query, config: &Config) -> Cleaned {
+    match clean_within(program, query, config, &mut Limits::default().guard()) {
+        Ok(cleaned) => cleaned,
+        Err(reason) => unreachable!("stopped without a limit: {reason}"),
+    }
+}
+
+/// Cleans `program` for `query`, unless a limit is reached.
+pub fn clean_within(
+    program: &Program,
+    query: &Query,
+    config: &Config,
+    guard: &mut Guard,
+) -> Result<Cleaned, StopReason> {
     let mut program = program.clone();
     let mut live = Live::all(&program);
     let mut report = Vec::new();
@@ -119,13 +133,15 @@ pub fn clean(program: &Program, query: &Query, config: &Config) -> Cleaned {
                 report.push(format!("round {}: {count} {what}", round + 1));
             }
         };
+        guard.check_now()?;
         if config.constants || config.unreachable {
             let graph = Graph::new(&program);
             let mut fold = config.constants;
-            let found = Constants::new(&program, &graph, fold).or_else(|| {
+            let mut found = Constants::new(&program, &graph, fold, guard)?;
+            if found.is_none() {
                 fold = false;
-                Constants::new(&program, &graph, false)
-            });
+                found = Constants::new(&program, &graph, false, guard)?;
+            }
             if let Some(mut found) = found {
                 let counts = simplify::simplify(&mut program, &mut found, fold, config.unreachable);
                 note(counts.expressions, "expressions simplified");
@@ -133,14 +149,16 @@ pub fn clean(program: &Program, query: &Query, config: &Config) -> Cleaned {
                 note(counts.unreachable, "unreachable nodes cut");
             }
         }
+        guard.check_now()?;
         if may_slice {
             let graph = Graph::new(&program);
             let cut = slice::slice(&mut program, &graph, query.targets, query.violations);
             note(cut, "nodes cut that lead to nothing asked about");
         }
+        guard.check_now()?;
         if config.dead {
             let graph = Graph::new(&program);
-            let liveness = dead::liveness(&program, &graph, query.propositions);
+            let liveness = dead::liveness(&program, &graph, query.propositions, guard)?;
             let dropped = faint::drop_faint(&mut program, &liveness);
             note(dropped.assignments, "assignments to dead variables dropped");
             note(dropped.values, "values dropped that do not matter");
@@ -165,9 +183,9 @@ pub fn clean(program: &Program, query: &Query, config: &Config) -> Cleaned {
             nodes - stuck.count()
         ));
     }
-    Cleaned {
+    Ok(Cleaned {
         program,
         live,
         report,
-    }
+    })
 }

@@ -8,11 +8,12 @@
 //! when a folded call is met, what its run does has been checked already and only the
 //! ends must fit. Each run and each step is looked at once.
 
+use droste_base::{Guard, StopReason};
 use droste_lang::execution::{Action, CalleeRun, CalleeRunId, Ending, Execution, Valuation};
 use droste_lang::program::{NodeId, Op, ProcId, Program, Value, VarRef, Variable, Violation};
 
-use crate::Rejection;
 use crate::step::{self, Caller};
+use crate::{Halt, Rejection};
 
 /// Where control is.
 pub(crate) struct Cursor<'a> {
@@ -37,20 +38,55 @@ pub(crate) struct Facts {
     pub(crate) pumped: usize,
 }
 
+/// Why a path is not accepted.
+enum Fault {
+    /// A step, and what is wrong with it.
+    At(usize, String),
+    Stopped(StopReason),
+}
+
+impl From<(usize, String)> for Fault {
+    fn from((step, reason): (usize, String)) -> Self {
+        Fault::At(step, reason)
+    }
+}
+
+impl From<StopReason> for Fault {
+    fn from(reason: StopReason) -> Self {
+        Fault::Stopped(reason)
+    }
+}
+
+impl Fault {
+    fn in_run(self, run: Option<CalleeRunId>) -> Halt {
+        match self {
+            Fault::At(step, reason) => Halt::Rejected(Rejection::new(step, run, reason)),
+            Fault::Stopped(reason) => Halt::Stopped(reason),
+        }
+    }
+}
+
 /// Accepts `execution` if it is a run of `program`, whatever it is meant to show.
-pub(crate) fn check(program: &Program, execution: &Execution) -> Result<Facts, Rejection> {
-    let checked = check_runs(program, &execution.runs)?;
-    check_steps(program, execution, &checked)
-        .map_err(|(step, reason)| Rejection::new(step, None, reason))
+pub(crate) fn check(
+    program: &Program,
+    execution: &Execution,
+    guard: &mut Guard,
+) -> Result<Facts, Halt> {
+    let checked = check_runs(program, &execution.runs, guard)?;
+    check_steps(program, execution, &checked, guard).map_err(|fault| fault.in_run(None))
 }
 
 /// Checks every callee's run.
-pub(crate) fn check_runs(program: &Program, runs: &[CalleeRun]) -> Result<Vec<Checked>, Rejection> {
+pub(crate) fn check_runs(
+    program: &Program,
+    runs: &[CalleeRun],
+    guard: &mut Guard,
+) -> Result<Vec<Checked>, Halt> {
     let mut checked: Vec<Checked> = Vec::with_capacity(runs.len());
     for (id, run) in runs.iter().enumerate() {
         let id = CalleeRunId(u32::try_from(id).unwrap_or(u32::MAX));
-        let done = check_run(program, run, runs, &checked)
-            .map_err(|(step, reason)| Rejection::new(step, Some(id), reason))?;
+        let done = check_run(program, run, runs, &checked, guard)
+            .map_err(|fault| fault.in_run(Some(id)))?;
         checked.push(done);
     }
     Ok(checked)
@@ -61,7 +97,8 @@ fn check_run(
     run: &CalleeRun,
     runs: &[CalleeRun],
     checked: &[Checked],
-) -> Result<Checked, (usize, String)> {
+    guard: &mut Guard,
+) -> Result<Checked, Fault> {
     let exit = program
         .nodes
         .get(run.exit.0 as usize)
@@ -69,6 +106,7 @@ fn check_run(
     let mut cursor =
         Cursor::new(program, exit.procedure, &run.entry).map_err(|reason| (0, reason))?;
     for (i, step) in run.steps.iter().enumerate() {
+        guard.check()?;
         cursor.arrive(step.node).map_err(|reason| (i, reason))?;
         match &step.action {
             Action::Internal { to, changes } => cursor.internal(*to, changes),
@@ -90,7 +128,8 @@ fn check_steps(
     program: &Program,
     execution: &Execution,
     checked: &[Checked],
-) -> Result<Facts, (usize, String)> {
+    guard: &mut Guard,
+) -> Result<Facts, Fault> {
     let steps = &execution.steps;
     let mut cursor =
         Cursor::new(program, program.main, &execution.start).map_err(|reason| (0, reason))?;
@@ -100,9 +139,10 @@ fn check_steps(
     let mut cycle: Option<(NodeId, Valuation, usize)> = None;
     let mut over = false;
     for (i, step) in steps.iter().enumerate() {
+        guard.check()?;
         let at = |reason: String| (i, reason);
         if over {
-            return Err(at("there is a step after the end".to_owned()));
+            return Err(at("there is a step after the end".to_owned()).into());
         }
         cursor.arrive(step.node).map_err(at)?;
         if matches!(execution.ending, Ending::Lasso { start, .. } if start == i) {
@@ -133,7 +173,7 @@ fn check_steps(
         }
         .map_err(at)?;
     }
-    let end = |reason: &str| Err((steps.len(), reason.to_owned()));
+    let end = |reason: &str| Err(Fault::At(steps.len(), reason.to_owned()));
     let last = steps.last().map(|step| &step.action);
     match execution.ending {
         Ending::At(_) if over => return end("the run has ended, control is nowhere"),
@@ -169,7 +209,11 @@ fn check_steps(
     Ok(Facts { pumped: 0 })
 }
 
-pub(crate) fn check_values(kind: &str, values: &[Value], variables: &[Variable]) -> Result<(), String> {
+pub(crate) fn check_values(
+    kind: &str,
+    values: &[Value],
+    variables: &[Variable],
+) -> Result<(), String> {
     if values.len() != variables.len() {
         return Err(format!(
             "there are {} values for {} {kind}",
@@ -190,7 +234,11 @@ pub(crate) fn check_values(kind: &str, values: &[Value], variables: &[Variable])
 
 impl<'a> Cursor<'a> {
     /// At the entry of `procedure`.
-    pub(crate) fn new(program: &'a Program, procedure: ProcId, entry: &Valuation) -> Result<Self, String> {
+    pub(crate) fn new(
+        program: &'a Program,
+        procedure: ProcId,
+        entry: &Valuation,
+    ) -> Result<Self, String> {
         check_values("globals", &entry.globals, &program.globals)?;
         let callee = program.procedure(procedure);
         check_values("locals", &entry.locals, &callee.locals)?;
@@ -221,7 +269,11 @@ impl<'a> Cursor<'a> {
     }
 
     /// Accepts a violation at the current position.
-    pub(crate) fn fails(&self, violation: Violation, caller: Option<&Caller>) -> Result<(), String> {
+    pub(crate) fn fails(
+        &self,
+        violation: Violation,
+        caller: Option<&Caller>,
+    ) -> Result<(), String> {
         let node = self.program.node(self.node);
         match step::failures(self.program, node, &self.now, caller) {
             Ok(possible) if possible.contains(violation) => Ok(()),
@@ -330,7 +382,11 @@ impl<'a> Cursor<'a> {
         self.node = to;
     }
 
-    pub(crate) fn internal(&mut self, to: NodeId, changes: &[(VarRef, Value)]) -> Result<(), String> {
+    pub(crate) fn internal(
+        &mut self,
+        to: NodeId,
+        changes: &[(VarRef, Value)],
+    ) -> Result<(), String> {
         self.apply(changes)?;
         let node = self.program.node(self.node);
         step::internal(self.program, node, &self.now, &self.next, changes, to)?;

@@ -59,7 +59,7 @@ pub fn replay_concurrent(
     claim: Option<ConcurrentClaim>,
     bound: Option<Bound>,
 ) -> Result<(), Rejection> {
-    let checked = check_runs(program, &execution.runs)?;
+    let checked = crate::without_limits(|guard| check_runs(program, &execution.runs, guard))?;
     let steps: usize = execution.contexts.iter().map(|c| c.steps.len()).sum();
     let wrong = |reason: &str| Err(Rejection::new(steps, None, reason));
     follow(program, execution, &checked)
@@ -198,7 +198,9 @@ fn follow(
                     over = true;
                 }
                 ThreadAction::Step(Action::Terminate) => {
-                    return Err(at("threads end, they do not terminate the program".to_owned()));
+                    return Err(at(
+                        "threads end, they do not terminate the program".to_owned()
+                    ));
                 }
                 ThreadAction::Return {
                     results,
@@ -206,7 +208,8 @@ fn follow(
                     changes,
                 } => {
                     let call = thread.calls.pop();
-                    let call = call.ok_or_else(|| at("there is no call to return to".to_owned()))?;
+                    let call =
+                        call.ok_or_else(|| at("there is no call to return to".to_owned()))?;
                     cursor.returns(call, results, *to, changes).map_err(at)?;
                 }
                 ThreadAction::Start { thread: new, to } => {

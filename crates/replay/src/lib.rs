@@ -30,6 +30,7 @@ pub use monitor_run::{MonitorRun, Reading, monitor_run};
 
 use std::fmt;
 
+use droste_base::{Guard, Limits, StopReason};
 use droste_lang::execution::{Action, CalleeRunId, Ending, Execution};
 use droste_lang::monitor::Monitor;
 use droste_lang::program::{NodeId, Program};
@@ -86,7 +87,7 @@ impl std::error::Error for Rejection {}
 
 /// Accepts `execution` if it is a run of `program`, whatever it shows.
 pub fn valid(program: &Program, execution: &Execution) -> Result<(), Rejection> {
-    check::check(program, execution).map(drop)
+    without_limits(|guard| check::check(program, execution, guard).map(drop))
 }
 
 /// Accepts `execution` if it is a run of `program` and shows what `claim` says.
@@ -97,8 +98,41 @@ pub fn replay(
     claim: Claim,
     finite_stack: bool,
 ) -> Result<(), Rejection> {
-    let facts = check::check(program, execution)?;
-    let wrong = |reason: &str| Err(Rejection::new(execution.steps.len(), None, reason));
+    without_limits(|guard| replay_within(program, execution, claim, finite_stack, guard))
+}
+
+/// Why there is no acceptance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Halt {
+    /// The execution is not accepted.
+    Rejected(Rejection),
+    /// A limit was reached before it was known.
+    Stopped(StopReason),
+}
+
+pub(crate) fn without_limits<T>(
+    f: impl FnOnce(&mut Guard) -> Result<T, Halt>,
+) -> Result<T, Rejection> {
+    f(&mut Limits::default().guard()).map_err(|halt| match halt {
+        Halt::Rejected(rejection) => rejection,
+        Halt::Stopped(reason) => unreachable!("stopped without a limit: {reason}"),
+    })
+}
+
+/// [`replay`], unless a limit is reached.
+pub fn replay_within(
+    program: &Program,
+    execution: &Execution,
+    claim: Claim,
+    finite_stack: bool,
+    guard: &mut Guard,
+) -> Result<(), Halt> {
+    let facts = check::check(program, execution, guard)?;
+    guard.check_now().map_err(Halt::Stopped)?;
+    let wrong = |reason: &str| {
+        let step = execution.steps.len();
+        Err(Halt::Rejected(Rejection::new(step, None, reason)))
+    };
     let infinite = matches!(claim, Claim::Repeats(_) | Claim::MonitorRepeats(_));
     if infinite && finite_stack && facts.pumped > 0 {
         return wrong("the stack grows for ever");

@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use droste_base::Limits;
 use droste_lang::execution::{Action, CalleeRunId, Ending, Execution, Step, Valuation};
 use droste_lang::monitor::{Monitor, StateKind};
 use droste_lang::program::{NodeId, Program};
@@ -77,7 +78,7 @@ pub fn monitor_run(
     monitor: &Monitor,
     finite_stack: bool,
 ) -> Option<MonitorRun> {
-    let facts = check::check(program, execution).ok()?;
+    let facts = check::check(program, execution, &mut Limits::default().guard()).ok()?;
     let is = |kind| monitor.states.iter().any(|state| state.kind == kind);
     let target = is(StateKind::Target);
     let kind = if target {
@@ -269,7 +270,7 @@ impl Tracer<'_> {
                     continue;
                 }
                 Action::Internal { changes, .. } => apply(now, changes),
-                Action::Call { locals } => now.locals.clone_from(locals),
+                Action::Call { locals } => now.locals = locals.to_vec(),
                 Action::Terminate | Action::Fail(_) => {}
             }
             self.extend(layers, |_, state| vec![(state, false)]);

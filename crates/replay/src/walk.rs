@@ -8,7 +8,9 @@
 //! New values under a `constrain` are found by trying; if none of the guesses is allowed, the walk ends
 //! there, as it does where the program is stuck.
 
-use droste_lang::execution::{Action, CalleeRun, CalleeRunId, Ending, Execution, Step, Valuation};
+use droste_lang::execution::{
+    Action, CalleeRun, CalleeRunId, Changes, Ending, Execution, Step, Valuation,
+};
 use droste_lang::program::{Expr, NodeId, Op, ProcId, Program, Value, VarRef, Variable};
 
 use crate::step::{self, Caller, Stores};
@@ -347,7 +349,9 @@ impl Walk<'_> {
             if let Some(locals) = callees.next() {
                 steps.push(Step {
                     node: frame.node,
-                    action: Action::Call { locals },
+                    action: Action::Call {
+                        locals: locals.into(),
+                    },
                 });
             }
         }
@@ -368,7 +372,7 @@ impl Walk<'_> {
 }
 
 /// The variables that differ.
-fn changes(now: &Valuation, next: &Valuation) -> Vec<(VarRef, Value)> {
+fn changes(now: &Valuation, next: &Valuation) -> Changes {
     let differing = |now: &[Value], next: &[Value], var: fn(u32) -> VarRef| {
         now.iter()
             .zip(next)
@@ -379,5 +383,5 @@ fn changes(now: &Valuation, next: &Valuation) -> Vec<(VarRef, Value)> {
     };
     let mut all = differing(&now.globals, &next.globals, VarRef::Global);
     all.extend(differing(&now.locals, &next.locals, VarRef::Local));
-    all
+    all.into()
 }

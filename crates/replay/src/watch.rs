@@ -284,7 +284,7 @@ impl<'a> Watcher<'a> {
                     frame.set = after;
                     apply(&mut frame.valuation, changes);
                 }
-                Action::Call { locals } => frame.valuation.locals.clone_from(locals),
+                Action::Call { locals } => frame.valuation.locals = locals.to_vec(),
                 Action::Terminate | Action::Fail(_) => {}
             }
             frame.index += 1;

@@ -1,6 +1,8 @@
 //! What executions are accepted as evidence for, and executions of a million parts.
 
-use droste_lang::execution::{Action, CalleeRun, CalleeRunId, Ending, Execution, Step, Valuation};
+use droste_lang::execution::{
+    Action, CalleeRun, CalleeRunId, Changes, Ending, Execution, Step, Valuation,
+};
 use droste_lang::labels;
 use droste_lang::lower::lower;
 use droste_lang::monitor::Monitor;
@@ -36,7 +38,7 @@ fn next(program: &Program, node: NodeId, which: usize) -> NodeId {
 }
 
 fn internal(node: NodeId, to: NodeId) -> Step {
-    let changes = Vec::new();
+    let changes = Changes::default();
     Step {
         node,
         action: Action::Internal { to, changes },
@@ -44,7 +46,7 @@ fn internal(node: NodeId, to: NodeId) -> Step {
 }
 
 fn folded(node: NodeId, run: usize, to: NodeId) -> Step {
-    let (run, changes) = (CalleeRunId(run as u32), Vec::new());
+    let (run, changes) = (CalleeRunId(run as u32), Changes::default());
     Step {
         node,
         action: Action::Folded { run, to, changes },
@@ -161,7 +163,9 @@ fn pumping_is_no_finite_stack() {
     let program = load("void p() begin L: p(); end void main() begin p(); end");
     let call = |node| Step {
         node,
-        action: Action::Call { locals: vec![] },
+        action: Action::Call {
+            locals: Box::from([]),
+        },
     };
     let (main, inner) = (program.procedures[1].entry, program.procedures[0].entry);
     let mut execution = Execution {
@@ -221,7 +225,7 @@ fn a_target_is_entered_at_the_last_position() {
             node: first,
             action: Action::Internal {
                 to: there,
-                changes: vec![(VarRef::Global(0), 1)],
+                changes: vec![(VarRef::Global(0), 1)].into(),
             },
         }],
         ending: Ending::At(there),

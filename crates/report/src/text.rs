@@ -110,7 +110,7 @@ fn last_configuration(view: &View) -> Last {
                 }
             }
             Action::Call { locals } => {
-                now.locals.clone_from(locals);
+                now.locals = locals.to_vec();
                 caller = Some(step.node);
             }
             Action::Terminate | Action::Fail(_) => {}
@@ -797,7 +797,7 @@ fn follow(locals: &mut Vec<Value>, action: &Action) {
                 }
             }
         }
-        Action::Call { locals: entered } => locals.clone_from(entered),
+        Action::Call { locals: entered } => *locals = entered.to_vec(),
         Action::Terminate | Action::Fail(_) => {}
     }
 }

@@ -126,7 +126,7 @@ fn cut(execution: &ConcurrentExecution) -> Cut {
                             change(&mut globals, &mut track.locals, changes);
                         }
                         Action::Call { locals } => {
-                            let caller = std::mem::replace(&mut track.locals, locals.clone());
+                            let caller = std::mem::replace(&mut track.locals, locals.to_vec());
                             track.calls.push((step.node, caller));
                         }
                         Action::Terminate | Action::Fail(_) => {}
@@ -285,7 +285,11 @@ fn title(
         1 => "1 switch".to_owned(),
         n => format!("{} switches", count(n as u64)),
     };
-    writer.titled(node, &what, &format!(" ({}, {switches})", steps_text(total)))
+    writer.titled(
+        node,
+        &what,
+        &format!(" ({}, {switches})", steps_text(total)),
+    )
 }
 
 impl Writer<'_> {

@@ -3,7 +3,9 @@
 
 use std::path::PathBuf;
 
-use droste_lang::execution::{Action, CalleeRun, CalleeRunId, Ending, Execution, Step, Valuation};
+use droste_lang::execution::{
+    Action, CalleeRun, CalleeRunId, Changes, Ending, Execution, Step, Valuation,
+};
 use droste_lang::labels;
 use droste_lang::lower::lower;
 use droste_lang::parser::{Dialect, parse};
@@ -87,7 +89,7 @@ fn lasso(mut execution: Execution, source: &SourceFile, program: &Program, at: &
                 }
             }
             Action::Call { locals } => {
-                now.locals.clone_from(locals);
+                now.locals = locals.to_vec();
                 height += 1;
             }
             Action::Terminate | Action::Fail(_) => {}
@@ -186,12 +188,13 @@ fn doubling(program: &Program, source: &SourceFile) -> Execution {
     let mut runs: Vec<CalleeRun> = Vec::new();
     for n in 0..=40i128 {
         for g in 0..2 as Value {
-            let change = |value: Value| vec![(VarRef::Global(0), value)];
+            let change = |value: Value| Changes::from(vec![(VarRef::Global(0), value)]);
+            let none = Changes::default;
             let internal = |to, changes| Action::Internal { to, changes };
             let (steps, mut last) = if n == 0 {
                 let to = next(yes);
                 let steps = vec![
-                    step(branch, internal(yes, vec![])),
+                    step(branch, internal(yes, none())),
                     step(yes, internal(to, change(1 - g))),
                 ];
                 (steps, to)
@@ -205,13 +208,13 @@ fn doubling(program: &Program, source: &SourceFile) -> Execution {
                     run,
                     to,
                     changes: if before == after {
-                        vec![]
+                        none()
                     } else {
                         change(after)
                     },
                 };
                 let steps = vec![
-                    step(branch, internal(no, vec![])),
+                    step(branch, internal(no, none())),
                     step(no, folded(run(g), second, g, one)),
                     step(second, folded(run(one), to, one, two)),
                 ];
@@ -220,7 +223,7 @@ fn doubling(program: &Program, source: &SourceFile) -> Execution {
             let mut steps = steps;
             while !matches!(program.node(last).op, Op::Return(_)) {
                 let to = next(last);
-                steps.push(step(last, internal(to, vec![])));
+                steps.push(step(last, internal(to, none())));
                 last = to;
             }
             runs.push(CalleeRun {
@@ -246,7 +249,7 @@ fn doubling(program: &Program, source: &SourceFile) -> Execution {
             Action::Folded {
                 run: CalleeRunId(80),
                 to: error,
-                changes: vec![],
+                changes: Changes::default(),
             },
         )],
         runs,

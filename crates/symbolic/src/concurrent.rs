@@ -56,6 +56,8 @@ pub struct Question<'a> {
     pub shared: &'a [u32],
     /// What is looked for.
     pub query: Query<'a>,
+    /// No more threads than so many are ever started.
+    pub most_started: usize,
     /// Whether rounds are bounded, rather than switches.
     pub rounds: bool,
     /// The bound, if there is one.
@@ -207,7 +209,11 @@ impl Prepared {
             .collect();
         starts.sort_unstable();
         starts.dedup();
-        let slots = if starts.is_empty() { 0 } else { capacity };
+        let slots = if starts.is_empty() {
+            0
+        } else {
+            capacity.min(question.most_started)
+        };
         let started = (slots > 0).then(|| {
             let width = usize::BITS - slots.leading_zeros();
             let ty = Type::Bits {
@@ -296,6 +302,8 @@ struct Search<'a, 'r> {
     start_bits: Vec<Vec<Var>>,
     /// Everything but what never changes.
     state: Cube,
+    /// Of threads so far, with rounds: see `lengthen`.
+    sequences: BTreeMap<(usize, usize), Bdd>,
     images: u64,
     threads: usize,
 }
@@ -348,8 +356,11 @@ impl<'a, 'r> Search<'a, 'r> {
         for i in 0..program.globals.len() as u32 {
             state.extend(encoding.vars(program.main, VarRef::Global(i), Copy::Current));
         }
+        // Whether a thread may be interrupted has to be known everywhere.
+        let mut always = prepared.shared.clone();
+        always.extend(prepared.atomic);
         Ok(Search {
-            effects: Effects::new(program).with(&prepared.shared),
+            effects: Effects::new(program).with(&always),
             relations: vec![None; program.nodes.len()],
             identities: vec![None; program.procedures.len()],
             state: encoding.manager.cube(&state)?,
@@ -369,6 +380,7 @@ impl<'a, 'r> Search<'a, 'r> {
             queued: FxHashSet::default(),
             thread_bits,
             start_bits,
+            sequences: BTreeMap::new(),
             images: 0,
             threads,
         })
@@ -451,6 +463,11 @@ impl<'a, 'r> Search<'a, 'r> {
                 }
             }
             self.park(context)?;
+            if let Some(rounds) = self.rounds
+                && context >= init
+            {
+                self.lengthen(context, rounds)?;
+            }
             if self.rounds.is_none()
                 && let Some(switches) = switches
             {
@@ -525,8 +542,10 @@ impl<'a, 'r> Search<'a, 'r> {
         self.contexts[context - 1].parked = parked;
         for thread in not_init..self.threads {
             let mut here = before.minus(&self.thread_is(context - 1, thread)?)?;
-            if let Some(rounds) = self.rounds {
-                here = here.and(&self.in_rounds(context, thread, rounds)?)?;
+            if let Some(rounds) = self.rounds
+                && context > not_init
+            {
+                here = here.and(&self.in_rounds(thread, rounds)?)?;
             }
             if here.is_false() {
                 continue;
@@ -568,42 +587,38 @@ impl<'a, 'r> Search<'a, 'r> {
     }
 
     /// The threads before `context` and this one make no more rounds than allowed.
-    fn in_rounds(&self, context: usize, thread: usize, rounds: usize) -> Result<Bdd> {
-        let init = usize::from(self.has_init());
-        let manager = &self.encoding.manager;
-        // For each last thread and number of rounds so far, the sequences that lead there.
-        let mut sequences: BTreeMap<(usize, usize), Bdd> = BTreeMap::new();
-        if init < context {
-            for last in 0..self.threads {
-                sequences.insert((last, 1), self.thread_is(init, last)?);
-            }
-        } else {
-            return Ok(manager.constant(true));
-        }
-        for at in init + 1..context {
-            let mut longer: BTreeMap<(usize, usize), Bdd> = BTreeMap::new();
-            for ((last, round), set) in &sequences {
-                for next in 0..self.threads {
-                    let round = round + usize::from(next <= *last);
-                    if round > rounds {
-                        continue;
-                    }
-                    let set = set.and(&self.thread_is(at, next)?)?;
-                    let known = longer
-                        .entry((next, round))
-                        .or_insert_with(|| self.nothing.clone());
-                    *known = known.or(&set)?;
-                }
-            }
-            sequences = longer;
-        }
+    fn in_rounds(&self, thread: usize, rounds: usize) -> Result<Bdd> {
         let mut all = self.nothing.clone();
-        for ((last, round), set) in sequences {
+        for (&(last, round), set) in &self.sequences {
             if round + usize::from(thread <= last) <= rounds {
-                all = all.or(&set)?;
+                all = all.or(set)?;
             }
         }
         Ok(all)
+    }
+
+    /// The sequences of threads up to and including `context`, by the last thread and the number of rounds.
+    fn lengthen(&mut self, context: usize, rounds: usize) -> Result<()> {
+        let init = usize::from(self.has_init());
+        let mut longer: BTreeMap<(usize, usize), Bdd> = BTreeMap::new();
+        for next in init..self.threads {
+            let is_next = self.thread_is(context, next)?;
+            if context == init {
+                longer.insert((next, 1), is_next);
+                continue;
+            }
+            for (&(last, round), set) in &self.sequences {
+                let round = round + usize::from(next <= last);
+                if round <= rounds {
+                    let known = longer
+                        .entry((next, round))
+                        .or_insert_with(|| self.nothing.clone());
+                    *known = known.or(&set.and(&is_next)?)?;
+                }
+            }
+        }
+        self.sequences = longer;
+        Ok(())
     }
 
     /// The first states of a thread, for each place it can begin at.

@@ -1,6 +1,6 @@
 //! From a [`Program`] to a [`Machine`]: code for every node, and which bits are kept where.
 
-use droste_lang::program::{Expr, ExprNode, NodeId, Op, ProcId, Program, VarRef};
+use droste_lang::program::{self, Expr, ExprNode, NodeId, Op, ProcId, Program, VarRef};
 
 use crate::code::{Code, Scope};
 use crate::layout::{Field, Layout};
@@ -62,50 +62,51 @@ fn masks(program: &Program, layout: &Layout, liveness: &dyn Liveness) -> Vec<u64
             }
         }
     }
-    // A new value that is read or converted when a call returns is kept for one more position:
-    // the callee's part of a trace is made concrete by what is known after it.
-    for node in &program.nodes {
-        if let Op::Call {
-            callee,
-            targets,
-            constrain,
-            next,
-            ..
-        } = &node.op
-        {
-            let locals = &layout.locals[node.procedure.0 as usize];
-            let scope = Scope {
-                globals: &layout.globals,
-                locals,
-                node: None,
-                after: false,
-            };
-            let mask = &mut masks[next.0 as usize * layout.words..][..layout.words];
-            let mut cover = |var: VarRef| {
-                if matches!(var, VarRef::Global(_)) || targets.contains(&Some(var)) {
-                    scope.field(var).cover(mask);
-                }
-            };
-            for part in constrain.iter().flat_map(|e| &e.nodes) {
-                if let ExprNode::Next(var) = *part {
-                    cover(var);
-                }
-            }
-            for part in node.ensure.iter().flat_map(|e| &e.nodes) {
-                if let ExprNode::Var(var) = *part {
-                    cover(var);
-                }
-            }
-            for (target, result) in targets.iter().zip(&layout.results[callee.0 as usize]) {
-                if let Some(var) = *target
-                    && scope.field(var).ty != result.ty
-                {
-                    cover(var);
-                }
-            }
+    masks
+}
+
+/// The bits that are kept beside those live at the next node when this call returns. A new value
+/// that is read or converted then is kept for one more position: the callee's part of a trace is made
+/// concrete by what is known after it. That holds for this call alone: others that go on at the
+/// same node may have been relieved of storing their results, and what they leave there is stale.
+/// Empty if there is nothing.
+fn kept_after(layout: &Layout, scope: &Scope<'_>, node: &program::Node) -> Box<[u64]> {
+    let Op::Call {
+        callee,
+        targets,
+        constrain,
+        ..
+    } = &node.op
+    else {
+        return Box::default();
+    };
+    let mut mask = vec![0; layout.words];
+    let mut cover = |var: VarRef| {
+        if matches!(var, VarRef::Global(_)) || targets.contains(&Some(var)) {
+            scope.field(var).cover(&mut mask);
+        }
+    };
+    for part in constrain.iter().flat_map(|e| &e.nodes) {
+        if let ExprNode::Next(var) = *part {
+            cover(var);
         }
     }
-    masks
+    for part in node.ensure.iter().flat_map(|e| &e.nodes) {
+        if let ExprNode::Var(var) = *part {
+            cover(var);
+        }
+    }
+    for (target, result) in targets.iter().zip(&layout.results[callee.0 as usize]) {
+        if let Some(var) = *target
+            && scope.field(var).ty != result.ty
+        {
+            cover(var);
+        }
+    }
+    if mask.iter().all(|&word| word == 0) {
+        return Box::default();
+    }
+    mask.into()
 }
 
 /// Per procedure, the bits of an exit that are kept: live globals and the results.
@@ -283,6 +284,7 @@ impl Compiler<'_> {
                     args: stores,
                     targets: targets.collect(),
                     constrain,
+                    kept: kept_after(self.layout, &self.scope(false), node),
                     next: next.0,
                 }
             }

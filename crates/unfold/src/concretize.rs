@@ -8,67 +8,60 @@
 //!   the first position, and every choice is made as it is wanted.
 //!
 //! Folded runs are treated once for each different demand made on them, and shared: the result is about as
-//! large as the trace. Both passes keep their own stacks.
+//! large as the trace. Both passes keep their own stacks, and everything per position is a few bytes in a flat table.
 //!
 //! A lasso has to come back to the very same values. What the engine left open because it cannot
 //! matter may differ after one round, so rounds are added until the values repeat.
 //!
 //! The result is handed to the replayer, which shares nothing with this code.
 
+mod demands;
 mod forward;
+mod paths;
 mod plan;
 
-use droste_base::{Steps, Trace};
+use droste_base::{Cycle, Guard, StopReason, Trace};
 use droste_lang::execution::Execution;
 use droste_lang::program::Program;
-use rustc_hash::FxHashMap;
 
 use self::forward::Forward;
-use self::plan::{Concretizer, Path};
+use self::paths::Paths;
+use self::plan::Concretizer;
 use crate::machine::Machine;
 use crate::words::Words;
-use droste_lang::effects::Effects;
 use droste_lang::liveness::AllLive;
 
 /// Why a trace could not be made concrete.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Gap {
     /// The values of a lasso did not repeat within the rounds tried; a search without
     /// the dead-variables pass gives one that does.
     Lasso,
     /// No concrete step matches the trace at this position: a fault of ours.
     Step(usize),
+    /// A limit was reached.
+    Stopped(StopReason),
+}
+
+impl From<StopReason> for Gap {
+    fn from(reason: StopReason) -> Self {
+        Gap::Stopped(reason)
+    }
 }
 
 /// The concrete execution of `program` that `trace` describes, which was found in `cleaned`.
 pub fn concretize<W: Words>(
     program: &Program,
     cleaned: &Program,
-    trace: &Trace<W>,
+    trace: Trace<W>,
+    guard: &mut Guard,
 ) -> Result<Execution, Gap> {
+    guard.check_now()?;
     let machine = Machine::new(program, &AllLive, true);
-    let runs = trace
-        .runs
-        .iter()
-        .map(|run| Path::new(&run.positions))
-        .collect();
-    let exits = trace.runs.iter().map(|run| &run.exit).collect();
-    let main = Path::new(&trace.positions);
-    let mut work = Concretizer {
-        cleaned,
-        effects: Effects::new(cleaned),
-        machine: &machine,
-        runs,
-        exits,
-        plans: Vec::new(),
-        known: FxHashMap::default(),
-    };
-    let plan = work.plan_main(&main, trace.cycle);
-    Forward {
-        work: &work,
-        steps: Steps::new(),
-        runs: Vec::new(),
-        known: FxHashMap::default(),
-    }
-    .main(&main, &plan, trace.cycle)
+    let pumping = trace.cycle.is_some_and(|cycle| cycle.pumping);
+    let (paths, start) = Paths::new(trace);
+    let mut work = Concretizer::new(cleaned, &machine, paths);
+    let plan = work.plan_main(start, guard)?;
+    let cycle = start.map(|start| Cycle { start, pumping });
+    Forward::new(&work, guard).main(&plan, cycle)
 }

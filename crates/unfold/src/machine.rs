@@ -63,6 +63,8 @@ pub(crate) enum Action {
         /// Where each result comes from and goes to.
         targets: Box<[(Field, Field)]>,
         constrain: Option<Code>,
+        /// What is kept after the return beside what is live at `next`; empty for nothing.
+        kept: Box<[u64]>,
         next: u32,
     },
     Return(Box<[Store]>),
@@ -321,10 +323,28 @@ impl Machine {
         state
     }
 
+    /// Control arrives at `next` when the call at `node` returns.
+    fn arrive_after<W: Words>(&self, mut state: W, node: u32, next: u32) -> W {
+        let kept: &[u64] = match &self.nodes[node as usize].action {
+            Action::Call { kept, .. } => kept,
+            _ => &[],
+        };
+        if kept.is_empty() {
+            return self.arrive(state, next);
+        }
+        let words = state.words_mut();
+        self.layout.set_control(words, next, Status::Running);
+        let masks = &self.masks[next as usize * self.layout.words..];
+        for (word, (mask, kept)) in words.iter_mut().zip(masks.iter().zip(kept)) {
+            *word &= mask | kept;
+        }
+        state
+    }
+
     /// A failure when a call returns: of the new values, what matters at `next` is kept.
     fn fail_after<W: Words>(&self, post: &W, next: u32, violation: Violation) -> W {
         let node = self.layout.node(post.words());
-        let mut state = self.arrive(post.clone(), next);
+        let mut state = self.arrive_after(post.clone(), node, next);
         self.layout
             .set_control(state.words_mut(), node, Status::Failed(violation));
         state
@@ -626,7 +646,8 @@ impl Machine {
         goal: Option<Goal<'_>>,
         out: &mut Steps<W>,
     ) {
-        let node = &self.nodes[self.layout.node(caller.words()) as usize];
+        let at = self.layout.node(caller.words());
+        let node = &self.nodes[at as usize];
         let Action::Call {
             callee,
             targets,
@@ -691,7 +712,7 @@ impl Machine {
             goal,
             out,
             |s, out| {
-                out.step(self.arrive(s, *next));
+                out.step(self.arrive_after(s, at, *next));
             },
         );
         if settled.is_err() {

@@ -196,7 +196,7 @@ impl<'e> Walker<'e> {
                 let action = match &step.action {
                     Action::Internal { to, changes } => Action::Internal {
                         to: self.node(*to),
-                        changes: self.changes(changes),
+                        changes: self.changes(changes).into(),
                     },
                     Action::Folded { run, to, changes } => {
                         let Some(run) = self.folded[run.0 as usize] else {
@@ -206,7 +206,7 @@ impl<'e> Walker<'e> {
                         Action::Folded {
                             run,
                             to: self.node(*to),
-                            changes: self.changes(changes),
+                            changes: self.changes(changes).into(),
                         }
                     }
                     other => other.clone(),
@@ -271,7 +271,7 @@ impl<'e> Walker<'e> {
                         let action = Action::Folded {
                             run,
                             to: self.node(*to),
-                            changes: self.changes(changes),
+                            changes: self.changes(changes).into(),
                         };
                         self.emit(node, ThreadAction::Step(action));
                         self.apply(changes);
@@ -309,7 +309,7 @@ impl<'e> Walker<'e> {
                 _ => {
                     let action = Action::Internal {
                         to: self.node(to),
-                        changes: self.changes(changes),
+                        changes: self.changes(changes).into(),
                     };
                     self.emit(node, ThreadAction::Step(action));
                 }
@@ -338,7 +338,7 @@ impl<'e> Walker<'e> {
     fn enter(&mut self, node: NodeId, locals: &[Value]) {
         if let Meaning::Statement(node) = self.meaning(node) {
             let action = Action::Call {
-                locals: locals.to_vec(),
+                locals: locals.into(),
             };
             self.emit(node, ThreadAction::Step(action));
         } else {

@@ -3,7 +3,7 @@
 use std::sync::mpsc;
 
 use droste_base::{Limits, Progress, Reporter};
-use droste_lang::concurrent::declared;
+use droste_lang::concurrent::{declared, most_started};
 use droste_lang::program::ProcId;
 use droste_symbolic::Query;
 use droste_symbolic::concurrent::{Finding, Question, reach};
@@ -37,6 +37,7 @@ pub(super) fn search(
             targets: asked.nodes,
             violations: asked.default,
         },
+        most_started: most_started(asked.program),
         rounds: asked.levels == Levels::Rounds,
         most: asked.most,
     };

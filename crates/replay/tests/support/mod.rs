@@ -5,7 +5,7 @@ pub mod naive;
 
 use std::sync::Arc;
 
-use droste_lang::execution::{Action, Ending, Execution, Step, Valuation};
+use droste_lang::execution::{Action, Changes, Ending, Execution, Step, Valuation};
 use droste_lang::monitor::{Monitor, MonitorState, StateKind};
 use droste_lang::program::{
     Expr, ExprNode, Node, NodeId, Op, Operator, ProcId, Procedure, Program, Proposition, Threads,
@@ -405,7 +405,7 @@ pub fn lasso(execution: &Execution, random: &mut Random) -> Option<Execution> {
             }
             Action::Call { locals } => {
                 height += 1;
-                valuation.locals.clone_from(locals);
+                valuation.locals = locals.to_vec();
             }
             _ => {}
         }
@@ -423,6 +423,12 @@ fn nudge(value: &mut Value, random: &mut Random) {
         1 => *value + 1,
         _ => *value - 1,
     };
+}
+
+fn edit(changes: &mut Changes, f: impl FnOnce(&mut Vec<(VarRef, Value)>)) {
+    let mut all = changes.to_vec();
+    f(&mut all);
+    *changes = all.into();
 }
 
 fn mutate_steps(steps: &mut Vec<Step>, random: &mut Random) {
@@ -448,18 +454,22 @@ fn mutate_steps(steps: &mut Vec<Step>, random: &mut Random) {
                 0 => VarRef::Local(random.below(4) as u32),
                 k => ALL[k % 5],
             };
-            changes.push((var, value));
+            edit(changes, |changes| changes.push((var, value)));
         }
         (Action::Internal { changes, .. } | Action::Folded { changes, .. }, 4) => {
-            changes.pop();
+            edit(changes, |changes| {
+                changes.pop();
+            });
         }
         (Action::Internal { changes, .. } | Action::Folded { changes, .. }, _) => {
             let index = random.below(changes.len());
-            if let Some((_, value)) = changes.get_mut(index) {
-                nudge(value, random);
-            }
+            edit(changes, |changes| {
+                if let Some((_, value)) = changes.get_mut(index) {
+                    nudge(value, random);
+                }
+            });
         }
-        (Action::Call { locals }, 1) => locals.push(0),
+        (Action::Call { locals }, 1) => *locals = [&locals[..], &[0]].concat().into(),
         (Action::Call { locals }, _) => {
             let index = random.below(locals.len());
             nudge(&mut locals[index], random);

@@ -8,9 +8,9 @@
 mod config;
 mod expressions;
 mod monitors;
-mod threads;
 #[cfg(test)]
 mod tests;
+mod threads;
 
 use droste_lang::ast::{Ast, Type};
 

@@ -251,8 +251,11 @@ impl Writer {
                 self.local_labels.push(label);
             }
             if self.random.percent(12) {
-                self.text
-                    .push_str(if open { " atomic_end;" } else { " atomic_begin;" });
+                self.text.push_str(if open {
+                    " atomic_end;"
+                } else {
+                    " atomic_begin;"
+                });
                 open = !open;
                 continue;
             }

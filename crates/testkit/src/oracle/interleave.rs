@@ -255,7 +255,10 @@ impl Search<'_> {
         };
         let op = &self.program.nodes[thread.node].op;
         if let Op::AtomicBegin(to) | Op::AtomicEnd(to) | Op::StartThread { next: to, .. } = op {
-            for step in self.system.go(thread.node, &store, store.clone(), None, *to) {
+            for step in self
+                .system
+                .go(thread.node, &store, store.clone(), None, *to)
+            {
                 let Step::To(node, store) = step else {
                     self.fail(level);
                     continue;
@@ -359,7 +362,11 @@ mod tests {
                 configurations: 100_000,
             };
             let found = interleave(&program, bounds).expect("small");
-            nodes.iter().filter_map(|node| found.reached.get(node)).min().copied()
+            nodes
+                .iter()
+                .filter_map(|node| found.reached.get(node))
+                .min()
+                .copied()
         })
     }
 

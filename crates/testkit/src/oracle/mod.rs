@@ -12,6 +12,7 @@
 #[cfg(test)]
 mod bounded;
 mod eval;
+mod graph;
 pub mod interleave;
 mod lowered;
 #[cfg(test)]
@@ -28,9 +29,10 @@ use droste_lang::ast::Ast;
 use droste_lang::monitor::MonitorSyntax;
 use droste_lang::program::Violation;
 
+use graph::Runs;
 use machine::Machine;
 use monitor::{AtLabels, Watch};
-use product::{Idle, Product, State};
+use product::{Idle, State, saturate};
 
 /// More valuations than this of the variables visible in one procedure are too many.
 const LARGEST_DOMAIN: usize = 1 << 11;
@@ -79,21 +81,22 @@ pub struct Oracle<'a> {
     labels: BTreeSet<(String, String)>,
     violations: BTreeSet<(String, Violation)>,
     terminates: bool,
-    states: usize,
+    /// Of the program alone, for any question about labels.
+    runs: Runs,
 }
 
 impl<'a> Oracle<'a> {
     /// Explores the program, which must be one that the front end accepts.
     pub fn new(ast: &'a Ast) -> Result<Self, Refusal> {
         let machine = Machine::new(ast)?;
-        let product = Product::new(&machine, &Idle)?;
+        let runs = saturate(&machine, &Idle)?;
         let name = |position: usize| {
             let procedure = machine.positions[position].procedure;
             machine.procedures[procedure].name.clone()
         };
         let mut labels = BTreeSet::new();
         let mut terminates = false;
-        for (state, _) in &product.nodes {
+        for (state, _) in &runs.graph.nodes {
             match state {
                 State::At(position, _) => {
                     let here = machine.positions[*position].labels.iter();
@@ -102,13 +105,13 @@ impl<'a> Oracle<'a> {
                 State::Terminated(_) => terminates = true,
             }
         }
-        let violations = product.violations.iter();
+        let violations = runs.graph.violations.iter();
         let violations = violations.map(|&(position, kind)| (name(position), kind));
         Ok(Oracle {
             labels,
             terminates,
             violations: violations.collect(),
-            states: product.nodes.len(),
+            runs,
             machine,
         })
     }
@@ -154,44 +157,31 @@ impl<'a> Oracle<'a> {
 
     /// How many states (position, globals, locals) are reachable.
     pub fn states(&self) -> usize {
-        self.states
+        self.runs.graph.nodes.len()
     }
 
-    /// Whether some infinite run visits one of these labels infinitely often; with
-    /// `finite_stack`, a run whose stack stays bounded. Stuck and failed runs do not count.
-    pub fn repeatable(&self, labels: &[Label], finite_stack: bool) -> Result<bool, Refusal> {
-        let watcher = AtLabels {
+    /// Whether some infinite run visits one of these labels infinitely often: among all runs, and
+    /// among those whose stack stays bounded. Stuck and failed runs do not count.
+    pub fn repeatable(&self, labels: &[Label]) -> [bool; 2] {
+        self.runs.good_cycles(&AtLabels {
             machine: &self.machine,
             labels,
-        };
-        let mut product = Product::new(&self.machine, &watcher)?;
-        Ok(product.has_good_cycle(finite_stack))
-    }
-
-    /// [`Oracle::repeatable`] for all runs and for those on a bounded stack, at little more than
-    /// the price of one.
-    pub fn repeatable_both(&self, labels: &[Label]) -> Result<[bool; 2], Refusal> {
-        let watcher = AtLabels {
-            machine: &self.machine,
-            labels,
-        };
-        let mut product = Product::new(&self.machine, &watcher)?;
-        Ok([false, true].map(|finite_stack| product.has_good_cycle(finite_stack)))
+        })
     }
 
     /// Whether some run violates the monitor: takes it to a target, or infinitely often
-    /// through repeating states (with `finite_stack`, on a bounded stack). A monitor visits a
-    /// state by moving there; starting in it is not yet a visit.
-    pub fn monitor(&self, monitor: &MonitorSyntax, finite_stack: bool) -> Result<bool, Refusal> {
+    /// through repeating states. As for [`Oracle::repeatable`], among all runs and among those on
+    /// a bounded stack. A monitor visits a state by moving there; starting in it is not yet a visit.
+    pub fn monitor(&self, monitor: &MonitorSyntax) -> Result<[bool; 2], Refusal> {
         let watcher = Watch {
             machine: &self.machine,
             monitor,
         };
-        let mut product = Product::new(&self.machine, &watcher)?;
-        Ok(product
-            .nodes
-            .iter()
-            .any(|&(_, mode)| watcher.is_target(mode))
-            || product.has_good_cycle(finite_stack))
+        let runs = saturate(&self.machine, &watcher)?;
+        let mut nodes = runs.graph.nodes.iter();
+        if nodes.any(|&(_, mode)| watcher.is_target(mode)) {
+            return Ok([true, true]);
+        }
+        Ok(runs.good_cycles(&watcher))
     }
 }

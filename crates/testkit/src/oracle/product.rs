@@ -1,17 +1,16 @@
 //! The state graph of a program watched by an automaton, by saturation.
 //!
 //! A *node* is a state together with the mode the watcher is in after its move there. A
-//! *context* (entry, node, bit) says: some run that entered a procedure with `entry` is now,
-//! at the same height of the stack, at `node`, and the bit tells whether a good node has
-//! been visited since. Leaving contexts are the summaries. The infinite runs are the infinite
-//! paths of the graph whose edges are internal steps, calls that never return, and
-//! summaries; such an edge is good if a path through the callee is.
+//! *context* (entry, node) says: some run that entered a procedure with `entry` is now, at the
+//! same height of the stack, at `node`. An entry and an exit that a context of it leaves through
+//! are a *summary*. Every way from a context to another is written down once, in a [`Graph`].
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::HashMap;
 use std::rc::Rc;
 
-use droste_lang::program::{Value, Violation};
+use droste_lang::program::Value;
 
+use super::graph::{Graph, ROOT, Runs, Via};
 use super::machine::{Step, Store};
 use super::{LARGEST_CONTEXTS, Refusal};
 
@@ -63,100 +62,91 @@ impl Watcher for Idle {
 
 /// A procedure, globals and arguments, and the watcher's mode before the entry.
 type Entry = (usize, Store, usize);
-/// Entry, node, and whether something good has been visited.
-type Context = (usize, usize, bool);
-/// Globals and results, the watcher's mode at the return, and whether something good was visited.
-type Exit = (Store, usize, bool);
+/// Globals and results, and the watcher's mode at the return.
+type Exit = (Store, usize);
 
-/// The entry of the bottommost frame: nobody waits for its exits.
-const ROOT: usize = 0;
+/// Everything that runs of the system can do, watched by the watcher.
+pub(super) fn saturate(system: &dyn System, watcher: &dyn Watcher) -> Result<Runs, Refusal> {
+    let mut product = Product {
+        system,
+        watcher,
+        graph: Graph::default(),
+        node_ids: HashMap::new(),
+        steps: Vec::new(),
+        entry_ids: HashMap::new(),
+        exits: Vec::new(),
+        exit_ids: HashMap::new(),
+        context_ids: HashMap::new(),
+    };
+    let root = product.new_entry();
+    assert_eq!(root, ROOT);
+    for (position, store) in system.initial() {
+        product.begin(ROOT, 0, &State::At(position, store));
+    }
+    // Contexts are expanded in the order in which they were found.
+    let mut next = 0;
+    while next < product.graph.contexts.len() {
+        if product.graph.contexts.len() > LARGEST_CONTEXTS {
+            return Err(Refusal::TooLarge);
+        }
+        product.expand(next);
+        next += 1;
+    }
+    Ok(Runs::new(product.graph))
+}
 
-pub(super) struct Product<'a> {
+struct Product<'a> {
     system: &'a dyn System,
     watcher: &'a dyn Watcher,
-    pub(super) nodes: Vec<(State, usize)>,
+    graph: Graph,
     node_ids: HashMap<(State, usize), usize>,
+    /// The steps at each node, once they were asked for.
     steps: Vec<Option<Rc<Vec<Step>>>>,
-    entries: Vec<Entry>,
     entry_ids: HashMap<Entry, usize>,
-    exits: Vec<BTreeSet<Exit>>,
-    callers: Vec<BTreeSet<Context>>,
-    contexts: HashSet<Context>,
-    todo: Vec<Context>,
-    /// Position and kind of every violation that was reached.
-    pub(super) violations: BTreeSet<(usize, Violation)>,
+    /// For each entry its summaries.
+    exits: Vec<Vec<(usize, Exit)>>,
+    /// The number of the summary.
+    exit_ids: HashMap<(usize, Exit), usize>,
+    context_ids: HashMap<(usize, usize), usize>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Edge {
-    Internal,
-    Call,
-    Summary { good: bool },
-}
-
-/// A node, and whether it belongs to the bottommost frame.
-type Vertex = (usize, bool);
-
-impl<'a> Product<'a> {
-    pub(super) fn new(system: &'a dyn System, watcher: &'a dyn Watcher) -> Result<Self, Refusal> {
-        let mut product = Product {
-            system,
-            watcher,
-            nodes: Vec::new(),
-            node_ids: HashMap::new(),
-            steps: Vec::new(),
-            // Never looked at: the root is not entered by a call.
-            entries: vec![(0, Vec::new(), 0)],
-            entry_ids: HashMap::new(),
-            exits: vec![BTreeSet::new()],
-            callers: vec![BTreeSet::new()],
-            contexts: HashSet::new(),
-            todo: Vec::new(),
-            violations: BTreeSet::new(),
-        };
-        for (position, store) in system.initial() {
-            product.visit(ROOT, 0, &State::At(position, store), false);
-        }
-        while let Some(context) = product.todo.pop() {
-            if product.contexts.len() > LARGEST_CONTEXTS {
-                return Err(Refusal::TooLarge);
-            }
-            product.expand(context);
-        }
-        Ok(product)
-    }
-
+impl Product<'_> {
     fn node(&mut self, node: (State, usize)) -> usize {
         if let Some(&id) = self.node_ids.get(&node) {
             return id;
         }
-        let id = self.nodes.len();
-        self.nodes.push(node.clone());
+        let id = self.graph.nodes.len();
+        self.graph.nodes.push(node.clone());
         self.node_ids.insert(node, id);
         self.steps.push(None);
         id
     }
 
-    /// The nodes at which the run is when it comes to `state` with the watcher in `mode`.
-    fn arrive(&mut self, mode: usize, state: &State) -> Vec<usize> {
+    /// The contexts in which the run is when it comes to `state` with the watcher in `mode`.
+    fn arrive(&mut self, entry: usize, mode: usize, state: &State) -> Vec<usize> {
         let modes = self.watcher.moves(mode, state);
-        let nodes = modes
-            .into_iter()
-            .map(|mode| self.node((state.clone(), mode)));
-        nodes.collect()
+        let contexts = modes.into_iter().map(|mode| {
+            let node = self.node((state.clone(), mode));
+            let contexts = &mut self.graph.contexts;
+            *self.context_ids.entry((entry, node)).or_insert_with(|| {
+                contexts.push((entry, node));
+                contexts.len() - 1
+            })
+        });
+        contexts.collect()
     }
 
-    fn is_good(&self, node: usize) -> bool {
-        let (state, mode) = &self.nodes[node];
-        self.watcher.good(*mode, state)
+    /// An entry is entered.
+    fn begin(&mut self, entry: usize, mode: usize, state: &State) {
+        let contexts = self.arrive(entry, mode, state);
+        self.graph.first[entry].extend(contexts);
     }
 
-    fn visit(&mut self, entry: usize, mode: usize, state: &State, bit: bool) {
-        for node in self.arrive(mode, state) {
-            let context = (entry, node, bit || self.is_good(node));
-            if self.contexts.insert(context) {
-                self.todo.push(context);
-            }
+    /// `context` comes to `state`, at the same height.
+    fn go(&mut self, context: usize, via: Via, mode: usize, state: &State) {
+        let (entry, _) = self.graph.contexts[context];
+        for to in self.arrive(entry, mode, state) {
+            self.graph.flows.push((context, via, to));
         }
     }
 
@@ -164,7 +154,7 @@ impl<'a> Product<'a> {
         if let Some(steps) = &self.steps[node] {
             return Rc::clone(steps);
         }
-        let steps = Rc::new(match &self.nodes[node].0 {
+        let steps = Rc::new(match &self.graph.nodes[node].0 {
             State::At(position, store) => self.system.steps(*position, store),
             State::Terminated(_) => Vec::new(),
         });
@@ -172,199 +162,92 @@ impl<'a> Product<'a> {
         steps
     }
 
+    fn new_entry(&mut self) -> usize {
+        self.exits.push(Vec::new());
+        self.graph.callers.push(Vec::new());
+        self.graph.first.push(Vec::new());
+        self.graph.first.len() - 1
+    }
+
     /// The entry's number; a new one is entered.
-    fn enter(&mut self, entry: &Entry) -> usize {
-        if let Some(&id) = self.entry_ids.get(entry) {
+    fn enter(&mut self, entry: Entry) -> usize {
+        if let Some(&id) = self.entry_ids.get(&entry) {
             return id;
         }
-        let id = self.entries.len();
-        self.entries.push(entry.clone());
-        self.entry_ids.insert(entry.clone(), id);
-        self.exits.push(BTreeSet::new());
-        self.callers.push(BTreeSet::new());
-        for state in self.entry_states(entry) {
-            self.visit(id, entry.2, &state, false);
+        let id = self.new_entry();
+        for (position, store) in self.system.entries(entry.0, &entry.1) {
+            self.begin(id, entry.2, &State::At(position, store));
         }
+        self.entry_ids.insert(entry, id);
         id
     }
 
-    fn entry_states(&self, (callee, store, _): &Entry) -> Vec<State> {
-        let entries = self.system.entries(*callee, store).into_iter();
-        entries
-            .map(|(position, store)| State::At(position, store))
-            .collect()
-    }
-
-    fn expand(&mut self, context: Context) {
-        let (entry, node, bit) = context;
-        let (state, mode) = self.nodes[node].clone();
+    fn expand(&mut self, context: usize) {
+        let (entry, node) = self.graph.contexts[context];
+        let (state, mode) = self.graph.nodes[node].clone();
         let State::At(position, _) = state else {
             // The final configuration is repeated for ever.
-            self.visit(entry, mode, &state, bit);
+            self.go(context, Via::Step, mode, &state);
             return;
         };
         for step in self.steps(node).iter() {
             match step {
                 Step::To(next, store) => {
-                    self.visit(entry, mode, &State::At(*next, store.clone()), bit);
+                    self.go(context, Via::Step, mode, &State::At(*next, store.clone()));
                 }
                 Step::Call(callee, store) => {
-                    let callee = self.enter(&(*callee, store.clone(), mode));
-                    if self.callers[callee].insert(context) {
-                        for exit in self.exits[callee].clone() {
-                            self.resume(context, &exit);
+                    let callee = self.enter((*callee, store.clone(), mode));
+                    // Each context is expanded once, but may make the same call in two ways.
+                    if !self.graph.callers[callee].contains(&context) {
+                        self.graph.callers[callee].push(context);
+                        for (summary, exit) in self.exits[callee].clone() {
+                            self.resume(context, summary, &exit);
                         }
                     }
                 }
                 Step::Return(store) if entry == ROOT => {
                     let globals = self.system.globals();
                     let state = State::Terminated(store[..globals].to_vec());
-                    self.visit(entry, mode, &state, bit);
+                    self.go(context, Via::Step, mode, &state);
                 }
-                Step::Return(store) => {
-                    let exit = (store.clone(), mode, bit);
-                    if self.exits[entry].insert(exit.clone()) {
-                        for caller in self.callers[entry].clone() {
-                            self.resume(caller, &exit);
-                        }
-                    }
-                }
+                Step::Return(store) => self.leave(context, &(store.clone(), mode)),
                 Step::Fail(violation) => {
-                    self.violations.insert((position, *violation));
+                    self.graph.violations.insert((position, *violation));
                 }
             }
         }
     }
 
-    fn resume(&mut self, (entry, node, bit): Context, exit: &Exit) {
-        let (store, mode, exit_bit) = exit;
-        let State::At(position, caller) = self.nodes[node].0.clone() else {
+    /// `context` leaves its procedure; a new exit is followed in every caller.
+    fn leave(&mut self, context: usize, exit: &Exit) {
+        let (entry, _) = self.graph.contexts[context];
+        let new = self.exit_ids.len();
+        let summary = *self.exit_ids.entry((entry, exit.clone())).or_insert(new);
+        self.graph.leaves.push((context, summary));
+        if summary == new {
+            self.exits[entry].push((summary, exit.clone()));
+            for caller in self.graph.callers[entry].clone() {
+                self.resume(caller, summary, exit);
+            }
+        }
+    }
+
+    fn resume(&mut self, context: usize, summary: usize, (exit, mode): &Exit) {
+        let (_, node) = self.graph.contexts[context];
+        let State::At(position, caller) = self.graph.nodes[node].0.clone() else {
             unreachable!("calls happen at positions");
         };
-        for step in self.system.resume(position, &caller, store) {
+        for step in self.system.resume(position, &caller, exit) {
             match step {
                 Step::To(next, store) => {
-                    self.visit(entry, *mode, &State::At(next, store), bit || *exit_bit);
+                    let via = Via::Summary(summary);
+                    self.go(context, via, *mode, &State::At(next, store));
                 }
                 Step::Fail(violation) => {
-                    self.violations.insert((position, violation));
+                    self.graph.violations.insert((position, violation));
                 }
                 Step::Call(..) | Step::Return(_) => unreachable!("a resumed call goes on or fails"),
             }
         }
     }
-
-    /// Whether some infinite run visits good nodes infinitely often; with `finite_stack`,
-    /// one whose stack stays bounded.
-    pub(super) fn has_good_cycle(&mut self, finite_stack: bool) -> bool {
-        let mut edges = self.edges();
-        if finite_stack {
-            // Every call edge of an infinite path raises the stack for good.
-            edges.retain(|&(_, _, edge)| edge != Edge::Call);
-        }
-        let component = components(&edges);
-        edges.iter().any(|&(from, to, edge)| {
-            component[&from] == component[&to]
-                && (edge == Edge::Summary { good: true }
-                    || self.is_good(from.0)
-                    || self.is_good(to.0))
-        })
-    }
-
-    fn edges(&mut self) -> BTreeSet<(Vertex, Vertex, Edge)> {
-        let vertices: BTreeSet<Vertex> = self
-            .contexts
-            .iter()
-            .map(|&(entry, node, _)| (node, entry == ROOT))
-            .collect();
-        let mut edges = BTreeSet::new();
-        for &(node, bottom) in &vertices {
-            let (state, mode) = self.nodes[node].clone();
-            let mut add = |product: &mut Self, mode, state: &State, bottom_after, edge| {
-                for to in product.arrive(mode, state) {
-                    edges.insert(((node, bottom), (to, bottom_after), edge));
-                }
-            };
-            let State::At(position, caller) = &state else {
-                add(self, mode, &state, bottom, Edge::Internal);
-                continue;
-            };
-            for step in self.steps(node).iter() {
-                match step {
-                    Step::To(next, store) => {
-                        let state = State::At(*next, store.clone());
-                        add(self, mode, &state, bottom, Edge::Internal);
-                    }
-                    Step::Call(callee, store) => {
-                        let entry = (*callee, store.clone(), mode);
-                        for state in self.entry_states(&entry) {
-                            add(self, mode, &state, false, Edge::Call);
-                        }
-                        for (exit, mode, good) in self.exits[self.entry_ids[&entry]].clone() {
-                            for step in self.system.resume(*position, caller, &exit) {
-                                if let Step::To(next, store) = step {
-                                    let state = State::At(next, store);
-                                    add(self, mode, &state, bottom, Edge::Summary { good });
-                                }
-                            }
-                        }
-                    }
-                    Step::Return(store) if bottom => {
-                        let globals = self.system.globals();
-                        let state = State::Terminated(store[..globals].to_vec());
-                        add(self, mode, &state, bottom, Edge::Internal);
-                    }
-                    // Returns of called procedures are part of the summaries.
-                    Step::Return(_) | Step::Fail(_) => {}
-                }
-            }
-        }
-        edges
-    }
-}
-
-/// The strongly connected component of every vertex, by two depth-first searches (Kosaraju).
-fn components(edges: &BTreeSet<(Vertex, Vertex, Edge)>) -> BTreeMap<Vertex, usize> {
-    let mut forward: BTreeMap<Vertex, Vec<Vertex>> = BTreeMap::new();
-    let mut backward: BTreeMap<Vertex, Vec<Vertex>> = BTreeMap::new();
-    for &(from, to, _) in edges {
-        forward.entry(from).or_default().push(to);
-        forward.entry(to).or_default();
-        backward.entry(to).or_default().push(from);
-        backward.entry(from).or_default();
-    }
-    let mut seen = BTreeSet::new();
-    let mut finished = Vec::new();
-    for &root in forward.keys() {
-        if !seen.insert(root) {
-            continue;
-        }
-        let mut stack = vec![(root, 0)];
-        while let Some((vertex, next)) = stack.pop() {
-            if let Some(&to) = forward[&vertex].get(next) {
-                stack.push((vertex, next + 1));
-                if seen.insert(to) {
-                    stack.push((to, 0));
-                }
-            } else {
-                finished.push(vertex);
-            }
-        }
-    }
-    let mut component = BTreeMap::new();
-    for (number, &root) in finished.iter().rev().enumerate() {
-        let mut stack = vec![root];
-        while let Some(vertex) = stack.pop() {
-            if component.contains_key(&vertex) {
-                continue;
-            }
-            component.insert(vertex, number);
-            stack.extend(
-                backward[&vertex]
-                    .iter()
-                    .filter(|v| !component.contains_key(v)),
-            );
-        }
-    }
-    component
 }

@@ -3,43 +3,80 @@
 //! Wherever a step leaves a choice, it is made as the next position knows or wants it, and otherwise
 //! so that the variable keeps its value. Each run is executed once for each different entry.
 
-use droste_base::{Cycle, Step as ModelStep, Steps, Via};
-use droste_lang::execution::{Action, CalleeRun, CalleeRunId, Ending, Execution, Step, Valuation};
+use droste_base::{Cycle, Guard, Step as ModelStep, Steps};
+use droste_lang::execution::{
+    Action, CalleeRun, CalleeRunId, Changes, Ending, Execution, Step, Valuation,
+};
 use droste_lang::program::{NodeId, Value, VarRef};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Gap;
-use super::plan::{Concretizer, NO_PLAN, Path, Plan, Wants, lookup};
+use super::demands::{Wants, lookup};
+use super::paths::{Edge, Path};
+use super::plan::{Concretizer, Plan};
 use crate::layout::{Field, Status};
 use crate::words::Words;
 
 /// A path that is being executed.
-pub(super) struct Frame<W> {
-    pub(super) plan: u32,
+struct Frame<W> {
+    plan: u32,
     /// The state the run was entered with: its key.
-    pub(super) entry: W,
+    entry: W,
     /// The position control is at.
-    pub(super) at: usize,
-    pub(super) state: W,
-    pub(super) steps: Vec<Step>,
+    at: usize,
+    /// How many summary edges lie behind.
+    summaries: usize,
+    state: W,
+    steps: Vec<Step>,
 }
 
+/// A finished run: the entry state, what the caller gets to see, and the run.
+type Finished<W> = (W, W, CalleeRunId);
+
 pub(super) struct Forward<'a, 'b, W> {
-    pub(super) work: &'a Concretizer<'b, W>,
-    pub(super) steps: Steps<W>,
-    pub(super) runs: Vec<CalleeRun>,
-    /// Plan and entry state, to the finished run and its exit state.
-    pub(super) known: FxHashMap<(u32, W), (CalleeRunId, W)>,
+    work: &'a Concretizer<'b, W>,
+    guard: &'a mut Guard,
+    steps: Steps<W>,
+    runs: Vec<CalleeRun>,
+    /// For each plan the first entry it was executed with.
+    first: Vec<Option<Finished<W>>>,
+    /// Plan and entry state, for all others.
+    others: FxHashMap<(u32, W), (W, CalleeRunId)>,
+    /// Changes are shared: the same few come again and again.
+    shared: FxHashSet<Changes>,
 }
 
 /// How far a path got with one step.
-pub(super) enum Advance<W> {
+enum Advance<W> {
     Done,
     /// This run of a callee is needed first.
     Enter(u32, W),
 }
 
-impl<W: Words> Forward<'_, '_, W> {
+impl<'a, 'b, W: Words> Forward<'a, 'b, W> {
+    pub(super) fn new(work: &'a Concretizer<'b, W>, guard: &'a mut Guard) -> Self {
+        Forward {
+            work,
+            guard,
+            steps: Steps::new(),
+            runs: Vec::with_capacity(work.plans.len()),
+            first: vec![None; work.plans.len()],
+            others: FxHashMap::default(),
+            shared: FxHashSet::default(),
+        }
+    }
+
+    /// The run of a plan from an entry, if it has been executed.
+    fn finished(&self, plan: u32, entry: &W) -> Option<(&W, CalleeRunId)> {
+        match &self.first[plan as usize] {
+            Some((first, exit, run)) if first == entry => Some((exit, *run)),
+            Some(_) => {
+                let other = self.others.get(&(plan, entry.clone()));
+                other.map(|(exit, run)| (exit, *run))
+            }
+            None => None,
+        }
+    }
     /// Completes a state: what is unknown is as wanted, or as it was before, or nothing special.
     fn complete(
         &self,
@@ -128,16 +165,24 @@ impl<W: Words> Forward<'_, '_, W> {
         }
     }
 
-    fn changes(&self, from: &W, to: &W) -> Vec<(VarRef, Value)> {
+    fn changes(&mut self, from: &W, to: &W) -> Changes {
         let layout = &self.work.machine.layout;
         let globals = layout.globals.iter().enumerate();
         let locals = self.locals(from).iter().enumerate();
-        globals
+        let changes: Changes = globals
             .map(|(i, field)| (VarRef::Global(i as u32), field))
             .chain(locals.map(|(i, field)| (VarRef::Local(i as u32), field)))
             .filter(|(_, field)| field.get(from.words()) != field.get(to.words()))
             .map(|(var, field)| (var, Self::value(field, to.words())))
-            .collect()
+            .collect();
+        if changes.is_empty() {
+            return changes;
+        }
+        if let Some(known) = self.shared.get(&changes) {
+            return known.clone();
+        }
+        self.shared.insert(changes.clone());
+        changes
     }
 
     fn node(&self, state: &W) -> NodeId {
@@ -148,38 +193,39 @@ impl<W: Words> Forward<'_, '_, W> {
     fn advance(
         &mut self,
         frame: &mut Frame<W>,
-        path: &Path<'_, W>,
+        path: Path<'_, W>,
         plan: &Plan,
     ) -> Result<Advance<W>, Gap> {
         let work = self.work;
         let machine = work.machine;
         let i = frame.at + 1;
-        let target = path.states[i];
-        let wants = &plan.wants[i];
-        let gap = Gap::Step(frame.at);
+        let target = &path.states[i];
+        let wants = work.wants_at(plan, i);
+        let at = frame.at;
+        let gap = || Gap::Step(at);
         let node = self.node(&frame.state);
         let goal = |slot: u32| work.wanted(target, wants, slot);
         self.steps.clear();
         let none: crate::machine::Goal<'_> = &|_| None;
         // A step that fails has not led anywhere: every choice it offers is tried.
         let fails = matches!(machine.layout.status(target.words()), Status::Failed(_));
-        let same_frame = matches!(path.vias[i], Via::Step) && !fails;
+        let same_frame = path.edge(i) == Edge::Step && !fails;
         let choice: crate::machine::Goal<'_> = if same_frame { &goal } else { none };
         if machine
             .execute(&frame.state, Some(choice), &mut self.steps)
             .is_err()
         {
-            return Err(gap);
+            return Err(gap());
         }
-        let (next, action) = match path.vias[i] {
-            Via::Step => {
+        let (next, action) = match path.edge(i) {
+            Edge::Step => {
                 let before = frame.state.clone();
                 let next = self
                     .pick(target, wants, Some(&before), |step| match step {
                         ModelStep::Internal(state) => Some(state),
                         _ => None,
                     })
-                    .ok_or(gap)?;
+                    .ok_or_else(gap)?;
                 let action = match machine.layout.status(next.words()) {
                     Status::Failed(violation) => Action::Fail(violation),
                     _ => Action::Internal {
@@ -189,35 +235,34 @@ impl<W: Words> Forward<'_, '_, W> {
                 };
                 (next, action)
             }
-            Via::Call(_) => {
-                let next = self.pick(target, wants, None, entry_of).ok_or(gap)?;
-                let locals = self.valuation(&next).locals;
+            Edge::Call => {
+                let next = self.pick(target, wants, None, entry_of).ok_or_else(gap)?;
+                let locals = self.valuation(&next).locals.into();
                 (next, Action::Call { locals })
             }
-            Via::Summary(..) => {
-                let inner = plan.inner[i];
-                let inner_plan = &work.plans[inner as usize];
-                let first = work.runs[inner_plan.run as usize].states[0];
-                let entry = self
-                    .pick(first, &inner_plan.wants[0], None, entry_of)
-                    .ok_or(gap)?;
-                let Some((run, exit)) = self.known.get(&(inner, entry.clone())) else {
+            Edge::Summary(run) => {
+                let inner = work.inner(plan, frame.summaries);
+                let first = &work.paths.run(run).states[0];
+                let at_entry = work.wants_at(&work.plans[inner as usize], 0);
+                let entry = self.pick(first, at_entry, None, entry_of).ok_or_else(gap)?;
+                let Some((exit, run)) = self.finished(inner, &entry) else {
                     return Ok(Advance::Enter(inner, entry));
                 };
-                let run = *run;
+                let exit = exit.clone();
+                frame.summaries += 1;
                 self.steps.clear();
-                machine.resume(&frame.state, exit, Some(&goal), &mut self.steps);
+                machine.resume(&frame.state, &exit, Some(&goal), &mut self.steps);
                 let before = frame.state.clone();
                 let next = self
                     .pick(target, wants, Some(&before), |step| match step {
                         ModelStep::Internal(state) => Some(state),
                         _ => None,
                     })
-                    .ok_or(gap)?;
+                    .ok_or_else(gap)?;
                 if let Status::Failed(violation) = machine.layout.status(next.words()) {
                     // Storing the results fails: a violation of the callee's return.
                     let run = &self.runs[run.0 as usize];
-                    let locals = run.entry.locals.clone();
+                    let locals = run.entry.locals.clone().into();
                     frame.steps.push(Step {
                         node,
                         action: Action::Call { locals },
@@ -235,16 +280,16 @@ impl<W: Words> Forward<'_, '_, W> {
                 let changes = self.changes(&frame.state, &next);
                 (next, Action::Folded { run, to, changes })
             }
-            Via::Terminated => {
+            Edge::Terminated => {
                 let next = self
                     .pick(target, wants, None, |step| match step {
                         ModelStep::Exit(exit) => Some(machine.terminated(&exit)),
                         _ => None,
                     })
-                    .ok_or(gap)?;
+                    .ok_or_else(gap)?;
                 (next, Action::Terminate)
             }
-            Via::Start | Via::Refine => return Err(gap),
+            Edge::Start => return Err(gap()),
         };
         frame.steps.push(Step { node, action });
         frame.state = next;
@@ -253,27 +298,26 @@ impl<W: Words> Forward<'_, '_, W> {
     }
 
     /// The end of a callee's run: its return.
-    fn finish(&mut self, frame: Frame<W>, path: &Path<'_, W>, plan: &Plan) -> Result<(), Gap> {
+    fn finish(&mut self, frame: Frame<W>, path: Path<'_, W>, plan: &Plan) -> Result<(), Gap> {
         let work = self.work;
         let machine = work.machine;
-        let run = plan.run as usize;
-        let gap = Gap::Step(path.states.len());
+        let gap = || Gap::Step(path.states.len());
         self.steps.clear();
         if machine
             .execute(&frame.state, None, &mut self.steps)
             .is_err()
         {
-            return Err(gap);
+            return Err(gap());
         }
         let procedure = machine.procedure(frame.state.words()) as usize;
         let results = &machine.layout.results[procedure];
-        let known = work.exits[run];
+        let known = work.paths.exit(plan.run);
         let globals = &machine.layout.globals;
         let wanted = |slot: u32| {
             let global = globals.get(slot as usize);
             global
                 .and_then(|field| field.get(known.words()))
-                .or_else(|| lookup(&plan.exit, slot))
+                .or_else(|| lookup(work.wants_of_exit(plan), slot))
         };
         // Known results are preferred, no more: where nobody looks at them they may be placeholders.
         let preferred = |slot: u32| {
@@ -298,7 +342,7 @@ impl<W: Words> Forward<'_, '_, W> {
                     .iter()
                     .find(|exit| Self::agrees(exit, results, globals, wanted))
             })
-            .ok_or(gap)?
+            .ok_or_else(gap)?
             .clone();
         self.complete(&mut exit, results, preferred, None);
         let id = CalleeRunId(self.runs.len() as u32);
@@ -311,7 +355,13 @@ impl<W: Words> Forward<'_, '_, W> {
                 .collect(),
             steps: frame.steps,
         });
-        self.known.insert((frame.plan, frame.entry), (id, exit));
+        let first = &mut self.first[frame.plan as usize];
+        if first.is_none() {
+            *first = Some((frame.entry, exit, id));
+        } else {
+            let key = (frame.plan, frame.entry);
+            self.others.insert(key, (exit, id));
+        }
         Ok(())
     }
 
@@ -319,12 +369,13 @@ impl<W: Words> Forward<'_, '_, W> {
     fn advance_main(
         &mut self,
         main: &mut Frame<W>,
-        path: &Path<'_, W>,
+        path: Path<'_, W>,
         plan: &Plan,
     ) -> Result<(), Gap> {
         let work = self.work;
         let mut stack: Vec<Frame<W>> = Vec::new();
         loop {
+            self.guard.check()?;
             let advance = match stack.last_mut() {
                 None => match self.advance(main, path, plan)? {
                     Advance::Done => return Ok(()),
@@ -332,7 +383,7 @@ impl<W: Words> Forward<'_, '_, W> {
                 },
                 Some(frame) => {
                     let plan = &work.plans[frame.plan as usize];
-                    let path = &work.runs[plan.run as usize];
+                    let path = work.paths.run(plan.run);
                     if frame.at + 1 == path.states.len() {
                         if let Some(frame) = stack.pop() {
                             self.finish(frame, path, plan)?;
@@ -343,41 +394,42 @@ impl<W: Words> Forward<'_, '_, W> {
                 }
             };
             if let Advance::Enter(plan, entry) = advance {
+                let path = work.paths.run(work.plans[plan as usize].run);
                 let state = entry.clone();
                 stack.push(Frame {
                     plan,
                     entry,
                     at: 0,
+                    summaries: 0,
                     state,
-                    steps: Vec::new(),
+                    steps: Vec::with_capacity(path.states.len() - 1),
                 });
             }
         }
     }
 
-    pub(super) fn main(
-        mut self,
-        path: &Path<'_, W>,
-        plan: &Plan,
-        cycle: Option<Cycle>,
-    ) -> Result<Execution, Gap> {
+    /// Executes everything; the cycle is one of the main path here.
+    pub(super) fn main(mut self, plan: &Plan, cycle: Option<Cycle>) -> Result<Execution, Gap> {
         /// A lasso is unrolled to at most this many steps to make its values repeat.
         const MOST_STEPS: usize = 1 << 20;
         const MOST_ROUNDS: usize = 300;
-        let mut state = path.states[0].clone();
-        let wanted = |slot| self.work.wanted(path.states[0], &plan.wants[0], slot);
-        self.complete(&mut state, self.locals(path.states[0]), wanted, None);
+        let work = self.work;
+        let path = work.paths.main();
+        let initial = &path.states[0];
+        let mut state = initial.clone();
+        let wanted = |slot| work.wanted(initial, work.wants_at(plan, 0), slot);
+        self.complete(&mut state, self.locals(initial), wanted, None);
         let start = self.valuation(&state);
         let mut main = Frame {
-            plan: NO_PLAN,
+            plan: u32::MAX, // Never asked for.
             entry: state.clone(),
             at: 0,
+            summaries: 0,
             state,
             steps: Vec::new(),
         };
-        let first = cycle.map(|cycle| path.places[cycle.start]);
+        let first = cycle.map(|cycle| cycle.start);
         // In a terminated program nothing happens any more; whatever watches it needs no steps.
-        let work = self.work;
         let terminated = path
             .states
             .iter()
@@ -414,6 +466,7 @@ impl<W: Words> Forward<'_, '_, W> {
                 return Err(Gap::Lasso);
             }
             main.at = first;
+            main.summaries = path.summaries(first);
         }
         let ending = match main.steps.last().map(|step| &step.action) {
             Some(Action::Terminate) => Ending::Terminated,
@@ -429,7 +482,7 @@ impl<W: Words> Forward<'_, '_, W> {
     }
 }
 
-pub(super) fn entry_of<W>(step: ModelStep<W>) -> Option<W> {
+fn entry_of<W>(step: ModelStep<W>) -> Option<W> {
     match step {
         ModelStep::Call(_, entry) => Some(entry),
         _ => None,

@@ -6,56 +6,29 @@
 //! call, what is wanted after the return is wanted of the exit; each run is planned once for
 //! each different demand on its exit.
 
-use droste_base::{Cycle, Position, Via};
+use droste_base::{Guard, StopReason};
 use droste_lang::program::{ExprNode, NodeId, Op, Program, Value, VarRef, Violation};
 use rustc_hash::FxHashMap;
 
+use super::demands::{Demands, Want, Wants, WantsId, lookup};
+use super::paths::{Edge, Paths};
 use crate::code::convert;
 use crate::layout::{Field, Status};
 use crate::machine::Machine;
 use crate::words::Words;
 use droste_lang::effects::Effects;
 
-/// A trace or run without refinements: one state per position, as refined as it gets.
-pub(super) struct Path<'a, W> {
-    pub(super) states: Vec<&'a W>,
-    pub(super) vias: Vec<Via>,
-    /// For each position of the trace, the position here.
-    pub(super) places: Vec<usize>,
-}
-
-impl<'a, W> Path<'a, W> {
-    pub(super) fn new(positions: &'a [Position<W>]) -> Self {
-        let mut path = Path {
-            states: Vec::new(),
-            vias: Vec::new(),
-            places: Vec::new(),
-        };
-        for position in positions {
-            match (position.via, path.states.last_mut()) {
-                (Via::Refine, Some(last)) => *last = &position.state,
-                (via, _) => {
-                    path.states.push(&position.state);
-                    path.vias.push(via);
-                }
-            }
-            path.places.push(path.states.len() - 1);
-        }
-        path
-    }
-}
-
-/// Values wanted of unknown variables, by slot, sorted.
-pub(super) type Wants = Vec<(u32, u64)>;
-
-/// What is wanted at each position of a path, and the plan behind each summary edge.
+/// What is wanted at each position of a path, and the plans behind its summary edges: places in
+/// the flat tables of the [`Concretizer`], which all plans share.
+#[derive(Clone, Copy)]
 pub(super) struct Plan {
     pub(super) run: u32,
-    pub(super) wants: Vec<Wants>,
-    /// For each position, the plan of the run on the edge into it.
-    pub(super) inner: Vec<u32>,
+    /// Where the wants of its positions begin; none if nothing is wanted anywhere.
+    wants: Option<usize>,
+    /// Where the plans of its summary edges begin.
+    inner: usize,
     /// What is wanted of the exit.
-    pub(super) exit: Wants,
+    exit: WantsId,
 }
 
 pub(super) struct Concretizer<'a, W> {
@@ -65,33 +38,63 @@ pub(super) struct Concretizer<'a, W> {
     pub(super) effects: Effects,
     /// The program as it was written.
     pub(super) machine: &'a Machine,
-    pub(super) runs: Vec<Path<'a, W>>,
-    pub(super) exits: Vec<&'a W>,
+    pub(super) paths: Paths<W>,
     pub(super) plans: Vec<Plan>,
-    pub(super) known: FxHashMap<(u32, Wants), u32>,
+    /// Run and what is wanted of its exit, to the plan.
+    known: FxHashMap<(u32, WantsId), u32>,
+    demands: Demands,
+    /// For each plan, what is wanted at each position.
+    wants: Vec<WantsId>,
+    /// For each plan, the plans of its summary edges, in order.
+    inner: Vec<u32>,
 }
-
-pub(super) const NO_PLAN: u32 = u32::MAX;
 
 /// A path whose wants are being computed, from the end to the start.
-pub(super) struct Backward {
-    /// The run, or none for the main path.
-    pub(super) run: Option<u32>,
-    pub(super) exit: Wants,
+struct Backward {
+    run: u32,
+    exit: WantsId,
     /// Wants of the positions from `next` on, reversed.
-    pub(super) wants: Vec<Wants>,
-    pub(super) inner: Vec<u32>,
-    pub(super) next: usize,
+    wants: Vec<WantsId>,
+    /// Plans of the summary edges from `next` on, reversed.
+    inner: Vec<u32>,
+    next: usize,
 }
 
-pub(super) fn lookup(wants: &Wants, slot: u32) -> Option<u64> {
-    wants
-        .binary_search_by_key(&slot, |&(slot, _)| slot)
-        .ok()
-        .map(|i| wants[i].1)
-}
+impl<'a, W: Words> Concretizer<'a, W> {
+    pub(super) fn new(cleaned: &'a Program, machine: &'a Machine, paths: Paths<W>) -> Self {
+        Concretizer {
+            cleaned,
+            effects: Effects::new(cleaned),
+            machine,
+            plans: Vec::new(),
+            known: FxHashMap::default(),
+            demands: Demands::new(),
+            wants: Vec::new(),
+            inner: Vec::new(),
+            paths,
+        }
+    }
 
-impl<W: Words> Concretizer<'_, W> {
+    fn wants_id(&self, plan: &Plan, position: usize) -> WantsId {
+        let first = plan.wants;
+        first.map_or(Demands::NOTHING, |first| self.wants[first + position])
+    }
+
+    /// What is wanted at a position of a plan.
+    pub(super) fn wants_at(&self, plan: &Plan, position: usize) -> &Wants {
+        self.demands.get(self.wants_id(plan, position))
+    }
+
+    /// What is wanted of a plan's exit.
+    pub(super) fn wants_of_exit(&self, plan: &Plan) -> &Wants {
+        self.demands.get(plan.exit)
+    }
+
+    /// The plan behind a path's summary edge, counted from 0.
+    pub(super) fn inner(&self, plan: &Plan, summary: usize) -> u32 {
+        self.inner[plan.inner + summary]
+    }
+
     fn fields(&self, state: &W) -> impl Iterator<Item = &Field> {
         let layout = &self.machine.layout;
         let locals: &[Field] = match layout.status(state.words()) {
@@ -130,7 +133,7 @@ impl<W: Words> Concretizer<'_, W> {
     }
 
     /// Wants at `from`, of the variables unknown there, given a candidate for each.
-    fn collect(&self, from: &W, mut candidate: impl FnMut(u32) -> Option<u64>) -> Wants {
+    fn collect(&self, from: &W, mut candidate: impl FnMut(u32) -> Option<u64>) -> Vec<Want> {
         self.fields(from)
             .filter(|field| field.get(from.words()).is_none())
             .filter_map(|field| candidate(field.slot).map(|offset| (field.slot, offset)))
@@ -138,15 +141,15 @@ impl<W: Words> Concretizer<'_, W> {
     }
 
     /// Wants at `from`, whose step (not a summary) leads to `to`.
-    fn before_step(&self, from: &W, to: &W, wants: &Wants, via: Via) -> Wants {
+    fn before_step(&self, from: &W, to: &W, wants: &Wants, edge: Edge) -> Vec<Want> {
         let globals = self.machine.layout.globals.len() as u32;
         let after = |slot| self.wanted(to, wants, slot);
         let failed = matches!(self.machine.layout.status(to.words()), Status::Failed(_));
         if failed || self.is_terminated(from) {
             return self.collect(from, after); // Nothing has changed.
         }
-        match (via, self.op(from)) {
-            (Via::Call(_), Op::Call { args, .. }) => self.collect(from, |slot| {
+        match (edge, self.op(from)) {
+            (Edge::Call, Op::Call { args, .. }) => self.collect(from, |slot| {
                 if slot < globals {
                     return after(slot);
                 }
@@ -157,7 +160,7 @@ impl<W: Words> Concretizer<'_, W> {
                         _ => None,
                     })
             }),
-            (Via::Terminated, _) => {
+            (Edge::Terminated, _) => {
                 self.collect(from, |slot| if slot < globals { after(slot) } else { None })
             }
             (_, Op::Assign { assigns, .. }) => self.collect(from, |slot| {
@@ -173,15 +176,15 @@ impl<W: Words> Concretizer<'_, W> {
     }
 
     /// What is wanted of the exit of the call at `from`, given the state after the return.
-    fn at_exit(&self, from: &W, to: &W, wants: &Wants, exit: &W) -> Wants {
+    fn at_exit(&self, from: &W, to: &W, wants: &Wants, exit: &W) -> Vec<Want> {
         let layout = &self.machine.layout;
         let Op::Call {
             callee, targets, ..
         } = self.op(from)
         else {
-            return Wants::new();
+            return Vec::new();
         };
-        let mut out = Wants::new();
+        let mut out = Vec::new();
         for field in &layout.globals {
             let overwritten = targets
                 .iter()
@@ -234,7 +237,14 @@ impl<W: Words> Concretizer<'_, W> {
     }
 
     /// Wants at the call `from`, given those at the callee's entry and after the return.
-    fn before_call(&self, from: &W, to: &W, wants: &Wants, entry: &W, at_entry: &Wants) -> Wants {
+    fn before_call(
+        &self,
+        from: &W,
+        to: &W,
+        wants: &Wants,
+        entry: &W,
+        at_entry: &Wants,
+    ) -> Vec<Want> {
         let globals = self.machine.layout.globals.len() as u32;
         let Op::Call {
             callee,
@@ -243,7 +253,7 @@ impl<W: Words> Concretizer<'_, W> {
             ..
         } = self.op(from)
         else {
-            return Wants::new();
+            return Vec::new();
         };
         self.collect(from, |slot| {
             let written = targets.iter().flatten().any(|var| self.slot(*var) == slot);
@@ -275,10 +285,10 @@ impl<W: Words> Concretizer<'_, W> {
     }
 
     /// Wants at the return `from`, given those at the exit.
-    fn before_exit(&self, from: &W, exit: &W, wants: &Wants) -> Wants {
+    fn before_exit(&self, from: &W, exit: &W, wants: &Wants) -> Vec<Want> {
         let globals = self.machine.layout.globals.len() as u32;
         let Op::Return(values) = self.op(from) else {
-            return Wants::new();
+            return Vec::new();
         };
         self.collect(from, |slot| {
             if slot < globals {
@@ -298,105 +308,114 @@ impl<W: Words> Concretizer<'_, W> {
         })
     }
 
-    fn begin(&self, run: u32, exit: Wants) -> Backward {
-        let path = &self.runs[run as usize];
+    fn begin(&mut self, run: u32, exit: WantsId) -> Backward {
+        let path = self.paths.run(run);
         let last = path.states.len() - 1;
-        let wants = self.before_exit(path.states[last], self.exits[run as usize], &exit);
+        let wanted = self.demands.get(exit);
+        let wants = self.before_exit(&path.states[last], self.paths.exit(run), wanted);
+        let mut all = Vec::with_capacity(path.states.len());
+        all.push(self.demands.id(wants));
         Backward {
-            run: Some(run),
+            run,
             exit,
-            wants: vec![wants],
+            wants: all,
             inner: Vec::new(),
             next: last,
         }
     }
 
     /// Plans the main path, with `last` wanted at its end.
-    fn plan_from(&mut self, main: &Path<'_, W>, last: Wants) -> Plan {
+    fn plan_from(&mut self, last: WantsId, guard: &mut Guard) -> Result<Plan, StopReason> {
+        let main = self.paths.main_id();
         let mut stack = vec![Backward {
-            run: None,
-            exit: Wants::new(),
+            run: main,
+            exit: Demands::NOTHING,
             wants: vec![last],
             inner: Vec::new(),
-            next: main.states.len() - 1,
+            next: self.paths.main().states.len() - 1,
         }];
         loop {
+            guard.check()?;
             let depth = stack.len() - 1;
-            let frame = &mut stack[depth];
-            let path = match frame.run {
-                Some(run) => &self.runs[run as usize],
-                None => main,
-            };
+            let frame = &stack[depth];
+            let path = self.paths.run(frame.run);
             let i = frame.next;
             if i == 0 {
-                frame.inner.push(NO_PLAN);
-                frame.wants.reverse();
-                frame.inner.reverse();
-                let Backward {
-                    run,
-                    exit,
-                    wants,
-                    inner,
-                    ..
-                } = stack.swap_remove(depth);
-                let Some(run) = run else {
-                    return Plan {
-                        run: NO_PLAN,
-                        wants,
-                        inner,
-                        exit,
-                    };
+                let frame = stack.swap_remove(depth);
+                let wanted = frame.wants.iter().any(|&id| id != Demands::NOTHING);
+                let plan = Plan {
+                    run: frame.run,
+                    wants: wanted.then_some(self.wants.len()),
+                    inner: self.inner.len(),
+                    exit: frame.exit,
                 };
-                self.known
-                    .insert((run, exit.clone()), self.plans.len() as u32);
-                self.plans.push(Plan {
-                    run,
-                    wants,
-                    inner,
-                    exit,
-                });
+                if wanted {
+                    self.wants.extend(frame.wants.into_iter().rev());
+                }
+                self.inner.extend(frame.inner.into_iter().rev());
+                if frame.run == main {
+                    return Ok(plan);
+                }
+                let key = (frame.run, frame.exit);
+                self.known.insert(key, self.plans.len() as u32);
+                self.plans.push(plan);
                 continue;
             }
-            let (from, to) = (path.states[i - 1], path.states[i]);
-            let wants = &frame.wants[frame.wants.len() - 1];
-            let (before, inner) = match path.vias[i] {
-                Via::Summary(_, run) => {
-                    let exit = self.at_exit(from, to, wants, self.exits[run.0 as usize]);
-                    let key = (run.0, exit);
-                    let Some(&plan) = self.known.get(&key) else {
-                        let frame = self.begin(key.0, key.1);
-                        stack.push(frame);
-                        continue;
-                    };
-                    let entry = self.runs[run.0 as usize].states[0];
-                    let at_entry = &self.plans[plan as usize].wants[0];
-                    (self.before_call(from, to, wants, entry, at_entry), plan)
-                }
-                via => (self.before_step(from, to, wants, via), NO_PLAN),
+            let (from, to) = (&path.states[i - 1], &path.states[i]);
+            let wants = self.demands.get(frame.wants[frame.wants.len() - 1]);
+            let mut inner = None;
+            let before = if let Edge::Summary(run) = path.edge(i) {
+                let exit = self.at_exit(from, to, wants, self.paths.exit(run));
+                let key = (run, self.demands.id(exit));
+                let Some(&plan) = self.known.get(&key) else {
+                    let frame = self.begin(key.0, key.1);
+                    stack.push(frame);
+                    continue;
+                };
+                inner = Some(plan);
+                let path = self.paths.run(frame.run);
+                let (from, to) = (&path.states[i - 1], &path.states[i]);
+                let wants = self.demands.get(frame.wants[frame.wants.len() - 1]);
+                let entry = &self.paths.run(run).states[0];
+                let at_entry = self.wants_at(&self.plans[plan as usize], 0);
+                self.before_call(from, to, wants, entry, at_entry)
+            } else {
+                self.before_step(from, to, wants, path.edge(i))
             };
+            let before = self.demands.id(before);
             let frame = &mut stack[depth];
             frame.wants.push(before);
-            frame.inner.push(inner);
+            frame.inner.extend(inner);
             frame.next = i - 1;
         }
     }
 
-    pub(super) fn plan_main(&mut self, main: &Path<'_, W>, cycle: Option<Cycle>) -> Plan {
-        let mut plan = self.plan_from(main, Wants::new());
-        let Some(cycle) = cycle else { return plan };
-        // What is wanted at the start of the cycle is wanted at its end; and, if an unknown value moves from one
-        // variable to another, at the end of the round before. Each round settles one more.
-        let start = main.places[cycle.start];
-        let last = main.states[main.states.len() - 1];
-        for _ in 0..=self.fields(last).count() {
-            let wants = self.collect(last, |slot| {
-                self.wanted(main.states[start], &plan.wants[start], slot)
-            });
-            if plan.wants.last() == Some(&wants) {
-                break;
+    /// Plans everything; `start` is where the cycle of a lasso begins.
+    pub(super) fn plan_main(
+        &mut self,
+        start: Option<usize>,
+        guard: &mut Guard,
+    ) -> Result<Plan, StopReason> {
+        let mut plan = self.plan_from(Demands::NOTHING, guard)?;
+        if let Some(start) = start {
+            // What is wanted at the start of the cycle is wanted at its end; and, if an unknown
+            // value moves from one variable to another, at the end of the round before. Each round
+            // settles one more.
+            let main = self.paths.main();
+            let last = main.states.len() - 1;
+            for _ in 0..=self.fields(&main.states[last]).count() {
+                let main = self.paths.main();
+                let wants = self.collect(&main.states[last], |slot| {
+                    self.wanted(&main.states[start], self.wants_at(&plan, start), slot)
+                });
+                let wants = self.demands.id(wants);
+                if self.wants_id(&plan, last) == wants {
+                    break;
+                }
+                plan = self.plan_from(wants, guard)?;
             }
-            plan = self.plan_from(main, wants);
         }
-        plan
+        self.known = FxHashMap::default();
+        Ok(plan)
     }
 }
