@@ -69,8 +69,9 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    pub(crate) fn new(theory: Theory, limits: &Limits) -> Self {
-        let Order { level, count } = order(&theory);
+    pub(crate) fn new(mut theory: Theory, limits: &Limits) -> Self {
+        let chosen = theory.order.take();
+        let Order { level, count } = chosen.unwrap_or_else(|| order(&theory));
         let manager = Manager::new(limits);
         manager.new_vars(count);
         Engine {
@@ -226,11 +227,7 @@ impl Engine {
             }
         }
         let mut uses = schedule.uses.clone();
-        for i in 0..count {
-            if !needed[i] {
-                continue;
-            }
-            let id = schedule.order[i];
+        for (&id, _) in schedule.order.iter().zip(&needed).filter(|(_, n)| **n) {
             let value = self.compute(id)?;
             self.memo[id.0 as usize] = Some((value, self.clock));
             let mut done = Vec::new();
@@ -325,9 +322,9 @@ impl Engine {
         match self.theory.terms.get(id).clone() {
             Term::Constant(value) => Ok(self.manager.constant(value)),
             Term::Equal(a, b, bits) => self.equal(a, b, bits),
-            Term::Code(first, width, code) => self.manager.minterm(
-                (0..width).map(|k| (self.var(first + k), code_bit(code, width, k))),
-            ),
+            Term::Code(first, width, code) => self
+                .manager
+                .minterm((0..width).map(|k| (self.var(first + k), code_bit(code, width, k)))),
             Term::Apply(def, of, arguments) => {
                 let application = self.application(id, def, &arguments)?;
                 let mut value = self.get(def, of);
@@ -355,7 +352,11 @@ impl Engine {
             Term::Ite(c, t, e) => self.value(c).ite(&self.value(t), &self.value(e)),
             Term::Care(assume, f, g) => {
                 let (f, g) = (self.value(f), self.value(g));
-                if assume { f.restrict(&g) } else { f.constrain(&g) }
+                if assume {
+                    f.restrict(&g)
+                } else {
+                    f.constrain(&g)
+                }
             }
             Term::Exists(vars, body) => {
                 let mut values = Vec::new();
@@ -435,12 +436,11 @@ impl Engine {
                     Argument::Code(code) => constants.push((from, code_bit(*code, width, k))),
                     Argument::Bits(first) => {
                         let to = self.var(first + k);
-                        match source.get(&to) {
-                            Some(&twin) => twins.push((twin, from)),
-                            None => {
-                                source.insert(to, from);
-                                pairs.push((from, to));
-                            }
+                        if let Some(&twin) = source.get(&to) {
+                            twins.push((twin, from));
+                        } else {
+                            source.insert(to, from);
+                            pairs.push((from, to));
                         }
                     }
                 }

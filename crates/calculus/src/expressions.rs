@@ -5,6 +5,11 @@
 //! `=` and `!=`; `assume` and `cofactor`; attributes in braces. MUCKE allows a quantifier or an `if` only
 //! where an expression begins; here they may be any right operand, and reach as far to the right as they can.
 
+#![allow(
+    clippy::unnecessary_box_returns,
+    reason = "errors are boxed where they are made: they are passed up through many small results"
+)]
+
 use droste_lang::diagnostics::Diagnostic;
 use droste_lang::source::Span;
 
@@ -307,9 +312,7 @@ impl Parser<'_> {
                 }
             }
             _ => {
-                return Err(
-                    self.unexpected("`assume`, `cofactor`, `alloccs`, `show` or `witcs`")
-                );
+                return Err(self.unexpected("`assume`, `cofactor`, `alloccs`, `show` or `witcs`"));
             }
         }
         let end = self.expect(Kind::CloseBrace, "`}`")?;
@@ -337,8 +340,7 @@ impl Parser<'_> {
 
     fn not_closed(&self, frame: &Frame) -> Box<Diagnostic> {
         let (expected, open) = match frame {
-            Frame::Paren(open) => ("an operator or `)`", Some(*open)),
-            Frame::IfCondition(open) => ("an operator or `)`", Some(*open)),
+            Frame::Paren(open) | Frame::IfCondition(open) => ("an operator or `)`", Some(*open)),
             Frame::CaseGuard(open, _) => ("an operator or `:`", Some(*open)),
             Frame::CaseValue(open, _) => ("an operator or `;`", Some(*open)),
             _ => ("an operator or `}`", None),

@@ -259,7 +259,11 @@ impl<'a> Fixpoints<'a> {
                 Kind::Nested(monotone)
             };
             Component {
-                wanted: members.iter().copied().filter(|d| used.contains(d)).collect(),
+                wanted: members
+                    .iter()
+                    .copied()
+                    .filter(|d| used.contains(d))
+                    .collect(),
                 members,
                 kind,
                 outside,
@@ -273,7 +277,8 @@ impl<'a> Fixpoints<'a> {
     /// The present values of what a component uses.
     fn outside(&self, component: &Component) -> Vec<Bdd> {
         let uses = component.outside.iter();
-        uses.map(|(def, _)| self.engine.get(*def, Of::Value)).collect()
+        uses.map(|(def, _)| self.engine.get(*def, Of::Value))
+            .collect()
     }
 
     fn body(&self, def: DefId) -> TermId {
@@ -351,12 +356,16 @@ impl<'a> Fixpoints<'a> {
             .collect();
         let space = self.engine.space(outer)?;
         let bottom = self.engine.manager.constant(false);
-        let (start, end) = if least { (bottom, space) } else { (space, bottom) };
+        let (start, end) = if least {
+            (bottom, space)
+        } else {
+            (space, bottom)
+        };
         let mut value = start;
         if monotone && let Some(known) = self.known.get(&key) {
             let values = known.values[0].clone();
             let old = known.outside.clone();
-            if self.moved_on(component, &old, &outside, least)? {
+            if Self::moved_on(component, &old, &outside, least)? {
                 value = values;
             }
         }
@@ -394,13 +403,7 @@ impl<'a> Fixpoints<'a> {
     }
 
     /// Whether what a component uses has only moved so that its fixpoint moves on in its own direction.
-    fn moved_on(
-        &self,
-        component: &Component,
-        old: &[Bdd],
-        new: &[Bdd],
-        least: bool,
-    ) -> Result<bool> {
+    fn moved_on(component: &Component, old: &[Bdd], new: &[Bdd], least: bool) -> Result<bool> {
         for ((old, new), (_, sign)) in old.iter().zip(new).zip(&component.outside) {
             if old == new {
                 continue;
@@ -408,7 +411,11 @@ impl<'a> Fixpoints<'a> {
             if sign.positive == sign.negative {
                 return Ok(false);
             }
-            let (lower, upper) = if least == sign.positive { (old, new) } else { (new, old) };
+            let (lower, upper) = if least == sign.positive {
+                (old, new)
+            } else {
+                (new, old)
+            };
             if !lower.implies_all(upper)? {
                 return Ok(false);
             }
@@ -454,7 +461,7 @@ impl<'a> Fixpoints<'a> {
                 return Ok(None);
             }
             let (old, values) = (known.outside.clone(), known.values.clone());
-            if self.moved_on(component, &old, &outside, least)? {
+            if Self::moved_on(component, &old, &outside, least)? {
                 grown = values;
             }
         }
@@ -524,7 +531,11 @@ impl<'a> Fixpoints<'a> {
         least: bool,
     ) -> Result<()> {
         for ((&def, grown), space) in members.iter().zip(grown).zip(spaces) {
-            let value = if least { grown.clone() } else { space.minus(grown)? };
+            let value = if least {
+                grown.clone()
+            } else {
+                space.minus(grown)?
+            };
             self.engine.set(def, Of::Value, value);
         }
         Ok(())

@@ -153,7 +153,11 @@ impl Resolver {
                 let and = matches!(self.syntax().expr(id), Expr::And(_)) != negated;
                 let operands = self.syntax().operands(&list);
                 let count = operands.len();
-                tasks.push(if and { Task::And(count) } else { Task::Or(count) });
+                tasks.push(if and {
+                    Task::And(count)
+                } else {
+                    Task::Or(count)
+                });
                 tasks.extend(operands.iter().rev().map(|&o| Task::Visit(o, negated)));
             }
             Expr::Arrow(arrow, left, right) => {
@@ -243,16 +247,15 @@ impl Resolver {
                 .pool
                 .get(&key)
                 .and_then(|list| list.iter().find(|id| !self.in_scope.contains(id)).copied());
-            let id = match free {
-                Some(id) => id,
-                None => {
-                    let id = self
-                        .new_variable(name.clone(), ty, declaration.name)
-                        .ok_or(Told)?;
-                    self.pool.entry(key).or_default().push(id);
-                    self.locals.push(id);
-                    id
-                }
+            let id = if let Some(id) = free {
+                id
+            } else {
+                let id = self
+                    .new_variable(name.clone(), ty, declaration.name)
+                    .ok_or(Told)?;
+                self.pool.entry(key).or_default().push(id);
+                self.locals.push(id);
+                id
             };
             for &other in &self.open {
                 self.theory.variables[id.0 as usize].conflicts.push(other);
@@ -321,21 +324,17 @@ impl Resolver {
                             "there is no index {index}: a `{}` has {count} {what}",
                             of.name
                         );
-                        return Err(self.tell(
-                            Diagnostic::error(span, message).help("indices begin with 0"),
-                        ));
+                        return Err(self
+                            .tell(Diagnostic::error(span, message).help("indices begin with 0")));
                     }
                     let index = index as u32;
-                    match of.shape {
-                        Shape::Array(element, _) => {
-                            first += index * self.theory.types.get(element).width;
-                            ty = element;
-                        }
+                    if let Shape::Array(element, _) = of.shape {
+                        first += index * self.theory.types.get(element).width;
+                        ty = element;
+                    } else {
                         // Bit 0 is the least significant, and stands last.
-                        _ => {
-                            first += count - 1 - index;
-                            ty = BOOL;
-                        }
+                        first += count - 1 - index;
+                        ty = BOOL;
                     }
                 }
             }
@@ -349,9 +348,7 @@ impl Resolver {
         if let Some(near) = nearest(&name, self.scope.keys().map(String::as_str)) {
             error = error.help(format!("did you mean `{near}`?"));
         } else if let Some(Global::Predicate(_)) = self.globals.get(&name) {
-            error = error.help(format!(
-                "a predicate needs its arguments: `{name}(...)`"
-            ));
+            error = error.help(format!("a predicate needs its arguments: `{name}(...)`"));
         } else {
             error = error.help("bind it with `exists` or `forall`, or make it a parameter");
         }

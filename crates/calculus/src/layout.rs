@@ -221,7 +221,10 @@ mod tests {
         assert_eq!(layout("Cx Ee Cy", &[]), "x/e/y");
         assert_eq!(layout("Cx Ee Cy", &[(0, Together, 2)]), "e/xy");
         assert_eq!(layout("Cx Ee Cy", &[(1, Before, 0)]), "e/x/y");
-        assert_eq!(layout("Cx Ee Cy", &[(2, Before, 1), (1, Before, 0)]), "y/e/x");
+        assert_eq!(
+            layout("Cx Ee Cy", &[(2, Before, 1), (1, Before, 0)]),
+            "y/e/x"
+        );
         assert_eq!(layout("Cx Cy Ee", &[(0, Apart, 1)]), "x/y/e");
         assert_eq!(layout("Cx Cy Ee", &[(1, Before, 0)]), "yx/e");
         assert_eq!(layout("bp bq br bs", &[(2, Before, 0)]), "rpqs");
@@ -232,7 +235,12 @@ mod tests {
         assert_eq!(
             layout(
                 "bp Cq Cr Es Et bu",
-                &[(5, Before, 3), (3, Together, 4), (1, Together, 2), (1, Before, 0)]
+                &[
+                    (5, Before, 3),
+                    (3, Together, 4),
+                    (1, Together, 2),
+                    (1, Before, 0)
+                ]
             ),
             "qr/p/u/st"
         );

@@ -108,10 +108,14 @@ impl Allocator<'_> {
             .iter()
             .map(|definition| self.body(definition.body.iter().chain(&definition.dual).copied()))
             .collect();
-        let questions = self.theory.actions.iter().filter_map(|action| match action {
-            Action::Query(question) | Action::Witness(_, question) => Some(question),
-            _ => None,
-        });
+        let questions = self
+            .theory
+            .actions
+            .iter()
+            .filter_map(|action| match action {
+                Action::Query(question) | Action::Witness(_, question) => Some(question),
+                _ => None,
+            });
         list.push(self.body(questions.flat_map(|q| [q.root, q.dual])));
         list
     }
@@ -337,7 +341,8 @@ impl Allocator<'_> {
         let slot = liked
             .get(&bit)
             .and_then(|list| list.iter().copied().find(|slot| free(slot)))
-            .unwrap_or_else(|| (0..).find(|slot| free(slot)).unwrap_or(0));
+            // There are fewer bits in the cell than slots that are tried.
+            .unwrap_or_else(|| (0..=self.owner.len() as u32).find(free).unwrap_or(0));
         self.slot[bit as usize] = slot;
         let count = &mut self.slots[cell as usize];
         *count = (*count).max(slot + 1);

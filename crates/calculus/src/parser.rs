@@ -2,6 +2,11 @@
 //!
 //! After an error, reading goes on behind the `;` that ends the command, so that one mistake is one message.
 
+#![allow(
+    clippy::unnecessary_box_returns,
+    reason = "errors are boxed where they are made: they are passed up through many small results"
+)]
+
 use droste_lang::diagnostics::Diagnostic;
 use droste_lang::source::{SourceFile, Span};
 
@@ -18,6 +23,7 @@ pub fn parse(source: &SourceFile) -> (Syntax, Vec<Diagnostic>) {
         tokens,
         at: 0,
         syntax: Syntax::default(),
+        lexical: errors.iter().map(|error| error.primary.0.start).collect(),
         diagnostics: errors,
     };
     parser.commands();
@@ -39,6 +45,8 @@ pub(crate) struct Parser<'a> {
     pub(crate) at: usize,
     pub(crate) syntax: Syntax,
     pub(crate) diagnostics: Vec<Diagnostic>,
+    /// Where the lexer found mistakes.
+    lexical: Vec<u32>,
 }
 
 /// The error has been described by the diagnostic.
@@ -116,11 +124,17 @@ impl Parser<'_> {
                     }
                 }
                 Err(error) => {
-                    self.diagnostics.push(*error);
+                    self.recover(start);
+                    // A character that means nothing has been told already, and is the likely reason.
+                    let from = self.tokens[start].span.start;
+                    let to = self.span().start;
+                    let lexical = self.lexical.iter();
+                    if !lexical.into_iter().any(|&at| (from..=to).contains(&at)) {
+                        self.diagnostics.push(*error);
+                    }
                     if self.diagnostics.len() >= MOST_ERRORS {
                         return;
                     }
-                    self.recover(start);
                 }
             }
         }
@@ -143,9 +157,7 @@ impl Parser<'_> {
                     }
                 }
                 // A definition cannot begin inside of one: a brace or an `esac` is missing.
-                Kind::Mu | Kind::Nu | Kind::Enum | Kind::Class
-                    if i > error && first == Some(i) =>
-                {
+                Kind::Mu | Kind::Nu | Kind::Enum | Kind::Class if i > error && first == Some(i) => {
                     self.at = i;
                     return;
                 }
@@ -264,7 +276,9 @@ impl Parser<'_> {
             size = Some(self.expect(Kind::Number, "a number, the size of the array")?);
             self.expect(Kind::CloseBracket, "`]`")?;
         }
-        self.syntax.declarations.push(Declaration { ty, name, size });
+        self.syntax
+            .declarations
+            .push(Declaration { ty, name, size });
         Ok(())
     }
 

@@ -57,7 +57,10 @@ pub(crate) fn exists(
         }
     }
     let mut quantified: FxHashSet<Var> = vars().into_iter().collect();
-    let mut parts: Vec<Part> = list.into_iter().map(|b| Part::new(b, &quantified)).collect();
+    let mut parts: Vec<Part> = list
+        .into_iter()
+        .map(|b| Part::new(b, &quantified))
+        .collect();
     loop {
         // Which parts mention a variable.
         let mut holders: FxHashMap<Var, u64> = FxHashMap::default();
@@ -165,10 +168,20 @@ mod tests {
                     f
                 })
                 .collect();
-            let bound: Vec<Var> = vars.iter().filter(|_| random.percent(50)).copied().collect();
+            let bound: Vec<Var> = vars
+                .iter()
+                .filter(|_| random.percent(50))
+                .copied()
+                .collect();
             let cube = manager.cube(&bound).unwrap();
-            let expected = conjunction(&manager, list.clone()).unwrap().exists(&cube).unwrap();
-            assert_eq!(exists(&manager, list, &cube, || bound.clone()).unwrap(), expected);
+            let expected = conjunction(&manager, list.clone())
+                .unwrap()
+                .exists(&cube)
+                .unwrap();
+            assert_eq!(
+                exists(&manager, list, &cube, || bound.clone()).unwrap(),
+                expected
+            );
         }
     }
 }

@@ -17,15 +17,26 @@ pub fn text(solver: &Solver<'_>, action: &Action, outcome: &Outcome) -> String {
     let name = |def: &DefId| theory.definitions()[def.0 as usize].name.as_str();
     match (action, outcome) {
         (Action::Query(question), Outcome::Answer(value)) => {
-            format!(": value of\n:   {}\n: is\n:   {value}\n", theory.show(question))
+            format!(
+                ": value of\n:   {}\n: is\n:   {value}\n",
+                theory.show(question)
+            )
         }
         (Action::Witness(wanted, question), Outcome::Witness(witness)) => {
-            let kind = if *wanted { "witness for" } else { "counterexample to" };
+            let kind = if *wanted {
+                "witness for"
+            } else {
+                "counterexample to"
+            };
             let shown = theory.show(question);
             format!(": {kind}\n:   {shown}\n{}", witness_text(theory, witness))
         }
         (Action::Witness(wanted, question), Outcome::NoWitness(value)) => {
-            let kind = if *wanted { "witness for" } else { "counterexample to" };
+            let kind = if *wanted {
+                "witness for"
+            } else {
+                "counterexample to"
+            };
             let shown = theory.show(question);
             format!(": no {kind}\n:   {shown}\n: it is\n:   {value}\n")
         }
@@ -85,7 +96,10 @@ fn printed(theory: &Theory, items: &[Printed], statistics: &Statistics) -> Strin
             }
         }
     }
-    let texts = items.iter().filter(|i| matches!(i, Printed::Text(_))).count();
+    let texts = items
+        .iter()
+        .filter(|i| matches!(i, Printed::Text(_)))
+        .count();
     if texts == 1 {
         out.push('\n');
     }
@@ -101,7 +115,11 @@ pub fn tuple_text(theory: &Theory, def: DefId, tuple: &Tuple) -> String {
         .zip(tuple)
         .map(|(&id, bits)| {
             let variable = theory.variable(id);
-            format!("{} = {}", variable.name, theory.types().show(variable.ty, bits))
+            format!(
+                "{} = {}",
+                variable.name,
+                theory.types().show(variable.ty, bits)
+            )
         })
         .collect();
     format!("{}({})", definition.name, parts.join(", "))
@@ -121,7 +139,14 @@ fn witness_text(theory: &Theory, witness: &Witness) -> String {
             let shown = tuple_text(theory, step.predicate, &step.tuple);
             let _ = writeln!(out, ": {:>4}  {not}{shown}", i + 1);
             for (def, tuple) in &step.with {
-                let _ = writeln!(out, ":         with {not}{}", tuple_text(theory, *def, tuple));
+                let _ = writeln!(
+                    out,
+                    ":         with {not}{}",
+                    tuple_text(theory, *def, tuple)
+                );
+            }
+            if step.more {
+                let _ = writeln!(out, ":         with more, for all values of a `forall`");
             }
         }
     }
@@ -146,24 +171,42 @@ fn percent(part: &BigUint, whole: &BigUint) -> String {
     }
     let millionths: BigUint = (part * 200_000_000u32 + whole) / (whole * 2u32);
     let one = BigUint::from(1_000_000u32);
-    format!("{}.{:0>6}", &millionths / &one, (&millionths % &one).to_string())
+    format!(
+        "{}.{:0>6}",
+        &millionths / &one,
+        (&millionths % &one).to_string()
+    )
 }
 
-/// A diagram as one equation per node.
-pub(crate) fn dump(value: &Bdd, names: FxHashMap<Var, String>) -> String {
+/// Of a larger diagram only so many cubes are printed.
+const MOST_CUBES: usize = 100_000;
+
+/// A diagram as a disjunction of disjoint cubes, one per line; bits are numbered from the most significant.
+pub(crate) fn dump(value: &Bdd, names: &FxHashMap<Var, String>) -> String {
     let mut out = String::new();
-    for cube in value.cubes().take(100_000) {
+    for (i, cube) in value.cubes().enumerate() {
+        if i == MOST_CUBES {
+            let _ = writeln!(out, "... (more than {MOST_CUBES} cubes)");
+            break;
+        }
         let literals: Vec<String> = cube
             .iter()
             .map(|(var, set)| {
-                let name = names.get(var).cloned().unwrap_or_else(|| format!("v{}", var.0));
+                let name = names
+                    .get(var)
+                    .cloned()
+                    .unwrap_or_else(|| format!("v{}", var.0));
                 format!("{}{name}", if *set { "" } else { "!" })
             })
             .collect();
         let _ = writeln!(
             out,
             "{}",
-            if literals.is_empty() { "true".to_owned() } else { literals.join(" & ") }
+            if literals.is_empty() {
+                "true".to_owned()
+            } else {
+                literals.join(" & ")
+            }
         );
     }
     out

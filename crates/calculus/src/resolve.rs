@@ -619,7 +619,10 @@ impl Resolver {
             if let Some(ty) = ty {
                 self.warn_about_constant(declaration.name, &parameter, ty);
             }
-            if index.insert(parameter.clone(), names.len() as u32).is_some() {
+            if index
+                .insert(parameter.clone(), names.len() as u32)
+                .is_some()
+            {
                 self.say(
                     Diagnostic::error(
                         declaration.name,

@@ -75,18 +75,18 @@ pub(crate) fn shapes(
     shapes
 }
 
-/// The term with each of `which` relations replaced.
-pub(crate) fn replace(
+/// The term with some of the terms in it replaced.
+fn replace(
     terms: &mut Terms,
     root: TermId,
-    mut which: impl FnMut(&Term) -> Option<Term>,
+    mut which: impl FnMut(&mut Terms, &Term) -> Option<TermId>,
 ) -> TermId {
     let mut new: FxHashMap<TermId, TermId> = FxHashMap::default();
     for id in below_all(terms, root) {
         let map = |id: &TermId| new[id];
         let term = terms.get(id).clone();
-        let replaced = match which(&term) {
-            Some(other) => terms.add(other),
+        let replaced = match which(terms, &term) {
+            Some(other) => other,
             None => match term {
                 Term::Not(a) => {
                     let a = map(&a);
@@ -190,32 +190,34 @@ pub(crate) fn to_frontier(
     of: Of,
     member: impl Fn(DefId) -> bool,
 ) -> TermId {
-    replace(terms, root, |term| match term {
+    replace(terms, root, |terms, term| match term {
         Term::Apply(def, kind, arguments) if *kind == of && member(*def) => {
-            Some(Term::Apply(*def, Of::Frontier, arguments.clone()))
+            Some(terms.add(Term::Apply(*def, Of::Frontier, arguments.clone())))
         }
         _ => None,
     })
 }
 
-/// The term with complements in place of negated relations of a component.
+/// The term with (negated) complements in place of the relations of a component.
 pub(crate) fn to_complement(
     terms: &mut Terms,
     root: TermId,
     member: impl Fn(DefId) -> bool,
 ) -> TermId {
-    // Applications as they stand below negations.
-    let mut negated: FxHashMap<TermId, Term> = FxHashMap::default();
-    for id in below_all(terms, root) {
-        if let Term::Not(inner) = terms.get(id)
-            && let Term::Apply(def, Of::Value, arguments) = terms.get(*inner)
-            && member(*def)
-        {
-            negated.insert(*inner, Term::Apply(*def, Of::Complement, arguments.clone()));
+    let complement = |term: &Term| match term {
+        Term::Apply(def, Of::Value, arguments) if member(*def) => {
+            Some(Term::Apply(*def, Of::Complement, arguments.clone()))
         }
-    }
-    replace(terms, root, |term| match term {
-        Term::Not(inner) => negated.get(inner).cloned(),
         _ => None,
+    };
+    replace(terms, root, |terms, term| {
+        if let Term::Not(inner) = term {
+            let other = complement(terms.get(*inner))?;
+            Some(terms.add(other))
+        } else {
+            let other = complement(term)?;
+            let other = terms.add(other);
+            Some(terms.add(Term::Not(other)))
+        }
     })
 }

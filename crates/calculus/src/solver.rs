@@ -4,10 +4,12 @@ use std::time::{Duration, Instant};
 
 use droste_base::Limits;
 use droste_bdd::Bdd;
+use droste_lang::diagnostics::Diagnostic;
 use num_bigint::BigUint;
 
 use crate::engine::Engine;
 use crate::fixpoint::{Fixpoints, Reporter, Unanswered};
+use crate::order::order;
 use crate::report::dump;
 use crate::term::{DefId, Of};
 use crate::theory::{Action, Question, Theory};
@@ -73,9 +75,11 @@ struct Clock {
 }
 
 /// Runs `work` where a [`Solver`] for the theory has enough stack.
-pub fn on_large_stack<T: Send>(theory: &Theory, work: impl FnOnce() -> T + Send) -> T {
-    // There are no more BDD variables than bits, and usually far fewer.
-    droste_bdd::on_large_stack((theory.bits as usize).min(1 << 20), work)
+pub fn on_large_stack<T: Send>(mut theory: Theory, work: impl FnOnce(Theory) -> T + Send) -> T {
+    let order = order(&theory);
+    let variables = order.count as usize;
+    theory.order = Some(order);
+    droste_bdd::on_large_stack(variables, || work(theory))
 }
 
 impl<'a> Solver<'a> {
@@ -159,12 +163,17 @@ impl<'a> Solver<'a> {
             Action::Dump(def, _) => {
                 let value = self.fixpoints.value(*def)?;
                 let engine = &self.fixpoints.engine;
-                let names = engine.theory.definition(*def).parameters.iter().flat_map(|&id| {
-                    let name = &engine.theory.variable(id).name;
-                    let vars = engine.vars_of(id);
-                    (0..vars.len()).map(move |k| (vars[k], format!("{name}.{k}")))
-                });
-                Outcome::Dump(dump(&value, names.collect()))
+                let names = engine
+                    .theory
+                    .definition(*def)
+                    .parameters
+                    .iter()
+                    .flat_map(|&id| {
+                        let name = &engine.theory.variable(id).name;
+                        let vars = engine.vars_of(id);
+                        (0..vars.len()).map(move |k| (vars[k], format!("{name}.{k}")))
+                    });
+                Outcome::Dump(dump(&value, &names.collect()))
             }
             Action::Tuples(def, most, _) => {
                 let tuples = self.tuples(*def, *most)?;
@@ -187,6 +196,44 @@ impl<'a> Solver<'a> {
             }
             Action::Print(_) | Action::Verbose(_) => Outcome::Done,
         })
+    }
+
+    /// Why an action came to nothing, with the place in the file, as text.
+    pub fn explain(&self, action: &Action, error: &Unanswered, color: bool) -> String {
+        let theory = self.theory();
+        let place = match action {
+            Action::Query(question) | Action::Witness(_, question) => Some(question.place),
+            Action::Count(_, place)
+            | Action::Size(_, place)
+            | Action::Dump(_, place)
+            | Action::Tuples(_, _, place) => Some(*place),
+            _ => None,
+        };
+        let (place, diagnostic) = match error {
+            Unanswered::Stopped(reason) => return format!("unknown: {reason}\n"),
+            Unanswered::Oscillates { predicate, period } => {
+                let definition = theory.definition(*predicate);
+                let name = &definition.name;
+                let mut error = Diagnostic::error(
+                    definition.place.span,
+                    format!("`{name}` has no value: its rounds run in a circle of {period}"),
+                )
+                .label("not monotone")
+                .help("use it positively in its own definition, or make sure that it stabilises");
+                if let Some(place) = place.filter(|p| p.file == definition.place.file) {
+                    error = error.also(place.span, "needed here");
+                }
+                (definition.place, error)
+            }
+            Unanswered::TooDeep => {
+                let Some(place) = place else {
+                    return "too many fixpoints are nested\n".to_owned();
+                };
+                let message = "too many fixpoints of `mu` and `nu` are nested in each other";
+                (place, Diagnostic::error(place.span, message))
+            }
+        };
+        theory.render(&[(place.file, diagnostic)], true, color)
     }
 
     fn space_size(&mut self, def: DefId) -> Result<BigUint, Unanswered> {

@@ -146,6 +146,8 @@ pub struct Theory {
     pub(crate) definitions: Vec<Definition>,
     pub(crate) actions: Vec<Action>,
     pub(crate) diagnostics: Vec<(u32, Diagnostic)>,
+    /// The order of BDD variables, once it has been chosen.
+    pub(crate) order: Option<crate::order::Order>,
     /// Variables of quantifiers in queries.
     pub(crate) query_locals: Vec<VarId>,
 }
@@ -194,12 +196,7 @@ impl Theory {
     }
 
     /// Messages about these files as text.
-    pub(crate) fn render(
-        &self,
-        list: &[(u32, Diagnostic)],
-        warnings: bool,
-        color: bool,
-    ) -> String {
+    pub(crate) fn render(&self, list: &[(u32, Diagnostic)], warnings: bool, color: bool) -> String {
         let mut out = String::new();
         for (file, diagnostic) in list {
             if !warnings && diagnostic.severity == Severity::Warning {
@@ -228,7 +225,8 @@ impl Theory {
         crate::printer::print(&self.syntax[file], &self.files[file], question.expr)
     }
 
-    pub(crate) fn variable(&self, id: VarId) -> &Variable {
+    /// The variable.
+    pub fn variable(&self, id: VarId) -> &Variable {
         &self.variables[id.0 as usize]
     }
 

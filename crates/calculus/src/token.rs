@@ -291,7 +291,10 @@ mod tests {
         assert_eq!(kinds("x &!y"), [Name, And, Not, Name, End]);
         assert_eq!(kinds("x=!y"), [Name, Equal, Not, Name, End]);
         assert_eq!(kinds("a<->b<-c"), [Name, Iff, Name, Follows, Name, End]);
-        assert_eq!(kinds("x'!=0~-\r\n#y$"), [Name, Differs, Number, Apart, Name, End]);
+        assert_eq!(
+            kinds("x'!=0~-\r\n#y$"),
+            [Name, Differs, Number, Apart, Name, End]
+        );
     }
 
     #[test]

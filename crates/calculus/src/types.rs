@@ -265,6 +265,38 @@ impl Types {
         list
     }
 
+    /// The parts that have no parts, each with its path: `.n`, `.f[1]`, or nothing if the value itself has none.
+    pub fn paths(&self, ty: TypeId) -> Vec<(String, Leaf)> {
+        let mut list = Vec::new();
+        let mut stack = vec![(String::new(), Leaf { offset: 0, ty })];
+        while let Some((path, part)) = stack.pop() {
+            match &self.get(part.ty).shape {
+                Shape::Bool | Shape::Enum(_) | Shape::Range(..) => list.push((path, part)),
+                Shape::Class(components) => {
+                    stack.extend(components.iter().rev().map(|component| {
+                        let offset = part.offset + component.offset;
+                        let ty = component.ty;
+                        (format!("{path}.{}", component.name), Leaf { offset, ty })
+                    }));
+                }
+                Shape::Array(element, size) => {
+                    let width = self.get(*element).width;
+                    stack.extend((0..*size).rev().map(|i| {
+                        let offset = part.offset + i * width;
+                        (
+                            format!("{path}[{i}]"),
+                            Leaf {
+                                offset,
+                                ty: *element,
+                            },
+                        )
+                    }));
+                }
+            }
+        }
+        list
+    }
+
     /// A value as text, given its bits: `{n=2,c=green,f[]={true,true}}`.
     pub fn show(&self, ty: TypeId, bits: &[bool]) -> String {
         enum Task<'a> {
@@ -377,7 +409,13 @@ mod tests {
     fn widths_are_logarithms() {
         let mut types = Types::default();
         let names = |n: usize| (0..n).map(|i| format!("c{i}")).collect::<Vec<_>>();
-        for (count, width, full) in [(1, 0, true), (2, 1, true), (3, 2, false), (4, 2, true), (5, 3, false)] {
+        for (count, width, full) in [
+            (1, 0, true),
+            (2, 1, true),
+            (3, 2, false),
+            (4, 2, true),
+            (5, 3, false),
+        ] {
             let id = types.enumeration(format!("E{count}"), names(count));
             assert_eq!((types.get(id).width, types.get(id).full), (width, full));
             assert_eq!(types.last_code(id), count as u64 - 1);
@@ -397,7 +435,14 @@ mod tests {
         let color = types.enumeration("Color".to_owned(), vec!["red".into(), "green".into()]);
         let flags = types.array(BOOL, 2).unwrap();
         let class = types
-            .class("C".to_owned(), vec![("n".into(), range), ("c".into(), color), ("f".into(), flags)])
+            .class(
+                "C".to_owned(),
+                vec![
+                    ("n".into(), range),
+                    ("c".into(), color),
+                    ("f".into(), flags),
+                ],
+            )
             .unwrap();
         let shown = types.show(class, &[false, true, true, true, true]);
         assert_eq!(shown, "{n=2,c=green,f[]={true,true}}");

@@ -29,6 +29,8 @@ pub struct Step {
     pub tuple: Tuple,
     /// Other tuples of recursive predicates that were needed to get here.
     pub with: Vec<(DefId, Tuple)>,
+    /// Whether even more were needed, for all values of a `forall` say; the path may begin before its first tuple then.
+    pub more: bool,
 }
 
 /// Why a formula is true.
@@ -62,6 +64,8 @@ struct Trail {
     values: FxHashMap<Var, bool>,
     choices: Vec<(VarId, Vec<bool>)>,
     needs: Vec<Need>,
+    /// Whether something that mentions a recursive predicate was not followed.
+    more: bool,
 }
 
 /// Longer paths are cut; nobody reads them.
@@ -136,6 +140,7 @@ impl Solver<'_> {
             values,
             choices: Vec::new(),
             needs: Vec::new(),
+            more: false,
         };
         let mut stack = vec![root];
         while let Some(id) = stack.pop() {
@@ -182,12 +187,21 @@ impl Solver<'_> {
                             of: Of::Complement,
                             bits,
                         });
+                    } else {
+                        trail.more |= self.mentions(id, recursive);
                     }
                 }
+                Term::Iff(..) | Term::Care(..) => trail.more |= self.mentions(id, recursive),
                 _ => {}
             }
         }
         Ok(trail)
+    }
+
+    /// Whether a term applies a recursive predicate.
+    fn mentions(&self, id: TermId, recursive: &dyn Fn(DefId, &Self) -> bool) -> bool {
+        let list = crate::depend::references(&self.theory().terms, id);
+        list.iter().any(|(def, _)| recursive(*def, self))
     }
 
     /// Chooses values of variables of an `exists` that holds.
@@ -197,7 +211,10 @@ impl Solver<'_> {
         // They may have been somebody else's.
         trail.values.retain(|var, _| !bound.contains(var));
         let mut operands = Vec::new();
-        engine.theory.terms.operands(id, |operand| operands.push(operand));
+        engine
+            .theory
+            .terms
+            .operands(id, |operand| operands.push(operand));
         let mut parts = Vec::new();
         for operand in operands {
             let value = engine.evaluate(operand)?;
@@ -217,7 +234,9 @@ impl Solver<'_> {
         let Some(model) = all.pick(&list) else {
             return Ok(());
         };
-        trail.values.extend(list.into_iter().zip(model.iter().copied()));
+        trail
+            .values
+            .extend(list.into_iter().zip(model.iter().copied()));
         let widths: Vec<usize> = vars
             .iter()
             .map(|&id| engine.theory.width(id) as usize)
@@ -243,10 +262,9 @@ impl Solver<'_> {
             for k in 0..width {
                 bits.push(match argument {
                     Argument::Code(code) => crate::types::code_bit(*code, width, k),
-                    Argument::Bits(first) => values
-                        .get(&engine.var(first + k))
-                        .copied()
-                        .unwrap_or(false),
+                    Argument::Bits(first) => {
+                        values.get(&engine.var(first + k)).copied().unwrap_or(false)
+                    }
                 });
             }
         }
@@ -260,12 +278,11 @@ impl Solver<'_> {
         let mut bodies = Vec::new();
         for &def in &members {
             let definition = engine.theory.definition(def);
-            bodies.push(match of {
-                Of::Value => definition.body.unwrap_or(crate::term::FALSE),
-                _ => {
-                    let dual = definition.dual.unwrap_or(crate::term::FALSE);
-                    to_complement(&mut engine.theory.terms, dual, |def| set.contains(&def))
-                }
+            bodies.push(if of == Of::Value {
+                definition.body.unwrap_or(crate::term::FALSE)
+            } else {
+                let dual = definition.dual.unwrap_or(crate::term::FALSE);
+                to_complement(&mut engine.theory.terms, dual, |def| set.contains(&def))
             });
         }
         let nothing = engine.manager.constant(false);
@@ -332,6 +349,7 @@ impl Solver<'_> {
                 fails: rounds.of == Of::Complement,
                 tuple: split(&bits, &widths),
                 with: Vec::new(),
+                more: false,
             });
             let member = rounds.members.iter().position(|def| *def == predicate);
             let Some(member) = member else { break };
@@ -351,6 +369,7 @@ impl Solver<'_> {
             }
             let body = rounds.bodies[member];
             let trail = self.follow(body, values, &|def, _| set.contains(&def))?;
+            let more = trail.more;
             let mut needs = trail.needs.into_iter();
             next = needs.next();
             let with: Vec<(DefId, Tuple)> = needs
@@ -367,6 +386,7 @@ impl Solver<'_> {
                 .collect();
             if let Some(step) = path.last_mut() {
                 step.with = with;
+                step.more = more;
             }
         }
         path.reverse();

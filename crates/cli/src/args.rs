@@ -48,6 +48,18 @@ Exit codes:
   2              could not be checked: usage, bad input, or a fault of ours
   3  unknown     a limit was reached, or Ctrl-C was pressed";
 
+const SOLVE_EXAMPLES: &str = "\
+Examples:
+  droste solve reach.mu                        answer every query in reach.mu
+  droste solve reach.mu --json | jq .results   for scripts
+  droste solve big.mu --timeout 60 -v          give up after a minute; show every fixpoint
+
+Exit codes:
+  0  every query is true
+  1  some query is false
+  2  there are errors in the file, or a fault of ours
+  3  a limit was reached, or Ctrl-C was pressed: not every query was answered";
+
 /// The whole command line.
 #[derive(Debug, Parser)]
 #[command(name = "droste", version, about = ABOUT, long_about = LONG_ABOUT, after_help = EXAMPLES)]
@@ -68,6 +80,12 @@ pub(crate) enum Command {
         after_long_help = CHECK_EXAMPLES
     )]
     Check(CheckArgs),
+    /// Solve equations of the fixed-point calculus, in the language of MUCKE
+    ///
+    /// Queries are answered on standard output in the order of the file. docs/CALCULUS.md describes
+    /// the language.
+    #[command(after_help = SOLVE_EXAMPLES)]
+    Solve(SolveArgs),
     /// Print a script that completes droste's commands and flags in a shell
     Completions(CompletionsArgs),
     /// Print the man page
@@ -89,6 +107,32 @@ pub(crate) struct CheckArgs {
     pub(crate) limits: LimitArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SolveArgs {
+    /// The equations and queries; `-` is standard input
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+    /// Write one JSON object to standard output instead of text
+    ///
+    /// If there are errors in the file, standard error says which, and the exit code is 2.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+    /// When to use colours; NO_COLOR is respected
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
+    #[arg(help_heading = "Output")]
+    pub(crate) color: Color,
+    /// Print no warnings and no answers; the exit code says it all
+    ///
+    /// With --json, the object is still printed.
+    #[arg(short, long, conflicts_with = "verbose", help_heading = "Output")]
+    pub(crate) quiet: bool,
+    /// Say on standard error how every fixpoint was computed
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) verbose: bool,
 }
 
 /// What is asked. One kind at a time.

@@ -56,6 +56,54 @@ fn verdicts() {
 }
 
 #[test]
+fn solving() {
+    shows("help-solve", &["solve", "--help"]);
+    shows("solve-holds", &["solve", "peterson.mu"]);
+    shows("solve-violated", &["solve", "summary.mu"]);
+    let solve = |name: &str, text: &str, args: &[&str]| {
+        let args: Vec<&str> = ["solve", "-"].iter().chain(args).copied().collect();
+        golden(name, &args, &droste_with(text.as_bytes(), &args));
+    };
+    solve(
+        "solve-errors",
+        "enum E { a, b };\nexists E x. x = c;\nexists E x. x = a &;\nexists E x. x = a;\n",
+        &[],
+    );
+    solve("solve-empty", "", &[]);
+    // A counter of forty bits has more rounds than anybody can wait for.
+    let bits = |from: usize, form: &str| -> String {
+        let parts: Vec<String> = (from..40)
+            .map(|k| form.replace('k', &k.to_string()))
+            .collect();
+        parts.join(" & ")
+    };
+    let next: Vec<String> = (0..40)
+        .map(|k| {
+            let below: Vec<String> = (0..k).map(|j| format!("s.b[{j}] & !t.b[{j}] & ")).collect();
+            let rest = if k < 39 {
+                format!(" & {}", bits(k + 1, "s.b[k] = t.b[k]"))
+            } else {
+                String::new()
+            };
+            format!("{}!s.b[{k}] & t.b[{k}]{rest}", below.concat())
+        })
+        .collect();
+    let counter = format!(
+        "class W {{ bool b[40]; }};\nbool T(W s, W t) {};\n\
+         mu bool R(W s) ({}) | (exists W t. R(t) & T(t, s));\n\
+         true;\nexists W s. R(s) & s.b[39];\ntrue;\n",
+        next.join(" | "),
+        bits(0, "!s.b[k]")
+    );
+    solve("solve-unknown", &counter, &["--timeout", "0.3"]);
+    solve(
+        "solve-circle",
+        "mu bool p(bool x) !p(x); p(true);\n",
+        &["-q"],
+    );
+}
+
+#[test]
 fn unknown() {
     shows(
         "unknown-memory",
