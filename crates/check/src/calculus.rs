@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use std::time::Instant;
 
 use droste_base::progress::Units;
-use droste_base::{Certificate, Progress, Verdict};
+use droste_base::{Certificate, Progress, StopReason, Verdict};
 use droste_calculus::{Action, Round, Solver, Statistics, Theory, Unanswered};
 use droste_formula::Relations;
 use droste_lang::program::Program;
@@ -56,17 +56,20 @@ pub fn formula(
         return concurrent::formula(program, property, contexts, options);
     }
     let question = Question::new(program, property)?;
-    let (relations, _) = relations(program, &question, options)?;
+    let (relations, _) = relations(program, &question, options)?
+        .map_err(|reason| Fault::Refused(reason.to_string()))?;
     let algorithm = options.algorithm.source();
     Ok(format!("{}{}", relations.text, algorithm.text()))
 }
 
 /// The relations, and what the passes did.
+type Written = (Relations, Vec<String>);
+
 fn relations(
     program: &Program,
     question: &Question<'_>,
     options: &Options<'_>,
-) -> Result<(Relations, Vec<String>), Fault> {
+) -> Result<Result<Written, StopReason>, Fault> {
     let (targets, violations) = symbolic::targets(question).ok_or_else(|| {
         Fault::Refused(
             "the calculus engine answers questions about reachability (assertions, --reach); \
@@ -74,17 +77,21 @@ fn relations(
                 .to_owned(),
         )
     })?;
+    let mut guard = options.limits.guard();
     let Cleaned {
         program,
         live,
         report,
-    } = symbolic::cleaned(program, targets, violations, options);
+    } = match symbolic::cleaned(program, targets, violations, options.passes, &mut guard) {
+        Ok(cleaned) => cleaned,
+        Err(reason) => return Ok(Err(reason)),
+    };
     let question = droste_formula::Question {
         targets,
         violations,
         live: &|node, var| live.is_live(node, var),
     };
-    Ok((droste_formula::relations(&program, &question), report))
+    Ok(Ok((droste_formula::relations(&program, &question), report)))
 }
 
 /// The name under which the algorithm is loaded behind the relations.
@@ -112,7 +119,10 @@ pub(crate) fn search(
     options: &Options<'_>,
 ) -> Result<Found, Fault> {
     let start = Instant::now();
-    let (relations, notes) = relations(program, question, options)?;
+    let (relations, notes) = match relations(program, question, options)? {
+        Ok(written) => written,
+        Err(reason) => return Ok(Found::stopped("calculus", reason)),
+    };
     let algorithm = options.algorithm.source();
     let theory = load(&relations.text, &algorithm);
     if theory.has_errors() {
@@ -126,7 +136,11 @@ pub(crate) fn search(
             )),
         });
     }
-    let (answer, statistics) = solve(theory, relations.bits, options);
+    let mut rest = options.clone();
+    if let Some(timeout) = &mut rest.limits.timeout {
+        *timeout = timeout.saturating_sub(start.elapsed());
+    }
+    let (answer, statistics) = solve(theory, relations.bits, &rest);
     let stats = answer_stats(&statistics);
     let found = |verdict| Found {
         verdict,
