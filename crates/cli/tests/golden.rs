@@ -122,7 +122,7 @@ fn usage_errors() {
         "usage-unknown-flag",
         &["check", "lock.bp", "--raech", "TAKE"],
     );
-    shows("usage-no-engine", &["check", "lock.bp", "--engine", "bdd"]);
+    shows("usage-no-engine", &["check", "lock.bp", "--engine", "wpds"]);
     shows("usage-no-ltl", &["check", "lock.bp", "--ltl", "G F locked"]);
     shows("usage-timeout", &["check", "lock.bp", "--timeout", "-3"]);
     shows("unknown-label", &["check", "lock.bp", "--reach", "TKAE"]);
