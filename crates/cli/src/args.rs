@@ -182,6 +182,12 @@ pub(crate) struct SearchArgs {
     /// Which engine searches
     #[arg(long, value_enum, default_value_t = Engine::Auto)]
     pub(crate) engine: Engine,
+    /// The formulas that `calculus` solves: simple, ef, ef-opt, or a file [default: ef]
+    ///
+    /// docs/FORMULAS.md describes the relations that the program becomes, for those who write
+    /// their own algorithm.
+    #[arg(long, value_name = "NAME|FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) algorithm: Option<PathBuf>,
     /// In which order `explicit` looks for a reachable state
     ///
     /// Without this option the search is depth first, and a run it finds is exchanged for a
@@ -271,6 +277,8 @@ pub(crate) enum Engine {
     Explicit,
     /// Sets of states as decision diagrams: for many variables; reachability only
     Bdd,
+    /// The question as a formula of the fixed-point calculus (see --algorithm); reachability only
+    Calculus,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -315,6 +323,8 @@ pub(crate) enum Emit {
     Program,
     /// Its recursive state machine, for Graphviz
     Dot,
+    /// The question as a formula of the fixed-point calculus, for `droste solve`
+    Formula,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -349,8 +359,8 @@ pub(crate) struct ManArgs {
 }
 
 /// Flags and engines of later versions.
-const LATER_FLAGS: [&str; 2] = ["--ltl", "--algorithm"];
-const LATER_ENGINES: [&str; 2] = ["calculus", "wpds"];
+const LATER_FLAGS: [&str; 1] = ["--ltl"];
+const LATER_ENGINES: [&str; 1] = ["wpds"];
 
 /// If a usage error is about something that is planned but not there, says so.
 pub(crate) fn not_there_yet(error: &clap::Error) -> Option<String> {
