@@ -55,8 +55,8 @@ fn side_by_side(program: &Program, question: &Question<'_>, options: &Options<'_
         limits.rival = Some(Arc::clone(&stop_symbolic));
         let rival = scope.spawn(move || {
             let options = Options {
-                limits,
                 passes,
+                limits,
                 ..Options::default()
             };
             let found = symbolic::search(program, question, &options);

@@ -6,6 +6,7 @@
 //! verdict.
 
 mod auto;
+mod calculus;
 pub mod concurrent;
 mod explicit;
 mod symbolic;
@@ -21,8 +22,10 @@ use droste_lang::program::{NodeId, Program};
 use droste_replay::{Claim, Halt, replay_within};
 use droste_unfold::Gap;
 
+pub use calculus::{Algorithm, formula};
 pub use concurrent::{ConcurrentReport, Contexts, Levels, check_concurrent};
 pub use droste_explicit::{Order, Runs, Stats};
+pub use droste_formula::Algorithm as Formulas;
 pub use droste_passes::Config as Passes;
 pub use droste_symbolic::Stats as SymbolicStats;
 
@@ -64,7 +67,9 @@ pub enum Engine {
     Explicit,
     /// Sets of states as decision diagrams; reachability only.
     Bdd,
-    /// Both side by side where both can answer.
+    /// The question as a formula of the fixed-point calculus, see [`Options::algorithm`]; reachability only.
+    Calculus,
+    /// The explicit and the symbolic engine side by side where both can answer.
     Auto,
 }
 
@@ -73,6 +78,8 @@ pub enum Engine {
 pub struct Options<'a> {
     /// Who searches.
     pub engine: Engine,
+    /// The formulas that [`Engine::Calculus`] solves.
+    pub algorithm: Algorithm,
     /// The order of the search for reachability.
     pub order: Order,
     /// Whether a run that depth-first search has found is exchanged for a shortest one, if a second
@@ -97,6 +104,7 @@ impl Default for Options<'_> {
     fn default() -> Self {
         Options {
             engine: Engine::default(),
+            algorithm: Algorithm::default(),
             order: Order::default(),
             shorten: true,
             runs: Runs::default(),
@@ -259,6 +267,7 @@ fn search(
     match options.engine {
         Engine::Explicit => Ok(explicit::search(program, question, options)),
         Engine::Auto => Ok(auto::search(program, question, options)),
+        Engine::Calculus => calculus::search(program, question, options),
         Engine::Bdd => symbolic::search(program, question, options).ok_or_else(|| {
             Fault::Refused(
                 "the bdd engine answers questions about reachability (assertions, --reach); \

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use droste_base::Verdict;
-use droste_check::{Engine, Options, Passes, Property, check};
+use droste_check::{Engine, Formulas, Options, Passes, Property, check};
 use droste_lang::ast::Ast;
 use droste_lang::lower::lower;
 use droste_lang::printer::print;
@@ -22,7 +22,18 @@ fn configurations() -> Vec<(&'static str, Options<'static>)> {
         passes,
         ..Options::default()
     };
+    let calculus = |algorithm, passes| Options {
+        engine: Engine::Calculus,
+        algorithm: droste_check::Algorithm::Named(algorithm),
+        passes,
+        ..Options::default()
+    };
     vec![
+        ("ef", calculus(Formulas::Ef, Passes::default())),
+        (
+            "ef-opt, no passes",
+            calculus(Formulas::EfOpt, Passes::none()),
+        ),
         ("bdd", bdd(Passes::default())),
         ("bdd, no passes", bdd(Passes::none())),
         (

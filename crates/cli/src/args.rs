@@ -48,6 +48,18 @@ Exit codes:
   2              could not be checked: usage, bad input, or a fault of ours
   3  unknown     a limit was reached, or Ctrl-C was pressed";
 
+const SOLVE_EXAMPLES: &str = "\
+Examples:
+  droste solve reach.mu                        answer every query in reach.mu
+  droste solve reach.mu --json | jq .results   for scripts
+  droste solve big.mu --timeout 60 -v          give up after a minute; show every fixpoint
+
+Exit codes:
+  0  every query is true
+  1  some query is false
+  2  there are errors in the file, or a fault of ours
+  3  a limit was reached, or Ctrl-C was pressed: not every query was answered";
+
 /// The whole command line.
 #[derive(Debug, Parser)]
 #[command(name = "droste", version, about = ABOUT, long_about = LONG_ABOUT, after_help = EXAMPLES)]
@@ -68,6 +80,12 @@ pub(crate) enum Command {
         after_long_help = CHECK_EXAMPLES
     )]
     Check(CheckArgs),
+    /// Solve equations of the fixed-point calculus, in the language of MUCKE
+    ///
+    /// Queries are answered on standard output in the order of the file. docs/CALCULUS.md describes
+    /// the language.
+    #[command(after_help = SOLVE_EXAMPLES)]
+    Solve(SolveArgs),
     /// Print a script that completes droste's commands and flags in a shell
     Completions(CompletionsArgs),
     /// Print the man page
@@ -89,6 +107,32 @@ pub(crate) struct CheckArgs {
     pub(crate) limits: LimitArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SolveArgs {
+    /// The equations and queries; `-` is standard input
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+    /// Write one JSON object to standard output instead of text
+    ///
+    /// If there are errors in the file, standard error says which, and the exit code is 2.
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+    /// When to use colours; NO_COLOR is respected
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
+    #[arg(help_heading = "Output")]
+    pub(crate) color: Color,
+    /// Print no warnings and no answers; the exit code says it all
+    ///
+    /// With --json, the object is still printed.
+    #[arg(short, long, conflicts_with = "verbose", help_heading = "Output")]
+    pub(crate) quiet: bool,
+    /// Say on standard error how every fixpoint was computed
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) verbose: bool,
 }
 
 /// What is asked. One kind at a time.
@@ -138,6 +182,12 @@ pub(crate) struct SearchArgs {
     /// Which engine searches
     #[arg(long, value_enum, default_value_t = Engine::Auto)]
     pub(crate) engine: Engine,
+    /// The formulas that `calculus` solves: simple, ef, ef-opt, or a file [default: ef]
+    ///
+    /// docs/FORMULAS.md describes the relations that the program becomes, for those who write
+    /// their own algorithm.
+    #[arg(long, value_name = "NAME|FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) algorithm: Option<PathBuf>,
     /// In which order `explicit` looks for a reachable state
     ///
     /// Without this option the search is depth first, and a run it finds is exchanged for a
@@ -227,6 +277,8 @@ pub(crate) enum Engine {
     Explicit,
     /// Sets of states as decision diagrams: for many variables; reachability only
     Bdd,
+    /// The question as a formula of the fixed-point calculus (see --algorithm); reachability only
+    Calculus,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -271,6 +323,8 @@ pub(crate) enum Emit {
     Program,
     /// Its recursive state machine, for Graphviz
     Dot,
+    /// The question as a formula of the fixed-point calculus, for `droste solve`
+    Formula,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -305,8 +359,8 @@ pub(crate) struct ManArgs {
 }
 
 /// Flags and engines of later versions.
-const LATER_FLAGS: [&str; 2] = ["--ltl", "--algorithm"];
-const LATER_ENGINES: [&str; 2] = ["calculus", "wpds"];
+const LATER_FLAGS: [&str; 1] = ["--ltl"];
+const LATER_ENGINES: [&str; 1] = ["wpds"];
 
 /// If a usage error is about something that is planned but not there, says so.
 pub(crate) fn not_there_yet(error: &clap::Error) -> Option<String> {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use droste_base::{Limits, StopReason, Verdict};
-use droste_check::{Options, Passes, Property, Report};
+use droste_check::{Algorithm, Options, Passes, Property, Report};
 use droste_lang::diagnostics::{Diagnostic, Severity};
 use droste_lang::execution::Execution;
 use droste_lang::lower::lower;
@@ -90,6 +90,9 @@ impl Run<'_> {
             return Ok(0);
         };
         let property = run.property(&program)?;
+        if args.output.emit == Some(Emit::Formula) {
+            return run.emit_formula(&program, &property);
+        }
         let subject = Subject {
             program: &program,
             property: &property,
@@ -142,7 +145,13 @@ impl Run<'_> {
         if search.no_passes && !search.skip_pass.is_empty() {
             self.warn("--skip-pass has no effect: --no-passes leaves out all of them");
         }
-        if output.emit.is_none() {
+        if search.algorithm.is_some()
+            && search.engine != Engine::Calculus
+            && output.emit != Some(Emit::Formula)
+        {
+            self.warn("--algorithm has no effect: it is for --engine calculus");
+        }
+        if output.emit.is_none_or(|what| what == Emit::Formula) {
             return;
         }
         for (given, flag) in [
@@ -274,7 +283,7 @@ impl Run<'_> {
             )
         });
         let text = match self.args.output.emit {
-            None => return Ok(Some(program)),
+            None | Some(Emit::Formula) => return Ok(Some(program)),
             Some(Emit::Program) => printer::print(&parsed.ast),
             Some(Emit::Dot) => dot::dot(&program, source),
         };
@@ -312,6 +321,41 @@ impl Run<'_> {
         Ok(monitor)
     }
 
+    /// The formulas of the calculus engine: a name first, then a file.
+    fn algorithm(&self) -> Result<Algorithm, Failure> {
+        let Some(given) = &self.args.search.algorithm else {
+            return Ok(Algorithm::default());
+        };
+        if let Some(Ok(named)) = given.to_str().map(str::parse) {
+            return Ok(Algorithm::Named(named));
+        }
+        if given.as_os_str() == "-" && self.args.file.as_os_str() == "-" {
+            return Err(Failure::Because(
+                "the program and the algorithm cannot both come from standard input".to_owned(),
+            ));
+        }
+        let source = input::read(given, || self.watchdog.pause_at_limit()).map_err(|reason| {
+            Failure::Because(format!(
+                "{reason}; the algorithms that come with droste are simple, ef and ef-opt"
+            ))
+        })?;
+        Ok(Algorithm::Own(source))
+    }
+
+    /// Prints the question as a formula.
+    fn emit_formula(&self, program: &Program, property: &Property) -> Result<u8, Failure> {
+        let options = Options {
+            algorithm: self.algorithm()?,
+            passes: passes(&self.args.search),
+            ..Options::default()
+        };
+        let text = droste_check::formula(program, property, self.contexts(), &options)
+            .map_err(|fault| Failure::Because(fault.to_string()))?;
+        self.watchdog.claim();
+        Console::print(&text)?;
+        Ok(0)
+    }
+
     /// Has the question answered, within the limits and until Ctrl-C.
     fn search(&self, subject: &Subject<'_>) -> Result<Report, Failure> {
         let limits = &self.args.limits;
@@ -325,7 +369,7 @@ impl Run<'_> {
                 line.show(progress);
             }
         };
-        let options = self.options(&reporter);
+        let options = self.options(&reporter)?;
         self.say(|| "searching".to_owned());
         let report = droste_check::check(subject.program, subject.property, &options);
         watchdog.claim();
@@ -370,15 +414,20 @@ impl Run<'_> {
     }
 
     /// How to search, within the limits and until Ctrl-C.
-    pub(crate) fn options<'r>(&self, reporter: droste_base::Reporter<'r>) -> Options<'r> {
+    pub(crate) fn options<'r>(
+        &self,
+        reporter: droste_base::Reporter<'r>,
+    ) -> Result<Options<'r>, Failure> {
         let limits = &self.args.limits;
         let search = &self.args.search;
-        Options {
+        Ok(Options {
             engine: match search.engine {
                 Engine::Auto => droste_check::Engine::Auto,
                 Engine::Explicit => droste_check::Engine::Explicit,
                 Engine::Bdd => droste_check::Engine::Bdd,
+                Engine::Calculus => droste_check::Engine::Calculus,
             },
+            algorithm: self.algorithm()?,
             order: match search.order {
                 None | Some(Order::Dfs) => droste_check::Order::Dfs,
                 Some(Order::Bfs) => droste_check::Order::Bfs,
@@ -399,7 +448,7 @@ impl Run<'_> {
                 rival: None,
             },
             reporter: Some(reporter),
-        }
+        })
     }
 
     pub(crate) fn shows_progress(&self) -> bool {
@@ -418,6 +467,7 @@ impl Run<'_> {
         let known = Arc::clone(&self.watchdog);
         let engine = match self.args.search.engine {
             Engine::Bdd => "bdd",
+            Engine::Calculus => "calculus",
             Engine::Auto | Engine::Explicit => "explicit",
         };
         self.watchdog.watch(move |reason| {

@@ -50,6 +50,11 @@ impl Console {
         self.out_color
     }
 
+    /// Whether text on standard error may have colours.
+    pub(crate) fn err_color(&self) -> bool {
+        self.err_color
+    }
+
     /// Whether standard error is a terminal.
     pub(crate) fn err_terminal(&self) -> bool {
         self.err_terminal

@@ -1,7 +1,8 @@
 //! The `droste` command: flags in, a verdict and an exit code out.
 //!
 //! Everything that decides anything is in the libraries; here is how they are driven and what
-//! people see. [`args`] declares the flags, [`input`] reads files, [`check`] drives a check,
+//! people see. [`args`] declares the flags, [`input`] reads files, [`check`] drives a check, [`solve`]
+//! the fixed-point calculus,
 //! [`verdict`] words its answer, [`progress`] shows how far it has come, [`console`] writes,
 //! [`watchdog`] enforces limits, [`manual`] makes completions and man pages.
 //!
@@ -13,6 +14,7 @@ mod console;
 mod input;
 mod manual;
 mod progress;
+mod solve;
 mod threads;
 mod verdict;
 mod watchdog;
@@ -57,6 +59,11 @@ fn main() -> ExitCode {
         Command::Check(args) => {
             let console = Console::new(args.output.color);
             let result = check::check(args, &console);
+            (console, result)
+        }
+        Command::Solve(args) => {
+            let console = Console::new(args.color);
+            let result = solve::solve(args, &console);
             (console, result)
         }
         Command::Completions(args) => {

@@ -24,6 +24,16 @@ fn levels(levels: Levels, number: usize) -> String {
 }
 
 impl Run<'_> {
+    /// How many switches or rounds are looked at.
+    pub(crate) fn contexts(&self) -> Contexts {
+        let threads = &self.args.threads;
+        match (threads.contexts, threads.rounds) {
+            (Some(most), _) => Contexts::Switches(most),
+            (None, Some(most)) => Contexts::Rounds(most),
+            (None, None) => Contexts::Unbounded,
+        }
+    }
+
     /// Checks a program with threads and shows the answer.
     pub(crate) fn concurrent(
         &self,
@@ -39,11 +49,7 @@ impl Run<'_> {
                 self.warn(&format!("{flag} has no effect: the program has threads"));
             }
         }
-        let contexts = match (args.threads.contexts, args.threads.rounds) {
-            (Some(most), _) => Contexts::Switches(most),
-            (None, Some(most)) => Contexts::Rounds(most),
-            (None, None) => Contexts::Unbounded,
-        };
+        let contexts = self.contexts();
         self.watchdog.search_begins();
         let line = ProgressLine::new();
         let shows_progress = self.shows_progress();
@@ -53,7 +59,7 @@ impl Run<'_> {
                 line.show(progress);
             }
         };
-        let options = self.options(&reporter);
+        let options = self.options(&reporter)?;
         let progress = |kind: Levels, level: usize| {
             let what = levels(kind, level);
             self.say(|| format!("searching: {what}"));
@@ -87,6 +93,7 @@ impl Run<'_> {
         let total = self.start.elapsed();
         let execution = report.verdict.witness();
         let effort = verdict::Effort {
+            engine: report.engine,
             stats: &report.stats,
             symbolic: report.symbolic.as_ref(),
             raced: report.raced,

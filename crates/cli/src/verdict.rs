@@ -231,6 +231,7 @@ fn hint(reason: &StopReason) -> Option<&'static str> {
 /// What it took whom.
 #[derive(Clone, Copy)]
 pub(crate) struct Effort<'a> {
+    pub(crate) engine: &'static str,
     pub(crate) stats: &'a Stats,
     pub(crate) symbolic: Option<&'a SymbolicStats>,
     /// Whether there was a rival.
@@ -240,6 +241,7 @@ pub(crate) struct Effort<'a> {
 impl<'a> Effort<'a> {
     pub(crate) fn of(report: &'a Report) -> Self {
         Effort {
+            engine: report.engine,
             stats: &report.stats,
             symbolic: report.symbolic.as_ref(),
             raced: report.raced,
@@ -250,9 +252,15 @@ impl<'a> Effort<'a> {
 /// One line: what it took.
 pub(crate) fn statistics(effort: &Effort<'_>, total: Duration) -> String {
     if let Some(stats) = effort.symbolic {
+        let unit = if effort.engine == "calculus" {
+            "round"
+        } else {
+            "image"
+        };
         return format!(
-            "bdd: {}, {}, {}",
-            counted(stats.images, "image"),
+            "{}: {}, {}, {}",
+            effort.engine,
+            counted(stats.images, unit),
             counted(stats.peak_nodes, "node"),
             seconds(total)
         );

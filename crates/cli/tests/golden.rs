@@ -56,6 +56,54 @@ fn verdicts() {
 }
 
 #[test]
+fn solving() {
+    shows("help-solve", &["solve", "--help"]);
+    shows("solve-holds", &["solve", "peterson.mu"]);
+    shows("solve-violated", &["solve", "summary.mu"]);
+    let solve = |name: &str, text: &str, args: &[&str]| {
+        let args: Vec<&str> = ["solve", "-"].iter().chain(args).copied().collect();
+        golden(name, &args, &droste_with(text.as_bytes(), &args));
+    };
+    solve(
+        "solve-errors",
+        "enum E { a, b };\nexists E x. x = c;\nexists E x. x = a &;\nexists E x. x = a;\n",
+        &[],
+    );
+    solve("solve-empty", "", &[]);
+    // A counter of forty bits has more rounds than anybody can wait for.
+    let bits = |from: usize, form: &str| -> String {
+        let parts: Vec<String> = (from..40)
+            .map(|k| form.replace('k', &k.to_string()))
+            .collect();
+        parts.join(" & ")
+    };
+    let next: Vec<String> = (0..40)
+        .map(|k| {
+            let below: Vec<String> = (0..k).map(|j| format!("s.b[{j}] & !t.b[{j}] & ")).collect();
+            let rest = if k < 39 {
+                format!(" & {}", bits(k + 1, "s.b[k] = t.b[k]"))
+            } else {
+                String::new()
+            };
+            format!("{}!s.b[{k}] & t.b[{k}]{rest}", below.concat())
+        })
+        .collect();
+    let counter = format!(
+        "class W {{ bool b[40]; }};\nbool T(W s, W t) {};\n\
+         mu bool R(W s) ({}) | (exists W t. R(t) & T(t, s));\n\
+         true;\nexists W s. R(s) & s.b[39];\ntrue;\n",
+        next.join(" | "),
+        bits(0, "!s.b[k]")
+    );
+    solve("solve-unknown", &counter, &["--timeout", "0.3"]);
+    solve(
+        "solve-circle",
+        "mu bool p(bool x) !p(x); p(true);\n",
+        &["-q"],
+    );
+}
+
+#[test]
 fn unknown() {
     shows(
         "unknown-memory",
@@ -74,10 +122,7 @@ fn usage_errors() {
         "usage-unknown-flag",
         &["check", "lock.bp", "--raech", "TAKE"],
     );
-    shows(
-        "usage-no-engine",
-        &["check", "lock.bp", "--engine", "calculus"],
-    );
+    shows("usage-no-engine", &["check", "lock.bp", "--engine", "wpds"]);
     shows("usage-no-ltl", &["check", "lock.bp", "--ltl", "G F locked"]);
     shows("usage-timeout", &["check", "lock.bp", "--timeout", "-3"]);
     shows("unknown-label", &["check", "lock.bp", "--reach", "TKAE"]);
@@ -105,51 +150,10 @@ fn diagnostics() {
     let precedence = "decl a, b, c;\nvoid main() begin\n  assert(a = b & c);\nend\n";
     shows_of("warning", precedence, &[]);
     shows_of("warning-quiet", precedence, &["-q"]);
+    shows_of(
+        "threads",
+        "void main() begin start_thread f(); end void f() begin skip; end\n",
+        &[],
+    );
     shows_of("nothing-to-check", "void main() begin skip; end\n", &[]);
-}
-
-const THREADS: &str = "decl a, b;
-void main() begin
-  a, b := F, F;
-  start_thread one();
-  start_thread two();
-end
-void one() begin a := T; wait(); HIT: skip; end
-void wait() begin assume(b); end
-void two() begin decl x; assume(a); x := T; b := x; end
-";
-
-#[test]
-fn threads() {
-    shows_of("threads", THREADS, &["--reach", "HIT"]);
-    shows_of(
-        "threads-bound",
-        THREADS,
-        &["--reach", "HIT", "--contexts", "2"],
-    );
-    shows_of(
-        "threads-rounds",
-        THREADS,
-        &["--reach", "HIT", "--rounds", "1"],
-    );
-    let bad = THREADS.replace("b := x", "b := x; assert(!a)");
-    shows_of("threads-assertion", &bad, &[]);
-    shows_of("threads-all", &bad.replace("assert(!a)", "assert(a)"), &[]);
-    shows_of("threads-repeat", THREADS, &["--repeat", "HIT"]);
-    let many = THREADS.replace(
-        "start_thread two();",
-        "while (*) do start_thread two(); od;",
-    );
-    shows_of("threads-many", &many, &["--reach", "HIT", "--rounds", "2"]);
-    shows_of(
-        "threads-none",
-        "void main() begin assert(T); end\n",
-        &["--contexts", "2"],
-    );
-    shows_of(
-        "threads-both",
-        THREADS,
-        &["--contexts", "2", "--rounds", "1"],
-    );
-    shows_of("threads-negative", THREADS, &["--contexts", "-1"]);
 }

@@ -320,7 +320,7 @@ fn place(program: &Program, bits_of: &Bits, order: &[u32]) -> Arrangement {
         }
         let (procedure, kind) = (
             whose as usize / 2,
-            if whose % 2 == 0 {
+            if whose.is_multiple_of(2) {
                 Kind::Local
             } else {
                 Kind::Result

@@ -29,7 +29,8 @@ pub(crate) struct Search<'a> {
     pub(crate) nothing: Bdd,
     /// Per node.
     relations: Vec<Option<std::rc::Rc<Relation>>>,
-    dead: Vec<Option<Option<Cube>>>,
+    /// What is forgotten at each node, once known.
+    dead: Vec<Option<Cube>>,
     is_target: Vec<bool>,
     /// Per node: pairs found, and those of them not yet propagated.
     pub(crate) reached: Vec<Bdd>,
@@ -148,16 +149,11 @@ impl<'a> Search<'a> {
                 .filter(|&var| !self.keeps(node, var))
                 .flat_map(|var| self.encoding.vars(procedure, var, Copy::Current))
                 .collect();
-            let cube = if bits.is_empty() {
-                None
-            } else {
-                Some(self.encoding.manager.cube(&bits)?)
-            };
-            self.dead[node.0 as usize] = Some(cube);
+            self.dead[node.0 as usize] = Some(self.encoding.manager.cube(&bits)?);
         }
         match &self.dead[node.0 as usize] {
-            Some(Some(cube)) => set.exists(cube),
-            _ => Ok(set.clone()),
+            Some(cube) => set.exists(cube),
+            None => Ok(set.clone()),
         }
     }
 
@@ -258,7 +254,7 @@ impl<'a> Search<'a> {
     }
 
     fn housekeeping(&mut self) -> Result<()> {
-        if self.images % 16 == 0 && Instant::now() >= self.next_report {
+        if self.images.is_multiple_of(16) && Instant::now() >= self.next_report {
             self.next_report = Instant::now() + Duration::from_millis(200);
             self.tell("images");
             self.encoding.manager.check_limits()?;

@@ -125,7 +125,7 @@ pub(crate) fn shortest(mut search: Search<'_>, stats: &mut Stats) -> Result<Trac
     Ok(trace)
 }
 
-impl<'a> Rounds<'_, 'a> {
+impl Rounds<'_, '_> {
     /// One round after another until a target is met.
     fn run(&mut self) -> Result<(u32, Goal)> {
         let program = self.search.program;
@@ -260,14 +260,14 @@ impl<'a> Rounds<'_, 'a> {
                 let set = self.nodes[node.0 as usize]
                     .at(round)
                     .expect("met in this round");
-                let values = self.pick(set);
+                let values = Self::pick(set);
                 (*node, values, round)
             }
             Goal::Fails(node, violation, failure) => {
                 let set = self.nodes[node.0 as usize]
                     .at(round)
                     .expect("met in this round");
-                let values = self.pick(&set.and(failure)?);
+                let values = Self::pick(&set.and(failure)?);
                 let mut state = self.valued(*node, &values);
                 state.place = Place::Failed(*node, *violation);
                 path.push(Position {
@@ -391,7 +391,7 @@ impl<'a> Rounds<'_, 'a> {
     }
 
     /// All variables of the diagrams that a set can mention, with the values of one member.
-    fn pick(&self, set: &Bdd) -> Values {
+    fn pick(set: &Bdd) -> Values {
         let vars = set.support();
         let picked = set.pick(&vars).expect("the set has a member");
         Values(vars.into_iter().zip(picked).collect())
@@ -546,7 +546,7 @@ impl Rounds<'_, '_> {
                         if !set.is_false() {
                             return Ok(Some(Step {
                                 node: from,
-                                values: self.pick(&set),
+                                values: Self::pick(&set),
                                 round: before,
                                 via: Via::Step,
                             }));
@@ -599,7 +599,7 @@ impl Rounds<'_, '_> {
             if !set.is_false() {
                 return Ok(Some(Step {
                     node: from,
-                    values: self.pick(&set),
+                    values: Self::pick(&set),
                     round: before,
                     via: Via::Call(CallId(0)),
                 }));
@@ -690,7 +690,7 @@ impl Rounds<'_, '_> {
             if all.is_false() {
                 continue;
             }
-            let picked = self.pick(&all);
+            let picked = Self::pick(&all);
             let fact = self.fact(callee, &picked);
             return Ok(Some((picked, fact)));
         }
@@ -833,7 +833,7 @@ impl Rounds<'_, '_> {
                 set = set.and(&part.and(&seen)?)?;
             }
             if !set.is_false() {
-                return Ok((node, self.pick(&set)));
+                return Ok((node, Self::pick(&set)));
             }
         }
         unreachable!("an exit has a return behind it")

@@ -4,6 +4,7 @@
 //! thread in one context at a time; what it finds is a [`Schedule`]; `rebuild` makes a concrete
 //! execution of that, with one sequential program per thread (`single`); and that is replayed.
 
+mod calculus;
 mod rebuild;
 mod schedule;
 mod search;
@@ -87,46 +88,23 @@ pub fn check_concurrent(
 ) -> Result<ConcurrentReport, Fault> {
     let start = Instant::now();
     let question = Question::new(program, property)?;
-    let (nodes, default) = match &question {
-        Question::Default(nodes) => (&nodes[..], true),
-        Question::Reach(nodes) => (&nodes[..], false),
-        Question::Repeat(_) | Question::Target(_) | Question::Repeating(_) => {
-            return Err(Fault::Refused(
-                "for programs with threads, only the default property and --reach are supported"
-                    .to_owned(),
-            ));
-        }
-    };
-    let (levels, most) = match contexts {
-        Contexts::Switches(most) => (Levels::Switches, Some(most)),
-        Contexts::Rounds(most) => (Levels::Rounds, Some(most)),
-        Contexts::Unbounded => (Levels::Switches, None),
-    };
-    if levels == Levels::Rounds {
-        if most == Some(0) {
-            return Err(Fault::Refused(
-                "there is at least one round: --rounds 1 or more".to_owned(),
-            ));
-        }
-        if let Some(node) = unbounded_start(program) {
-            return Err(Fault::Refused(unbounded_rounds(program, node)));
-        }
-    }
+    let asked = asked(program, &question, contexts)?;
+    let Asked {
+        nodes,
+        default,
+        levels,
+        most,
+        ..
+    } = asked;
     let target = if default {
         Target::Default(nodes)
     } else {
         Target::Reach(nodes)
     };
-    let asked = Asked {
-        program,
-        nodes,
-        default,
-        levels,
-        most,
-    };
     let answer = match options.engine {
         Engine::Explicit => by_explicit(&asked, options, progress),
         Engine::Bdd => symbolic::search(&asked, &options.limits, options.reporter, progress),
+        Engine::Calculus => calculus::search(&asked, options, progress)?,
         Engine::Auto => side_by_side(&asked, options, progress),
     };
     let mut report = ConcurrentReport {
@@ -134,10 +112,10 @@ pub fn check_concurrent(
         exhaustive: false,
         levels,
         level: most,
-        engine: if answer.symbolic.is_some() {
-            "bdd"
-        } else {
-            "explicit"
+        engine: match options.engine {
+            Engine::Calculus => "calculus",
+            _ if answer.symbolic.is_some() => "bdd",
+            _ => "explicit",
         },
         raced: options.engine == Engine::Auto,
         stats: answer.stats,
@@ -241,6 +219,58 @@ struct Asked<'a> {
     default: bool,
     levels: Levels,
     most: Option<usize>,
+}
+
+/// What is asked, if it can be answered.
+fn asked<'a>(
+    program: &'a Program,
+    question: &'a Question<'_>,
+    contexts: Contexts,
+) -> Result<Asked<'a>, Fault> {
+    let (nodes, default) = match question {
+        Question::Default(nodes) => (&nodes[..], true),
+        Question::Reach(nodes) => (&nodes[..], false),
+        Question::Repeat(_) | Question::Target(_) | Question::Repeating(_) => {
+            return Err(Fault::Refused(
+                "for programs with threads, only the default property and --reach are supported"
+                    .to_owned(),
+            ));
+        }
+    };
+    let (levels, most) = match contexts {
+        Contexts::Switches(most) => (Levels::Switches, Some(most)),
+        Contexts::Rounds(most) => (Levels::Rounds, Some(most)),
+        Contexts::Unbounded => (Levels::Switches, None),
+    };
+    if levels == Levels::Rounds {
+        if most == Some(0) {
+            return Err(Fault::Refused(
+                "there is at least one round: --rounds 1 or more".to_owned(),
+            ));
+        }
+        if let Some(node) = unbounded_start(program) {
+            return Err(Fault::Refused(unbounded_rounds(program, node)));
+        }
+    }
+    Ok(Asked {
+        program,
+        nodes,
+        default,
+        levels,
+        most,
+    })
+}
+
+/// The question as a formula of the fixed-point calculus.
+pub(crate) fn formula(
+    program: &Program,
+    property: &Property,
+    contexts: Contexts,
+    options: &Options<'_>,
+) -> Result<String, Fault> {
+    let question = Question::new(program, property)?;
+    let asked = asked(program, &question, contexts)?;
+    Ok(calculus::formula(&asked, options)?.text)
 }
 
 /// What an engine has found, and what that took.

@@ -89,7 +89,9 @@ pub fn rebuild(
         options.reporter = None;
         let found = match options.engine {
             Engine::Explicit => explicit::search(&single.program, &question, &options),
-            Engine::Auto | Engine::Bdd => auto::search(&single.program, &question, &options),
+            Engine::Auto | Engine::Bdd | Engine::Calculus => {
+                auto::search(&single.program, &question, &options)
+            }
         };
         let execution = match found.verdict {
             Verdict::Violated(Ok(execution)) => execution,

@@ -51,13 +51,10 @@ pub(super) fn search(
             reach(question, limits, &report, &|level| tell(News::Level(level)))
         });
         for news in receiver {
-            match news {
-                News::Progress(now) => reporter.iter().for_each(|reporter| reporter(now)),
-                News::Level(level) => {
-                    progress
-                        .iter()
-                        .for_each(|progress| progress(asked.levels, level));
-                }
+            match (news, reporter, progress) {
+                (News::Progress(now), Some(reporter), _) => reporter(now),
+                (News::Level(level), _, Some(progress)) => progress(asked.levels, level),
+                _ => {}
             }
         }
         match worker.join() {

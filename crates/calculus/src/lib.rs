@@ -1,0 +1,56 @@
+//! A fixed-point calculus over finite types, in the language of MUCKE, solved with BDDs.
+//!
+//! GETAFIX (La Torre, Madhusudan, Parlato, PLDI 2009) writes model-checking algorithms as equations and has MUCKE
+//! (Biere, CAV 1997) solve them. This crate reads the same language: [`load`] makes a [`Theory`] of a file, a
+//! [`Solver`] does what the theory asks for.
+//!
+//! ```
+//! use droste_base::Limits;
+//! use droste_calculus::{Outcome, Solver, load_text};
+//!
+//! let theory = load_text(
+//!     "example.mu",
+//!     "enum S { 0..3 };
+//!      bool T(S s, S t) (s = 0 & t = 1) | (s = 1 & t = 2);
+//!      mu bool R(S s) s = 0 | (exists S t. R(t) & T(t, s));
+//!      R(2); R(3);",
+//! );
+//! assert!(!theory.has_errors());
+//! let actions = theory.actions().to_vec();
+//! let mut solver = Solver::new(theory, &Limits::default(), None);
+//! assert!(matches!(solver.perform(&actions[0]), Ok(Outcome::Answer(true))));
+//! assert!(matches!(solver.perform(&actions[1]), Ok(Outcome::Answer(false))));
+//! ```
+//!
+//! The way of a text: `token`, `parser` and `expressions` make syntax; `resolve` and `formula` make types, variables and
+//! terms in negation normal form; `depend` finds what is recursive and warns; `order` (with `layout`) chooses one order of
+//! BDD variables for everything; `engine` (with `product`) evaluates terms; `fixpoint` (with `rewrite`) computes values of
+//! predicates; `witness` shows why; `report` writes it down.
+
+mod depend;
+mod engine;
+mod expressions;
+mod fixpoint;
+mod formula;
+mod layout;
+mod order;
+mod parser;
+mod printer;
+mod product;
+pub mod report;
+mod resolve;
+mod rewrite;
+mod solver;
+pub mod syntax;
+pub mod term;
+mod theory;
+pub mod token;
+pub mod types;
+mod witness;
+
+pub use fixpoint::{Reporter, Round, Unanswered};
+pub use parser::parse;
+pub use resolve::{Loader, load, load_text};
+pub use solver::{Outcome, Solver, Statistics, Tuple, on_large_stack};
+pub use theory::{Action, Definition, Place, Printed, Question, Sign, Theory, Variable, Wish};
+pub use witness::{Step, Witness};

@@ -1,0 +1,420 @@
+//! One order of BDD variables for a whole theory. Answers do not depend on it; speed does, more than on anything else.
+//!
+//! Bits of program variables that mean the same thing are put into one *cell*: bit `k` of all variables of one
+//! class, and bits that are passed as arguments, with the bits of the parameters they are passed to. Variables
+//! that are never in scope together may share BDD variables, so a cell has a few *slots*, next to each other in the
+//! order, and each bit has one of them: states `s`, `t`, `u` are interleaved, and a variable that a quantifier binds has
+//! the very BDD variables of the parameter it is passed to, if they are free, so that most applications rename nothing
+//! and the others keep the order.
+//!
+//! A cell holds at most one bit of any one variable. Where that stands in the way of an argument or a comparison
+//! of two or more bits, the cells become neighbours instead (a *cluster*). Clusters are ordered by the layouts
+//! ([`crate::layout`]) of the parameter lists, the widest first.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::depend::components;
+use crate::layout::{Union, blocks, interleave};
+use crate::syntax::Relation;
+use crate::term::{Argument, DefId, Term, TermId, VarId};
+use crate::theory::{Action, Theory};
+use crate::types::TypeId;
+
+/// So many parameters of one predicate may come into one cell by being passed around.
+const MOST_PARAMETERS: u32 = 4;
+
+/// Where each bit is.
+#[derive(Debug, Default)]
+pub(crate) struct Order {
+    /// For each bit of the theory its level, the top of the order being 0.
+    pub(crate) level: Vec<u32>,
+    /// How many levels there are.
+    pub(crate) count: u32,
+}
+
+struct Allocator<'a> {
+    theory: &'a Theory,
+    /// The variable of each bit.
+    owner: Vec<VarId>,
+    /// For parameters, their predicate.
+    predicate: Vec<Option<DefId>>,
+    cells: Union,
+    /// Bits in each cell, at its root.
+    members: Vec<Vec<u32>>,
+    /// Which variables are in which cell (by root).
+    holds: FxHashSet<(u32, VarId)>,
+    /// How many parameters of which predicate are in a cell (by root).
+    parameters: FxHashMap<(u32, DefId), u32>,
+    clusters: Union,
+    /// The slot of each bit.
+    slot: Vec<u32>,
+    /// How many slots each cell has, at its root.
+    slots: Vec<u32>,
+}
+
+const NONE: u32 = u32::MAX;
+
+/// Chooses the order.
+pub(crate) fn order(theory: &Theory) -> Order {
+    let bits = theory.bits;
+    let mut owner = vec![VarId(0); bits as usize];
+    for i in 0..theory.variables.len() {
+        let id = VarId(i as u32);
+        for bit in theory.bits_of(id) {
+            owner[bit as usize] = id;
+        }
+    }
+    let mut predicate = vec![None; theory.variables.len()];
+    for (i, definition) in theory.definitions.iter().enumerate() {
+        for id in &definition.parameters {
+            predicate[id.0 as usize] = Some(DefId(i as u32));
+        }
+    }
+    let mut allocator = Allocator {
+        theory,
+        holds: (0..bits).map(|bit| (bit, owner[bit as usize])).collect(),
+        parameters: (0..bits)
+            .filter_map(|bit| Some(((bit, predicate[owner[bit as usize].0 as usize]?), 1)))
+            .collect(),
+        owner,
+        predicate,
+        cells: Union::new(bits),
+        members: (0..bits).map(|bit| vec![bit]).collect(),
+        clusters: Union::new(bits),
+        slot: vec![NONE; bits as usize],
+        slots: vec![0; bits as usize],
+    };
+    let bodies = allocator.bodies();
+    allocator.join_types();
+    allocator.join_wishes();
+    allocator.join_terms(&bodies);
+    allocator.assign_slots(&bodies);
+    allocator.place()
+}
+
+/// The terms of a body that matter here.
+#[derive(Default)]
+struct Body {
+    applications: Vec<(DefId, Vec<Argument>)>,
+    equalities: Vec<(u32, u32, u32)>,
+}
+
+impl Allocator<'_> {
+    /// The bodies of all predicates, and, last, all queries as one body.
+    fn bodies(&self) -> Vec<Body> {
+        let mut list: Vec<Body> = self
+            .theory
+            .definitions
+            .iter()
+            .map(|definition| self.body(definition.body.iter().chain(&definition.dual).copied()))
+            .collect();
+        let questions = self
+            .theory
+            .actions
+            .iter()
+            .filter_map(|action| match action {
+                Action::Query(question) | Action::Witness(_, question) => Some(question),
+                _ => None,
+            });
+        list.push(self.body(questions.flat_map(|q| [q.root, q.dual])));
+        list
+    }
+
+    fn body(&self, roots: impl Iterator<Item = TermId>) -> Body {
+        let terms = &self.theory.terms;
+        let mut body = Body::default();
+        let mut seen = FxHashSet::default();
+        let mut stack: Vec<TermId> = roots.collect();
+        stack.reverse();
+        while let Some(id) = stack.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            match terms.get(id) {
+                Term::Apply(def, _, arguments) => {
+                    body.applications.push((*def, arguments.to_vec()));
+                }
+                Term::Equal(a, b, n) => body.equalities.push((*a, *b, *n)),
+                _ => {}
+            }
+            let start = stack.len();
+            terms.operands(id, |operand| stack.push(operand));
+            stack[start..].reverse();
+        }
+        body
+    }
+
+    /// Puts two bits into one cell, if that is allowed.
+    fn join(&mut self, a: u32, b: u32, limited: bool) -> bool {
+        let (a, b) = (self.cells.find(a), self.cells.find(b));
+        if a == b {
+            return true;
+        }
+        let (small, large) = if self.members[a as usize].len() < self.members[b as usize].len() {
+            (a, b)
+        } else {
+            (b, a)
+        };
+        let moved = std::mem::take(&mut self.members[small as usize]);
+        let clash = moved.iter().any(|&bit| {
+            let owner = self.owner[bit as usize];
+            self.holds.contains(&(large, owner))
+                || limited
+                    && self.predicate[owner.0 as usize].is_some_and(|def| {
+                        let count = |root| self.parameters.get(&(root, def)).copied().unwrap_or(0);
+                        count(small) + count(large) > MOST_PARAMETERS
+                    })
+        });
+        if clash {
+            self.members[small as usize] = moved;
+            return false;
+        }
+        // The union keeps the lower root.
+        let root = a.min(b);
+        self.cells.join(a, b);
+        let mut all = std::mem::take(&mut self.members[large as usize]);
+        for &bit in if root == large { &moved } else { &all } {
+            let owner = self.owner[bit as usize];
+            self.holds.insert((root, owner));
+            if let Some(def) = self.predicate[owner.0 as usize] {
+                *self.parameters.entry((root, def)).or_default() += 1;
+            }
+        }
+        all.extend(moved);
+        self.members[root as usize] = all;
+        true
+    }
+
+    /// Joins rows of bits, or makes them neighbours.
+    fn join_rows(&mut self, a: u32, b: u32, bits: u32) {
+        for k in 0..bits {
+            if !self.join(a + k, b + k, true) && bits > 1 {
+                self.clusters.join(a + k, b + k);
+            }
+        }
+    }
+
+    /// Variables of the same class or array type.
+    fn join_types(&mut self) {
+        let mut apart = FxHashSet::default();
+        for definition in &self.theory.definitions {
+            for wish in &definition.wishes {
+                if wish.relation == Relation::Apart {
+                    apart.insert(definition.parameters[wish.left as usize]);
+                    apart.insert(definition.parameters[wish.right as usize]);
+                }
+            }
+        }
+        let mut first: FxHashMap<TypeId, VarId> = FxHashMap::default();
+        for (i, variable) in self.theory.variables.iter().enumerate() {
+            let id = VarId(i as u32);
+            if self.theory.types.get(variable.ty).is_scalar() || apart.contains(&id) {
+                continue;
+            }
+            let known = *first.entry(variable.ty).or_insert(id);
+            if known != id {
+                let from = self.theory.variable(known).first;
+                for k in 0..self.theory.width(id) {
+                    self.join(from + k, variable.first + k, false);
+                }
+            }
+        }
+    }
+
+    /// `x ~+ y`
+    fn join_wishes(&mut self) {
+        for definition in &self.theory.definitions {
+            for wish in &definition.wishes {
+                if wish.relation != Relation::Together {
+                    continue;
+                }
+                let ids = [wish.left, wish.right].map(|i| definition.parameters[i as usize]);
+                let rows = ids.map(|id| {
+                    let variable = self.theory.variable(id);
+                    let bits: Vec<u32> = self.theory.types.layout(variable.ty).collect();
+                    (variable.first, bits)
+                });
+                for (a, b) in rows[0].1.iter().zip(&rows[1].1) {
+                    let (a, b) = (rows[0].0 + a, rows[1].0 + b);
+                    if !self.join(a, b, false) {
+                        self.clusters.join(a, b);
+                    }
+                }
+            }
+        }
+    }
+
+    fn join_terms(&mut self, bodies: &[Body]) {
+        for body in bodies {
+            for (def, arguments) in &body.applications {
+                let parameters = &self.theory.definition(*def).parameters;
+                for (argument, &parameter) in arguments.iter().zip(parameters) {
+                    if let Argument::Bits(first) = argument {
+                        let to = self.theory.variable(parameter).first;
+                        self.join_rows(*first, to, self.theory.width(parameter));
+                    }
+                }
+            }
+        }
+        for body in bodies {
+            for &(a, b, bits) in &body.equalities {
+                if bits > 1 {
+                    self.join_rows(a, b, bits);
+                }
+            }
+        }
+    }
+
+    /// Gives every bit a slot of its cell, predicates that are applied before those that apply them.
+    fn assign_slots(&mut self, bodies: &[Body]) {
+        let theory = self.theory;
+        let all: Vec<DefId> = (0..theory.definitions.len() as u32).map(DefId).collect();
+        let list = components(&all, |def, out| {
+            out.extend(theory.definition(def).references.iter().map(|(d, _)| *d));
+        });
+        for def in list.into_iter().flatten() {
+            let definition = theory.definition(def);
+            let body = &bodies[def.0 as usize];
+            self.assign_body(&definition.parameters, &definition.locals, body);
+        }
+        if let Some(queries) = bodies.last() {
+            self.assign_body(&[], &theory.query_locals, queries);
+        }
+    }
+
+    fn assign_body(&mut self, parameters: &[VarId], locals: &[VarId], body: &Body) {
+        let theory = self.theory;
+        // Which slots a bit would like to have: those of the parameters it is passed to.
+        let mut liked: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+        for (def, arguments) in &body.applications {
+            for (argument, &parameter) in arguments.iter().zip(&theory.definition(*def).parameters)
+            {
+                let Argument::Bits(first) = argument else {
+                    continue;
+                };
+                for (k, to) in theory.bits_of(parameter).enumerate() {
+                    let bit = first + k as u32;
+                    let slot = self.slot[to as usize];
+                    if slot != NONE && self.cells.find(bit) == self.cells.find(to) {
+                        let list = liked.entry(bit).or_default();
+                        if !list.contains(&slot) {
+                            list.push(slot);
+                        }
+                    }
+                }
+            }
+        }
+        let mut taken: FxHashSet<(u32, u32)> = FxHashSet::default();
+        for &id in parameters {
+            for bit in theory.bits_of(id) {
+                let slot = self.choose(bit, &liked, &taken, &FxHashSet::default());
+                taken.insert((self.cells.find(bit), slot));
+            }
+        }
+        for &id in locals {
+            let mut conflicts = theory.variable(id).conflicts.clone();
+            conflicts.sort_unstable();
+            conflicts.dedup();
+            let mut also = FxHashSet::default();
+            for other in conflicts {
+                for bit in theory.bits_of(other) {
+                    if self.slot[bit as usize] != NONE {
+                        also.insert((self.cells.find(bit), self.slot[bit as usize]));
+                    }
+                }
+            }
+            for bit in theory.bits_of(id) {
+                self.choose(bit, &liked, &taken, &also);
+            }
+        }
+    }
+
+    fn choose(
+        &mut self,
+        bit: u32,
+        liked: &FxHashMap<u32, Vec<u32>>,
+        taken: &FxHashSet<(u32, u32)>,
+        also: &FxHashSet<(u32, u32)>,
+    ) -> u32 {
+        let cell = self.cells.find(bit);
+        let free = |slot: &u32| !taken.contains(&(cell, *slot)) && !also.contains(&(cell, *slot));
+        let slot = liked
+            .get(&bit)
+            .and_then(|list| list.iter().copied().find(|slot| free(slot)))
+            // There are fewer bits in the cell than slots that are tried.
+            .unwrap_or_else(|| (0..=self.owner.len() as u32).find(free).unwrap_or(0));
+        self.slot[bit as usize] = slot;
+        let count = &mut self.slots[cell as usize];
+        *count = (*count).max(slot + 1);
+        slot
+    }
+
+    /// The order of the clusters, of the cells in them, and of the slots in those.
+    fn place(mut self) -> Order {
+        let theory = self.theory;
+        // Which cells a cluster has: joined bits stand for their cells.
+        for bit in 0..theory.bits {
+            let cell = self.cells.find(bit);
+            self.clusters.join(bit, cell);
+        }
+        let mut cells_of: Vec<Vec<u32>> = vec![Vec::new(); theory.bits as usize];
+        for bit in 0..theory.bits {
+            if self.cells.find(bit) == bit {
+                let cluster = self.clusters.find(bit);
+                cells_of[cluster as usize].push(bit);
+            }
+        }
+        let mut base = vec![NONE; theory.bits as usize];
+        let mut count = 0;
+        let mut put = |bit: u32, allocator: &mut Self| {
+            let cluster = allocator.clusters.find(bit) as usize;
+            for cell in std::mem::take(&mut cells_of[cluster]) {
+                base[cell as usize] = count;
+                count += allocator.slots[cell as usize];
+            }
+        };
+        let mut lists: Vec<(u64, usize)> = theory
+            .definitions
+            .iter()
+            .enumerate()
+            .map(|(i, definition)| {
+                let widths = definition.parameters.iter().map(|id| theory.width(*id));
+                (widths.map(u64::from).sum(), i)
+            })
+            .collect();
+        lists.sort_by_key(|&(width, i)| (std::cmp::Reverse(width), i));
+        for (_, i) in lists {
+            let definition = &theory.definitions[i];
+            let parameters = &definition.parameters;
+            let ty = |i: u32| theory.variable(parameters[i as usize]).ty;
+            let blocks = blocks(parameters.len() as u32, &definition.wishes, |i| {
+                ty(i) == ty(i + 1)
+            });
+            let layouts: Vec<Vec<u32>> = parameters
+                .iter()
+                .map(|id| theory.types.layout(theory.variable(*id).ty).collect())
+                .collect();
+            for block in blocks {
+                for (item, bit) in interleave(&block, |i| layouts[i as usize].len() as u32) {
+                    let first = theory.variable(parameters[item as usize]).first;
+                    put(first + layouts[item as usize][bit as usize], &mut self);
+                }
+            }
+        }
+        for i in 0..theory.variables.len() {
+            let variable = &theory.variables[i];
+            for bit in theory.types.layout(variable.ty) {
+                put(variable.first + bit, &mut self);
+            }
+        }
+        let level = (0..theory.bits)
+            .map(|bit| {
+                let cell = self.cells.find(bit);
+                // A variable of a body that is wrong has no slot, and nobody asks for it.
+                let slot = self.slot[bit as usize];
+                base[cell as usize] + if slot == NONE { 0 } else { slot }
+            })
+            .collect();
+        Order { level, count }
+    }
+}

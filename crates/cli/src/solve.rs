@@ -1,0 +1,436 @@
+//! `droste solve`: reads equations of the fixed-point calculus, has them solved, shows the answers.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use droste_base::{Limits, StopReason};
+use droste_calculus::types::{Shape, TypeId, Types, code};
+use droste_calculus::{
+    Action, Outcome, Question, Round, Solver, Statistics, Theory, Unanswered, Witness, load,
+    on_large_stack, report,
+};
+use droste_lang::source::SourceFile;
+use serde_json::{Map, Value, json};
+
+use crate::args::SolveArgs;
+use crate::console::{Console, Failure};
+use crate::input;
+use crate::verdict::{count, seconds};
+use crate::watchdog::Watchdog;
+
+/// The exit code of a shell command that Ctrl-C killed.
+const KILLED: i32 = 130;
+/// How often the progress line changes at most.
+const EVERY: Duration = Duration::from_millis(200);
+
+/// What is known so far; shared with the watchdog.
+#[derive(Default)]
+struct Known {
+    results: Vec<Value>,
+    /// Whether some query is false.
+    some_false: bool,
+    /// Whether something is wrong.
+    errors: bool,
+    /// Why there are no more answers.
+    stopped: Option<String>,
+}
+
+impl Known {
+    fn verdict(&self) -> (&'static str, u8) {
+        if self.errors {
+            ("error", 2)
+        } else if self.stopped.is_some() {
+            ("unknown", 3)
+        } else if self.some_false {
+            ("violated", 1)
+        } else {
+            ("holds", 0)
+        }
+    }
+
+    fn object(&mut self, file: &str, time: Duration, statistics: &Statistics) -> Value {
+        let mut object = json!({
+            "file": file,
+            "verdict": self.verdict().0,
+            "engine": "calculus",
+            "results": std::mem::take(&mut self.results),
+            "stats": {
+                "seconds": time.as_secs_f64(),
+                "rounds": statistics.rounds,
+                "bdd_variables": statistics.variables,
+                "bdd_nodes": statistics.nodes,
+                "bdd_peak_nodes": statistics.peak_nodes,
+                "bdd_bytes": statistics.bytes,
+            },
+        });
+        if let Some(reason) = &self.stopped {
+            object["reason"] = json!(reason);
+        }
+        object
+    }
+}
+
+/// Runs the command; the exit code.
+pub(crate) fn solve(args: &SolveArgs, console: &Console) -> Result<u8, Failure> {
+    let start = Instant::now();
+    let memory = args
+        .limits
+        .memory
+        .map(|megabytes| megabytes.saturating_mul(1_000_000));
+    let watchdog = Watchdog::new(start, args.limits.timeout, memory);
+    let known = Arc::new(Mutex::new(Known::default()));
+    let cancel = Arc::clone(&watchdog.cancel);
+    // If there is no such thing as Ctrl-C here, nobody can press it.
+    let _ = ctrlc::set_handler(move || {
+        if cancel.swap(true, Ordering::Relaxed) {
+            std::process::exit(KILLED);
+        }
+    });
+    unleash(args, &watchdog, &known, start);
+    let result = answer(args, console, &watchdog, &known, start, memory);
+    watchdog.claim();
+    result
+}
+
+/// Has the watchdog answer if nobody else does.
+fn unleash(args: &SolveArgs, watchdog: &Arc<Watchdog>, known: &Arc<Mutex<Known>>, start: Instant) {
+    let known = Arc::clone(known);
+    let file = input::name(&args.file);
+    let json = args.json;
+    watchdog.watch(move |reason| {
+        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.stopped = Some(reason.to_string());
+        let mut code = known.verdict().1;
+        if json {
+            let object = known.object(&file, start.elapsed(), &Statistics::default());
+            if Console::print(&format!("{object}\n")).is_err() {
+                code = 2;
+            }
+        }
+        Console::note(&format!("\r\x1b[Kunknown: {reason}\n"));
+        std::process::exit(i32::from(code));
+    });
+}
+
+/// Reads a file that `#load` names: as it is, or with `.mu`; from here, or from where the first file is.
+fn loader(main: &Path) -> impl FnMut(&str) -> Result<SourceFile, String> + use<> {
+    let directory = main.parent().map(Path::to_path_buf).unwrap_or_default();
+    move |name| {
+        let mut tries = Vec::new();
+        for base in [PathBuf::new(), directory.clone()] {
+            tries.push(base.join(name));
+            tries.push(base.join(format!("{name}.mu")));
+        }
+        let found = tries.iter().find(|path| path.is_file());
+        match found {
+            Some(path) => input::read(path, || ()),
+            None => Err(format!("there is no file `{name}` and no `{name}.mu`")),
+        }
+    }
+}
+
+fn answer(
+    args: &SolveArgs,
+    console: &Console,
+    watchdog: &Arc<Watchdog>,
+    known: &Arc<Mutex<Known>>,
+    start: Instant,
+    memory: Option<u64>,
+) -> Result<u8, Failure> {
+    let source = input::read(&args.file, || watchdog.pause_at_limit()).map_err(Failure::Because)?;
+    let theory = load(source, &mut loader(&args.file));
+    let messages = theory.messages(!args.quiet, console.err_color());
+    Console::note(&messages);
+    let lock = || known.lock().unwrap_or_else(PoisonError::into_inner);
+    lock().errors = theory.has_errors();
+    if theory.actions().is_empty() && !theory.has_errors() && !args.quiet {
+        console.warning("there is nothing to solve: no query and no command");
+    }
+    let limits = Limits {
+        // Reading the file counts.
+        timeout: args
+            .limits
+            .timeout
+            .map(|limit| limit.saturating_sub(start.elapsed())),
+        memory,
+        cancel: Some(Arc::clone(&watchdog.cancel)),
+        ..Limits::default()
+    };
+    watchdog.search_begins();
+    let run = Run {
+        args,
+        console,
+        known,
+        start,
+        limits,
+    };
+    let (statistics, result) = on_large_stack(theory, |theory| run.all(theory));
+    watchdog.claim();
+    result?;
+    let mut known = lock();
+    if let Some(reason) = &known.stopped {
+        Console::note(&format!("unknown: {reason}\n"));
+    }
+    let code = known.verdict().1;
+    if args.json {
+        let file = input::name(&args.file);
+        let object = known.object(&file, start.elapsed(), &statistics);
+        Console::print(&format!("{object}\n"))?;
+    }
+    if args.verbose {
+        Console::note(&format!(
+            "{}: {} rounds, {} BDD variables, {} nodes at the peak, {} MB in tables\n",
+            seconds(start.elapsed()),
+            count(statistics.rounds),
+            count(u64::from(statistics.variables)),
+            count(statistics.peak_nodes as u64),
+            statistics.bytes / 1_000_000,
+        ));
+    }
+    Ok(code)
+}
+
+struct Run<'a> {
+    args: &'a SolveArgs,
+    console: &'a Console,
+    known: &'a Arc<Mutex<Known>>,
+    start: Instant,
+    limits: Limits,
+}
+
+impl Run<'_> {
+    fn all(&self, theory: Theory) -> (Statistics, Result<(), Failure>) {
+        let actions = theory.actions().to_vec();
+        let verbose = std::cell::Cell::new(i64::from(self.args.verbose));
+        let shows = self.console.err_terminal() && !self.args.quiet && !self.args.json;
+        let line = std::cell::Cell::new(self.start.elapsed() + EVERY);
+        let shown = std::cell::Cell::new(false);
+        let reporter = |round: &Round<'_>| {
+            let elapsed = self.start.elapsed();
+            if verbose.get() > 0 && round.last {
+                Console::note(&format!(
+                    "{:>8}  fixpoint `{}': {} rounds, {} nodes\n",
+                    seconds(elapsed),
+                    round.predicate,
+                    count(round.round),
+                    count(round.size as u64),
+                ));
+            } else if shows && elapsed >= line.get() {
+                line.set(elapsed + EVERY);
+                shown.set(true);
+                let text = format!(
+                    "{}: round {}, {} nodes, {} in all, {:.1} s",
+                    round.predicate,
+                    count(round.round),
+                    count(round.size as u64),
+                    count(round.nodes as u64),
+                    elapsed.as_secs_f64(),
+                );
+                let text: String = text.chars().take(79).collect();
+                Console::note(&format!("\r\x1b[K{text}"));
+            }
+        };
+        let mut solver = Solver::new(theory, &self.limits, Some(Box::new(reporter)));
+        for action in &actions {
+            if let Action::Verbose(on) = action {
+                verbose.set(verbose.get() + if *on { 1 } else { -1 });
+            }
+            let began = Instant::now();
+            let outcome = solver.perform(action);
+            if shown.replace(false) {
+                Console::note("\r\x1b[K");
+            }
+            match outcome {
+                Ok(outcome) => {
+                    let text = report::text(&solver, action, &outcome);
+                    if !self.args.quiet
+                        && !self.args.json
+                        && let Err(failure) = Console::print(&text)
+                    {
+                        return (solver.statistics(), Err(failure));
+                    }
+                    self.note(&solver, action, &outcome, began.elapsed());
+                }
+                Err(Unanswered::Stopped(reason)) => {
+                    let reason = match (reason, self.args.limits.timeout) {
+                        (StopReason::Time(_), Some(given)) => StopReason::Time(given),
+                        (reason, _) => reason,
+                    };
+                    let mut known = self.lock();
+                    if let Some(mut result) = described(&solver, action) {
+                        result["value"] = Value::Null;
+                        known.results.push(result);
+                    }
+                    known.stopped = Some(reason.to_string());
+                    break;
+                }
+                Err(error) => self.wrong(&solver, action, &error),
+            }
+        }
+        (solver.statistics(), Ok(()))
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A predicate has no value: the user's mistake.
+    fn wrong(&self, solver: &Solver<'_>, action: &Action, error: &Unanswered) {
+        Console::note(&solver.explain(action, error, self.console.err_color()));
+        let mut known = self.lock();
+        known.errors = true;
+        if let Some(mut result) = described(solver, action) {
+            result["value"] = Value::Null;
+            known.results.push(result);
+        }
+    }
+
+    /// Remembers an outcome.
+    fn note(&self, solver: &Solver<'_>, action: &Action, outcome: &Outcome, time: Duration) {
+        let theory = solver.theory();
+        let mut result = described(solver, action).unwrap_or(Value::Null);
+        let mut some_false = false;
+        match outcome {
+            Outcome::Witness(witness) => {
+                let wanted = matches!(action, Action::Witness(true, _));
+                result["value"] = json!(wanted);
+                result["witness"] = witness_json(theory, witness);
+                some_false = !wanted;
+            }
+            Outcome::Answer(value) | Outcome::NoWitness(value) => {
+                result["value"] = json!(value);
+                some_false = !value;
+            }
+            Outcome::Count(count, space) => {
+                result["count"] = json!(count.to_string());
+                result["out_of"] = json!(space.to_string());
+            }
+            Outcome::Size(size) => result["nodes"] = json!(size),
+            Outcome::Dump(text) => result["dump"] = json!(text),
+            Outcome::Tuples(tuples, count) => {
+                result["count"] = json!(count.to_string());
+                if let Action::Tuples(def, ..) = action {
+                    let list: Vec<Value> = tuples
+                        .iter()
+                        .map(|tuple| tuple_json(theory, &solver.parameters(*def), tuple))
+                        .collect();
+                    result["tuples"] = json!(list);
+                }
+            }
+            Outcome::Time(time) => result["timer"] = json!(time.as_secs_f64()),
+            Outcome::Done => return,
+        }
+        result["seconds"] = json!(time.as_secs_f64());
+        let mut known = self.lock();
+        known.some_false |= some_false;
+        known.results.push(result);
+    }
+}
+
+/// What an action is, for JSON; nothing if there is nothing to tell about it.
+fn described(solver: &Solver<'_>, action: &Action) -> Option<Value> {
+    let theory = solver.theory();
+    let asked = |kind: &str, question: &Question| {
+        json!({
+            "kind": kind,
+            "file": theory.file(question.place).name(),
+            "line": theory.line(question.place),
+            "formula": theory.show(question),
+        })
+    };
+    let about = |kind: &str, def: &droste_calculus::term::DefId| {
+        let name = &theory.definitions()[def.0 as usize].name;
+        json!({ "kind": kind, "predicate": name })
+    };
+    Some(match action {
+        Action::Query(question) => asked("query", question),
+        Action::Witness(true, question) => asked("witness", question),
+        Action::Witness(false, question) => asked("counterexample", question),
+        Action::Count(def, _) => about("count", def),
+        Action::Size(def, _) => about("size", def),
+        Action::Dump(def, _) => about("dump", def),
+        Action::Tuples(def, ..) => about("tuples", def),
+        Action::Timer => json!({ "kind": "timer" }),
+        _ => return None,
+    })
+}
+
+/// The values of parameters, by the paths to what has no parts: `{"s.pc": 3, "s.flag[1]": true}`.
+fn tuple_json(theory: &Theory, parameters: &[(String, TypeId)], tuple: &[Vec<bool>]) -> Value {
+    let mut object = Map::new();
+    for ((name, ty), bits) in parameters.iter().zip(tuple) {
+        add_value(theory.types(), name, *ty, bits, &mut object);
+    }
+    Value::Object(object)
+}
+
+fn add_value(
+    types: &Types,
+    name: &str,
+    ty: TypeId,
+    bits: &[bool],
+    object: &mut Map<String, Value>,
+) {
+    for (path, leaf) in types.paths(ty) {
+        let leaf_type = types.get(leaf.ty);
+        let from = leaf.offset as usize;
+        let code = code(&bits[from..from + leaf_type.width as usize]);
+        let value = match &leaf_type.shape {
+            Shape::Bool => json!(code == 1),
+            Shape::Enum(constants) => json!(constants.get(code as usize)),
+            Shape::Range(lo, _) => json!(lo.saturating_add(code)),
+            Shape::Class(_) | Shape::Array(..) => Value::Null,
+        };
+        object.insert(format!("{name}{path}"), value);
+    }
+}
+
+fn witness_json(theory: &Theory, witness: &Witness) -> Value {
+    let mut choices = Map::new();
+    for (id, bits) in &witness.choices {
+        let variable = theory.variable(*id);
+        add_value(
+            theory.types(),
+            &variable.name,
+            variable.ty,
+            bits,
+            &mut choices,
+        );
+    }
+    let tuple = |def: &droste_calculus::term::DefId, tuple: &[Vec<bool>]| {
+        let definition = &theory.definitions()[def.0 as usize];
+        let parameters: Vec<(String, TypeId)> = definition
+            .parameters
+            .iter()
+            .map(|id| (theory.variable(*id).name.clone(), theory.variable(*id).ty))
+            .collect();
+        json!({
+            "predicate": definition.name,
+            "values": tuple_json(theory, &parameters, tuple),
+        })
+    };
+    let paths: Vec<Vec<Value>> = witness
+        .paths
+        .iter()
+        .map(|path| {
+            path.iter()
+                .map(|step| {
+                    let mut object = tuple(&step.predicate, &step.tuple);
+                    object["holds"] = json!(!step.fails);
+                    if !step.with.is_empty() {
+                        let with: Vec<Value> =
+                            step.with.iter().map(|(def, row)| tuple(def, row)).collect();
+                        object["with"] = json!(with);
+                    }
+                    if step.more {
+                        object["more"] = json!(true);
+                    }
+                    object
+                })
+                .collect()
+        })
+        .collect();
+    json!({ "choices": choices, "paths": paths })
+}

@@ -1,0 +1,94 @@
+//! Programs as formulas: reachability as a question to the fixed-point calculus.
+//!
+//! La Torre, Madhusudan and Parlato, *Analyzing recursive programs using a fixed-point calculus*
+//! (PLDI 2009), describe a program by a handful of relations and an algorithm for recursive programs by a page of
+//! formulas over them. [`relations`] writes the relations for a [`Program`], as text in the language of `droste
+//! solve`; [`Algorithm`] has the three algorithms of its section 4. Both together are a file that anybody can
+//! read, change and solve. `docs/FORMULAS.md` describes the relations for those who write their own algorithm.
+//!
+//! What keeps it honest: random programs are asked in all three algorithms and have to give the
+//! oracle's answer, which comes from the syntax tree.
+
+mod concurrent;
+mod fields;
+mod points;
+mod relations;
+mod term;
+mod write;
+
+use std::fmt;
+use std::str::FromStr;
+
+use droste_lang::program::Program;
+
+pub use concurrent::{MOST_SWITCHES, concurrent};
+pub use points::{Point, Points};
+pub use relations::Question;
+
+/// An algorithm of section 4 of the paper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Algorithm {
+    /// Section 4.1: all summaries.
+    Simple,
+    /// Section 4.2: summaries from entries that have been reached.
+    Ef,
+    /// Section 4.3: the same, from program counters with something new only.
+    EfOpt,
+}
+
+impl Algorithm {
+    /// All of them.
+    pub const ALL: [Algorithm; 3] = [Algorithm::Simple, Algorithm::Ef, Algorithm::EfOpt];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Algorithm::Simple => "simple",
+            Algorithm::Ef => "ef",
+            Algorithm::EfOpt => "ef-opt",
+        }
+    }
+
+    /// Its formulas, and the query.
+    pub fn text(self) -> &'static str {
+        match self {
+            Algorithm::Simple => include_str!("../algorithms/simple.mu"),
+            Algorithm::Ef => include_str!("../algorithms/ef.mu"),
+            Algorithm::EfOpt => include_str!("../algorithms/ef-opt.mu"),
+        }
+    }
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Algorithm {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let found = Algorithm::ALL.into_iter().find(|a| a.name() == name);
+        found
+            .ok_or_else(|| format!("there is no algorithm `{name}`: simple, ef, ef-opt, or a file"))
+    }
+}
+
+/// A program as text of the calculus.
+#[derive(Clone, Debug)]
+pub struct Relations {
+    /// Types and relations.
+    pub text: String,
+    /// What the program counters stand for.
+    pub points: Points,
+    /// How many bits a `State` has.
+    pub bits: u32,
+}
+
+/// The relations that describe `program`, which has one thread.
+pub fn relations(program: &Program, question: &Question<'_>) -> Relations {
+    let mut relations = relations::Relations::new(program, question, None);
+    relations.write();
+    relations.finish()
+}

@@ -1,0 +1,112 @@
+//! Random programs, asked as formulas in all three algorithms, against the oracle that enumerates the syntax tree: the
+//! default property and every label.
+//!
+//! `SEED=n` runs one program alone.
+
+use droste_base::Limits;
+use droste_calculus::{Action, Outcome, Solver, load_text};
+use droste_formula::{Algorithm, Question, relations};
+use droste_lang::ast::Ast;
+use droste_lang::labels;
+use droste_lang::lower::lower;
+use droste_lang::printer::print;
+use droste_lang::program::{NodeId, Program};
+use droste_passes::{Config as Passes, Query, clean};
+use droste_testkit::generate::{self, Config};
+use droste_testkit::oracle::{Label, Oracle};
+use droste_testkit::random::seeds;
+
+/// The answer of the last query in the text.
+fn solve(text: &str) -> bool {
+    let theory = load_text("program.mu", text);
+    assert!(
+        !theory.has_errors(),
+        "{}\n{text}",
+        theory.messages(true, false)
+    );
+    let actions = theory.actions().to_vec();
+    let mut solver = Solver::new(theory, &Limits::default(), None);
+    let mut answer = None;
+    for action in &actions {
+        if let (Action::Query(_), Ok(Outcome::Answer(value))) = (action, solver.perform(action)) {
+            answer = Some(value);
+        }
+    }
+    answer.expect("there is a query")
+}
+
+/// Whether a target, or a violation, is found by each algorithm.
+fn ask(program: &Program, targets: &[NodeId], violations: bool, passes: &Passes) -> Vec<bool> {
+    let query = Query {
+        targets,
+        violations,
+        propositions: &[],
+        every_position: false,
+    };
+    let cleaned = clean(program, &query, passes);
+    let question = Question {
+        targets,
+        violations,
+        live: &|node, var| cleaned.live.is_live(node, var),
+    };
+    let text = relations(&cleaned.program, &question).text;
+    let answer = |algorithm: Algorithm| solve(&format!("{text}\n{}", algorithm.text()));
+    Algorithm::ALL.into_iter().map(answer).collect()
+}
+
+fn check(seed: u64, ast: &Ast) -> Option<usize> {
+    let program = lower(ast).0?;
+    let oracle = Oracle::new(ast).ok()?;
+    let errors = ["ERROR", "SLIC_ERROR"];
+    let find = |label: &str| labels::find(&program, label).unwrap_or_default();
+    let nodes: Vec<NodeId> = errors.iter().flat_map(|label| find(label)).collect();
+    let expected = !oracle.violations().is_empty() || oracle.reachable(&errors.map(Label::parse));
+    let mut questions = vec![("default".to_owned(), nodes, true, expected)];
+    for (procedure, label) in oracle.labels().into_iter().take(3) {
+        let label = format!("{procedure}:{label}");
+        let expected = oracle.reachable(&[Label::parse(&label)]);
+        questions.push((label.clone(), find(&label), false, expected));
+    }
+    for (name, nodes, violations, expected) in &questions {
+        let passes = if seed.is_multiple_of(2) {
+            Passes::default()
+        } else {
+            Passes::none()
+        };
+        let found = ask(&program, nodes, *violations, &passes);
+        assert!(
+            found.iter().all(|answer| answer == expected),
+            "SEED={seed} {name}: expected {expected}, found {found:?}\n{}",
+            print(ast)
+        );
+    }
+    Some(questions.len())
+}
+
+fn sweep(first: u64, count: u64, config: &Config) {
+    let (mut programs, mut questions) = (0, 0);
+    for seed in seeds(first, count) {
+        let ast = generate::program(seed, config);
+        if let Some(count) = check(seed, &ast) {
+            programs += 1;
+            questions += count;
+        }
+    }
+    println!("{programs} programs, {questions} questions in three algorithms");
+}
+
+#[test]
+fn formulas_agree_with_the_oracle() {
+    sweep(0, 60, &Config::tiny());
+}
+
+#[test]
+fn formulas_agree_with_the_oracle_on_booleans() {
+    sweep(1000, 40, &Config::boolean());
+}
+
+#[test]
+#[ignore = "sweep; run in release"]
+fn formulas_agree_with_the_oracle_on_thousands() {
+    sweep(10_000, 2000, &Config::tiny());
+}

@@ -1,0 +1,18 @@
+enum E {a,b,c}; bool p(E x) forall E y. x != x; exists E x. p(x);
+#ons p;
+mu bool osc(bool x) !osc(x);
+osc(true);
+enum F {g,h};
+exists F g. g != g;
+bool Q(E x) x = d & foo(x) | ;
+a -> b -> c;
+bool Z(E x) x = y;
+exists E x. Z(x);
+mu bool pro(E x);
+exists E x. pro(x);
+bool rec(E x) rec(x);
+rec(a);
+R(2, ;
+enum R { 5 .. 2 };
+exists R r. r = 7;
+exists R r. r = 4 & r[1];
