@@ -78,11 +78,17 @@ fn side_by_side(program: &Program, question: &Question<'_>, options: &Options<'_
         };
         (found, other)
     });
-    let mut winner = match by_symbolic {
-        // If both have answered, it does not matter who is believed.
-        Some(found) if !by_explicit.is_answer() => found,
-        _ => by_explicit,
-    };
+    let mut winner = by_explicit;
+    if let Some(found) = by_symbolic
+        && !winner.is_answer()
+    {
+        if found.is_answer() {
+            winner = found;
+        } else if matches!(winner.verdict, Verdict::Unknown(StopReason::Memory(_))) {
+            // Explicit search had only a share of the memory; what stopped its rival is the reason.
+            winner.verdict = found.verdict;
+        }
+    }
     winner.raced = true;
     winner
 }
