@@ -36,14 +36,14 @@ fn solve(text: &str) -> bool {
 }
 
 /// Whether a target, or a violation, is found by each algorithm.
-fn ask(program: &Program, targets: &[NodeId], violations: bool, passes: &Passes) -> Vec<bool> {
+fn ask(program: &Program, targets: &[NodeId], violations: bool, passes: Passes) -> Vec<bool> {
     let query = Query {
         targets,
         violations,
         propositions: &[],
         every_position: false,
     };
-    let cleaned = clean(program, &query, passes);
+    let cleaned = clean(program, &query, &passes);
     let question = Question {
         targets,
         violations,
@@ -73,7 +73,7 @@ fn check(seed: u64, ast: &Ast) -> Option<usize> {
         } else {
             Passes::none()
         };
-        let found = ask(&program, nodes, *violations, &passes);
+        let found = ask(&program, nodes, *violations, passes);
         assert!(
             found.iter().all(|answer| answer == expected),
             "SEED={seed} {name}: expected {expected}, found {found:?}\n{}",
