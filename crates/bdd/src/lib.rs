@@ -413,42 +413,31 @@ impl Bdd {
 
     /// The nodes of the diagram, the constant included, topmost first.
     fn nodes(&self) -> Vec<u32> {
-        let store = self.core.store.borrow();
-        let mut seen = std::collections::HashSet::new();
-        let mut stack = vec![self.edge.node()];
-        let mut nodes = Vec::new();
-        while let Some(id) = stack.pop() {
-            if seen.insert(id) {
-                nodes.push(id);
-                if id != 0 {
-                    let node = store.nodes[id as usize];
-                    stack.extend([node.low.node(), node.high.node()]);
-                }
-            }
-        }
-        nodes.sort_by_key(|&id| store.nodes[id as usize].level);
-        nodes
+        let mut nodes: Vec<(u32, u32)> = Vec::new();
+        let mut store = self.core.store.borrow_mut();
+        store.walk(self.edge, |id, node| nodes.push((node.level, id)));
+        nodes.sort_unstable();
+        nodes.into_iter().map(|(_, id)| id).collect()
     }
 
     /// How many nodes the diagram has, the constant included.
     pub fn node_count(&self) -> usize {
-        self.nodes().len()
+        let mut count = 0;
+        self.core.store.borrow_mut().walk(self.edge, |_, _| count += 1);
+        count
     }
 
     /// The variables it depends on, in the order from top to bottom.
     pub fn support(&self) -> Vec<Var> {
-        let nodes = self.nodes();
-        let store = self.core.store.borrow();
-        let mut levels: Vec<u32> = nodes
-            .iter()
-            .map(|&id| store.nodes[id as usize].level)
-            .collect();
-        levels.dedup();
-        levels.retain(|&level| level != BOTTOM);
-        levels
-            .iter()
-            .map(|&level| Var(store.var_at[level as usize]))
-            .collect()
+        let mut store = self.core.store.borrow_mut();
+        let mut occurs = vec![false; store.var_at.len()];
+        store.walk(self.edge, |_, node| {
+            if node.level != BOTTOM {
+                occurs[node.level as usize] = true;
+            }
+        });
+        let levels = occurs.iter().enumerate().filter(|&(_, &occurs)| occurs);
+        levels.map(|(level, _)| Var(store.var_at[level])).collect()
     }
 
     /// The number of models over `vars`, which contain everything it depends on.

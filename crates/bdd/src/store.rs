@@ -115,6 +115,9 @@ pub(crate) struct Store {
     threshold: usize,
     guard: Guard,
     ticks: u32,
+    /// The last walk that came by, for each node.
+    visited: Vec<u32>,
+    walk: u32,
     pub(crate) level_of: Vec<u32>,
     pub(crate) var_at: Vec<u32>,
 }
@@ -149,6 +152,8 @@ impl Store {
             threshold: FIRST_THRESHOLD,
             guard: limits.guard(),
             ticks: 0,
+            visited: Vec::new(),
+            walk: 0,
             level_of: Vec::new(),
             var_at: Vec::new(),
         }
@@ -360,6 +365,29 @@ impl Store {
             }
         }
         self.rehash(self.unique.len());
+    }
+
+    /// Calls `f` with each node of a diagram once, the constant included, in no particular order.
+    pub(crate) fn walk(&mut self, edge: Edge, mut f: impl FnMut(u32, &Node)) {
+        self.visited.resize(self.nodes.len(), 0);
+        self.walk = self.walk.wrapping_add(1);
+        if self.walk == 0 {
+            self.visited.fill(0);
+            self.walk = 1;
+        }
+        let mut stack = vec![edge.node()];
+        self.visited[edge.node() as usize] = self.walk;
+        while let Some(id) = stack.pop() {
+            let node = self.nodes[id as usize];
+            f(id, &node);
+            for child in [node.low.node(), node.high.node()] {
+                let visited = &mut self.visited[child as usize];
+                if *visited != self.walk {
+                    *visited = self.walk;
+                    stack.push(child);
+                }
+            }
+        }
     }
 
     /// Whether the node is in use.

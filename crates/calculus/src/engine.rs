@@ -381,12 +381,20 @@ impl Engine {
                         values.extend(self.range(var)?);
                     }
                 }
-                let cube = self.cube(&vars)?;
-                product::exists(&self.manager, values, &cube, || {
-                    vars.iter().flat_map(|&id| self.vars_of(id)).collect()
-                })
+                self.exists(&vars, values)
             }
         }
+    }
+
+    /// The conjunction, quantified.
+    pub(crate) fn exists(&mut self, vars: &[VarId], values: Vec<Bdd>) -> Result<Bdd> {
+        if vars.is_empty() {
+            return product::conjunction(&self.manager, values);
+        }
+        let cube = self.cube(vars)?;
+        product::exists(&self.manager, values, &cube, || {
+            vars.iter().flat_map(|&id| self.vars_of(id)).collect()
+        })
     }
 
     fn equal(&self, a: u32, b: u32, bits: u32) -> Result<Bdd> {

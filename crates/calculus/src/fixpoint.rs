@@ -8,8 +8,9 @@
 //! Done literally, that starts inner fixpoints again in every outer round. Here the predicates are first divided into
 //! strongly connected components. In a component that is all `mu` or all `nu`, and monotone, the nested fixpoints are one
 //! simultaneous fixpoint (Bekić), and all members are iterated side by side; greatest ones as least ones of the complement.
-//! The parts of bodies that distribute over union see only the *frontier*, what the last round added; the others see
-//! everything. Only where `mu` and `nu` mix, or a body is not monotone, is the component nested: the predicate that is used
+//! The parts of bodies that distribute over union see only the *frontier*, what the last round added. In a conjunction of
+//! several such parts each in turn sees the frontier and the others everything (semi-naive evaluation, as in Datalog), and
+//! what a part has been so far is added up rather than computed again. What remains sees everything. Only where `mu` and `nu` mix, or a body is not monotone, is the component nested: the predicate that is used
 //! from outside is the outermost, and what remains of the component without it is divided again. A component that is
 //! evaluated again starts from its last value if what it depends on has only changed in the right direction.
 //!
@@ -17,6 +18,7 @@
 //! tuples (`tests/random.rs`).
 
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 use droste_base::StopReason;
 use droste_bdd::Bdd;
@@ -24,7 +26,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::depend::components;
 use crate::engine::Engine;
-use crate::rewrite::{Parts, parts, to_complement, to_frontier};
+use crate::rewrite::{Parts, Product, parts, to_complement, to_frontier};
 use crate::syntax::Fixpoint;
 use crate::term::{DefId, Of, TermId};
 
@@ -54,6 +56,12 @@ type Result<T> = std::result::Result<T, Unanswered>;
 
 /// So many alternating fixpoints may be nested in each other. (Each doubles the work at least.)
 const DEEPEST: u32 = 200;
+
+/// A diagram with so many nodes is small.
+const SMALL: usize = 500;
+
+/// Rounds are reported at most so often: counting nodes takes time.
+const EVERY: Duration = Duration::from_millis(50);
 
 /// How far a fixpoint has come.
 #[derive(Clone, Debug)]
@@ -121,10 +129,12 @@ pub(crate) struct Fixpoints<'a> {
     pub(crate) engine: Engine,
     known: FxHashMap<Key, Known>,
     divisions: FxHashMap<Region, Rc<Vec<Component>>>,
-    parts: FxHashMap<(DefId, Box<[DefId]>), Parts>,
+    parts: FxHashMap<(DefId, Box<[DefId]>), Rc<Parts>>,
     pub(crate) reporter: Option<Reporter<'a>>,
     /// Rounds of fixpoints, in all.
     pub(crate) rounds: u64,
+    /// No report before then, unless of a last round.
+    next_report: Instant,
 }
 
 impl<'a> Fixpoints<'a> {
@@ -136,6 +146,7 @@ impl<'a> Fixpoints<'a> {
             parts: FxHashMap::default(),
             reporter,
             rounds: 0,
+            next_report: Instant::now(),
         }
     }
 
@@ -425,7 +436,12 @@ impl<'a> Fixpoints<'a> {
 
     fn report(&mut self, def: DefId, round: u64, value: &Bdd, last: bool) {
         self.rounds += 1;
+        let now = Instant::now();
+        if !last && now < self.next_report {
+            return;
+        }
         if let Some(reporter) = &mut self.reporter {
+            self.next_report = now + EVERY;
             reporter(&Round {
                 predicate: &self.engine.theory.definition(def).name,
                 round,
@@ -474,6 +490,14 @@ impl<'a> Fixpoints<'a> {
             bodies.push(self.parts_of(def, members, of));
         }
         let mut frontier = grown.clone();
+        // For each conjunct of a product, what it has been so far: the union over all frontiers.
+        let mut sums: Vec<Vec<Vec<Bdd>>> = bodies
+            .iter()
+            .map(|parts| {
+                let products = parts.products.iter();
+                products.map(|p| vec![nothing.clone(); p.factors.len()]).collect()
+            })
+            .collect();
         let mut round = 0;
         loop {
             for (i, &def) in members.iter().enumerate() {
@@ -492,6 +516,9 @@ impl<'a> Fixpoints<'a> {
             for (i, parts) in bodies.iter().enumerate() {
                 let mut new = self.engine.evaluate(parts.linear)?;
                 new = new.or(&self.engine.evaluate(parts.rest)?)?;
+                for (product, sums) in parts.products.iter().zip(&mut sums[i]) {
+                    new = new.or(&self.product(product, sums)?)?;
+                }
                 if round == 1 {
                     new = new.or(&self.engine.evaluate(parts.base)?)?;
                 }
@@ -502,8 +529,10 @@ impl<'a> Fixpoints<'a> {
                 }
                 stable = false;
                 grown[i] = grown[i].or(&fresh)?;
-                // Anything between what is new and what is known will do: the smaller diagram.
-                frontier[i] = if fresh.node_count() <= grown[i].node_count() {
+                // Anything between what is new and what is known will do: the smaller diagram. Of a small one
+                // that need not be asked.
+                let size = fresh.node_count();
+                frontier[i] = if size <= SMALL || size <= grown[i].node_count() {
                     fresh
                 } else {
                     grown[i].clone()
@@ -520,6 +549,36 @@ impl<'a> Fixpoints<'a> {
         self.publish(members, &grown, &spaces, least)?;
         self.remember(key, outside, grown, true);
         Ok(None)
+    }
+
+    /// What a product gains from the frontier: one conjunct sees what is new, the others everything.
+    fn product(&mut self, product: &Product, sums: &mut [Bdd]) -> Result<Bdd> {
+        let mut new = self.engine.manager.constant(false);
+        let mut news = Vec::new();
+        for &factor in &product.factors {
+            news.push(self.engine.evaluate(factor)?);
+        }
+        let mut constants = Vec::new();
+        for &constant in &product.constants {
+            constants.push(self.engine.evaluate(constant)?);
+        }
+        for &var in &product.vars {
+            constants.extend(self.engine.range(var)?);
+        }
+        for (sum, new) in sums.iter_mut().zip(&news) {
+            *sum = sum.or(new)?;
+        }
+        for (i, factor) in news.iter().enumerate() {
+            if factor.is_false() {
+                continue;
+            }
+            let mut parts = constants.clone();
+            parts.push(factor.clone());
+            let others = sums.iter().enumerate().filter(|(j, _)| *j != i);
+            parts.extend(others.map(|(_, sum)| sum.clone()));
+            new = new.or(&self.engine.exists(&product.vars, parts)?)?;
+        }
+        Ok(new)
     }
 
     /// Sets the values of a component from what has grown.
@@ -542,10 +601,10 @@ impl<'a> Fixpoints<'a> {
     }
 
     /// The body of a member, in parts.
-    fn parts_of(&mut self, def: DefId, members: &[DefId], of: Of) -> Parts {
+    fn parts_of(&mut self, def: DefId, members: &[DefId], of: Of) -> Rc<Parts> {
         let key = (def, members.into());
         if let Some(known) = self.parts.get(&key) {
-            return *known;
+            return Rc::clone(known);
         }
         let set: FxHashSet<DefId> = members.iter().copied().collect();
         let body = self.body(def);
@@ -556,8 +615,8 @@ impl<'a> Fixpoints<'a> {
             let dual = theory.definition(def).dual.unwrap_or(crate::term::TRUE);
             to_complement(&mut theory.terms, dual, |def| set.contains(&def))
         };
-        let parts = parts(&mut theory.terms, root, of, |def| set.contains(&def));
-        self.parts.insert(key, parts);
+        let parts = Rc::new(parts(&mut theory.terms, root, of, |def| set.contains(&def)));
+        self.parts.insert(key, Rc::clone(&parts));
         parts
     }
 

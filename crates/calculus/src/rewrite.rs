@@ -2,7 +2,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::term::{DefId, Of, Term, TermId, Terms};
+use crate::term::{DefId, Of, Term, TermId, Terms, VarId};
 
 /// How a term depends on the relations of a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,15 +142,27 @@ fn below_all(terms: &Terms, root: TermId) -> Vec<TermId> {
     list
 }
 
-/// A body in the relations `of` a component, in three parts whose disjunction it is.
-#[derive(Clone, Copy, Debug)]
+/// A body in the relations `of` a component, in parts whose disjunction it is.
+#[derive(Clone, Debug)]
 pub(crate) struct Parts {
     /// What does not depend on the component.
     pub(crate) base: TermId,
     /// What distributes over union, with the frontier in place of the relations.
     pub(crate) linear: TermId,
+    /// Conjunctions of several conjuncts each of which distributes over union.
+    pub(crate) products: Vec<Product>,
     /// The rest.
     pub(crate) rest: TermId,
+}
+
+/// A conjunction under `exists`, of conjuncts that distribute over union and others that do not change.
+#[derive(Clone, Debug)]
+pub(crate) struct Product {
+    pub(crate) vars: Box<[VarId]>,
+    /// What does not depend on the component.
+    pub(crate) constants: Vec<TermId>,
+    /// With the frontier in place of the relations.
+    pub(crate) factors: Vec<TermId>,
 }
 
 /// Takes a body apart.
@@ -176,10 +188,39 @@ pub(crate) fn parts(
     );
     let linear = terms.balanced(linear, false);
     let linear = to_frontier(terms, linear, of, member);
+    let mut products = Vec::new();
+    let mut others = Vec::new();
+    for id in rest {
+        // Of `exists` over a conjunction, the operands are the conjuncts.
+        let vars: Box<[VarId]> = match terms.get(id) {
+            Term::Exists(vars, _) => vars.iter().copied().collect(),
+            Term::And(_) => Box::default(),
+            _ => {
+                others.push(id);
+                continue;
+            }
+        };
+        let mut conjuncts = Vec::new();
+        terms.operands(id, |operand| conjuncts.push(operand));
+        if conjuncts.iter().any(|part| shapes[part] == Shape::Other) {
+            others.push(id);
+            continue;
+        }
+        let (factors, constants): (Vec<TermId>, Vec<TermId>) =
+            conjuncts.into_iter().partition(|part| shapes[part] == Shape::Linear);
+        let factors = factors.into_iter().map(|part| to_frontier(terms, part, of, member));
+        let factors = factors.collect();
+        products.push(Product {
+            vars,
+            constants,
+            factors,
+        });
+    }
     Parts {
         base: terms.balanced(base, false),
         linear,
-        rest: terms.balanced(rest, false),
+        products,
+        rest: terms.balanced(others, false),
     }
 }
 
