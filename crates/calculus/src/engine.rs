@@ -46,6 +46,18 @@ struct Application {
     renaming: Option<Renaming>,
 }
 
+/// Conjuncts that do not change from one time to the next, multiplied.
+struct Merged {
+    /// All conjuncts, at the last time.
+    values: Vec<Bdd>,
+    /// Which of them were the same as at the time before.
+    same: u64,
+    products: Vec<Bdd>,
+}
+
+/// Products of conjuncts that do not change may have so many nodes.
+const LARGEST_PRODUCT: usize = 20_000;
+
 /// The value of a relation, and when it changed.
 struct Current {
     value: Bdd,
@@ -64,6 +76,8 @@ pub(crate) struct Engine {
     schedules: FxHashMap<TermId, Rc<Schedule>>,
     applications: FxHashMap<TermId, Rc<Application>>,
     cubes: FxHashMap<Box<[VarId]>, Cube>,
+    /// By term, and number of the conjunct that sees the frontier.
+    merged: FxHashMap<(TermId, u32), Merged>,
     /// Values that are values of the variable's type; nothing if all are.
     ranges: FxHashMap<VarId, Option<Bdd>>,
 }
@@ -84,6 +98,7 @@ impl Engine {
             schedules: FxHashMap::default(),
             applications: FxHashMap::default(),
             cubes: FxHashMap::default(),
+            merged: FxHashMap::default(),
             ranges: FxHashMap::default(),
         }
     }
@@ -134,6 +149,7 @@ impl Engine {
     pub(crate) fn forget(&mut self) {
         self.current.clear();
         self.memo.clear();
+        self.merged.clear();
     }
 
     /// What is in the variable's type; nothing if everything is.
@@ -381,13 +397,20 @@ impl Engine {
                         values.extend(self.range(var)?);
                     }
                 }
-                self.exists(&vars, values)
+                self.exists((id, 0), &vars, values)
             }
         }
     }
 
-    /// The conjunction, quantified.
-    pub(crate) fn exists(&mut self, vars: &[VarId], values: Vec<Bdd>) -> Result<Bdd> {
+    /// The conjunction, quantified. Conjuncts that are the same as at the last time with this key are multiplied with
+    /// each other once and for all.
+    pub(crate) fn exists(
+        &mut self,
+        key: (TermId, u32),
+        vars: &[VarId],
+        values: Vec<Bdd>,
+    ) -> Result<Bdd> {
+        let values = self.merge(key, values)?;
         if vars.is_empty() {
             return product::conjunction(&self.manager, values);
         }
@@ -395,6 +418,53 @@ impl Engine {
         product::exists(&self.manager, values, &cube, || {
             vars.iter().flat_map(|&id| self.vars_of(id)).collect()
         })
+    }
+
+    fn merge(&mut self, key: (TermId, u32), values: Vec<Bdd>) -> Result<Vec<Bdd>> {
+        if values.len() < 3 || values.len() > 64 {
+            return Ok(values);
+        }
+        let Some(last) = self.merged.get_mut(&key).filter(|m| m.values.len() == values.len()) else {
+            let merged = Merged {
+                values: values.clone(),
+                same: 0,
+                products: Vec::new(),
+            };
+            self.merged.insert(key, merged);
+            return Ok(values);
+        };
+        let mut same = 0u64;
+        for (i, (old, new)) in last.values.iter().zip(&values).enumerate() {
+            same |= u64::from(old == new) << i;
+        }
+        last.values.clone_from(&values);
+        if same.count_ones() < 2 {
+            last.same = 0;
+            return Ok(values);
+        }
+        let is_same = |i: usize| same >> i & 1 != 0;
+        if last.same != same {
+            let mut products: Vec<Bdd> = Vec::new();
+            for (i, value) in values.iter().enumerate() {
+                if !is_same(i) {
+                    continue;
+                }
+                if let Some(product) = products.last_mut() {
+                    let both = product.and(value)?;
+                    if both.node_count() <= LARGEST_PRODUCT {
+                        *product = both;
+                        continue;
+                    }
+                }
+                products.push(value.clone());
+            }
+            last.same = same;
+            last.products = products;
+        }
+        let mut parts = last.products.clone();
+        let rest = values.into_iter().enumerate();
+        parts.extend(rest.filter(|(i, _)| !is_same(*i)).map(|(_, value)| value));
+        Ok(parts)
     }
 
     fn equal(&self, a: u32, b: u32, bits: u32) -> Result<Bdd> {

@@ -576,7 +576,8 @@ impl<'a> Fixpoints<'a> {
             parts.push(factor.clone());
             let others = sums.iter().enumerate().filter(|(j, _)| *j != i);
             parts.extend(others.map(|(_, sum)| sum.clone()));
-            new = new.or(&self.engine.exists(&product.vars, parts)?)?;
+            let key = (product.whole, i as u32 + 1);
+            new = new.or(&self.engine.exists(key, &product.vars, parts)?)?;
         }
         Ok(new)
     }

@@ -158,6 +158,8 @@ pub(crate) struct Parts {
 /// A conjunction under `exists`, of conjuncts that distribute over union and others that do not change.
 #[derive(Clone, Debug)]
 pub(crate) struct Product {
+    /// The term it was made of.
+    pub(crate) whole: TermId,
     pub(crate) vars: Box<[VarId]>,
     /// What does not depend on the component.
     pub(crate) constants: Vec<TermId>,
@@ -211,6 +213,7 @@ pub(crate) fn parts(
         let factors = factors.into_iter().map(|part| to_frontier(terms, part, of, member));
         let factors = factors.collect();
         products.push(Product {
+            whole: id,
             vars,
             constants,
             factors,
