@@ -32,6 +32,7 @@ mod effect;
 mod evaluate;
 mod interval;
 mod logic;
+pub mod order;
 mod storage;
 mod word;
 

@@ -1,11 +1,11 @@
 //! Where the bits of variables are: the components of `Local` and `Global`.
 //!
 //! Globals have their own names. The locals of different procedures share the components of `Local`, and so do
-//! the results of a procedure that has returned. Bits of integers are interleaved, most significant
-//! first, so that what is compared or added lies close together in the order of variables. Variables that
-//! nothing mentions have no bits.
+//! the results of a procedure that has returned. Bits that occur together in an operation lie close together in the order
+//! of variables ([`droste_blast::order`]). Variables that nothing mentions have no bits.
 
 use droste_blast::bits;
+use droste_blast::order::Line;
 use droste_lang::program::{Expr, ExprNode, Node, Op, Program, Type, VarRef, Variable};
 use rustc_hash::FxHashSet;
 
@@ -43,7 +43,9 @@ impl Fields {
                 .map(|(v, &used)| if used { bits(v.ty) } else { 0 })
                 .collect()
         };
-        let (globals, count) = interleave(&widths(&program.globals, &used.globals));
+        let line = Line::new(program);
+        let (globals, count) = places(&widths(&program.globals, &used.globals), &line.globals);
+        let count = count as u32;
         let mut names = vec![String::new(); count as usize];
         let mut taken = FxHashSet::default();
         for (variable, places) in program.globals.iter().zip(&globals) {
@@ -72,13 +74,26 @@ impl Fields {
             locals: Vec::new(),
             results: Vec::new(),
         };
-        for (procedure, used) in program.procedures.iter().zip(&used.locals) {
-            let (locals, count) = interleave(&widths(&procedure.locals, used));
+        let mut counts = Vec::new();
+        for (p, (procedure, used)) in program.procedures.iter().zip(&used.locals).enumerate() {
+            let (locals, count) = places(&widths(&procedure.locals, used), &line.locals[p]);
             let results: Vec<usize> = procedure.results.iter().map(|&ty| bits(ty)).collect();
-            let (results, other) = interleave(&results);
-            fields.slots = fields.slots.max(count).max(other);
+            let (results, other) = places(&results, &line.results[p]);
+            fields.slots = fields.slots.max(count as u32).max(other as u32);
             fields.locals.push(locals);
             fields.results.push(results);
+            counts.push((count, other));
+        }
+        // Spread evenly, so that arguments and their parameters are about as far along.
+        let slots = fields.slots as usize;
+        let spread = |list: &mut Vec<Vec<u32>>, count: usize| {
+            for place in list.iter_mut().flatten() {
+                *place = (*place as usize * slots / count) as u32;
+            }
+        };
+        for (p, (count, other)) in counts.into_iter().enumerate() {
+            spread(&mut fields.locals[p], count);
+            spread(&mut fields.results[p], other);
         }
         fields
     }
@@ -114,18 +129,18 @@ impl Fields {
     }
 }
 
-/// Places for the bits of variables of these widths, and how many places there are.
-fn interleave(widths: &[usize]) -> (Vec<Vec<u32>>, u32) {
+/// Places for the bits of variables of these widths, in the order of the line, and how many places there are.
+fn places(widths: &[usize], line: &[Vec<u32>]) -> (Vec<Vec<u32>>, usize) {
     let mut places: Vec<Vec<u32>> = widths.iter().map(|&width| vec![0; width]).collect();
-    let mut count = 0;
-    // Booleans come with the lowest bits, in the order of their declaration.
-    for k in (0..widths.iter().copied().max().unwrap_or(0)).rev() {
-        for place in places.iter_mut().filter_map(|place| place.get_mut(k)) {
-            *place = count;
-            count += 1;
-        }
+    let mut bits: Vec<(u32, usize, usize)> = Vec::new();
+    for (i, &width) in widths.iter().enumerate() {
+        bits.extend((0..width).map(|k| (line[i][k], i, k)));
     }
-    (places, count)
+    bits.sort_unstable();
+    for (place, &(_, i, k)) in bits.iter().enumerate() {
+        places[i][k] = place as u32;
+    }
+    (places, bits.len())
 }
 
 /// Which variables some operation reads or assigns.

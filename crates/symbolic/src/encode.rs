@@ -9,7 +9,7 @@ use droste_bdd::{Bdd, Cube, Manager, Renaming, Var};
 use droste_blast::{Logic, State, in_range};
 use droste_lang::program::{ProcId, Program, Type, VarRef};
 
-use crate::order::{Arrangement, Kind, Slot};
+use droste_blast::order::{Arrangement, Kind, Slot};
 
 pub(crate) type Result<T> = std::result::Result<T, StopReason>;
 

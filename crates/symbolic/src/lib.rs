@@ -6,7 +6,7 @@
 //! Calculus* (PLDI 2009), section 4.2, with the program counter taken out of the relation: only what is reachable
 //! is ever computed, and a call uses a summary as soon as there is one.
 //!
-//! * [`order`]: where variables sit in the order; [`encode`]: their copies.
+//! * [`encode`]: the copies of the variables, in the order of [`droste_blast::order`].
 //! * [`relation`]: what a node does to a set.
 //! * [`search`]: the fixed point, procedures along the call graph.
 //! * [`trace`]: a shortest run, from a second search that goes in rounds and remembers them.
@@ -16,7 +16,6 @@
 
 pub mod concurrent;
 mod encode;
-mod order;
 mod relation;
 mod search;
 mod trace;

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use droste_base::{Limits, Progress, Units};
 use droste_bdd::{Bdd, Cube, Renaming, Var};
+use droste_blast::order::Kind;
 use droste_lang::effects::Effects;
 use droste_lang::program::{NodeId, Op, ProcId, Program, Threads, VarRef};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -13,7 +14,6 @@ use super::prepare::Prepared;
 use super::{Answer, Question};
 use crate::Stats;
 use crate::encode::{Copy, Encoding, Result};
-use crate::order::Kind;
 use crate::relation::{Action, Call, Compiler, Relation};
 
 /// Which frame of a thread: the outermost, or one entered in some context.

@@ -8,34 +8,43 @@
 //! integers are grouped bit by bit, so that operands of an addition or a comparison interleave.
 //!
 //! Locals of different procedures never meet in one set, so they share places ([`Slot`]s): between two
-//! neighbouring globals each procedure uses as many of the slots there as it needs. Equal
-//! procedures then have equal diagrams, and what was computed for one is known for the others.
+//! neighbouring globals each procedure uses as many of the slots there as it needs, spread evenly, so that an argument
+//! and its parameter are about as far along in their procedures. Equal procedures then have equal
+//! diagrams, and what was computed for one is known for the others.
 
-use droste_blast::bits;
+use crate::storage::bits;
 use droste_lang::program::{Expr, ExprNode, Op, ProcId, Program, Type, VarRef};
+use rustc_hash::FxHashMap;
 
 /// A place on the line: of a global bit, or shared by locals or results of all procedures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Slot(pub(crate) u32);
+pub struct Slot(
+    /// Its number along the line.
+    pub u32,
+);
 
 /// What a place on the line is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// A bit of a global.
     Global,
+    /// Bits of locals.
     Local,
+    /// Bits of results.
     Result,
 }
 
 /// The places of all bits, least significant bit first.
 #[derive(Debug, Default)]
-pub(crate) struct Arrangement {
-    pub(crate) globals: Vec<Vec<Slot>>,
+pub struct Arrangement {
+    /// Per global.
+    pub globals: Vec<Vec<Slot>>,
     /// Per procedure.
-    pub(crate) locals: Vec<Vec<Vec<Slot>>>,
+    pub locals: Vec<Vec<Vec<Slot>>>,
     /// Per procedure.
-    pub(crate) results: Vec<Vec<Vec<Slot>>>,
+    pub results: Vec<Vec<Vec<Slot>>>,
     /// What each slot is for, along the line.
-    pub(crate) kinds: Vec<Kind>,
+    pub kinds: Vec<Kind>,
 }
 
 /// First bits of variables among all bits of the program.
@@ -276,17 +285,51 @@ fn force(groups: &Groups<'_>) -> Vec<u32> {
     best.1
 }
 
+/// Bits in the order of the line, by variable: how far along each is among all bits of the program.
+#[derive(Debug)]
+pub struct Line {
+    /// Per global, least significant bit first.
+    pub globals: Vec<Vec<u32>>,
+    /// Per procedure and local.
+    pub locals: Vec<Vec<Vec<u32>>>,
+    /// Per procedure and result.
+    pub results: Vec<Vec<Vec<u32>>>,
+}
+
+impl Line {
+    /// The line for a program.
+    pub fn new(program: &Program) -> Self {
+        let (bits_of, order) = arrange(program);
+        let mut position = vec![0u32; order.len()];
+        for (i, &bit) in order.iter().enumerate() {
+            position[bit as usize] = i as u32;
+        }
+        let all = gather(program, &bits_of, |bit| position[bit]);
+        Line {
+            globals: all.0,
+            locals: all.1,
+            results: all.2,
+        }
+    }
+}
+
+fn arrange(program: &Program) -> (Bits, Vec<u32>) {
+    let mut groups = Groups {
+        program,
+        bits: Bits::new(program),
+        pins: Vec::new(),
+        ends: Vec::new(),
+    };
+    groups.collect();
+    let order = force(&groups);
+    (groups.bits, order)
+}
+
 impl Arrangement {
-    pub(crate) fn new(program: &Program) -> Self {
-        let mut groups = Groups {
-            program,
-            bits: Bits::new(program),
-            pins: Vec::new(),
-            ends: Vec::new(),
-        };
-        groups.collect();
-        let order = force(&groups);
-        place(program, &groups.bits, &order)
+    /// The arrangement for a program.
+    pub fn new(program: &Program) -> Self {
+        let (bits_of, order) = arrange(program);
+        place(program, &bits_of, &order)
     }
 }
 
@@ -307,65 +350,80 @@ fn place(program: &Program, bits_of: &Bits, order: &[u32]) -> Arrangement {
     }
     let mut slots = vec![Slot(0); bits_of.count as usize];
     let mut kinds: Vec<Kind> = Vec::new();
-    // Where the gap before the next global begins, and how far each procedure has got in it.
-    let mut gap = 0;
-    let mut cursor = vec![0usize; program.procedures.len()];
-    for &bit in order {
-        let whose = owner[bit as usize];
-        if whose == GLOBAL {
+    // One stretch without globals after the other.
+    let is_global = |bit: &u32| owner[*bit as usize] == GLOBAL;
+    for stretch in order.split_inclusive(is_global) {
+        let (stretch, global) = match stretch.split_last() {
+            Some((last, rest)) if is_global(last) => (rest, Some(*last)),
+            _ => (stretch, None),
+        };
+        let mut counts: FxHashMap<u32, u32> = FxHashMap::default();
+        for &bit in stretch {
+            *counts.entry(owner[bit as usize]).or_default() += 1;
+        }
+        let most = |results: u32| {
+            let of_kind = counts.iter().filter(|(whose, _)| **whose % 2 == results);
+            of_kind.map(|(_, &count)| count).max().unwrap_or(0)
+        };
+        let (locals, results) = (most(0), most(1));
+        // Both kinds spread evenly over the stretch.
+        let first = kinds.len() as u32;
+        let mut places: [Vec<u32>; 2] = [Vec::new(), Vec::new()];
+        let mut mixed: Vec<(u64, u32)> = (0..locals)
+            .map(|k| (u64::from(2 * k + 1) * u64::from(results.max(1)), 0))
+            .chain((0..results).map(|k| (u64::from(2 * k + 1) * u64::from(locals.max(1)), 1)))
+            .collect();
+        mixed.sort_unstable();
+        for (i, (_, kind)) in mixed.into_iter().enumerate() {
+            places[kind as usize].push(first + i as u32);
+            kinds.push(if kind == 0 { Kind::Local } else { Kind::Result });
+        }
+        let mut ranks: FxHashMap<u32, u32> = FxHashMap::default();
+        for &bit in stretch {
+            let whose = owner[bit as usize];
+            let rank = ranks.entry(whose).or_default();
+            let places = &places[whose as usize % 2];
+            slots[bit as usize] = Slot(places[*rank as usize * places.len() / counts[&whose] as usize]);
+            *rank += 1;
+        }
+        if let Some(bit) = global {
             slots[bit as usize] = Slot(kinds.len() as u32);
             kinds.push(Kind::Global);
-            gap = kinds.len();
-            continue;
         }
-        let (procedure, kind) = (
-            whose as usize / 2,
-            if whose.is_multiple_of(2) {
-                Kind::Local
-            } else {
-                Kind::Result
-            },
-        );
-        let from = cursor[procedure].max(gap);
-        let slot = kinds[from..].iter().position(|&k| k == kind).map_or_else(
-            || {
-                kinds.push(kind);
-                kinds.len() - 1
-            },
-            |i| from + i,
-        );
-        cursor[procedure] = slot + 1;
-        slots[bit as usize] = Slot(slot as u32);
     }
-    let take = |first: u32, ty: Type| -> Vec<Slot> {
-        let first = first as usize;
-        slots[first..first + bits(ty)].to_vec()
-    };
+    let (globals, locals, results) = gather(program, bits_of, |bit| slots[bit]);
     Arrangement {
-        globals: program
-            .globals
-            .iter()
-            .zip(&bits_of.globals)
-            .map(|(v, &first)| take(first, v.ty))
-            .collect(),
-        locals: program
-            .procedures
-            .iter()
-            .zip(&bits_of.locals)
+        globals,
+        locals,
+        results,
+        kinds,
+    }
+}
+
+/// Something about bits, by variable: of globals, locals and results.
+type ByVariable<T> = (Vec<Vec<T>>, Vec<Vec<Vec<T>>>, Vec<Vec<Vec<T>>>);
+
+fn gather<T>(program: &Program, bits_of: &Bits, of: impl Fn(usize) -> T) -> ByVariable<T> {
+    let take = |first: u32, ty: Type| -> Vec<T> {
+        let first = first as usize;
+        (first..first + bits(ty)).map(&of).collect()
+    };
+    let globals = program.globals.iter().zip(&bits_of.globals);
+    let locals = program.procedures.iter().zip(&bits_of.locals);
+    let results = program.procedures.iter().zip(&bits_of.results);
+    (
+        globals.map(|(v, &first)| take(first, v.ty)).collect(),
+        locals
             .map(|(p, firsts)| {
                 let locals = p.locals.iter().zip(firsts);
                 locals.map(|(v, &first)| take(first, v.ty)).collect()
             })
             .collect(),
-        results: program
-            .procedures
-            .iter()
-            .zip(&bits_of.results)
+        results
             .map(|(p, firsts)| {
                 let results = p.results.iter().zip(firsts);
                 results.map(|(&ty, &first)| take(first, ty)).collect()
             })
             .collect(),
-        kinds,
-    }
+    )
 }
