@@ -125,7 +125,7 @@ pub(crate) struct Store {
 const SMALLEST_TABLE: usize = 1 << 10;
 /// The computed table stops growing here (20 bytes an entry).
 const LARGEST_COMPUTED: usize = 1 << 21;
-const FIRST_THRESHOLD: usize = 1 << 17;
+const FIRST_THRESHOLD: usize = 1 << 16;
 
 #[inline]
 fn mix(a: u32, b: u32, c: u32) -> usize {

@@ -110,6 +110,32 @@ struct Known {
     complete: bool,
 }
 
+/// A part of a body that sees only what is new, and what that is.
+struct Task {
+    /// Whose body.
+    member: usize,
+    work: Work,
+    /// For each member, what it has not seen yet.
+    pending: Vec<Bdd>,
+    /// Whether it has not been evaluated at all.
+    fresh: bool,
+    /// How long it took lately.
+    time: Duration,
+}
+
+enum Work {
+    /// Distributes over union.
+    Linear(TermId),
+    /// With what each conjunct has been so far: the union over all frontiers.
+    Product(Product, Vec<Bdd>),
+}
+
+impl Task {
+    fn is_waiting(&self) -> bool {
+        self.fresh || self.pending.iter().any(|set| !set.is_false())
+    }
+}
+
 /// A question that may be decided before a fixpoint is reached.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Early {
@@ -489,58 +515,97 @@ impl<'a> Fixpoints<'a> {
         for &def in members {
             bodies.push(self.parts_of(def, members, of));
         }
-        let mut frontier = grown.clone();
-        // For each conjunct of a product, what it has been so far: the union over all frontiers.
-        let mut sums: Vec<Vec<Vec<Bdd>>> = bodies
-            .iter()
-            .map(|parts| {
-                let products = parts.products.iter();
-                products.map(|p| vec![nothing.clone(); p.factors.len()]).collect()
-            })
-            .collect();
-        let mut round = 0;
-        loop {
-            for (i, &def) in members.iter().enumerate() {
-                self.engine.set(def, of, grown[i].clone());
-                self.engine.set(def, Of::Frontier, frontier[i].clone());
+        let mut tasks = Vec::new();
+        for (member, parts) in bodies.iter().enumerate() {
+            let products = parts.products.iter().map(|product| {
+                let sums = vec![nothing.clone(); product.factors.len()];
+                Work::Product(product.clone(), sums)
+            });
+            for work in parts.linear.iter().map(|&term| Work::Linear(term)).chain(products) {
+                tasks.push(Task {
+                    member,
+                    work,
+                    // Everything is new at first, the empty relations included.
+                    pending: grown.clone(),
+                    fresh: true,
+                    time: Duration::ZERO,
+                });
             }
-            for question in &early {
-                if self.engine.evaluate(question.root)?.is_true() {
-                    self.report(members[0], round, &grown[0], true);
-                    self.remember(key, outside, grown, false);
-                    return Ok(Some(question.answer));
+        }
+        let mut round = 0;
+        let mut seen: Option<Vec<Bdd>> = None;
+        // What has to be evaluated with everything: at first all that is constant, then the rest.
+        let mut whole: Vec<(usize, TermId)> = Vec::new();
+        for (member, parts) in bodies.iter().enumerate() {
+            whole.push((member, parts.base));
+        }
+        loop {
+            let mut news: Vec<(usize, Bdd)> = Vec::new();
+            // The cheapest task that has something to do goes first.
+            let waiting = tasks.iter_mut().filter(|task| task.is_waiting());
+            if !whole.is_empty() {
+                for (i, &def) in members.iter().enumerate() {
+                    self.engine.set(def, of, grown[i].clone());
                 }
+                for (member, term) in whole.drain(..) {
+                    news.push((member, self.engine.evaluate(term)?));
+                }
+            } else if let Some(task) = waiting.min_by_key(|task| task.time) {
+                let start = Instant::now();
+                for (i, &def) in members.iter().enumerate() {
+                    let pending = std::mem::replace(&mut task.pending[i], nothing.clone());
+                    // Anything between what is new and what is known will do: the smaller diagram. Of a
+                    // small one that need not be asked.
+                    let size = pending.node_count();
+                    let large = size > SMALL && size > grown[i].node_count();
+                    let frontier = if large { grown[i].clone() } else { pending };
+                    self.engine.set(def, Of::Frontier, frontier);
+                }
+                task.fresh = false;
+                let new = match &mut task.work {
+                    Work::Linear(term) => self.engine.evaluate(*term)?,
+                    Work::Product(product, sums) => self.product(product, sums)?,
+                };
+                task.time = (task.time + start.elapsed()) / 2;
+                news.push((task.member, new));
+            } else {
+                break;
             }
             round += 1;
-            let mut stable = true;
-            for (i, parts) in bodies.iter().enumerate() {
-                let mut new = self.engine.evaluate(parts.linear)?;
-                new = new.or(&self.engine.evaluate(parts.rest)?)?;
-                for (product, sums) in parts.products.iter().zip(&mut sums[i]) {
-                    new = new.or(&self.product(product, sums)?)?;
-                }
-                if round == 1 {
-                    new = new.or(&self.engine.evaluate(parts.base)?)?;
-                }
+            for (i, new) in news {
                 let fresh = new.and(&spaces[i])?.minus(&grown[i])?;
                 if fresh.is_false() {
-                    frontier[i] = fresh;
                     continue;
                 }
-                stable = false;
                 grown[i] = grown[i].or(&fresh)?;
-                // Anything between what is new and what is known will do: the smaller diagram. Of a small one
-                // that need not be asked.
-                let size = fresh.node_count();
-                frontier[i] = if size <= SMALL || size <= grown[i].node_count() {
-                    fresh
-                } else {
-                    grown[i].clone()
-                };
+                for task in &mut tasks {
+                    task.pending[i] = task.pending[i].or(&fresh)?;
+                }
+                if !early.is_empty() {
+                    for &def in members {
+                        self.engine.set(def, Of::Frontier, nothing.clone());
+                    }
+                    self.engine.set(members[i], Of::Frontier, fresh);
+                }
+                for question in &early {
+                    if self.engine.evaluate(question.root)?.is_true() {
+                        self.report(members[0], round, &grown[0], true);
+                        self.remember(key, outside, grown, false);
+                        return Ok(Some(question.answer));
+                    }
+                }
             }
-            self.report(members[0], round, &grown[0], stable);
-            if stable {
-                break;
+            if tasks.iter().any(Task::is_waiting) {
+                self.report(members[0], round, &grown[0], false);
+            } else {
+                // Nothing is left but what has to see everything; if that has seen it, this is the fixpoint.
+                if seen.as_ref() != Some(&grown) {
+                    seen = Some(grown.clone());
+                    let rest = bodies.iter().enumerate();
+                    let rest = rest.filter(|(_, parts)| parts.rest != crate::term::FALSE);
+                    whole.extend(rest.map(|(member, parts)| (member, parts.rest)));
+                }
+                self.report(members[0], round, &grown[0], whole.is_empty());
             }
         }
         for &def in members {

@@ -148,7 +148,7 @@ pub(crate) struct Parts {
     /// What does not depend on the component.
     pub(crate) base: TermId,
     /// What distributes over union, with the frontier in place of the relations.
-    pub(crate) linear: TermId,
+    pub(crate) linear: Vec<TermId>,
     /// Conjunctions of several conjuncts each of which distributes over union.
     pub(crate) products: Vec<Product>,
     /// The rest.
@@ -166,6 +166,9 @@ pub(crate) struct Product {
     /// With the frontier in place of the relations.
     pub(crate) factors: Vec<TermId>,
 }
+
+/// At most so many groups of disjuncts that distribute over union are told apart.
+const MOST_GROUPS: usize = 8;
 
 /// Takes a body apart.
 pub(crate) fn parts(
@@ -188,8 +191,14 @@ pub(crate) fn parts(
         pick(Shape::Linear),
         pick(Shape::Other),
     );
-    let linear = terms.balanced(linear, false);
-    let linear = to_frontier(terms, linear, of, member);
+    // A few groups: what is evaluated on its own costs a little each time.
+    let size = linear.len().div_ceil(MOST_GROUPS).max(1);
+    let groups: Vec<Vec<TermId>> = linear.chunks(size).map(<[TermId]>::to_vec).collect();
+    let mut linear = Vec::new();
+    for group in groups {
+        let group = terms.balanced(group, false);
+        linear.push(to_frontier(terms, group, of, member));
+    }
     let mut products = Vec::new();
     let mut others = Vec::new();
     for id in rest {
