@@ -81,5 +81,6 @@ pub(super) fn search(
         found,
         stats: crate::Stats::default(),
         symbolic: Some(answer_stats(&statistics)),
+        raced: false,
     })
 }
