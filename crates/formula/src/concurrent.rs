@@ -12,7 +12,7 @@
 //! * With GETAFIX's `init`, what happens before the label `endinit` is computed first and is no context.
 //! * No switch happens inside an atomic section, which is one more bit of `Global`.
 //! * Threads that are started while the program runs are numbered, after the others, in the order of their starts, as far as they ever
-//!   become active. Their number so far is part of `Global`. What the j-th of them begins with, a program counter pj and locals fj, is
+//!   become active. Their number so far is part of `Global`. What the j-th of them begins with, a place pj and locals fj, is
 //!   a further argument of *Reach* that never changes: a start either is that of a thread that is never active, or the frame at the start is the j-th.
 //!   No more become active than there are contexts.
 //! * Such a thread begins in the middle of a procedure that may be called, too. So *Reach* has a bit `top`: this is the frame in which the thread began.
@@ -152,7 +152,7 @@ impl Threaded<'_> {
     fn frames(&self) -> (String, String) {
         let (mut head, mut rest) = (String::new(), String::new());
         for j in 1..=self.slots {
-            let _ = write!(head, ", PC p{j}, Local f{j}");
+            let _ = write!(head, ", Beginning p{j}, Local f{j}");
             let _ = write!(rest, ", p{j}, f{j}");
         }
         (head, rest)
@@ -261,10 +261,16 @@ impl Threaded<'_> {
             }
             clauses.push(text);
         }
+        let at = |j: u32| -> Vec<String> {
+            let beginnings = self.relations.beginnings.iter().enumerate();
+            let at = beginnings.map(|(i, pc)| format!("p{j} = {i} & u.pc = {pc}"));
+            at.collect()
+        };
         for j in 1..=self.slots {
             clauses.push(format!(
-                "t = {} & u.pc = p{j} & u.l = f{j}{calm} & {}",
+                "t = {} & ({}) & u.l = f{j}{calm} & {}",
                 self.threads.len() - 1 + j as usize,
+                or_false(&at(j), " | "),
                 self.begun("u.g", j)
             ));
         }
@@ -292,7 +298,7 @@ impl Threaded<'_> {
         let _ = writeln!(
             out,
             "// The step from u to v starts the next thread.\nbool Starts(State u, State v{}) u ~+ v\n      \
-             (exists PC s. StartInt(u, v, s)\n        & ({}));\n",
+             (exists Beginning s. StartInt(u, v, s)\n        & ({}));\n",
             self.frames().0,
             numbers.join("\n          | ")
         );

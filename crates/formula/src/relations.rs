@@ -81,6 +81,8 @@ pub(crate) struct Relations<'a> {
     v: Copy,
     /// Steps that start a thread.
     starts: Clauses,
+    /// Where started threads begin: the values of `Beginning`.
+    pub(crate) beginnings: Vec<u32>,
     pub(crate) out: String,
 }
 
@@ -120,6 +122,7 @@ impl<'a> Relations<'a> {
             u,
             v,
             starts: Clauses::new(),
+            beginnings: Vec::new(),
             out: String::new(),
         }
     }
@@ -287,7 +290,12 @@ impl<'a> Relations<'a> {
                         (op, self.fields.started.is_empty())
                     {
                         let start = self.points.at(*start);
-                        pieces.push(Piece::Text(format!("s = {start}")));
+                        let known = self.beginnings.iter().position(|&at| at == start);
+                        let index = known.unwrap_or_else(|| {
+                            self.beginnings.push(start);
+                            self.beginnings.len() - 1
+                        });
+                        pieces.push(Piece::Text(format!("s = {index}")));
                         let counter = self.fields.started.iter().copied();
                         let frame = Frame::changing(counter.map(Component::Global));
                         let mut starts = std::mem::take(&mut self.starts);
@@ -490,11 +498,17 @@ impl<'a> Relations<'a> {
         );
         if !self.fields.started.is_empty() {
             let starts = std::mem::take(&mut self.starts);
+            let _ = write!(self.out, "// Where started threads begin:");
+            for (i, start) in self.beginnings.iter().enumerate() {
+                let _ = write!(self.out, " {i} at {start}");
+            }
+            let last = self.beginnings.len().saturating_sub(1);
+            let _ = writeln!(self.out, "\nenum Beginning {{ 0 .. {last} }};\n");
             let _ = writeln!(
                 self.out,
                 "// A thread is started at s; the counter of started threads is left open."
             );
-            let head = "bool StartInt(State u, State v, PC s) u ~+ v";
+            let head = "bool StartInt(State u, State v, Beginning s) u ~+ v";
             self.define(head, starts, |r| &r.u, |r| &r.v);
         }
     }
