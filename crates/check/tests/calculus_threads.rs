@@ -5,13 +5,13 @@
 use droste_base::{Limits, Verdict};
 use droste_check::{Contexts, Engine, Fault, Options, Property, check_concurrent};
 use droste_lang::lower::lower;
-use droste_lang::program::Program;
-use droste_testkit::generate::{Convention, concurrent};
+use droste_lang::program::{Node, Op, Program};
+use droste_testkit::generate::concurrent;
 use droste_testkit::random::seeds;
 use droste_testkit::source::parse;
 
 /// Whether the property is violated; `None` if the engine does not take the program, or gives up.
-fn ask(engine: Engine, program: &Program, property: &Property, most: usize) -> Option<bool> {
+fn ask(engine: Engine, program: &Program, property: &Property, bound: Contexts) -> Option<bool> {
     let options = Options {
         engine,
         limits: Limits {
@@ -20,7 +20,7 @@ fn ask(engine: Engine, program: &Program, property: &Property, most: usize) -> O
         },
         ..Options::default()
     };
-    match check_concurrent(program, property, Contexts::Switches(most), &options, None) {
+    match check_concurrent(program, property, bound, &options, None) {
         Err(Fault::Refused(_)) => None,
         Err(fault) => panic!("{engine:?}: {fault}"),
         Ok(report) => match report.verdict {
@@ -33,16 +33,24 @@ fn ask(engine: Engine, program: &Program, property: &Property, most: usize) -> O
 
 fn sweep(first: u64, programs: u64) {
     let count = std::env::var("PROGRAMS").ok().and_then(|v| v.parse().ok());
-    let mut tally = [[0; 2]; 4];
+    let bounds = [
+        Contexts::Switches(0),
+        Contexts::Switches(1),
+        Contexts::Switches(2),
+        Contexts::Switches(3),
+        Contexts::Rounds(1),
+        Contexts::Rounds(2),
+    ];
+    // Programs that start threads apart.
+    let mut tally = [[[0; 2]; 2]; 6];
     for seed in seeds(first, count.unwrap_or(programs)) {
-        let (convention, text) = concurrent(seed);
-        if convention == Convention::Dynamic {
-            continue;
-        }
+        let (_, text) = concurrent(seed);
         let ast = parse(&text);
         let Some(program) = lower(&ast).0.filter(Program::is_concurrent) else {
             continue;
         };
+        let is_start = |node: &Node| matches!(node.op, Op::StartThread { .. });
+        let starts = program.nodes.iter().any(is_start);
         let mut questions = vec![Property::Default];
         let labels = program.nodes.iter().flat_map(|node| &node.labels);
         questions.extend(
@@ -51,22 +59,25 @@ fn sweep(first: u64, programs: u64) {
                 .take(3),
         );
         for property in questions {
-            for (most, tally) in tally.iter_mut().enumerate() {
-                let Some(found) = ask(Engine::Calculus, &program, &property, most) else {
+            for (&bound, tally) in bounds.iter().zip(&mut tally) {
+                let Some(expected) = ask(Engine::Explicit, &program, &property, bound) else {
                     continue;
                 };
-                let Some(expected) = ask(Engine::Explicit, &program, &property, most) else {
+                let Some(found) = ask(Engine::Calculus, &program, &property, bound) else {
                     continue;
                 };
                 assert_eq!(
                     found, expected,
-                    "SEED={seed} {property} with {most} switches\n{text}"
+                    "SEED={seed} {property} with {bound:?}\n{text}"
                 );
-                tally[usize::from(found)] += 1;
+                tally[usize::from(starts)][usize::from(found)] += 1;
             }
         }
     }
-    println!("holds and violated, with 0, 1, 2, 3 switches: {tally:?}");
+    println!("all threads known, or some started, holds and violated:");
+    for (bound, tally) in bounds.iter().zip(&tally) {
+        println!("  {bound:?}: {tally:?}");
+    }
 }
 
 #[test]
