@@ -96,7 +96,7 @@ fn main() -> ExitCode {
     let (mut wrong, mut missed) = (0, 0);
     println!(
         "family\tparameter\tproperty\tconfig\tverdict\tseconds\tcpu_s\tcontexts\tstates\t\
-         contexts/s\tbytes/context\tpeak_MB\ttrace\tper_doubling\tgoal\tpaper"
+         contexts/s\tbytes/context\timages\tnodes\tpeak_MB\ttrace\tper_doubling\tgoal\tpaper"
     );
     // The last measurement of each series, to compare a doubled parameter with.
     let mut last: Vec<(String, u64, Measurement)> = Vec::new();
@@ -204,7 +204,7 @@ fn row(case: &Case, m: &Measurement, doubling: &str) -> String {
     // Writing to a string cannot fail.
     let _ = write!(
         row,
-        "{}\t{}\t{}\t{}\t{}\t{:.3}\t{:.2}\t{}\t{}\t{}\t{}\t{:.1}\t{}\t{doubling}",
+        "{}\t{}\t{}\t{}\t{}\t{:.3}\t{:.2}\t{}\t{}\t{}\t{}\t{}\t{}\t{:.1}\t{}\t{doubling}",
         case.family,
         case.parameter,
         case.ask,
@@ -216,6 +216,8 @@ fn row(case: &Case, m: &Measurement, doubling: &str) -> String {
         m.states,
         or_dash(m.contexts_per_second()),
         or_dash(m.bytes_per_context()),
+        m.images,
+        m.nodes,
         m.peak_kb as f64 / 1024.0,
         m.trace,
     );

@@ -2,7 +2,7 @@
 
 use crate::driver::{self, Shape};
 use crate::papers::{RESOURCE_FLIP, VERA_DRIVERS, VERA_QUICKSORT, VERA_RIO};
-use crate::{Ask, Case, Goal, Setup, flip, locks, quicksort, raw, wide};
+use crate::{Ask, Case, Goal, Setup, flip, locks, quicksort, raw, symbolic, wide};
 
 /// All cases, family by family.
 pub fn all() -> Vec<Case> {
@@ -13,11 +13,17 @@ pub fn all() -> Vec<Case> {
     flips(&mut cases);
     raws(&mut cases);
     ablations(&mut cases);
+    symbolic::cases(&mut cases);
     cases
 }
 
 /// A case in the usual setup, without goals.
-fn case(family: &'static str, parameter: impl std::fmt::Display, ask: Ask, text: String) -> Case {
+pub(crate) fn case(
+    family: &'static str,
+    parameter: impl std::fmt::Display,
+    ask: Ask,
+    text: String,
+) -> Case {
     Case {
         family,
         parameter: format!("{parameter}"),
@@ -32,7 +38,8 @@ fn case(family: &'static str, parameter: impl std::fmt::Display, ask: Ask, text:
     }
 }
 
-fn within(seconds: f64) -> Goal {
+/// A goal for the time alone.
+pub(crate) fn within(seconds: f64) -> Goal {
     Goal {
         seconds: Some(seconds),
         ..Goal::default()

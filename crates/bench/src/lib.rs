@@ -6,15 +6,21 @@
 
 pub mod cases;
 pub mod driver;
+pub mod driver_large;
 pub mod flip;
 pub mod locks;
 pub mod measure;
 pub mod papers;
 pub mod quicksort;
 pub mod raw;
+pub mod symbolic;
+pub mod terminator;
 pub mod wide;
+pub mod yardsticks;
 
 use std::fmt;
+
+use droste_check::Engine;
 
 /// What is asked about a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +33,8 @@ pub enum Ask {
     Repeat(&'static str),
     /// The monitor with this text.
     Monitor(&'static str),
+    /// As [`Ask::Default`], for a program with threads and so many switches.
+    Switches(usize),
 }
 
 impl fmt::Display for Ask {
@@ -35,6 +43,7 @@ impl fmt::Display for Ask {
             Ask::Default => f.write_str("default"),
             Ask::Reach(label) => write!(f, "reach {label}"),
             Ask::Repeat(label) => write!(f, "repeat {label}"),
+            Ask::Switches(most) => write!(f, "{most} switches"),
             // `monitor NAME {`: the first two words say it.
             Ask::Monitor(text) => {
                 f.write_str(&text.split(' ').take(2).collect::<Vec<_>>().join(" "))
@@ -47,6 +56,8 @@ impl fmt::Display for Ask {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools, reason = "independent switches")]
 pub struct Setup {
+    /// Who searches. [`Engine::Calculus`] solves the formulas of its usual algorithm, EF.
+    pub engine: Engine,
     /// Breadth first.
     pub bfs: bool,
     /// Values at once instead of on demand.
@@ -60,6 +71,7 @@ pub struct Setup {
 impl Default for Setup {
     fn default() -> Self {
         Setup {
+            engine: Engine::Explicit,
             bfs: false,
             eager: false,
             passes: true,
@@ -70,10 +82,12 @@ impl Default for Setup {
 
 impl fmt::Display for Setup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.bfs {
-            "explicit bfs"
-        } else {
-            "explicit dfs"
+        f.write_str(match self.engine {
+            Engine::Explicit if self.bfs => "explicit bfs",
+            Engine::Explicit => "explicit dfs",
+            Engine::Bdd => "bdd",
+            Engine::Calculus => "calculus ef",
+            Engine::Auto => "auto",
         })?;
         for (said, word) in [
             (self.eager, " eager"),
@@ -93,6 +107,10 @@ impl fmt::Display for Setup {
 pub struct Goal {
     /// Seconds.
     pub seconds: Option<f64>,
+    /// Seconds of processor time.
+    pub cpu: Option<f64>,
+    /// Largest resident memory, in MB.
+    pub megabytes: Option<f64>,
     /// Contexts.
     pub contexts: Option<u64>,
     /// Contexts per second, at least.
@@ -106,6 +124,8 @@ impl Goal {
     pub fn met(&self, m: &measure::Measurement) -> Option<bool> {
         let checks = [
             self.seconds.map(|most| m.seconds <= most),
+            self.cpu.map(|most| m.cpu <= most),
+            self.megabytes.map(|most| m.peak_kb as f64 / 1024.0 <= most),
             self.contexts.map(|most| m.contexts <= most),
             self.rate
                 .map(|least| m.contexts_per_second().is_some_and(|rate| rate >= least)),

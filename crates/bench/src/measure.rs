@@ -4,7 +4,10 @@ use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use droste_base::{Limits, Verdict};
-use droste_check::{Options, Order, Passes, Property, Report, check};
+use droste_check::{
+    Contexts, Options, Order, Passes, Property, Report, Stats, SymbolicStats, check,
+    check_concurrent,
+};
 use droste_lang::diagnostics::render;
 use droste_lang::lexer::Dialect;
 use droste_lang::lower::lower;
@@ -28,6 +31,10 @@ pub struct Measurement {
     pub contexts: u64,
     /// States found.
     pub states: u64,
+    /// Images computed by the symbolic engine, or rounds of the solver of formulas.
+    pub images: u64,
+    /// Most nodes that decision diagrams had at any time, garbage included.
+    pub nodes: u64,
     /// Steps of the trace as it is stored, calls folded.
     pub trace: u64,
     /// Resident memory before the check, in kB.
@@ -45,12 +52,14 @@ impl Measurement {
             cpu,
             contexts,
             states,
+            images,
+            nodes,
             trace,
             before_kb,
             peak_kb,
         } = self;
         format!(
-            "{verdict}\t{seconds}\t{cpu}\t{contexts}\t{states}\t{trace}\t{before_kb}\t{peak_kb}"
+            "{verdict}\t{seconds}\t{cpu}\t{contexts}\t{states}\t{images}\t{nodes}\t{trace}\t{before_kb}\t{peak_kb}"
         )
     }
 
@@ -67,6 +76,8 @@ impl Measurement {
             cpu,
             contexts: number()?,
             states: number()?,
+            images: number()?,
+            nodes: number()?,
             trace: number()?,
             before_kb: number()?,
             peak_kb: number()?,
@@ -123,14 +134,9 @@ fn load_monitor(text: &str, program: &Program) -> Result<Monitor, String> {
     properties::monitor(&syntax, program).map_err(|d| render(&d, &source, false))
 }
 
-fn ask(program: &Program, ask: &Ask, setup: Setup, cap: Option<Cap>) -> Result<Report, String> {
-    let property = match ask {
-        Ask::Default => Property::Default,
-        Ask::Reach(label) => Property::Reach(vec![(*label).to_owned()]),
-        Ask::Repeat(label) => Property::Repeat(vec![(*label).to_owned()]),
-        Ask::Monitor(text) => Property::Monitor(load_monitor(text, program)?),
-    };
-    let options = Options {
+fn options(setup: Setup, cap: Option<Cap>) -> Options<'static> {
+    Options {
+        engine: setup.engine,
         order: if setup.bfs { Order::Bfs } else { Order::Dfs },
         passes: if setup.passes {
             Passes::default()
@@ -146,8 +152,18 @@ fn ask(program: &Program, ask: &Ask, setup: Setup, cap: Option<Cap>) -> Result<R
         },
         shorten: false,
         ..Options::default()
+    }
+}
+
+fn ask(program: &Program, ask: &Ask, setup: Setup, cap: Option<Cap>) -> Result<Report, String> {
+    let property = match ask {
+        Ask::Default => Property::Default,
+        Ask::Switches(_) => return Err("this is a question about threads".to_owned()),
+        Ask::Reach(label) => Property::Reach(vec![(*label).to_owned()]),
+        Ask::Repeat(label) => Property::Repeat(vec![(*label).to_owned()]),
+        Ask::Monitor(text) => Property::Monitor(load_monitor(text, program)?),
     };
-    check(program, &property, &options).map_err(|fault| fault.to_string())
+    check(program, &property, &options(setup, cap)).map_err(|fault| fault.to_string())
 }
 
 /// Loads and checks, without limits.
@@ -163,36 +179,87 @@ pub fn verdict(text: &str, question: &Ask) -> String {
     }
 }
 
+/// What is reported of an answer, with threads or without.
+struct Answer {
+    verdict: String,
+    trace: u64,
+    stats: Stats,
+    symbolic: Option<SymbolicStats>,
+}
+
+/// The verdict's word, and the reason if there is none.
+fn word<T>(verdict: &Verdict<T>) -> String {
+    let mut text = verdict.word().to_owned();
+    if let Verdict::Unknown(reason) = verdict {
+        // Writing to a string cannot fail.
+        let _ = write!(text, " ({reason})");
+    }
+    text
+}
+
+impl From<Report> for Answer {
+    fn from(report: Report) -> Self {
+        let trace = match &report.verdict {
+            Verdict::Violated(execution) => {
+                let folded = execution.runs.iter().map(|run| run.steps.len());
+                execution.steps.len() + folded.sum::<usize>()
+            }
+            _ => 0,
+        };
+        Answer {
+            verdict: word(&report.verdict),
+            trace: trace as u64,
+            stats: report.stats,
+            symbolic: report.symbolic,
+        }
+    }
+}
+
+/// The default property of a program with threads.
+fn threads(program: &Program, most: usize, setup: Setup, cap: Cap) -> Result<Answer, String> {
+    let options = options(setup, Some(cap));
+    let contexts = Contexts::Switches(most);
+    let report = check_concurrent(program, &Property::Default, contexts, &options, None);
+    let report = report.map_err(|fault| fault.to_string())?;
+    Ok(Answer {
+        verdict: word(&report.verdict),
+        trace: 0,
+        stats: report.stats,
+        symbolic: report.symbolic,
+    })
+}
+
 /// Loads, checks and measures, in this process.
 pub fn measure(text: &str, question: &Ask, setup: Setup, cap: Cap) -> Measurement {
     let start = Instant::now();
     let program = load(text);
     let before_kb = status_kb("VmRSS:");
-    let report = program.and_then(|program| ask(&program, question, setup, Some(cap)));
+    let answer = program.and_then(|program| match question {
+        Ask::Switches(most) => threads(&program, *most, setup, cap),
+        _ => ask(&program, question, setup, Some(cap)).map(Answer::from),
+    });
     let seconds = start.elapsed().as_secs_f64();
     let mut result = Measurement {
         seconds,
         before_kb,
         ..Measurement::default()
     };
-    match report {
+    match answer {
         Err(problem) => {
             result.verdict = format!("error: {}", problem.replace(['\n', '\t'], " "));
         }
-        Ok(report) => {
-            result.contexts = report.stats.contexts;
-            result.states = report.stats.states;
-            report.verdict.word().clone_into(&mut result.verdict);
-            match report.verdict {
-                Verdict::Unknown(reason) => {
-                    // Writing to a string cannot fail.
-                    let _ = write!(result.verdict, " ({reason})");
+        Ok(answer) => {
+            result.verdict = answer.verdict;
+            result.trace = answer.trace;
+            match answer.symbolic {
+                Some(stats) => {
+                    result.images = stats.images;
+                    result.nodes = stats.peak_nodes;
                 }
-                Verdict::Violated(execution) => {
-                    let folded = execution.runs.iter().map(|run| run.steps.len());
-                    result.trace = (execution.steps.len() + folded.sum::<usize>()) as u64;
+                None => {
+                    result.contexts = answer.stats.contexts;
+                    result.states = answer.stats.states;
                 }
-                Verdict::Holds(_) => {}
             }
         }
     }
@@ -239,6 +306,8 @@ mod tests {
             cpu: 0.25,
             contexts: 1 << 20,
             states: 7,
+            images: 11,
+            nodes: 13,
             trace: 3,
             before_kb: 1000,
             peak_kb: 33_000,

@@ -14,6 +14,10 @@ pub const VERA_QUICKSORT: Table = Table(include_str!("../../../bench/papers/vera
 pub const VERA_RIO: Table = Table(include_str!("../../../bench/papers/vera-rio.tsv"));
 /// The resource-constrained model checker on `flip`.
 pub const RESOURCE_FLIP: Table = Table(include_str!("../../../bench/papers/resource-fig5.tsv"));
+/// GETAFIX, MOPED and BEBOP on sequential programs.
+pub const GETAFIX_SEQUENTIAL: Table = Table(include_str!("../../../bench/papers/getafix-fig2.tsv"));
+/// GETAFIX on the Bluetooth driver.
+pub const GETAFIX_BLUETOOTH: Table = Table(include_str!("../../../bench/papers/getafix-fig3.tsv"));
 
 impl Table {
     /// The columns called `wanted` of the row that has these values in these columns, as `name value`.

@@ -174,7 +174,7 @@ fn search(
 }
 
 /// The schedule of a violation with the fewest switches or rounds, if there is one within the bound: what an
-/// engine has to find. [`rebuild`] makes an execution of it.
+/// engine has to find. [`rebuild()`] makes an execution of it.
 pub fn find_schedule(
     program: &Program,
     target: Target<'_>,
