@@ -90,3 +90,66 @@ fn formulas_for_threads_agree_with_the_explicit_engine() {
 fn formulas_for_many_threads_agree_with_the_explicit_engine() {
     sweep(1000, 1000);
 }
+
+/// Both engines say so about the label `bad`.
+fn both(text: &str, bound: Contexts, expected: bool) {
+    let program = lower(&parse(text)).0.expect("a program");
+    let property = Property::Reach(vec!["bad".to_owned()]);
+    for engine in [Engine::Explicit, Engine::Bdd, Engine::Calculus] {
+        let found = ask(engine, &program, &property, bound);
+        assert_eq!(found, Some(expected), "{engine:?} with {bound:?}\n{text}");
+    }
+}
+
+#[test]
+fn a_thread_that_begins_inside_a_procedure_does_not_return_to_a_caller() {
+    // A thread begins at `half` with the very frame with which it calls `p`; it can end, but `p` does not return.
+    let text = "decl g; void main() begin decl x; g := F; start_thread goto on; assume(F); on: x := T; x := F; p(x); end
+        void p(y) begin
+            start_thread goto half;
+            assume(F);
+            half: if (*) then p(y); bad: skip; fi;
+        end";
+    for most in 0..4 {
+        both(text, Contexts::Switches(most), false);
+    }
+}
+
+#[test]
+fn the_first_thread_may_be_one_that_init_has_started() {
+    let text = "decl g; void init() begin g := F; start_thread one(); endinit: skip; end
+        void thread1() begin g := T; end
+        void one() begin if (!g) then first: skip; fi; bad: skip; end";
+    both(text, Contexts::Switches(0), true);
+    both(text, Contexts::Rounds(1), true);
+}
+
+#[test]
+fn only_init_stops_at_endinit() {
+    let text = "decl g; void init() begin g := F; endinit: skip; if (g) then bad: skip; fi; end
+        void thread1() begin g := T; start_thread init(); h(); g := T; end
+        void thread2() begin assume(g); init(); end
+        void h() begin g := F; end";
+    both(text, Contexts::Switches(0), false);
+    both(text, Contexts::Switches(2), false);
+    both(text, Contexts::Switches(3), true);
+    let text = "decl g; void init() begin g := F; start_thread goto endinit; endinit: skip; if (g) then bad: skip; fi; end
+        void thread1() begin g := T; end";
+    both(text, Contexts::Switches(0), false);
+    both(text, Contexts::Switches(1), true);
+}
+
+#[test]
+fn an_atomic_section_ends_with_its_thread_and_not_with_a_call() {
+    let text = "decl g; decl h; void main() begin g := F; h := F; start_thread two(); one(); g := F; atomic_end; end
+        void one() begin atomic_begin; g := T; end
+        void two() begin assume(g); bad: skip; end";
+    both(text, Contexts::Switches(3), false);
+    let text = "decl g; void main() begin g := F; start_thread two(); start_thread one(); one(); g := F; atomic_end; end
+        void one() begin atomic_begin; g := T; end
+        void two() begin assume(g); bad: skip; end";
+    both(text, Contexts::Switches(1), false);
+    both(text, Contexts::Switches(2), true);
+    both(text, Contexts::Rounds(1), false);
+    both(text, Contexts::Rounds(2), true);
+}
