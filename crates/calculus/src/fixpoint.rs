@@ -28,7 +28,7 @@ use crate::depend::components;
 use crate::engine::Engine;
 use crate::rewrite::{Parts, Product, parts, to_complement, to_frontier};
 use crate::syntax::Fixpoint;
-use crate::term::{DefId, Of, TermId};
+use crate::term::{DefId, Of, Term, TermId};
 
 /// Why there is no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,8 +115,8 @@ struct Task {
     /// Whose body.
     member: usize,
     work: Work,
-    /// For each member, what it has not seen yet.
-    pending: Vec<Bdd>,
+    /// The members it depends on, and what it has not seen of each yet.
+    pending: Vec<(usize, Bdd)>,
     /// Whether it has not been evaluated at all.
     fresh: bool,
     /// How long it took lately.
@@ -132,7 +132,7 @@ enum Work {
 
 impl Task {
     fn is_waiting(&self) -> bool {
-        self.fresh || self.pending.iter().any(|set| !set.is_false())
+        self.fresh || self.pending.iter().any(|(_, set)| !set.is_false())
     }
 }
 
@@ -527,14 +527,25 @@ impl<'a> Fixpoints<'a> {
                 .map(|&term| Work::Linear(term))
                 .chain(products)
             {
+                let mentioned = self.mentions(&work, members);
                 tasks.push(Task {
                     member,
                     work,
                     // Everything is new at first, the empty relations included.
-                    pending: grown.clone(),
+                    pending: mentioned
+                        .into_iter()
+                        .map(|i| (i, grown[i].clone()))
+                        .collect(),
                     fresh: true,
                     time: Duration::ZERO,
                 });
+            }
+        }
+        // For each member, the tasks that depend on it.
+        let mut listeners: Vec<Vec<usize>> = vec![Vec::new(); members.len()];
+        for (number, task) in tasks.iter().enumerate() {
+            for (member, _) in &task.pending {
+                listeners[*member].push(number);
             }
         }
         let mut round = 0;
@@ -557,8 +568,9 @@ impl<'a> Fixpoints<'a> {
                 }
             } else if let Some(task) = waiting.min_by_key(|task| task.time) {
                 let start = Instant::now();
-                for (i, &def) in members.iter().enumerate() {
-                    let pending = std::mem::replace(&mut task.pending[i], nothing.clone());
+                for (i, pending) in &mut task.pending {
+                    let (i, def) = (*i, members[*i]);
+                    let pending = std::mem::replace(pending, nothing.clone());
                     // Anything between what is new and what is known will do: the smaller diagram. Of a
                     // small one that need not be asked.
                     let size = pending.node_count();
@@ -583,8 +595,11 @@ impl<'a> Fixpoints<'a> {
                     continue;
                 }
                 grown[i] = grown[i].or(&fresh)?;
-                for task in &mut tasks {
-                    task.pending[i] = task.pending[i].or(&fresh)?;
+                for &task in &listeners[i] {
+                    let task: &mut Task = &mut tasks[task];
+                    for (_, pending) in task.pending.iter_mut().filter(|(j, _)| *j == i) {
+                        *pending = pending.or(&fresh)?;
+                    }
                 }
                 if !early.is_empty() {
                     for &def in members {
@@ -619,6 +634,31 @@ impl<'a> Fixpoints<'a> {
         self.publish(members, &grown, &spaces, least)?;
         self.remember(key, outside, grown, true);
         Ok(None)
+    }
+
+    /// The members whose frontiers a task sees.
+    fn mentions(&self, work: &Work, members: &[DefId]) -> Vec<usize> {
+        let roots: &[TermId] = match work {
+            Work::Linear(term) => std::slice::from_ref(term),
+            Work::Product(product, _) => &product.factors,
+        };
+        let terms = &self.engine.theory.terms;
+        let mut mentioned: FxHashSet<DefId> = FxHashSet::default();
+        let mut seen: FxHashSet<TermId> = FxHashSet::default();
+        let mut stack = roots.to_vec();
+        while let Some(id) = stack.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            if let Term::Apply(def, Of::Frontier, _) = terms.get(id) {
+                mentioned.insert(*def);
+            }
+            terms.operands(id, |operand| stack.push(operand));
+        }
+        let all = members.iter().enumerate();
+        all.filter(|(_, def)| mentioned.contains(def))
+            .map(|(i, _)| i)
+            .collect()
     }
 
     /// What a product gains from the frontier: one conjunct sees what is new, the others everything.

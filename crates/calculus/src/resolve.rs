@@ -101,15 +101,23 @@ impl Resolver {
                     for span in names {
                         self.file = here;
                         let name = self.text(span).trim_matches('"').to_owned();
-                        let active = stack
-                            .iter()
-                            .any(|(f, _)| self.theory.files[*f as usize].name() == name);
-                        let error = if active {
+                        let active = |name: &str| {
+                            let mut files = stack.iter();
+                            files.any(|(f, _)| self.theory.files[*f as usize].name() == name)
+                        };
+                        let error = if active(&name) {
                             Err(format!("`{name}` loads itself"))
                         } else if stack.len() >= DEEPEST {
                             Err(format!("more than {DEEPEST} files load each other"))
                         } else {
-                            loader(&name)
+                            // The name of the file it is found in may be another one.
+                            loader(&name).and_then(|source| {
+                                if active(source.name()) {
+                                    Err(format!("`{}` loads itself", source.name()))
+                                } else {
+                                    Ok(source)
+                                }
+                            })
                         };
                         match error {
                             Ok(source) => stack.push((self.open_file(source), 0)),

@@ -28,9 +28,11 @@ pub(crate) fn search(program: &Program, question: &Question<'_>, options: &Optio
     let mut first = options.clone();
     first.limits.contexts = Some(limit.map_or(FIRST, |limit| limit.min(FIRST)));
     let found = explicit::search(program, question, &first);
-    if !matches!(found.verdict, Verdict::Unknown(StopReason::Contexts(contexts)) if limit != Some(contexts))
-    {
-        return found;
+    match found.verdict {
+        // A bound of this search, or of the explicit engine: its rival may not be bothered by it.
+        Verdict::Unknown(StopReason::Contexts(contexts)) if limit != Some(contexts) => {}
+        Verdict::Unknown(StopReason::TooManySuccessors | StopReason::TooManyStates) => {}
+        _ => return found,
     }
     let mut rest = options.clone();
     if let Some(timeout) = &mut rest.limits.timeout {

@@ -88,14 +88,20 @@ pub(crate) fn solve(args: &SolveArgs, console: &Console) -> Result<u8, Failure> 
             std::process::exit(KILLED);
         }
     });
-    unleash(args, &watchdog, &known, start);
+    unleash(args, &watchdog, &known, start, console.err_terminal());
     let result = answer(args, console, &watchdog, &known, start, memory);
     watchdog.claim();
     result
 }
 
 /// Has the watchdog answer if nobody else does.
-fn unleash(args: &SolveArgs, watchdog: &Arc<Watchdog>, known: &Arc<Mutex<Known>>, start: Instant) {
+fn unleash(
+    args: &SolveArgs,
+    watchdog: &Arc<Watchdog>,
+    known: &Arc<Mutex<Known>>,
+    start: Instant,
+    erase: bool,
+) {
     let known = Arc::clone(known);
     let file = input::name(&args.file);
     let json = args.json;
@@ -109,7 +115,8 @@ fn unleash(args: &SolveArgs, watchdog: &Arc<Watchdog>, known: &Arc<Mutex<Known>>
                 code = 2;
             }
         }
-        Console::note(&format!("\r\x1b[Kunknown: {reason}\n"));
+        let erase = if erase { "\r\x1b[K" } else { "" };
+        Console::note(&format!("{erase}unknown: {reason}\n"));
         std::process::exit(i32::from(code));
     });
 }

@@ -87,15 +87,18 @@ pub fn reach(
     report: &(dyn Fn(Progress) + Sync),
     level: &(dyn Fn(usize) + Sync),
 ) -> (Finding, Stats) {
-    let program = question.program;
+    run(question, limits, report, level)
+}
+
+/// Bits of all variables of the program.
+fn all_bits(program: &Program) -> usize {
     let all: usize = program.globals.iter().map(|v| bits(v.ty)).sum();
     let locals = program
         .procedures
         .iter()
         .flat_map(|p| &p.locals)
         .map(|v| bits(v.ty));
-    let variables = (all + locals.sum::<usize>() + 64) * (3 + question.most.unwrap_or(16));
-    droste_bdd::on_large_stack(variables, || run(question, limits, report, level))
+    all + locals.sum::<usize>()
 }
 
 /// Without a bound, so many switches at most.
@@ -104,8 +107,8 @@ const MOST: usize = 30;
 fn run(
     question: &Question<'_>,
     limits: &Limits,
-    report: &dyn Fn(Progress),
-    level: &dyn Fn(usize),
+    report: &(dyn Fn(Progress) + Sync),
+    level: &(dyn Fn(usize) + Sync),
 ) -> (Finding, Stats) {
     let mut stats = Stats::default();
     // The clock runs for all attempts together.
@@ -128,10 +131,13 @@ fn run(
                 *timeout = timeout.saturating_sub(guard.elapsed());
             }
             let bound = question.rounds.then_some(rounds);
-            let mut search = Search::new(&attempt, question, capacity, bound, &limits, report)?;
-            let found = search.run(question.most, level, &mut done);
-            search.count(&mut stats);
-            found
+            let variables = (all_bits(question.program) + 64) * (capacity + 6);
+            droste_bdd::on_large_stack(variables, || {
+                let mut search = Search::new(&attempt, question, capacity, bound, &limits, report)?;
+                let found = search.run(question.most, level, &mut done);
+                search.count(&mut stats);
+                found
+            })
         });
         match found {
             Err(reason) => {
