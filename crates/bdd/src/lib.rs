@@ -423,7 +423,10 @@ impl Bdd {
     /// How many nodes the diagram has, the constant included.
     pub fn node_count(&self) -> usize {
         let mut count = 0;
-        self.core.store.borrow_mut().walk(self.edge, |_, _| count += 1);
+        self.core
+            .store
+            .borrow_mut()
+            .walk(self.edge, |_, _| count += 1);
         count
     }
 

@@ -383,7 +383,8 @@ fn place(program: &Program, bits_of: &Bits, order: &[u32]) -> Arrangement {
             let whose = owner[bit as usize];
             let rank = ranks.entry(whose).or_default();
             let places = &places[whose as usize % 2];
-            slots[bit as usize] = Slot(places[*rank as usize * places.len() / counts[&whose] as usize]);
+            slots[bit as usize] =
+                Slot(places[*rank as usize * places.len() / counts[&whose] as usize]);
             *rank += 1;
         }
         if let Some(bit) = global {

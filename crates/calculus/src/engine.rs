@@ -424,7 +424,11 @@ impl Engine {
         if values.len() < 3 || values.len() > 64 {
             return Ok(values);
         }
-        let Some(last) = self.merged.get_mut(&key).filter(|m| m.values.len() == values.len()) else {
+        let Some(last) = self
+            .merged
+            .get_mut(&key)
+            .filter(|m| m.values.len() == values.len())
+        else {
             let merged = Merged {
                 values: values.clone(),
                 same: 0,

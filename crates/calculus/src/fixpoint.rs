@@ -521,7 +521,12 @@ impl<'a> Fixpoints<'a> {
                 let sums = vec![nothing.clone(); product.factors.len()];
                 Work::Product(product.clone(), sums)
             });
-            for work in parts.linear.iter().map(|&term| Work::Linear(term)).chain(products) {
+            for work in parts
+                .linear
+                .iter()
+                .map(|&term| Work::Linear(term))
+                .chain(products)
+            {
                 tasks.push(Task {
                     member,
                     work,

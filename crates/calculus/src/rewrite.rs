@@ -217,9 +217,12 @@ pub(crate) fn parts(
             others.push(id);
             continue;
         }
-        let (factors, constants): (Vec<TermId>, Vec<TermId>) =
-            conjuncts.into_iter().partition(|part| shapes[part] == Shape::Linear);
-        let factors = factors.into_iter().map(|part| to_frontier(terms, part, of, member));
+        let (factors, constants): (Vec<TermId>, Vec<TermId>) = conjuncts
+            .into_iter()
+            .partition(|part| shapes[part] == Shape::Linear);
+        let factors = factors
+            .into_iter()
+            .map(|part| to_frontier(terms, part, of, member));
         let factors = factors.collect();
         products.push(Product {
             whole: id,
