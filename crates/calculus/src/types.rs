@@ -3,7 +3,7 @@
 //! A value is a row of bits: the components of a class in the order of declaration, the elements of an array by
 //! index, and an enumeration or range as the binary number of its offset from the least value, most significant bit
 //! first. A type need not fill its codes; [`Types::leaves`] tells where that matters. The *layout* of a type is
-//! another order of the same bits, the one in which they go into the order of BDD variables ([`crate::layout`]).
+//! another order of the same bits, the one in which they go into the order of BDD variables (`layout`).
 
 use rustc_hash::FxHashMap;
 

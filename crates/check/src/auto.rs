@@ -14,7 +14,7 @@ use droste_lang::program::Program;
 use crate::{Found, Options, Question, explicit, symbolic};
 
 /// Contexts of the first search.
-const FIRST: u64 = 20_000;
+pub(crate) const FIRST: u64 = 20_000;
 
 /// The explicit engine leaves memory to its rival: half of what there is, and never more than this.
 const MOST_MEMORY: u64 = 4_000_000_000;

@@ -160,7 +160,10 @@ fn sentence(subject: &Subject<'_>, report: &ConcurrentReport) -> String {
             };
             match (report.exhaustive, report.level) {
                 (false, Some(level)) => format!("{what} within {}", count(level)),
-                _ => format!("{what}, however often the active thread changes"),
+                _ => format!(
+                    "{what}, however often the active thread changes\n\
+                     More switches lead to no new combination of shared values and stacks."
+                ),
             }
         }
         Verdict::Violated(execution) => {

@@ -1,4 +1,4 @@
-//! Programs with threads, up to a number of context switches: section 5.1 of La Torre, Madhusudan and Parlato
+//! Programs with threads, up to a number of context switches or of rounds: section 5.1 of La Torre, Madhusudan and Parlato
 //! (PLDI 2009), as text for k switches and n threads.
 //!
 //! `Reach(u, v, ecs, cs, g1, …, gk, t0, …, tk)` says that with cs switches, the i-th at the shared globals gi, and
@@ -8,12 +8,23 @@
 //! * A thread that is switched back to must have been left at the globals of that switch: the last clause asks for them. (The paper's formula
 //!   forgets it; without, a thread could be left before or after what it wrote is seen.)
 //! * The clause for returns is split as in section 4.2.
-//! * The globals of a `thread` section are kept with the thread, like locals.
+//! * The globals of a `thread` section are kept with the thread, like locals, unless the program starts threads, which share them.
 //! * With GETAFIX's `init`, what happens before the label `endinit` is computed first and is no context.
 //! * No switch happens inside an atomic section, which is one more bit of `Global`.
+//! * Threads that are started while the program runs are numbered, after the others, in the order of their starts, as far as they ever
+//!   become active. Their number so far is part of `Global`. What the j-th of them begins with, a place pj and locals fj, is
+//!   a further argument of *Reach* that never changes: a start either is that of a thread that is never active, or the frame at the start is the j-th.
+//!   No more become active than there are contexts.
+//! * Such a thread begins in the middle of a procedure that may be called, too. So *Reach* has a bit `top`: this is the frame in which the thread began.
+//! * With a bound on rounds, context c is one of thread c mod n, and may be empty; there are no ti.
+//!
+//! What keeps it honest: random programs of all three conventions are asked here and of the explicit engine.
+
+mod reach;
 
 use std::fmt::Write as _;
 
+use droste_lang::concurrent::most_started;
 use droste_lang::program::{Node, NodeId, Op, ProcId, Program, Threads};
 
 use crate::Relations;
@@ -22,35 +33,21 @@ use crate::relations::{self, Question, one_of, or_false};
 /// The formula has one clause for each pair of switches; more than so many are not written.
 pub const MOST_SWITCHES: u32 = 100;
 
-/// What runs before the threads of GETAFIX's convention do: section 4.2.
-const BEFORE: &str = "\
-// What happens before the threads start.
-mu bool Before(State u, State v) u ~+ v
-      (Init(u) & u = v)
-    | (exists State x. Before(u, x) & ProgramInt(x, v))
-    | (exists State x, State y. Before(x, y) & IntoCall(y, u) & u = v)
-    | (exists PC c, PC e, Local l, Global g.
-          (exists State x.
-              Before(u, x) & ReturnA(x, e, v) & IntoCall1(x, e, l, g) & c = x.pc)
-        & (exists State y, State z.
-              Before(y, z) & l = y.l & g = y.g & e = z.pc & Exit(z.pc) & ReturnB(z, c, v)));
+/// What is bounded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// At most so many switches.
+    Switches(usize),
+    /// At most so many rounds, in which each thread has one turn.
+    Rounds(usize),
+}
 
-";
-
-/// The relations of a program with threads and the formula that asks whether a target can be reached with at most
-/// `switches` context switches. Refused for programs that start threads while they run.
+/// The relations of a program with threads and the formula that asks whether a target can be reached within the bound.
 pub fn concurrent(
     program: &Program,
     question: &Question<'_>,
-    switches: u32,
+    bound: Bound,
 ) -> Result<Relations, String> {
-    let starts = |op: &Op| matches!(op, Op::StartThread { .. });
-    if program.nodes.iter().any(|node| starts(&node.op)) {
-        return Err(
-            "the calculus engine needs to know all threads beforehand, and this program starts threads while it runs"
-                .to_owned(),
-        );
-    }
     let (threads, last) = match &program.threads {
         Threads::Dynamic => (vec![program.main], None),
         Threads::Init { end_init, threads } => (threads.clone(), Some(*end_init)),
@@ -59,34 +56,22 @@ pub fn concurrent(
     if threads.is_empty() {
         return Err("the program has no threads".to_owned());
     }
-    let calls = |who: &[ProcId]| {
-        let called =
-            |node: &&Node| matches!(&node.op, Op::Call { callee, .. } if who.contains(callee));
-        let node = program.nodes.iter().find(called)?;
-        Some(program.procedure(node.procedure).name.clone())
-    };
-    if let (Some(_), Some(caller)) = (last, calls(&[program.main])) {
-        return Err(format!(
-            "the calculus engine does not support calls of `init`, as in `{caller}`"
-        ));
-    }
-    let mut relations = relations::Relations::new(program, question, Some(&threads));
-    relations.last = last;
-    if relations.fields.atomic.is_some() {
-        // At the exit of such a procedure one could not tell whether the thread has ended.
-        if let Some(caller) = calls(&threads) {
-            return Err(format!(
-                "the calculus engine does not support atomic sections if the first procedure of a thread is called, \
-                 as in `{caller}`"
-            ));
-        }
-    }
+    let (switches, slots) = size(program, threads.len(), bound)?;
+    let mut relations = relations::Relations::new(program, question, Some((&threads, slots)));
+    let called =
+        |node: &Node| matches!(&node.op, Op::Call { callee, .. } if threads.contains(callee));
+    // At the exit of a procedure one has to know whether the thread has ended.
+    let ambiguous = relations.fields.atomic.is_some() && program.nodes.iter().any(called);
     relations.write();
     let text = Threaded {
         program,
         relations: &relations,
         threads: &threads,
+        slots,
         switches,
+        in_turn: matches!(bound, Bound::Rounds(_)),
+        atomic: relations.fields.atomic.is_some(),
+        top: slots > 0 || ambiguous,
         last,
     }
     .text();
@@ -94,24 +79,102 @@ pub fn concurrent(
     Ok(relations.finish())
 }
 
+/// How many switches there are at most, and how many threads that are started and active.
+fn size(program: &Program, declared: usize, bound: Bound) -> Result<(u32, u32), String> {
+    let started = most_started(program);
+    let (switches, slots) = match bound {
+        Bound::Switches(most) => {
+            // After `init`, the first thread may be one that `init` has started.
+            let extra = usize::from(matches!(program.threads, Threads::Init { .. }));
+            (most, most.saturating_add(extra).min(started))
+        }
+        Bound::Rounds(most) => {
+            let all = declared.saturating_add(started);
+            (all.saturating_mul(most).saturating_sub(1), started)
+        }
+    };
+    let fits = |number: usize| u32::try_from(number).ok().filter(|&n| n <= MOST_SWITCHES);
+    match (fits(switches), u32::try_from(slots)) {
+        (Some(switches), Ok(slots)) => Ok((switches, slots)),
+        _ => Err(match bound {
+            Bound::Switches(_) => {
+                format!("the calculus engine looks at {MOST_SWITCHES} switches at most")
+            }
+            Bound::Rounds(_) => format!(
+                "the calculus engine looks at {MOST_SWITCHES} switches at most, and so many rounds of all threads \
+                 have more: ask for fewer rounds"
+            ),
+        }),
+    }
+}
+
 struct Threaded<'a> {
     program: &'a Program,
     relations: &'a relations::Relations<'a>,
+    /// Those that exist from the start.
     threads: &'a [ProcId],
+    /// How many more may be started and become active.
+    slots: u32,
     switches: u32,
+    /// Whether the threads take turns.
+    in_turn: bool,
+    /// Whether there are atomic sections.
+    atomic: bool,
+    /// Whether `Reach` says which frames are outermost.
+    top: bool,
+    /// Where `init` hands over.
     last: Option<NodeId>,
 }
 
 impl Threaded<'_> {
+    /// Whether globals of `thread` sections belong to one thread.
+    fn owned(&self) -> bool {
+        let starts = |node: &Node| matches!(node.op, Op::StartThread { .. });
+        !self.program.nodes.iter().any(starts)
+    }
+
     /// The bits of globals that are shared, or belong to a thread.
     fn bits(&self, of: impl Fn(Option<u32>) -> bool) -> Vec<&str> {
         let fields = &self.relations.fields;
+        let owned = self.owned();
         let globals = self.program.globals.iter().zip(&fields.globals);
-        let places = globals.filter(|(v, _)| of(v.thread)).flat_map(|(_, p)| p);
-        let mut places: Vec<u32> = places.copied().collect();
+        let globals = globals.filter(|(v, _)| of(v.thread.filter(|_| owned)));
+        let mut places: Vec<u32> = globals.flat_map(|(_, p)| p).copied().collect();
+        if of(None) {
+            places.extend(&fields.started);
+        }
         places.sort_unstable();
         let name = |place: &u32| fields.names[*place as usize].as_str();
         places.iter().map(name).collect()
+    }
+
+    /// The frames of started threads, as parameters and as arguments.
+    fn frames(&self) -> (String, String) {
+        let (mut head, mut rest) = (String::new(), String::new());
+        for j in 1..=self.slots {
+            let _ = write!(head, ", Beginning p{j}, Local f{j}");
+            let _ = write!(rest, ", p{j}, f{j}");
+        }
+        (head, rest)
+    }
+
+    /// That so many threads have been started.
+    fn count(&self, globals: &str, number: u32) -> String {
+        let places = self.relations.fields.started.iter().enumerate();
+        let bits = places.map(|(k, &place)| {
+            let not = if number >> k & 1 == 0 { "!" } else { "" };
+            format!(
+                "{not}{globals}.{}",
+                self.relations.fields.names[place as usize]
+            )
+        });
+        bits.collect::<Vec<String>>().join(" & ")
+    }
+
+    /// That started thread number `j`, from 1, has been started.
+    fn begun(&self, globals: &str, j: u32) -> String {
+        let counts = (j..=self.slots).map(|number| self.count(globals, number));
+        format!("({})", counts.collect::<Vec<String>>().join(" | "))
     }
 
     fn text(&self) -> String {
@@ -119,12 +182,15 @@ impl Threaded<'_> {
         let mut out = String::new();
         let shared = self.bits(|thread| thread.is_none());
         let own = self.bits(|thread| thread.is_some());
-        let atomic = self.relations.fields.atomic.is_some();
         let _ = write!(out, "// Threads:");
         for (i, thread) in self.threads.iter().enumerate() {
             let _ = write!(out, " {i} {}", self.program.procedure(*thread).name);
         }
-        let _ = writeln!(out, "\nenum Thread {{ 0 .. {} }};", self.threads.len() - 1);
+        if self.slots > 0 {
+            let _ = write!(out, ", and up to {} that are started", self.slots);
+        }
+        let last = self.threads.len() - 1 + self.slots as usize;
+        let _ = writeln!(out, "\nenum Thread {{ 0 .. {last} }};");
         let _ = writeln!(out, "enum Switches {{ 0 .. {k} }};");
         let _ = write!(out, "class Shared {{");
         for name in &shared {
@@ -150,136 +216,151 @@ impl Threaded<'_> {
             equal(&shared),
             equal(&own)
         );
-        let ended = self.ended();
         let _ = writeln!(
             out,
-            "// The thread may be left here.\nbool Free(State u)\n      {};\n",
-            if atomic {
-                format!("!u.g.atomic | {ended}")
+            "// The thread may be left here.\nbool Free(State u{})\n      {};\n",
+            if self.top { ", bool top" } else { "" },
+            if self.atomic {
+                format!("!u.g.atomic | {}", self.ended())
             } else {
                 "true".to_owned()
             }
         );
-        self.start(&mut out, atomic);
-        match self.last {
-            None => out.push_str("// The first thread starts with any globals.\nbool Ready(Global a)\n      true;\n\n"),
-            Some(node) => {
-                out.push_str(BEFORE);
-                let end = self.relations.points.node(node);
-                let _ = writeln!(
-                    out,
-                    "// The globals with which the threads start.\nbool Ready(Global a)\n      \
-                     (exists State u, State v, Shared b. Before(u, v) & {} & Share(v.g, b) & Share(a, b));\n",
-                    one_of("v.pc", end.into_iter().collect())
-                );
-            }
-        }
-        self.reach(&mut out, atomic);
+        self.start(&mut out);
+        self.starts(&mut out);
+        self.ready(&mut out);
+        self.reach(&mut out);
         out
     }
 
-    /// The program counters at which a thread has ended.
+    /// That a thread has ended.
     fn ended(&self) -> String {
         let points = &self.relations.points;
-        let mut list: Vec<u32> = self.threads.iter().map(|&p| points.exit(p)).collect();
+        let mut list: Vec<u32> = Vec::new();
+        if !self.top {
+            list.extend(self.threads.iter().map(|&p| points.exit(p)));
+        }
         for (i, node) in self.program.nodes.iter().enumerate() {
             if node.op == Op::EndThread {
                 list.extend(points.node(NodeId(i as u32)));
             }
         }
-        one_of("u.pc", list)
+        let exit = if self.top { "top & Exit(u.pc) | " } else { "" };
+        format!("{exit}{}", one_of("u.pc", list))
     }
 
     /// Where threads start: their own globals with any values, those of others 0.
-    fn start(&self, out: &mut String, atomic: bool) {
+    fn start(&self, out: &mut String) {
+        let calm = if self.atomic { " & !u.g.atomic" } else { "" };
         let mut clauses = Vec::new();
         for (i, &thread) in self.threads.iter().enumerate() {
             let entry = self.relations.points.entry(self.program, thread);
-            let mut text = format!("t = {i} & u.pc = {entry} & EntryState(u)");
+            let mut text = format!("t = {i} & u.pc = {entry} & EntryState(u){calm}");
             for name in self.bits(|owner| owner.is_some_and(|owner| owner as usize != i)) {
                 let _ = write!(text, " & !u.g.{name}");
             }
-            if atomic {
-                text.push_str(" & !u.g.atomic");
-            }
             clauses.push(text);
+        }
+        let at = |j: u32| -> Vec<String> {
+            let beginnings = self.relations.beginnings.iter().enumerate();
+            let at = beginnings.map(|(i, pc)| format!("p{j} = {i} & u.pc = {pc}"));
+            at.collect()
+        };
+        for j in 1..=self.slots {
+            clauses.push(format!(
+                "t = {} & ({}) & u.l = f{j}{calm} & {}",
+                self.threads.len() - 1 + j as usize,
+                or_false(&at(j), " | "),
+                self.begun("u.g", j)
+            ));
         }
         let _ = writeln!(
             out,
-            "// Where thread t starts.\nbool Start(Thread t, State u)\n      {};\n",
+            "// Where thread t starts.\nbool Start(Thread t, State u{})\n      {};\n",
+            self.frames().0,
             or_false(&clauses, "\n    | ")
         );
     }
 
-    fn reach(&self, out: &mut String, atomic: bool) {
-        let k = self.switches;
-        let mut head = String::new();
-        let mut rest = String::new();
-        for j in 1..=k {
-            let _ = write!(head, ", Shared g{j}");
-            let _ = write!(rest, ", g{j}");
+    /// The step that starts a thread that becomes active.
+    fn starts(&self, out: &mut String) {
+        if self.slots == 0 {
+            return;
         }
-        for j in 0..=k {
-            let _ = write!(head, ", Thread t{j}");
-            let _ = write!(rest, ", t{j}");
-        }
-        let calm = if atomic { " & !v.g.atomic" } else { "" };
-        let _ = write!(
+        let number = |j: u32| {
+            format!(
+                "{} & {} & s = p{j} & u.l = f{j}",
+                self.count("u.g", j - 1),
+                self.count("v.g", j)
+            )
+        };
+        let numbers: Vec<String> = (1..=self.slots).map(number).collect();
+        let _ = writeln!(
             out,
-            "mu bool Reach(State u, State v, Switches ecs, Switches cs{head}) u ~+ v\n      \
-             // The first context.\n      \
-             (cs = 0 & ecs = 0 & u = v & Start(t0, u) & Ready(u.g))\n    \
-             // Steps of the active thread.\n    \
-             | (exists State x. Reach(u, x, ecs, cs{rest}) & ProgramInt(x, v))\n    \
-             | (ecs = cs & u = v\n        \
-             & (exists State x, State y, Switches e. Reach(x, y, e, cs{rest}) & IntoCall(y, u)))\n    \
-             | (exists PC c, PC e, Local l, Global g, Switches s.\n          \
-             (exists State x.\n              \
-             Reach(u, x, ecs, s{rest}) & ReturnA(x, e, v) & IntoCall1(x, e, l, g) & c = x.pc)\n        \
-             & (exists State y, State z.\n              \
-             Reach(y, z, s, cs{rest}) & l = y.l & g = y.g & e = z.pc & Exit(z.pc) & ReturnB(z, c, v)))"
+            "// The step from u to v starts the next thread.\nbool Starts(State u, State v{}) u ~+ v\n      \
+             (exists Beginning s. StartInt(u, v, s)\n        & ({}));\n",
+            self.frames().0,
+            numbers.join("\n          | ")
         );
-        for j in 1..=k {
-            let handed = format!(
-                "(exists State x, State y, Switches e.\n              \
-                 Reach(x, y, e, {}{rest}) & Free(y) & Share(y.g, g{j}))",
-                j - 1
-            );
-            let others: Vec<String> = (0..j).map(|i| format!("t{j} != t{i}")).collect();
-            let _ = write!(
+        let begun = |j: u32| {
+            let thread = self.threads.len() - 1 + j as usize;
+            format!("t = {thread} & {}", self.begun("a", j))
+        };
+        let begun: Vec<String> = (1..=self.slots).map(begun).collect();
+        let _ = writeln!(
+            out,
+            "// Thread t has been started.\nbool Begun(Thread t, Shared a)\n      {};\n",
+            begun.join("\n    | ")
+        );
+    }
+
+    /// The globals with which the first thread starts.
+    fn ready(&self, out: &mut String) {
+        let (head, rest) = self.frames();
+        let Some(node) = self.last else {
+            let none = if self.slots > 0 {
+                self.count("a", 0)
+            } else {
+                "true".to_owned()
+            };
+            let _ = writeln!(
                 out,
-                "\n    // Switch {j}, to a thread that starts, or goes on.\n    \
-                 | (cs = {j} & ecs = {j} & u = v & Start(t{j}, u) & {} & Share(v.g, g{j})\n        & {handed})",
-                others.join(" & ")
+                "// The first thread starts with any globals.\nbool Ready(Global a{head})\n      {none};\n"
             );
-            let mut back = Vec::new();
-            for i in 0..j.saturating_sub(1) {
-                let between: Vec<String> = (i + 1..j).map(|m| format!("t{j} != t{m}")).collect();
-                back.push(format!(
-                    "(t{j} = t{i} & {}\n            & (exists State x. Reach(u, x, ecs, {i}{rest}) & Free(x) & Share(x.g, g{})\n                \
-                     & v.pc = x.pc & v.l = x.l & Own(v.g, x.g)))",
-                    between.join(" & "),
-                    i + 1
-                ));
-            }
-            if !back.is_empty() {
-                let _ = write!(
-                    out,
-                    "\n    | (cs = {j}{calm} & Share(v.g, g{j})\n        & {handed}\n        & ({}))",
-                    back.join("\n          | ")
-                );
-            }
-        }
-        out.push_str(";\n\n");
-        let before = if self.last.is_some() {
-            "(exists State u, State v. Before(u, v) & Target(v.pc))\n  | "
+            return;
+        };
+        let end = self.relations.points.node(node);
+        self.before(out, end);
+        let at_end = end.map_or("false".to_owned(), |end| format!("v.pc = {end}"));
+        let _ = writeln!(
+            out,
+            "// The globals with which the threads start.\nbool Ready(Global a{head})\n      \
+             (exists State u, State v, Shared b. Before(u, v{rest}) & {at_end} & Share(v.g, b) & Share(a, b));\n"
+        );
+    }
+
+    /// What runs before the threads of GETAFIX's convention do, until it comes to `end`: section 4.2.
+    fn before(&self, out: &mut String, end: Option<u32>) {
+        let (head, rest) = self.frames();
+        let not_end = |path: &str| end.map_or(String::new(), |end| format!(" & {path} != {end}"));
+        let (not_x, not_y, not_c) = (not_end("x.pc"), not_end("y.pc"), not_end("c"));
+        let starts = if self.slots > 0 {
+            format!(" | Starts(x, v{rest})")
         } else {
-            ""
+            String::new()
         };
         let _ = writeln!(
             out,
-            "{before}(exists State u, State v, Switches ecs, Switches cs{head}.\n      \
-             Reach(u, v, ecs, cs{rest}) & Target(v.pc));"
+            "// What happens before the threads start.\n\
+             mu bool Before(State u, State v{head}) u ~+ v\n      \
+             (Init(u) & u = v)\n    \
+             | (exists State x. Before(u, x{rest}){not_x} & (ProgramInt(x, v){starts}))\n    \
+             | (exists State x, State y. Before(x, y{rest}){not_y} & IntoCall(y, u) & u = v)\n    \
+             | (exists PC c, PC e, Local l, Global g.\n          \
+             (exists State x.\n              \
+             Before(u, x{rest}) & ReturnA(x, e, v) & IntoCall1(x, e, l, g) & c = x.pc{not_c})\n        \
+             & (exists State y, State z.\n              \
+             Before(y, z{rest}) & l = y.l & g = y.g & e = z.pc & Exit(z.pc) & ReturnB(z, c, v)));\n"
         );
     }
 }

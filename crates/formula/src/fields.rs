@@ -20,6 +20,8 @@ pub(crate) struct Fields {
     pub(crate) globals: Vec<Vec<u32>>,
     /// The component of `Global` that says that the active thread is in an atomic section.
     pub(crate) atomic: Option<u32>,
+    /// The components of `Global` with the number of threads started so far, lowest bit first.
+    pub(crate) started: Vec<u32>,
     /// Per procedure, local and bit: the component of `Local`.
     locals: Vec<Vec<Vec<u32>>>,
     /// Per procedure, result and bit: the component of `Local`.
@@ -34,8 +36,8 @@ pub(crate) enum Component {
 }
 
 impl Fields {
-    /// With `threads`, there is a bit for atomic sections if there are any.
-    pub(crate) fn new(program: &Program, threads: bool) -> Self {
+    /// With `threads`, there is a bit for atomic sections if there are any, and a counter for so many started threads.
+    pub(crate) fn new(program: &Program, threads: Option<u32>) -> Self {
         let used = Used::new(program);
         let widths = |variables: &[Variable], used: &[bool]| -> Vec<usize> {
             let pairs = variables.iter().zip(used);
@@ -62,15 +64,22 @@ impl Fields {
             }
         }
         let begins = |node: &Node| matches!(node.op, Op::AtomicBegin(_));
-        let atomic = (threads && program.nodes.iter().any(begins)).then(|| {
+        let atomic = (threads.is_some() && program.nodes.iter().any(begins)).then(|| {
             names.push("atomic".to_owned());
             names.len() as u32 - 1
         });
+        let width = u32::BITS - threads.unwrap_or(0).leading_zeros();
+        let mut started = Vec::new();
+        for k in 0..width {
+            started.push(names.len() as u32);
+            names.push(format!("started_{k}"));
+        }
         let mut fields = Fields {
             names,
             slots: 0,
             globals,
             atomic,
+            started,
             locals: Vec::new(),
             results: Vec::new(),
         };

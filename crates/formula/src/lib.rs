@@ -2,7 +2,7 @@
 //!
 //! La Torre, Madhusudan and Parlato, *Analyzing recursive programs using a fixed-point calculus*
 //! (PLDI 2009), describe a program by a handful of relations and an algorithm for recursive programs by a page of
-//! formulas over them. [`relations`] writes the relations for a [`Program`], as text in the language of `droste
+//! formulas over them. [`relations()`] writes the relations for a [`Program`], as text in the language of `droste
 //! solve`; [`Algorithm`] has the three algorithms of its section 4. Both together are a file that anybody can
 //! read, change and solve. `docs/FORMULAS.md` describes the relations for those who write their own algorithm.
 //!
@@ -21,7 +21,7 @@ use std::str::FromStr;
 
 use droste_lang::program::Program;
 
-pub use concurrent::{MOST_SWITCHES, concurrent};
+pub use concurrent::{Bound, MOST_SWITCHES, concurrent};
 pub use points::{Point, Points};
 pub use relations::Question;
 

@@ -79,21 +79,23 @@ pub(crate) struct Relations<'a> {
     terms: Terms,
     u: Copy,
     v: Copy,
-    /// A node whose operation is not executed.
-    pub(crate) last: Option<NodeId>,
+    /// Steps that start a thread.
+    starts: Clauses,
+    /// Where started threads begin: the values of `Beginning`.
+    pub(crate) beginnings: Vec<u32>,
     pub(crate) out: String,
 }
 
 impl<'a> Relations<'a> {
-    /// With `threads`, the procedures with which they start.
+    /// With `threads`, the procedures with which they start, and how many more the program may start.
     pub(crate) fn new(
         program: &'a Program,
         question: &'a Question<'a>,
-        threads: Option<&[ProcId]>,
+        threads: Option<(&[ProcId], u32)>,
     ) -> Self {
-        let fields = Fields::new(program, threads.is_some());
+        let fields = Fields::new(program, threads.map(|(_, started)| started));
         let mut roots = vec![program.main];
-        roots.extend_from_slice(threads.unwrap_or(&[]));
+        roots.extend_from_slice(threads.map_or(&[], |(list, _)| list));
         let mut is_target = vec![false; program.nodes.len()];
         for node in question.targets {
             is_target[node.0 as usize] = true;
@@ -119,7 +121,8 @@ impl<'a> Relations<'a> {
             terms,
             u,
             v,
-            last: None,
+            starts: Clauses::new(),
+            beginnings: Vec::new(),
             out: String::new(),
         }
     }
@@ -283,6 +286,22 @@ impl<'a> Relations<'a> {
                     pieces.extend(stores.iter().cloned());
                     pieces.extend(after.as_ref().map(|after| Piece::Holds(after.holds)));
                     self.add(clauses, frame.clone(), &pieces);
+                    if let (Op::StartThread { start, .. }, false) =
+                        (op, self.fields.started.is_empty())
+                    {
+                        let start = self.points.at(*start);
+                        let known = self.beginnings.iter().position(|&at| at == start);
+                        let index = known.unwrap_or_else(|| {
+                            self.beginnings.push(start);
+                            self.beginnings.len() - 1
+                        });
+                        pieces.push(Piece::Text(format!("s = {index}")));
+                        let counter = self.fields.started.iter().copied();
+                        let frame = Frame::changing(counter.map(Component::Global));
+                        let mut starts = std::mem::take(&mut self.starts);
+                        self.add(&mut starts, frame, &pieces);
+                        self.starts = starts;
+                    }
                 }
                 for (violation, bit) in after.iter().flat_map(|after| &after.failures) {
                     let mut pieces = vec![Piece::Holds(some), Piece::Holds(*bit)];
@@ -463,9 +482,6 @@ impl<'a> Relations<'a> {
             let mut clauses = Clauses::new();
             self.enter(procedure, &mut clauses);
             for &node in &nodes[procedure.0 as usize] {
-                if self.last == Some(node) {
-                    continue;
-                }
                 self.internal(node, &mut clauses);
             }
             let name = format!("ProgramInt_{}", procedure.0);
@@ -480,12 +496,27 @@ impl<'a> Relations<'a> {
             "// Steps within a procedure.\nbool ProgramInt(State u, State v) u ~+ v\n      {};\n",
             names.join(" | ")
         );
+        if !self.fields.started.is_empty() {
+            let starts = std::mem::take(&mut self.starts);
+            let _ = write!(self.out, "// Where started threads begin:");
+            for (i, start) in self.beginnings.iter().enumerate() {
+                let _ = write!(self.out, " {i} at {start}");
+            }
+            let last = self.beginnings.len().saturating_sub(1);
+            let _ = writeln!(self.out, "\nenum Beginning {{ 0 .. {last} }};\n");
+            let _ = writeln!(
+                self.out,
+                "// A thread is started at s; the counter of started threads is left open."
+            );
+            let head = "bool StartInt(State u, State v, Beginning s) u ~+ v";
+            self.define(head, starts, |r| &r.u, |r| &r.v);
+        }
     }
 
     fn call_sites(&self) -> Vec<(NodeId, ProcId)> {
         let nodes = self.points.list.iter().filter_map(|point| match *point {
             Point::Node(node) => match self.program.node(node).op {
-                Op::Call { callee, .. } if self.last != Some(node) => Some((node, callee)),
+                Op::Call { callee, .. } => Some((node, callee)),
                 _ => None,
             },
             _ => None,
@@ -723,7 +754,10 @@ impl<'a> Relations<'a> {
             or_false(&clauses, "\n    | ")
         );
         let main = self.points.entry(self.program, self.program.main);
-        let calm = self.fields.atomic.map_or("", |_| " & !u.g.atomic");
+        let mut calm = String::new();
+        for &place in self.fields.atomic.iter().chain(&self.fields.started) {
+            let _ = write!(calm, " & !u.g.{}", self.fields.names[place as usize]);
+        }
         let _ = writeln!(
             self.out,
             "// Where runs start.\nbool Init(State u)\n      u.pc = {main} & EntryState(u){calm};\n"

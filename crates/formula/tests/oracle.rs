@@ -108,5 +108,5 @@ fn formulas_agree_with_the_oracle_on_booleans() {
 #[test]
 #[ignore = "sweep; run in release"]
 fn formulas_agree_with_the_oracle_on_thousands() {
-    sweep(10_000, 2000, &Config::tiny());
+    sweep(10_000, 20_000, &Config::tiny());
 }

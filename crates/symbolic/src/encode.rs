@@ -4,10 +4,13 @@
 //! value when the procedure was entered), *current*, and *next* (during a step, or the callee's
 //! side of a call). Results have one.
 
+use std::rc::Rc;
+
 use droste_base::{Limits, StopReason};
 use droste_bdd::{Bdd, Cube, Manager, Renaming, Var};
 use droste_blast::{Logic, State, in_range};
 use droste_lang::program::{ProcId, Program, Type, VarRef};
+use rustc_hash::FxHashMap;
 
 use droste_blast::order::{Arrangement, Kind, Slot};
 
@@ -44,6 +47,7 @@ pub(crate) struct Encoding<'a> {
     pub(crate) leave: Renaming,
     /// Further copies of each slot, by slot: of globals at switches, of locals when a thread is started.
     extra: Vec<Vec<Var>>,
+    states: FxHashMap<ProcId, Rc<State<Bdd>>>,
 }
 
 impl<'a> Encoding<'a> {
@@ -102,6 +106,7 @@ impl<'a> Encoding<'a> {
             arrangement,
             copies,
             extra,
+            states: FxHashMap::default(),
             manager,
         })
     }
@@ -147,6 +152,16 @@ impl<'a> Encoding<'a> {
 
     pub(crate) fn literals(&self, vars: impl Iterator<Item = Var>) -> Result<Vec<Bdd>> {
         vars.map(|var| self.manager.var(var)).collect()
+    }
+
+    /// The current values of all variables in scope of a procedure; made once.
+    pub(crate) fn current(&mut self, procedure: ProcId) -> Result<Rc<State<Bdd>>> {
+        if let Some(state) = self.states.get(&procedure) {
+            return Ok(Rc::clone(state));
+        }
+        let state = Rc::new(self.state(procedure, |_| Copy::Current)?);
+        self.states.insert(procedure, Rc::clone(&state));
+        Ok(state)
     }
 
     /// The diagrams of all variables in scope of a procedure; `copy` says which copy of each.

@@ -6,10 +6,10 @@
 //! Calculus* (PLDI 2009), section 4.2, with the program counter taken out of the relation: only what is reachable
 //! is ever computed, and a call uses a summary as soon as there is one.
 //!
-//! * [`encode`]: the copies of the variables, in the order of [`droste_blast::order`].
-//! * [`relation`]: what a node does to a set.
-//! * [`search`]: the fixed point, procedures along the call graph.
-//! * [`trace`]: a shortest run, from a second search that goes in rounds and remembers them.
+//! * `encode`: the copies of the variables, in the order of [`droste_blast::order`].
+//! * `relation`: what a node does to a set.
+//! * `search`: the fixed point, procedures along the call graph.
+//! * `trace`: a shortest run, from a second search that goes in rounds and remembers them.
 //!
 //! It is compared with the explicit engine and the naive oracle on random programs, for every label;
 //! every trace is replayed.

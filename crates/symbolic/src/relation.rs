@@ -9,7 +9,7 @@
 use droste_bdd::{Bdd, Cube, Manager, Renaming, Var};
 use droste_blast::{Blaster, Effect, New, Place};
 use droste_lang::effects::Effects;
-use droste_lang::program::{NodeId, Op, ProcId, VarRef, Violation};
+use droste_lang::program::{Node, NodeId, Op, ProcId, VarRef, Violation};
 use rustc_hash::FxHashSet;
 
 use crate::encode::{Copy, Encoding, Result};
@@ -174,6 +174,15 @@ impl Back {
     }
 }
 
+/// Whether there are conditions on the outcome of the node's step.
+fn has_conditions(node: &Node) -> bool {
+    let constrain = match &node.op {
+        Op::Assign { constrain, .. } | Op::Call { constrain, .. } => constrain.is_some(),
+        _ => false,
+    };
+    constrain || node.ensure.is_some()
+}
+
 /// Makes relations.
 pub(crate) struct Compiler<'a, 'e> {
     pub(crate) encoding: &'e mut Encoding<'a>,
@@ -258,7 +267,7 @@ impl Compiler<'_, '_> {
     fn steps(&mut self, node: NodeId) -> Result<Relation> {
         let program = self.encoding.program;
         let procedure = program.node(node).procedure;
-        let now = self.encoding.state(procedure, |_| Copy::Current)?;
+        let now = self.encoding.current(procedure)?;
         let effect = Blaster::new(program, &mut self.encoding.logic()).effect(node, &now)?;
         let assigned: Vec<VarRef> = effect
             .stores
@@ -268,20 +277,23 @@ impl Compiler<'_, '_> {
                 _ => None,
             })
             .collect();
-        let next = self.encoding.state(procedure, |var| {
-            if assigned.contains(&var) {
-                Copy::Next
-            } else {
-                Copy::Current
-            }
-        })?;
-        // The choices of the conditions must not be those of the effect.
-        let after = {
+        let conditions = has_conditions(program.node(node));
+        let after = if conditions {
+            let next = self.encoding.state(procedure, |var| {
+                if assigned.contains(&var) {
+                    Copy::Next
+                } else {
+                    Copy::Current
+                }
+            })?;
+            // The choices of the conditions must not be those of the effect.
             let mut logic = self.encoding.logic();
             for _ in &effect.choices {
                 droste_blast::Logic::fresh(&mut logic)?;
             }
             Blaster::new(program, &mut logic).after(node, &now, &next)?
+        } else {
+            None
         };
         let mut failures = self.failures(&effect.failures, &effect.choices)?;
         let manager = self.encoding.manager.clone();
@@ -356,7 +368,7 @@ impl Compiler<'_, '_> {
     fn leave(&mut self, node: NodeId) -> Result<Relation> {
         let program = self.encoding.program;
         let procedure = program.node(node).procedure;
-        let now = self.encoding.state(procedure, |_| Copy::Current)?;
+        let now = self.encoding.current(procedure)?;
         let effect = Blaster::new(program, &mut self.encoding.logic()).effect(node, &now)?;
         let failures = self.failures(&effect.failures, &effect.choices)?;
         let guard = effect.guard.clone();
@@ -381,7 +393,7 @@ impl Compiler<'_, '_> {
         let callee = *callee;
         let procedure = program.node(node).procedure;
         let manager = self.encoding.manager.clone();
-        let now = self.encoding.state(procedure, |_| Copy::Current)?;
+        let now = self.encoding.current(procedure)?;
         let effect = Blaster::new(program, &mut self.encoding.logic()).effect(node, &now)?;
         let failures = self.failures(&effect.failures, &effect.choices)?;
         let guard = effect.guard.clone();
@@ -438,16 +450,22 @@ impl Compiler<'_, '_> {
             .collect::<Result<_>>()?;
         let stores = Blaster::new(program, &mut self.encoding.logic()).resume(node, &results)?;
         let is_target = |var: VarRef| targets.contains(&Some(var));
-        let is_touched = |var: VarRef| matches!(var, VarRef::Global(i) if touched.contains(&i));
-        let now = self.encoding.state(procedure, |_| Copy::Current)?;
-        let next = self.encoding.state(procedure, |var| {
-            if is_target(var) || is_touched(var) {
-                Copy::Next
-            } else {
-                Copy::Current
-            }
-        })?;
-        let after = Blaster::new(program, &mut self.encoding.logic()).after(node, &now, &next)?;
+        let effects = self.effects;
+        let is_touched =
+            |var: VarRef| matches!(var, VarRef::Global(i) if effects.touches(callee.0, i));
+        let now = self.encoding.current(procedure)?;
+        let after = if has_conditions(program.node(node)) {
+            let next = self.encoding.state(procedure, |var| {
+                if is_target(var) || is_touched(var) {
+                    Copy::Next
+                } else {
+                    Copy::Current
+                }
+            })?;
+            Blaster::new(program, &mut self.encoding.logic()).after(node, &now, &next)?
+        } else {
+            None
+        };
         let vars = |var: VarRef, copy: Copy| self.encoding.vars(procedure, var, copy);
         let mut overwritten = Vec::new();
         // Current copies that are replaced, and what replaces them.

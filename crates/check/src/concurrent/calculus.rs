@@ -1,11 +1,11 @@
-//! Programs with threads as a formula of the fixed-point calculus, for a number of switches.
+//! Programs with threads as a formula of the fixed-point calculus, for a number of switches or rounds.
 //!
 //! A formula that is true says that there is a run, not which: the schedule comes from the symbolic engine.
 
 use std::time::Instant;
 
 use droste_calculus::{Unanswered, load_text};
-use droste_formula::Relations;
+use droste_formula::{Bound, Relations};
 
 use super::search::Found;
 use super::{Answer, Asked, LevelProgress, Levels, symbolic};
@@ -15,12 +15,9 @@ use crate::{Algorithm, Fault, Options};
 /// The formula, with everything it needs.
 pub(super) fn formula(asked: &Asked<'_>, options: &Options<'_>) -> Result<Relations, Fault> {
     let refused = |reason: &str| Err(Fault::Refused(reason.to_owned()));
-    if asked.levels == Levels::Rounds {
-        return refused("the calculus engine counts switches: use --contexts instead of --rounds");
-    }
     let Some(most) = asked.most else {
         return refused(
-            "the calculus engine needs a bound on the number of switches: --contexts K",
+            "the calculus engine needs a bound on the number of switches or rounds: --contexts K or --rounds R",
         );
     };
     if let Algorithm::Own(source) = &options.algorithm {
@@ -34,14 +31,11 @@ pub(super) fn formula(asked: &Asked<'_>, options: &Options<'_>) -> Result<Relati
         violations: asked.default,
         live: &|_, _| true,
     };
-    let switches = u32::try_from(most).unwrap_or(u32::MAX);
-    if switches > droste_formula::MOST_SWITCHES {
-        return Err(Fault::Refused(format!(
-            "the calculus engine looks at {} switches at most",
-            droste_formula::MOST_SWITCHES
-        )));
-    }
-    droste_formula::concurrent(asked.program, &question, switches).map_err(Fault::Refused)
+    let bound = match asked.levels {
+        Levels::Switches => Bound::Switches(most),
+        Levels::Rounds => Bound::Rounds(most),
+    };
+    droste_formula::concurrent(asked.program, &question, bound).map_err(Fault::Refused)
 }
 
 pub(super) fn search(
@@ -81,5 +75,6 @@ pub(super) fn search(
         found,
         stats: crate::Stats::default(),
         symbolic: Some(answer_stats(&statistics)),
+        raced: false,
     })
 }

@@ -105,7 +105,7 @@ pub fn check_concurrent(
         Engine::Explicit => by_explicit(&asked, options, progress),
         Engine::Bdd => symbolic::search(&asked, &options.limits, options.reporter, progress),
         Engine::Calculus => calculus::search(&asked, options, progress)?,
-        Engine::Auto => side_by_side(&asked, options, progress),
+        Engine::Auto => race(&asked, options, progress, start),
     };
     let mut report = ConcurrentReport {
         verdict: Verdict::Holds(Certificate::default()),
@@ -117,7 +117,7 @@ pub fn check_concurrent(
             _ if answer.symbolic.is_some() => "bdd",
             _ => "explicit",
         },
-        raced: options.engine == Engine::Auto,
+        raced: answer.raced,
         stats: answer.stats,
         symbolic: answer.symbolic,
         time: start.elapsed(),
@@ -174,7 +174,7 @@ fn search(
 }
 
 /// The schedule of a violation with the fewest switches or rounds, if there is one within the bound: what an
-/// engine has to find. [`rebuild`] makes an execution of it.
+/// engine has to find. [`rebuild()`] makes an execution of it.
 pub fn find_schedule(
     program: &Program,
     target: Target<'_>,
@@ -278,6 +278,8 @@ struct Answer {
     found: Found,
     stats: Stats,
     symbolic: Option<SymbolicStats>,
+    /// Whether there was a rival.
+    raced: bool,
 }
 
 type LevelProgress<'a> = Option<&'a dyn Fn(Levels, usize)>;
@@ -294,6 +296,32 @@ fn by_explicit(asked: &Asked<'_>, options: &Options<'_>, progress: LevelProgress
         found,
         stats,
         symbolic: None,
+        raced: false,
+    }
+}
+
+/// A short explicit search; if that is not enough, both engines side by side.
+fn race(
+    asked: &Asked<'_>,
+    options: &Options<'_>,
+    progress: LevelProgress<'_>,
+    start: Instant,
+) -> Answer {
+    let limit = options.limits.contexts;
+    let mut first = options.clone();
+    first.limits.contexts = Some(limit.map_or(auto::FIRST, |limit| limit.min(auto::FIRST)));
+    let answer = by_explicit(asked, &first, progress);
+    match answer.found {
+        Found::Stopped(StopReason::Contexts(contexts), _) if limit != Some(contexts) => {}
+        _ => return answer,
+    }
+    let mut rest = options.clone();
+    if let Some(timeout) = &mut rest.limits.timeout {
+        *timeout = timeout.saturating_sub(start.elapsed());
+    }
+    Answer {
+        raced: true,
+        ..side_by_side(asked, &rest, progress)
     }
 }
 

@@ -83,5 +83,6 @@ pub(super) fn search(
         found,
         stats: droste_explicit::Stats::default(),
         symbolic: Some(stats),
+        raced: false,
     }
 }

@@ -1,6 +1,6 @@
 //! What is special about threads, as ordinary globals.
 
-use droste_lang::program::{Expr, NodeId, Op, Program, Type, VarRef, Variable};
+use droste_lang::program::{Expr, NodeId, Op, Program, Threads, Type, VarRef, Variable};
 use droste_lang::source::Span;
 
 use super::Question;
@@ -47,7 +47,9 @@ impl Prepared {
         let slots = if starts.is_empty() {
             0
         } else {
-            capacity.min(question.most_started)
+            // After `init`, the first thread may be one that `init` has started.
+            let init = matches!(question.program.threads, Threads::Init { .. });
+            (capacity + usize::from(init)).min(question.most_started)
         };
         let started = (slots > 0).then(|| {
             let width = usize::BITS - slots.leading_zeros();
