@@ -251,15 +251,12 @@ pub fn measure(text: &str, question: &Ask, setup: Setup, cap: Cap) -> Measuremen
         Ok(answer) => {
             result.verdict = answer.verdict;
             result.trace = answer.trace;
-            match answer.symbolic {
-                Some(stats) => {
-                    result.images = stats.images;
-                    result.nodes = stats.peak_nodes;
-                }
-                None => {
-                    result.contexts = answer.stats.contexts;
-                    result.states = answer.stats.states;
-                }
+            if let Some(stats) = answer.symbolic {
+                result.images = stats.images;
+                result.nodes = stats.peak_nodes;
+            } else {
+                result.contexts = answer.stats.contexts;
+                result.states = answer.stats.states;
             }
         }
     }
