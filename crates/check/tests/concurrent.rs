@@ -183,7 +183,7 @@ fn differs(ast: &Ast, tally: &mut Tally) -> Option<String> {
     None
 }
 
-fn compare(seeds: &[u64]) {
+fn compare_some<'a>(seeds: impl Iterator<Item = &'a u64>) -> Tally {
     let mut tally = Tally::default();
     for &seed in seeds {
         let (_, text) = concurrent(seed);
@@ -199,6 +199,28 @@ fn compare(seeds: &[u64]) {
             );
         }
     }
+    tally
+}
+
+fn compare(seeds: &[u64]) {
+    // On all processors.
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let tally = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..processors)
+            .map(|k| scope.spawn(move || compare_some(seeds.iter().skip(k).step_by(processors))))
+            .collect();
+        let mut all = Tally::default();
+        for worker in workers {
+            let tally = worker
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            all.programs += tally.programs;
+            all.complete += tally.complete;
+            all.questions += tally.questions;
+            all.violated += tally.violated;
+        }
+        all
+    });
     println!(
         "{} programs, {} complete searches, {} questions, {} violated",
         tally.programs, tally.complete, tally.questions, tally.violated
