@@ -1,6 +1,7 @@
 //! Bits that are plain `bool`s, with choices taken from a tape, and operations executed in them
 //! for every tape.
-#![allow(dead_code, missing_docs, unreachable_pub)]
+#![allow(dead_code, reason = "each of the two tests uses a part of it")]
+#![allow(missing_docs, unreachable_pub, reason = "a part of the tests")]
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
