@@ -1,5 +1,8 @@
 //! Random programs, monitors and mutants of executions.
-#![allow(dead_code, reason = "the tests of `blast` include this file too and use a part of it")]
+#![allow(
+    dead_code,
+    reason = "the tests of `blast` include this file too and use a part of it"
+)]
 #![allow(missing_docs, unreachable_pub, reason = "a part of the tests")]
 
 pub mod naive;
