@@ -36,6 +36,10 @@ pub(crate) struct Search<'a> {
     /// Per node: pairs found, and those of them not yet propagated.
     pub(crate) reached: Vec<Bdd>,
     pending: Vec<Bdd>,
+    /// Whether the pairs found at a node are kept. Inside a basic block they are not: what is new at its beginning is
+    /// new enough, and the sets of a long block would be many.
+    is_stored: Vec<bool>,
+    visited: Vec<bool>,
     /// Per procedure, over the entry copies.
     entries: Vec<Bdd>,
     /// Per procedure: entry, current globals, results.
@@ -52,6 +56,9 @@ pub(crate) struct Search<'a> {
     pub(crate) images: u64,
     reorderings: u64,
     sift_at: usize,
+    /// After so many steps of operations. Sifting may look at as many nodes as there have been steps since: about the same
+    /// time once more. All bits of a program with a hundred of them would take longer than the search that they are to help.
+    sifted_at: u64,
     tuning: Tuning,
     /// What was found when, if that is wanted.
     pub(crate) log: Option<Log>,
@@ -59,10 +66,6 @@ pub(crate) struct Search<'a> {
     time: u64,
     next_report: Instant,
 }
-
-/// Sifting may look at so many times the number of nodes. Moving one bit with its copies past all others takes about ten to
-/// twenty times; all of them, in programs with a hundred bits, take longer than the search that they are to help.
-const SIFT_EFFORT: u64 = 64;
 
 impl<'a> Search<'a> {
     pub(crate) fn new(
@@ -98,6 +101,8 @@ impl<'a> Search<'a> {
             is_target,
             reached: vec![nothing.clone(); nodes],
             pending: vec![nothing.clone(); nodes],
+            is_stored: stored(program),
+            visited: vec![false; nodes],
             entries: vec![nothing.clone(); procedures],
             exits: vec![nothing.clone(); procedures],
             used: vec![nothing.clone(); nodes],
@@ -110,6 +115,7 @@ impl<'a> Search<'a> {
             images: 0,
             reorderings: 0,
             sift_at: tuning.sift_from,
+            sifted_at: 0,
             tuning,
             log: None,
             time: 0,
@@ -277,9 +283,10 @@ impl<'a> Search<'a> {
             self.encoding.manager.collect();
             if self.encoding.manager.node_count() > self.sift_at / 2 {
                 self.tell("reordering");
-                let effort = self.encoding.manager.node_count() as u64 * SIFT_EFFORT;
+                let effort = self.encoding.manager.steps() - self.sifted_at;
                 let groups = self.encoding.groups();
                 self.encoding.manager.sift_groups(&groups, effort)?;
+                self.sifted_at = self.encoding.manager.steps();
                 self.reorderings += 1;
             }
             self.sift_at = self
@@ -315,11 +322,17 @@ impl<'a> Search<'a> {
     fn expand(&mut self, node: NodeId) -> Result<Option<Goal>> {
         let i = node.0 as usize;
         let pending = std::mem::replace(&mut self.pending[i], self.nothing.clone());
-        let new = pending.minus(&self.reached[i])?;
+        let new = if self.is_stored[i] || self.log.is_some() {
+            let new = pending.minus(&self.reached[i])?;
+            self.reached[i] = self.reached[i].or(&new)?;
+            new
+        } else {
+            pending
+        };
         if new.is_false() {
             return Ok(None);
         }
-        self.reached[i] = self.reached[i].or(&new)?;
+        self.visited[i] = true;
         if let Some(log) = &mut self.log {
             log.nodes[i].push(self.time, &new, &self.reached[i]);
         }
@@ -456,8 +469,8 @@ impl<'a> Search<'a> {
 
     pub(crate) fn count(&self, stats: &mut Stats) {
         stats.images += self.images;
-        let reached = self.reached.iter().filter(|set| !set.is_false());
-        stats.nodes_reached = stats.nodes_reached.max(reached.count() as u64);
+        let visited = self.visited.iter().filter(|&&visited| visited);
+        stats.nodes_reached = stats.nodes_reached.max(visited.count() as u64);
         let manager = &self.encoding.manager;
         stats.variables = u64::from(manager.var_count());
         stats.peak_nodes = stats.peak_nodes.max(manager.peak_nodes() as u64);
@@ -485,6 +498,7 @@ impl<'a> Search<'a> {
     pub(crate) fn forget(&mut self) {
         self.reached.fill(self.nothing.clone());
         self.pending.fill(self.nothing.clone());
+        self.visited.fill(false);
         self.entries.fill(self.nothing.clone());
         self.exits.fill(self.nothing.clone());
         self.used.fill(self.nothing.clone());
@@ -494,6 +508,24 @@ impl<'a> Search<'a> {
         self.images = 0;
         self.reorderings = 0;
     }
+}
+
+/// Where the pairs found are kept: at calls, which have to meet exits that come later, and wherever control comes
+/// from nowhere or from more than one place. Every cycle has such a node.
+fn stored(program: &Program) -> Vec<bool> {
+    let mut ways = vec![0u32; program.nodes.len()];
+    for node in &program.nodes {
+        node.op
+            .for_each_next(|to| ways[to.0 as usize] = ways[to.0 as usize].saturating_add(1));
+        if let Op::Call { callee, .. } = node.op {
+            ways[program.procedure(callee).entry.0 as usize] = 2;
+        }
+    }
+    ways[program.procedure(program.main).entry.0 as usize] = 2;
+    let nodes = program.nodes.iter().zip(ways);
+    nodes
+        .map(|(node, ways)| ways != 1 || matches!(node.op, Op::Call { .. }))
+        .collect()
 }
 
 /// The order of work: components of the call graph from the leaves up, reverse postorder within
