@@ -13,10 +13,10 @@ use droste_bdd::{Bdd, Cube, Var};
 use droste_lang::effects::Effects;
 use droste_lang::liveness::Liveness;
 use droste_lang::program::{NodeId, Op, ProcId, Program, VarRef};
-use rustc_hash::FxHashSet;
 
+use crate::control::{callers, marked, ranks, stored};
 use crate::encode::{Copy, Encoding, Result};
-use crate::relation::{Action, Call, Compiler, Relation};
+use crate::relation::{Action, Call, Compiler, Relation, Resumed};
 use crate::trace::layers::{Goal, Log};
 use crate::{Query, Stats, Tuning};
 
@@ -80,16 +80,6 @@ impl<'a> Search<'a> {
         let nothing = encoding.manager.constant(false);
         let nodes = program.nodes.len();
         let procedures = program.procedures.len();
-        let mut is_target = vec![false; nodes];
-        for node in query.targets {
-            is_target[node.0 as usize] = true;
-        }
-        let mut callers = vec![Vec::new(); procedures];
-        for (i, node) in program.nodes.iter().enumerate() {
-            if let Op::Call { callee, .. } = node.op {
-                callers[callee.0 as usize].push(NodeId(i as u32));
-            }
-        }
         Ok(Search {
             program,
             live,
@@ -98,7 +88,7 @@ impl<'a> Search<'a> {
             report,
             relations: vec![None; nodes],
             dead: vec![None; nodes],
-            is_target,
+            is_target: marked(program, query.targets),
             reached: vec![nothing.clone(); nodes],
             pending: vec![nothing.clone(); nodes],
             is_stored: stored(program),
@@ -106,7 +96,7 @@ impl<'a> Search<'a> {
             entries: vec![nothing.clone(); procedures],
             exits: vec![nothing.clone(); procedures],
             used: vec![nothing.clone(); nodes],
-            callers,
+            callers: callers(program),
             predecessors: Vec::new(),
             rank: ranks(program),
             queue: BinaryHeap::new(),
@@ -358,9 +348,7 @@ impl<'a> Search<'a> {
             Action::Call(call) => {
                 self.images += 1;
                 let callers = call.prepare(&new)?;
-                let entry = callers
-                    .exists(&call.not_entry)?
-                    .rename(&self.encoding.enter)?;
+                let entry = call.entries(&self.encoding, &callers)?;
                 let goal = self.enter(call.callee, &entry)?;
                 if goal.is_some() {
                     return Ok(goal);
@@ -441,15 +429,12 @@ impl<'a> Search<'a> {
             return Ok(None);
         }
         self.images += 1;
-        let exits = exits.rename(&self.encoding.leave)?;
-        let joined = call.back.join(callers, &exits)?;
-        for (violation, failure) in &call.back.failures {
-            if !joined.and(failure)?.is_false() {
-                return Ok(Some(Goal::FailsAfter(node, *violation, failure.clone())));
-            }
-        }
-        let after = call.back.finish(&joined)?;
-        let after = self.arrive(call.back.to, &after)?;
+        let after = match call.resume(&self.encoding, callers, exits)? {
+            Resumed::Fails {
+                violation, failure, ..
+            } => return Ok(Some(Goal::FailsAfter(node, violation, failure))),
+            Resumed::At(after) => self.arrive(call.back.to, &after)?,
+        };
         self.add(call.back.to, &after)
     }
 
@@ -508,80 +493,4 @@ impl<'a> Search<'a> {
         self.images = 0;
         self.reorderings = 0;
     }
-}
-
-/// Where the pairs found are kept: at calls, which have to meet exits that come later, and wherever control comes
-/// from nowhere or from more than one place. Every cycle has such a node.
-fn stored(program: &Program) -> Vec<bool> {
-    let mut ways = vec![0u32; program.nodes.len()];
-    for node in &program.nodes {
-        node.op
-            .for_each_next(|to| ways[to.0 as usize] = ways[to.0 as usize].saturating_add(1));
-        if let Op::Call { callee, .. } = node.op {
-            ways[program.procedure(callee).entry.0 as usize] = 2;
-        }
-    }
-    ways[program.procedure(program.main).entry.0 as usize] = 2;
-    let nodes = program.nodes.iter().zip(ways);
-    nodes
-        .map(|(node, ways)| ways != 1 || matches!(node.op, Op::Call { .. }))
-        .collect()
-}
-
-/// The order of work: components of the call graph from the leaves up, reverse postorder within
-/// a procedure.
-fn ranks(program: &Program) -> Vec<u32> {
-    let procedures = program.procedures.len();
-    let mut callees: Vec<Vec<u32>> = vec![Vec::new(); procedures];
-    for node in &program.nodes {
-        if let Op::Call { callee, .. } = node.op {
-            callees[node.procedure.0 as usize].push(callee.0);
-        }
-    }
-    // Postorder from `main`: a callee comes before its callers, except along cycles.
-    let order = postorder(program.main.0, |p, out| {
-        out.extend_from_slice(&callees[p as usize]);
-    });
-    let mut rank = vec![u32::MAX; program.nodes.len()];
-    let mut next = 0;
-    for procedure in order {
-        let entry = program.procedures[procedure as usize].entry;
-        let mut nodes = postorder(entry.0, |node, out| {
-            program.nodes[node as usize]
-                .op
-                .for_each_next(|to| out.push(to.0));
-        });
-        nodes.reverse();
-        for node in nodes {
-            rank[node as usize] = next;
-            next += 1;
-        }
-    }
-    rank
-}
-
-/// Depth-first postorder of what is reachable from `start`.
-fn postorder(start: u32, successors: impl Fn(u32, &mut Vec<u32>)) -> Vec<u32> {
-    let mut seen = FxHashSet::default();
-    let mut order = Vec::new();
-    let mut stack: Vec<(u32, Vec<u32>)> = Vec::new();
-    let open = |node: u32| {
-        let mut next = Vec::new();
-        successors(node, &mut next);
-        next.reverse();
-        (node, next)
-    };
-    seen.insert(start);
-    stack.push(open(start));
-    while let Some((node, next)) = stack.last_mut() {
-        if let Some(child) = next.pop() {
-            if seen.insert(child) {
-                stack.push(open(child));
-            }
-        } else {
-            order.push(*node);
-            stack.pop();
-        }
-    }
-    order
 }
