@@ -149,9 +149,8 @@ fn terminators(cases: &mut Vec<Case>) {
                     cases.push(Case {
                         setup: engine(who),
                         expect: if terminates { "holds" } else { "violated" },
-                        // The ring shows where the diagrams grow too large.
-                        may_give_up: who == Engine::Calculus || flags == Flags::Ring,
-                        goal: if who == Engine::Bdd && flags == Flags::Chain {
+                        may_give_up: who == Engine::Calculus,
+                        goal: if who == Engine::Bdd {
                             within(60.0)
                         } else {
                             Goal::default()

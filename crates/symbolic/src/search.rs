@@ -12,7 +12,7 @@ use droste_base::{Limits, Progress};
 use droste_bdd::{Bdd, Cube, Var};
 use droste_lang::effects::Effects;
 use droste_lang::liveness::Liveness;
-use droste_lang::program::{NodeId, Op, ProcId, Program, VarRef};
+use droste_lang::program::{NodeId, ProcId, Program, VarRef};
 
 use crate::control::{callers, marked, ranks, stored};
 use crate::encode::{Copy, Encoding, Result};
