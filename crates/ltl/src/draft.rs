@@ -34,6 +34,8 @@ pub(crate) struct Draft {
     pub(crate) formulas: Vec<Option<FormulaId>>,
     /// What each mark stands for.
     pub(crate) marks: Vec<Option<FormulaId>>,
+    /// Variables below the atoms for whoever needs some for a while.
+    pub(crate) spare: Vec<Var>,
 }
 
 impl Draft {
@@ -47,6 +49,13 @@ impl Draft {
 
     pub(crate) fn all_marks(&self) -> Marks {
         all_marks(self.marks.len())
+    }
+
+    /// So many variables that do not occur in guards.
+    pub(crate) fn spare_vars(&mut self, count: usize) -> Vec<Var> {
+        let more = count.saturating_sub(self.spare.len());
+        self.spare.extend(self.manager.new_vars(more as u32));
+        self.spare[..count].to_vec()
     }
 
     /// How many states and edges there are, for comparison; a deterministic automaton is better than another of the same size.

@@ -16,21 +16,27 @@
 //! other means, and whether an automaton accepts a word.
 
 pub mod automaton;
+pub mod classes;
 mod components;
 mod cover;
 mod draft;
 pub mod formula;
+mod obligation;
 pub mod parser;
 pub mod printer;
+pub mod simplify;
+mod simulation;
 pub mod syntax;
 mod tableau;
 pub mod translate;
 pub mod word;
 
 pub use automaton::{Edge, Guards, Literal, StateInfo, Tgba};
+pub use classes::{Class, class};
 pub use formula::{AtomId, FormulaId, Formulas, Node};
 pub use parser::{Property, atom_from_text, parse, parse_properties, parse_text};
 pub use printer::{print, print_short};
+pub use simplify::{Simplifier, simplify};
 pub use syntax::{Atom, AtomKind, Atoms};
 pub use translate::{Options, Untranslatable, translate};
 pub use word::{Lasso, accepts, evaluate, holds};

@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 
-use droste_base::{Limits, StopReason};
+use droste_base::StopReason;
 use droste_bdd::{Bdd, Manager, Var};
 use rustc_hash::FxHashMap;
 
@@ -33,34 +33,35 @@ pub(crate) struct Tableau<'a> {
     atom_vars: FxHashMap<AtomId, Var>,
     next: FxHashMap<FormulaId, Var>,
     promises: FxHashMap<FormulaId, (Var, u32)>,
-    /// By variable, after the atoms.
-    meanings: Vec<Meaning>,
+    meanings: FxHashMap<Var, Meaning>,
     marks: Vec<Option<FormulaId>>,
     unfolded: FxHashMap<FormulaId, Bdd>,
 }
 
 impl<'a> Tableau<'a> {
-    /// For formulas over these atoms.
-    pub(crate) fn new(formulas: &'a mut Formulas, atoms: &[AtomId], limits: &Limits) -> Self {
-        let manager = Manager::new(limits);
-        let vars = manager.new_vars(atoms.len() as u32);
-        let atoms: Vec<(Var, AtomId)> = vars.into_iter().zip(atoms.iter().copied()).collect();
+    /// For formulas over some atoms, whose variables are the topmost ones of `manager`.
+    pub(crate) fn new(
+        formulas: &'a mut Formulas,
+        manager: &Manager,
+        atoms: &[(Var, AtomId)],
+    ) -> Self {
         Tableau {
             formulas,
-            manager,
+            manager: manager.clone(),
             atom_vars: atoms.iter().map(|&(var, atom)| (atom, var)).collect(),
-            atoms,
+            atoms: atoms.to_vec(),
             next: FxHashMap::default(),
             promises: FxHashMap::default(),
-            meanings: Vec::new(),
+            meanings: FxHashMap::default(),
             marks: Vec::new(),
             unfolded: FxHashMap::default(),
         }
     }
 
     fn new_var(&mut self, meaning: Meaning) -> Var {
-        self.meanings.push(meaning);
-        self.manager.new_vars(1)[0]
+        let var = self.manager.new_vars(1)[0];
+        self.meanings.insert(var, meaning);
+        var
     }
 
     /// `formula` holds from the next position on. A conjunction is taken apart.
@@ -223,12 +224,11 @@ impl<'a> Tableau<'a> {
         Ok(leaves)
     }
 
-    /// The automaton of a formula. `tidy` may replace the formula of a state by an equivalent one.
-    pub(crate) fn build(
-        mut self,
-        root: FormulaId,
-        tidy: &mut dyn FnMut(&mut Formulas, FormulaId) -> FormulaId,
-    ) -> Result<Draft, Untranslatable> {
+    /// The automaton of a formula.
+    ///
+    /// The conjunction that a state stands for must not be replaced by an equivalent one: which untils wait in it matters
+    /// for the promises.
+    pub(crate) fn build(mut self, root: FormulaId) -> Result<Draft, Untranslatable> {
         let mut states: FxHashMap<Bdd, u32> = FxHashMap::default();
         let mut by_formula: FxHashMap<FormulaId, u32> = FxHashMap::default();
         let mut queue: Vec<(FormulaId, Bdd)> = Vec::new();
@@ -249,7 +249,7 @@ impl<'a> Tableau<'a> {
                     let mut parts = Vec::new();
                     for (var, positive) in cube {
                         debug_assert!(positive, "the unfolding is monotone");
-                        match self.meanings[var.0 as usize - self.atoms.len()] {
+                        match self.meanings[&var] {
                             Meaning::Next(formula) => parts.push(formula),
                             Meaning::Promise(mark) => put_off |= 1 << mark,
                         }
@@ -258,12 +258,11 @@ impl<'a> Tableau<'a> {
                     let target = match by_formula.get(&conjunction) {
                         Some(&target) => target,
                         None => {
-                            let formula = tidy(self.formulas, conjunction);
-                            let diagram = self.unfold(formula)?;
+                            let diagram = self.unfold(conjunction)?;
                             let next = queue.len() as u32;
                             let target = *states.entry(diagram.clone()).or_insert(next);
                             if target == next {
-                                queue.push((formula, diagram));
+                                queue.push((conjunction, diagram));
                             }
                             by_formula.insert(conjunction, target);
                             target
@@ -293,6 +292,7 @@ impl<'a> Tableau<'a> {
                 .map(|(formula, _)| Some(formula))
                 .collect(),
             marks: self.marks,
+            spare: Vec::new(),
         };
         draft.merge_edges()?;
         Ok(draft)

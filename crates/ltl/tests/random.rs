@@ -6,7 +6,9 @@ mod common;
 
 use common::Word;
 use droste_base::Limits;
-use droste_ltl::{Atoms, Formulas, Options, accepts, holds, parse_text, print, translate};
+use droste_ltl::{
+    Atoms, Formulas, Options, accepts, holds, parse_text, print, simplify, translate,
+};
 use droste_testkit::random::{Random, seeds};
 
 fn atoms() -> Atoms {
@@ -80,5 +82,42 @@ fn what_is_printed_is_parsed() {
         let text = print(&formulas, &atoms, formula);
         let again = parse_text(&text, &mut formulas, &mut atoms);
         assert_eq!(again, Ok(formula), "SEED={seed}: {text}");
+    }
+}
+
+/// Simplification on random words; formulas are small, so that every rule gets its chance.
+fn simplified(seed: u64, words: usize) {
+    let mut random = Random::new(seed);
+    let mut formulas = Formulas::new();
+    let atoms = atoms();
+    let size = random.below(9);
+    let count = random.between(1, 3);
+    let formula = common::formula(&mut random, &mut formulas, size, count);
+    let simple = simplify(&mut formulas, formula);
+    let text = print(&formulas, &atoms, formula);
+    let simple_text = print(&formulas, &atoms, simple);
+    for _ in 0..words {
+        let word = Word::random(&mut random);
+        let [before, after] =
+            [formula, simple].map(|f| holds(&formulas, f, word.lasso, |a, i| word.holds(a, i)));
+        assert_eq!(
+            before, after,
+            "SEED={seed}: {text} became {simple_text}, on {word:?}"
+        );
+    }
+}
+
+#[test]
+fn simplified_formulas_mean_the_same() {
+    for seed in seeds(0, 30_000) {
+        simplified(seed, 10);
+    }
+}
+
+#[test]
+#[ignore = "sweep; run in release"]
+fn simplified_formulas_mean_the_same_sweep() {
+    for seed in seeds(1_000_000, 300_000) {
+        simplified(seed, 20);
     }
 }
