@@ -41,6 +41,7 @@ use hashbrown::HashTable;
 
 use crate::lasso::{self, Component};
 use crate::path::{Link, Ways};
+use crate::shorten::shorten;
 use crate::tables::{Calls, Edge, Interner, NONE, hash_pair, stats};
 use crate::{Options, Outcome, Runs, Stats};
 
@@ -60,7 +61,8 @@ pub fn repeat<M: Model>(
     let verdict = match found {
         Ok(Some(component)) => {
             let all_marks = search.all_marks;
-            Verdict::Violated(lasso::lasso(search, component, all_marks, runs))
+            let trace = lasso::lasso(search, component, all_marks, runs);
+            Verdict::Violated(shorten(model, marks, trace, stats.contexts, options))
         }
         Ok(None) => Verdict::Holds(Certificate::default()),
         Err(reason) => Verdict::Unknown(reason),
