@@ -641,6 +641,18 @@ impl Work<'_> {
             }
             true
         });
+        // G a | F (!a & e) = a W (!a & e): if e holds at some moment, it does at all before, so the first !a will do.
+        for i in 0..rest.len() {
+            let Node::Globally(a) = self.formulas.node(rest[i]) else {
+                continue;
+            };
+            let not = self.negate(a);
+            let Some(place) = finally.iter().position(|&b| self.begins_with(b, not)) else {
+                continue;
+            };
+            rest[i] = self.formulas.weak_until(a, finally[place]);
+            finally.remove(place);
+        }
         // a | X F a = F a.
         let mut i = 0;
         while i < next.len() {
@@ -711,6 +723,19 @@ impl Work<'_> {
                 (false, false) => self.formulas.strong_release(a, b),
             });
         }
+    }
+
+    /// Whether `f` is a conjunction of `first` and eventual formulas.
+    fn begins_with(&mut self, f: FormulaId, first: FormulaId) -> bool {
+        let (operands, parts) = match (self.formulas.node(f), self.formulas.node(first)) {
+            (Node::And(operands), Node::And(parts)) => (operands.to_vec(), parts.to_vec()),
+            (Node::And(operands), _) => (operands.to_vec(), vec![first]),
+            _ => return false,
+        };
+        parts.iter().all(|part| operands.contains(part))
+            && operands
+                .iter()
+                .all(|&g| parts.contains(&g) || self.traits(g).eventual())
     }
 
     /// Whether the syntax shows that `f` implies `g`.

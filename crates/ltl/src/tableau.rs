@@ -14,7 +14,7 @@ use droste_base::StopReason;
 use droste_bdd::{Bdd, Manager, Var};
 use rustc_hash::FxHashMap;
 
-use crate::cover::cover;
+use crate::cover::cover_at_most;
 use crate::draft::{Draft, DraftEdge, MOST_DRAFT_MARKS, Marks, all_marks};
 use crate::formula::{AtomId, FormulaId, Formulas, Node};
 use crate::translate::Untranslatable;
@@ -228,7 +228,13 @@ impl<'a> Tableau<'a> {
     ///
     /// The conjunction that a state stands for must not be replaced by an equivalent one: which untils wait in it matters
     /// for the promises.
-    pub(crate) fn build(mut self, root: FormulaId) -> Result<Draft, Untranslatable> {
+    /// Nothing if there are more than `most` edges.
+    pub(crate) fn build(
+        mut self,
+        root: FormulaId,
+        most: usize,
+    ) -> Result<Option<Draft>, Untranslatable> {
+        let mut left = most;
         let mut states: FxHashMap<Bdd, u32> = FxHashMap::default();
         let mut by_formula: FxHashMap<FormulaId, u32> = FxHashMap::default();
         let mut queue: Vec<(FormulaId, Bdd)> = Vec::new();
@@ -243,7 +249,11 @@ impl<'a> Tableau<'a> {
             at += 1;
             let mut list = Vec::new();
             for (rest, letters) in self.letters(&diagram)? {
-                for cube in cover(&self.manager, &rest)? {
+                let Some(cubes) = cover_at_most(&self.manager, &rest, left)? else {
+                    return Ok(None);
+                };
+                left -= cubes.len();
+                for cube in cubes {
                     self.manager.check_limits()?;
                     let mut put_off: Marks = 0;
                     let mut parts = Vec::new();
@@ -295,6 +305,6 @@ impl<'a> Tableau<'a> {
             spare: Vec::new(),
         };
         draft.merge_edges()?;
-        Ok(draft)
+        Ok(Some(draft))
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use droste_base::{Limits, StopReason};
 use droste_bdd::{Manager, Var, on_large_stack};
 
-use crate::automaton::Tgba;
+use crate::automaton::{MOST_MARKS, Tgba};
 use crate::draft::{Draft, MOST_DRAFT_MARKS};
 use crate::formula::{AtomId, FormulaId, Formulas};
 use crate::obligation;
@@ -34,11 +34,14 @@ impl fmt::Display for Untranslatable {
             Untranslatable::Stopped(reason) => reason.fmt(f),
             Untranslatable::TooManyMarks => write!(
                 f,
-                "the formula has more than {MOST_DRAFT_MARKS} different eventualities"
+                "the formula has more than {MOST_DRAFT_MARKS} different eventualities, or its automaton needs more than {MOST_MARKS} marks"
             ),
         }
     }
 }
+
+/// To find out whether a formula is an obligation, the automaton of its negation may have so many edges.
+const MOST_COMPLEMENT: usize = 10_000;
 
 /// What is done to make automata small.
 #[derive(Clone, Debug)]
@@ -100,7 +103,9 @@ fn build(
         used,
         simplifier,
     };
-    let mut draft = maker.tableau(root)?;
+    let Some(mut draft) = maker.tableau(root, usize::MAX)? else {
+        unreachable!("there is no bound on edges");
+    };
     if options.reduce {
         draft = reduced(draft)?;
         if let Some(weak) = maker.weak(root, &mut draft)?
@@ -121,13 +126,16 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// The automaton of a formula, without what is useless.
-    fn tableau(&mut self, root: FormulaId) -> Result<Draft, Untranslatable> {
-        let mut draft = Tableau::new(self.formulas, &self.manager, &self.used).build(root)?;
+    /// The automaton of a formula, without what is useless; nothing if it has more than `most` edges.
+    fn tableau(&mut self, root: FormulaId, most: usize) -> Result<Option<Draft>, Untranslatable> {
+        let tableau = Tableau::new(self.formulas, &self.manager, &self.used);
+        let Some(mut draft) = tableau.build(root, most)? else {
+            return Ok(None);
+        };
         draft.prune();
         draft.simplify_marks(false);
         draft.merge_edges()?;
-        Ok(draft)
+        Ok(Some(draft))
     }
 
     /// The minimal deterministic weak automaton, if there is one and it can be had without much effort.
@@ -141,7 +149,11 @@ impl Maker<'_> {
         }
         let (_, negation) = self.formulas.negation_normal_forms(root);
         let negation = self.simplifier.simplify(self.formulas, negation);
-        let complement = self.tableau(negation)?;
+        let complement = match self.tableau(negation, MOST_COMPLEMENT) {
+            Ok(Some(complement)) => complement,
+            Ok(None) | Err(Untranslatable::TooManyMarks) => return Ok(None),
+            Err(stopped) => return Err(stopped),
+        };
         Ok(obligation::minimal_weak(draft, Some(&complement))?)
     }
 }
