@@ -11,6 +11,8 @@
 //! over its edges of the guard, a variable for each mark that the edge does *not* have, and variables for the classes that
 //! simulate the class it leads to. Apart from letters it is monotone, so that implication of signatures is simulation.
 
+use std::collections::hash_map::Entry;
+
 use droste_base::StopReason;
 use droste_bdd::{Bdd, Var};
 use rustc_hash::FxHashMap;
@@ -55,12 +57,14 @@ fn relate(draft: &mut Draft, direction: Direction) -> Result<Relation, StopReaso
     let mut parts: Vec<Vec<(Bdd, u32)>> = vec![Vec::new(); states];
     for (source, edges) in draft.edges.iter().enumerate() {
         for edge in edges {
-            if !missing.contains_key(&edge.marks) {
-                let absent = (0..draft.marks.len()).filter(|&i| edge.marks >> i & 1 == 0);
-                let cube = manager.minterm(absent.map(|i| (mark_vars[i], true)))?;
-                missing.insert(edge.marks, cube);
-            }
-            let part = edge.guard.and(&missing[&edge.marks])?;
+            let absent = match missing.entry(edge.marks) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => {
+                    let absent = (0..draft.marks.len()).filter(|&i| edge.marks >> i & 1 == 0);
+                    new.insert(manager.minterm(absent.map(|i| (mark_vars[i], true)))?)
+                }
+            };
+            let part = edge.guard.and(absent)?;
             match direction {
                 Direction::Direct => parts[source].push((part, edge.target)),
                 Direction::Reverse => parts[edge.target as usize].push((part, source as u32)),

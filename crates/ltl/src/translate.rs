@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use droste_base::{Limits, StopReason};
+use droste_base::{Guard, Limits, StopReason};
 use droste_bdd::{Manager, Var, on_large_stack};
 
 use crate::automaton::{MOST_MARKS, Tgba};
@@ -88,8 +88,9 @@ fn build(
     limits: &Limits,
 ) -> Result<Tgba, Untranslatable> {
     let mut simplifier = Simplifier::default();
+    let mut guard = limits.guard();
     let root = if options.simplify {
-        simplifier.simplify(formulas, root)
+        simplifier.simplify(formulas, root, &mut guard)?
     } else {
         root
     };
@@ -102,6 +103,7 @@ fn build(
         manager,
         used,
         simplifier,
+        guard,
     };
     let Some(mut draft) = maker.tableau(root, usize::MAX)? else {
         unreachable!("there is no bound on edges");
@@ -123,6 +125,7 @@ struct Maker<'a> {
     manager: Manager,
     used: Vec<(Var, AtomId)>,
     simplifier: Simplifier,
+    guard: Guard,
 }
 
 impl Maker<'_> {
@@ -148,7 +151,9 @@ impl Maker<'_> {
             return Ok(obligation::minimal_weak(draft, None)?);
         }
         let (_, negation) = self.formulas.negation_normal_forms(root);
-        let negation = self.simplifier.simplify(self.formulas, negation);
+        let negation = self
+            .simplifier
+            .simplify(self.formulas, negation, &mut self.guard)?;
         let complement = match self.tableau(negation, MOST_COMPLEMENT) {
             Ok(Some(complement)) => complement,
             Ok(None) | Err(Untranslatable::TooManyMarks) => return Ok(None),
