@@ -16,6 +16,7 @@ mod ltl;
 mod manual;
 mod progress;
 mod solve;
+mod temporal;
 mod threads;
 mod verdict;
 mod watchdog;

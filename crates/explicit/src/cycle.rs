@@ -42,6 +42,7 @@ use hashbrown::HashTable;
 use crate::lasso::{self, Component};
 use crate::path::{Link, Ways};
 use crate::tables::{Calls, Edge, Interner, NONE, hash_pair, stats};
+use crate::shorten::shorten;
 use crate::{Options, Outcome, Runs, Stats};
 
 /// Searches for a run that meets every proposition of `marks` (at most 32) infinitely often;
@@ -60,7 +61,8 @@ pub fn repeat<M: Model>(
     let verdict = match found {
         Ok(Some(component)) => {
             let all_marks = search.all_marks;
-            Verdict::Violated(lasso::lasso(search, component, all_marks, runs))
+            let trace = lasso::lasso(search, component, all_marks, runs);
+            Verdict::Violated(shorten(model, marks, trace, stats.contexts, options))
         }
         Ok(None) => Verdict::Holds(Certificate::default()),
         Err(reason) => Verdict::Unknown(reason),
