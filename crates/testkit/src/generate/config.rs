@@ -142,6 +142,41 @@ impl Config {
         }
     }
 
+    /// Recursion that can run away and loops that cannot, so that a formula is often true of the runs on a
+    /// bounded stack and false of others. Small, for products with automata.
+    pub fn runaway() -> Self {
+        Config {
+            procedures: (1, 2),
+            globals: (1, 2),
+            locals: (0, 1),
+            params: (0, 1),
+            results: (0, 1),
+            statements: (1, 4),
+            expression_depth: 1,
+            integers: 10,
+            stars: 10,
+            labels: 45,
+            valuations: 16,
+            weights: Weights {
+                assign: 14,
+                call: 10,
+                assert: 1,
+                assume: 1,
+                constrain: 1,
+                enforce: 1,
+                branch: 8,
+                repeat: 5,
+                goto: 3,
+                give_back: 2,
+                skip: 8,
+                dead: 1,
+                error: 0,
+                shape: 30,
+            },
+            ..Config::tiny()
+        }
+    }
+
     /// Many variables without a value of which few are read: hard for eager enumeration,
     /// easy for an engine that gives values on demand. Too large for the oracle.
     pub fn wide() -> Self {
