@@ -58,6 +58,9 @@ pub struct Config {
     pub stars: u32,
     /// In how many of 100 cases a statement has a label.
     pub labels: u32,
+    /// In how many of 100 cases a call that may recur is under a `*`, whatever else it is under, so that
+    /// runs need not recur.
+    pub escapes: u32,
     /// The most valuations of globals and locals together, per procedure.
     pub valuations: usize,
     /// The most variables, globals and locals together, that the expressions of a procedure read.
@@ -81,6 +84,7 @@ impl Config {
             integers: 25,
             stars: 15,
             labels: 30,
+            escapes: 0,
             valuations: 64,
             readable: usize::MAX,
             weights: Weights {
@@ -156,6 +160,7 @@ impl Config {
             integers: 10,
             stars: 10,
             labels: 45,
+            escapes: 75,
             valuations: 16,
             weights: Weights {
                 assign: 14,

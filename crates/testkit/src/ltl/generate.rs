@@ -24,8 +24,8 @@ pub struct Shape {
 impl Default for Shape {
     fn default() -> Self {
         Shape {
-            temporal: 4,
-            operators: 7,
+            temporal: 5,
+            operators: 9,
             next: true,
         }
     }
@@ -51,10 +51,10 @@ pub fn formula(seed: u64, program: &Ast, shape: &Shape) -> Formula {
     };
     if shape.temporal >= 3 && maker.random.percent(55) {
         let pattern = maker.pattern();
-        if maker.random.percent(20) {
-            pattern.negated()
-        } else {
-            pattern
+        match maker.random.below(10) {
+            0 | 1 => pattern.negated(),
+            2 | 3 => Formula::binary(Binary::Or, pattern, maker.comes_home()),
+            _ => pattern,
         }
     } else {
         let operators = maker.random.between(1, shape.operators);
@@ -180,6 +180,26 @@ impl Maker {
         }
     }
 
+    /// A procedure or a label of `main`.
+    fn place(&mut self) -> Atom {
+        let labels = self.names.labels.iter();
+        let labels = labels.filter(|(procedure, _)| procedure == "main");
+        let labels: Vec<(String, String)> = labels.cloned().collect();
+        if labels.is_empty() || self.random.percent(40) {
+            return Atom::In(self.random.pick(&self.names.procedures).clone());
+        }
+        let (procedure, label) = self.random.pick(&labels).clone();
+        Atom::At(Some(procedure), label)
+    }
+
+    /// The run ends, or comes somewhere again and again: true of many runs on a bounded stack, and of few
+    /// others.
+    fn comes_home(&mut self) -> Formula {
+        let ends = Formula::Atom(Atom::Terminated);
+        let home = Formula::binary(Binary::Or, Formula::Atom(self.place()), ends);
+        Formula::unary(Unary::Globally, Formula::unary(Unary::Finally, home))
+    }
+
     /// Something about one position.
     fn now(&mut self) -> Formula {
         let first = Formula::Atom(self.atom());
@@ -201,7 +221,7 @@ impl Maker {
             .random
             .pick(&Binary::ALL.map(|op| if op.is_temporal() { op } else { Binary::Until }));
         let (p, q, r) = (self.now(), self.now(), self.now());
-        match self.random.below(16) {
+        match self.random.below(if self.shape.next { 19 } else { 16 }) {
             0 => always(finally(p)),
             1 => finally(always(p)),
             2 => always(implies(p, finally(q))),
@@ -212,15 +232,19 @@ impl Maker {
             7 => implies(finally(p), both(Binary::Until, q.negated(), r)),
             8 => both(Binary::Or, finally(p), always(q)),
             9 => both(Binary::WeakUntil, p.negated(), q),
-            10 if self.shape.next => always(implies(p, next(q))),
-            11 if self.shape.next => always(implies(p, next(both(until, q, r)))),
-            12 if self.shape.next => next(next(p)),
-            13 => finally(both(Binary::Or, p, Formula::Atom(Atom::Terminated))),
-            14 => both(Binary::Or, always(finally(p)), always(finally(q))),
-            _ => implies(
+            10 => both(Binary::Or, always(finally(p)), always(finally(q))),
+            11 => implies(
                 always(finally(p)),
                 finally(both(Binary::And, q, finally(r))),
             ),
+            12 => finally(both(Binary::Or, p, Formula::Atom(Atom::Terminated))),
+            // What is called returns.
+            13 => always(finally(Formula::Atom(self.place()))),
+            14 => always(implies(p, finally(Formula::Atom(self.place())))),
+            15 => self.comes_home(),
+            16 => always(implies(p, next(q))),
+            17 => always(implies(p, next(both(until, q, r)))),
+            _ => next(next(p)),
         }
     }
 
