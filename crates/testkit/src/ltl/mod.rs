@@ -7,7 +7,9 @@
 //! periodic word satisfies one. Trees are small; walking them by native recursion is fine.
 
 mod generate;
+mod monitor;
 mod shrink;
+pub(crate) mod tableau;
 pub mod word;
 
 use std::fmt;
@@ -16,6 +18,7 @@ use droste_lang::ast::{Ast, ExprKind, Name};
 use droste_lang::printer::expr_to_string;
 
 pub use generate::{Shape, formula};
+pub use monitor::monitor;
 pub use shrink::shrink;
 
 use crate::tree::Exp;

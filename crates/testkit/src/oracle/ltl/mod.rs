@@ -10,7 +10,6 @@
 
 pub(super) mod pushdown;
 mod rgraph;
-pub(super) mod tableau;
 #[cfg(test)]
 mod tests;
 
@@ -20,11 +19,11 @@ use droste_lang::ast::{Ast, ExprKind, Name};
 
 use self::pushdown::{Automaton, NOBODY, Pushdown, Rule};
 use self::rgraph::{Control, Head, Rules, good_cycles, rgraph};
-use self::tableau::Tableau;
 use super::machine::Machine;
 use super::monitor::Guards;
 use super::product::State;
 use super::{Oracle, Refusal};
+use crate::ltl::tableau::Tableau;
 use crate::ltl::{Atom, Formula};
 use crate::tree::Exp;
 

@@ -16,7 +16,7 @@
 
 use std::collections::HashMap;
 
-use super::tableau::{Assignment, Tableau};
+use crate::ltl::tableau::{Assignment, Tableau};
 use crate::oracle::Refusal;
 use crate::oracle::machine::{Machine, Step, Store};
 use crate::oracle::product::{State, System};

@@ -2,10 +2,10 @@
 
 use std::cell::RefCell;
 
-use droste_lang::ast::{Ast, ExprId};
+use droste_lang::ast::{Ast, BinaryOp, ExprId, ExprKind, Name};
 
-use super::tableau::{Assignment, Tableau};
 use crate::generate::{Config, program};
+use crate::ltl::tableau::{Assignment, Tableau};
 use crate::ltl::word::satisfies;
 use crate::ltl::{Atom, Binary, Formula, Shape, Unary, formula};
 use crate::oracle::machine::{Machine, Step, Store};
@@ -71,14 +71,8 @@ fn concrete_flip_is_right() {
         else if n > 0 then flip(n - 1); flip(n - 1); fi fi g := !g; end";
     let text = [&main, flip].concat();
     assert_eq!(holds(&text, &always(finally(name("reach")))), (true, true));
-    let counts = Atom::Expression(Exp::binary(
-        droste_lang::ast::BinaryOp::Eq,
-        Exp::Leaf(droste_lang::ast::ExprKind::Qualified(
-            droste_lang::ast::Name::new("flip"),
-            droste_lang::ast::Name::new("i"),
-        )),
-        Exp::int(3),
-    ));
+    let i = ExprKind::Qualified(Name::new("flip"), Name::new("i"));
+    let counts = Atom::Expression(Exp::binary(BinaryOp::Eq, Exp::Leaf(i), Exp::int(3)));
     let again = always(finally(Formula::Atom(counts)));
     assert_eq!(holds(&text, &again), (true, true));
 }
@@ -145,10 +139,7 @@ fn a_call_and_a_return_are_steps() {
 #[test]
 fn locals_are_false_while_another_procedure_is_on_top() {
     let text = "void main() begin decl x; x := T; A: f(); B: skip; end void f() begin C: skip; end";
-    let local = droste_lang::ast::ExprKind::Qualified(
-        droste_lang::ast::Name::new("main"),
-        droste_lang::ast::Name::new("x"),
-    );
+    let local = ExprKind::Qualified(Name::new("main"), Name::new("x"));
     let x = || Formula::Atom(Atom::Expression(Exp::Leaf(local.clone())));
     let and = |f, g| Formula::binary(Binary::And, f, g);
     assert_eq!(holds(text, &finally(and(name("C"), x()))), (false, false));

@@ -9,10 +9,10 @@
 //! mark per `U`: infinitely often, `f U g` is false or `g` is true, so that no promise is put off for
 //! ever. Every word has exactly one accepting run; which one is guessed.
 
-use crate::ltl::{Atom, Binary, Formula, Unary};
+use super::{Atom, Binary, Formula, Unary};
 
 /// A set of subformulas that hold, as bits.
-pub(super) type Assignment = u64;
+pub(crate) type Assignment = u64;
 
 /// A subformula; operands come before operators.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,15 +26,15 @@ enum Node {
     Until(usize, usize),
 }
 
-pub(super) struct Tableau {
+pub(crate) struct Tableau {
     nodes: Vec<Node>,
-    pub(super) atoms: Vec<Atom>,
+    pub(crate) atoms: Vec<Atom>,
     root: usize,
 }
 
 impl Tableau {
     /// For the words that satisfy `formula`; `None` if there are too many subformulas.
-    pub(super) fn new(formula: &Formula) -> Option<Self> {
+    pub(crate) fn new(formula: &Formula) -> Option<Self> {
         let mut tableau = Tableau {
             nodes: Vec::new(),
             atoms: Vec::new(),
@@ -137,13 +137,13 @@ impl Tableau {
     }
 
     /// All marks.
-    pub(super) fn all_marks(&self) -> u32 {
+    pub(crate) fn all_marks(&self) -> u32 {
         ((1_u64 << self.marks()) - 1) as u32
     }
 
     /// Every consistent assignment for a letter, given as the bits of the atoms that hold; `None` if
     /// they are more than `most`.
-    pub(super) fn assignments(&self, letter: u64, most: usize) -> Option<Vec<Assignment>> {
+    pub(crate) fn assignments(&self, letter: u64, most: usize) -> Option<Vec<Assignment>> {
         let mut all: Vec<Assignment> = vec![0];
         for (i, &node) in self.nodes.iter().enumerate() {
             let mut extended = Vec::new();
@@ -175,12 +175,12 @@ impl Tableau {
     }
 
     /// Whether a word whose first letter has the assignment satisfies the formula.
-    pub(super) fn is_initial(&self, assignment: Assignment) -> bool {
+    pub(crate) fn is_initial(&self, assignment: Assignment) -> bool {
         has(assignment, self.root)
     }
 
     /// Whether `after` keeps what `before` promised.
-    pub(super) fn follows(&self, before: Assignment, after: Assignment) -> bool {
+    pub(crate) fn follows(&self, before: Assignment, after: Assignment) -> bool {
         self.nodes.iter().enumerate().all(|(i, &node)| match node {
             Node::Next(f) => has(before, i) == has(after, f),
             Node::Until(f, g) if has(before, f) && !has(before, g) => {
@@ -191,7 +191,7 @@ impl Tableau {
     }
 
     /// The marks that it has: those of the `U` that are false or whose right operand is true.
-    pub(super) fn marks_of(&self, assignment: Assignment) -> u32 {
+    pub(crate) fn marks_of(&self, assignment: Assignment) -> u32 {
         let untils = self.nodes.iter().enumerate();
         let untils = untils.filter_map(|(i, node)| match node {
             Node::Until(_, g) => Some(!has(assignment, i) || has(assignment, *g)),
