@@ -446,7 +446,10 @@ fn shorten(
     if let Some(timeout) = &mut options.limits.timeout {
         *timeout = timeout.saturating_sub(start.elapsed()) / 2;
     }
-    match explicit::search(program, question, &options, explicit::Runs::All).ok()?.verdict {
+    match explicit::search(program, question, &options, explicit::Runs::All)
+        .ok()?
+        .verdict
+    {
         Verdict::Violated(Ok(short)) => Some(short),
         _ => None,
     }

@@ -8,52 +8,63 @@
 //! `SEED=n` runs one program alone; `PROGRAMS=n` sets how many. A failure is shrunk and printed with the command that
 //! shows it.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use droste_base::Verdict;
-use droste_check::{Options, Passes, Property, Runs, check};
+use droste_check::{Engine, Ltl, Options, Passes, Property, Runs, Violators, check};
 use droste_lang::ast::Ast;
 use droste_lang::lower::lower;
+use droste_lang::parser::Dialect;
 use droste_lang::printer::print;
 use droste_lang::program::Program;
+use droste_lang::source::SourceFile;
+use droste_ltl::{Atoms, Formulas, parse};
 use droste_testkit::generate::{self, Config};
 use droste_testkit::ltl::{self, Formula, Shape};
-use droste_testkit::oracle::Oracle;
+use droste_testkit::oracle::{Oracle, Refusal};
 
 /// A formula as a monitor has at most this many edges, or is not asked.
-const EDGES: usize = 2000;
+const EDGES: usize = 300;
 
 /// How to ask.
 struct Way {
-    /// Options of the command, for people.
+    /// For people.
     name: &'static str,
     options: Options<'static>,
     as_monitor: bool,
 }
 
-/// The ways that must agree.
-fn ways() -> Vec<Way> {
-    let way = |name, options| Way {
+/// The ways that must agree. Those that users take see every pair; the others take turns.
+fn ways(turn: u64) -> Vec<Way> {
+    let way = |name, engine, passes| Way {
         name,
-        options,
+        options: Options {
+            engine,
+            passes,
+            ..Options::default()
+        },
         as_monitor: false,
     };
-    vec![
-        Way {
-            as_monitor: true,
-            ..way("as a monitor", Options::default())
-        },
-        Way {
-            as_monitor: true,
-            ..way(
-                "as a monitor, no passes",
-                Options {
-                    passes: Passes::none(),
-                    ..Options::default()
-                },
-            )
-        },
-    ]
+    let (some, none) = (Passes::default, Passes::none);
+    let mut ways = vec![
+        way("--engine explicit", Engine::Explicit, some()),
+        way("--engine tableau", Engine::Tableau, some()),
+    ];
+    let mut others = vec![
+        way("--engine explicit, no passes", Engine::Explicit, none()),
+        way("--engine tableau, no passes", Engine::Tableau, none()),
+        way("--engine explicit, eager", Engine::Explicit, some()),
+        way("--engine auto", Engine::Auto, some()),
+        way("as a monitor", Engine::Explicit, some()),
+        way("as a monitor, no passes", Engine::Explicit, none()),
+    ];
+    others[2].options.eager = true;
+    others[4].as_monitor = true;
+    others[5].as_monitor = true;
+    let turn = turn as usize % others.len();
+    ways.push(others.swap_remove(turn));
+    ways
 }
 
 /// What is wrong with an answer.
@@ -65,18 +76,44 @@ enum Problem {
 }
 
 /// The property, asked in this way; `None` if it cannot be.
-fn property(program: &Program, formula: &Formula, way: &Way) -> Option<Result<Property, String>> {
-    let monitor = ltl::monitor(formula, EDGES)?;
-    debug_assert!(way.as_monitor);
-    let monitor = droste_lang::properties::monitor(&monitor, program);
-    Some(match monitor {
-        Ok(monitor) => Ok(Property::Monitor(monitor)),
+fn property(
+    program: &Program,
+    formula: &Formula,
+    way: &Way,
+    turn: u64,
+) -> Option<Result<Property, String>> {
+    if way.as_monitor {
+        let monitor = ltl::monitor(formula, EDGES)?;
+        let monitor = droste_lang::properties::monitor(&monitor, program);
+        return Some(match monitor {
+            Ok(monitor) => Ok(Property::Monitor(monitor)),
+            Err(diagnostics) => Err(format!("{diagnostics:?}")),
+        });
+    }
+    let text = if turn % 2 == 0 {
+        formula.to_string()
+    } else {
+        format!("{formula:#}")
+    };
+    let source = SourceFile::new("formula", text);
+    let (mut formulas, mut atoms) = (Formulas::new(), Atoms::new());
+    let property = parse(&source, &mut formulas, &mut atoms).and_then(|formula| {
+        let dialect = Dialect::Union;
+        Ltl::new(program, &source, dialect, &formulas, &atoms, formula)
+    });
+    Some(match property {
+        Ok(property) => Ok(Property::Ltl(Arc::new(property))),
         Err(diagnostics) => Err(format!("{diagnostics:?}")),
     })
 }
 
-/// Whether the formula is violated, as this way of asking says.
-fn answer(program: &Program, property: &Property, way: &Way, runs: Runs) -> Result<bool, String> {
+/// Whether the formula is violated, as this way of asking says, and by which runs.
+fn answer(
+    program: &Program,
+    property: &Property,
+    way: &Way,
+    runs: Runs,
+) -> Result<(bool, Option<Violators>), String> {
     let options = Options {
         runs,
         ..way.options.clone()
@@ -84,11 +121,32 @@ fn answer(program: &Program, property: &Property, way: &Way, runs: Runs) -> Resu
     match check(program, property, &options) {
         Err(fault) => Err(fault.to_string()),
         Ok(report) => match report.verdict {
-            Verdict::Holds(_) => Ok(false),
-            Verdict::Violated(_) => Ok(true),
+            Verdict::Holds(_) => Ok((false, report.violators)),
+            Verdict::Violated(_) => Ok((true, report.violators)),
             Verdict::Unknown(reason) => Err(format!("unknown: {reason}")),
         },
     }
+}
+
+/// Whether that is what the oracle says of all runs and of those on a bounded stack.
+fn is_right(
+    (violated, violators): (bool, Option<Violators>),
+    runs: Runs,
+    [all, bounded]: [bool; 2],
+) -> bool {
+    let known = match violators {
+        None => !violated,
+        Some(Violators::Bounded) => bounded,
+        Some(Violators::OnlyUnbounded) => all && !bounded,
+        // Nothing is said about the others, which is too little if it was asked.
+        Some(Violators::Unbounded) => all && runs == Runs::All,
+    };
+    let expected = if runs == Runs::FiniteStack {
+        bounded
+    } else {
+        all
+    };
+    known && violated == expected
 }
 
 /// How many pairs were compared, and on how many the kinds of runs differ, and so on.
@@ -111,35 +169,43 @@ fn mismatch(
     program: &Program,
     oracle: &Oracle<'_>,
     formula: &Formula,
+    turn: u64,
     tally: Option<&Tally>,
 ) -> Option<Problem> {
-    let Ok([all, bounded]) = oracle.ltl(formula) else {
-        if let Some(tally) = tally {
-            count(&tally.refused, true);
+    let expected = match oracle.ltl(formula) {
+        Ok(expected) => expected,
+        Err(refusal) => {
+            if let Some(tally) = tally {
+                assert_eq!(refusal, Refusal::TooLarge, "{formula}");
+                count(&tally.refused, true);
+            }
+            return None;
         }
-        return None;
     };
     if let Some(tally) = tally {
+        let [all, bounded] = expected;
         count(&tally.pairs, true);
         count(&tally.holds, !all);
         count(&tally.violated, all);
         count(&tally.differ, all != bounded);
     }
-    for way in ways() {
+    for way in ways(turn) {
         let name = way.name;
-        let property = match property(program, formula, &way) {
+        let property = match property(program, formula, &way, turn) {
             None => continue,
             Some(Ok(property)) => property,
             Some(Err(reason)) => return Some(Problem::None(format!("{name}: {reason}"))),
         };
-        for (runs, expected) in [(Runs::All, all), (Runs::FiniteStack, bounded)] {
+        for runs in [Runs::All, Runs::FiniteStack, Runs::Both] {
             if let Some(tally) = tally {
                 count(&tally.asked, true);
             }
             let found = answer(program, &property, &way, runs);
-            let text = format!("{name}, {runs:?}: expected {expected}, found {found:?}");
+            let text = format!(
+                "{name}, {runs:?} runs: all and bounded runs violate: {expected:?}, found {found:?}"
+            );
             match found {
-                Ok(found) if found == expected => {}
+                Ok(found) if is_right(found, runs, expected) => {}
                 Ok(_) => return Some(Problem::Wrong(text)),
                 Err(_) => return Some(Problem::None(text)),
             }
@@ -149,26 +215,26 @@ fn mismatch(
 }
 
 /// The same for any program and formula; those that the front end refuses have no problem.
-fn problem(ast: &Ast, formula: &Formula) -> Option<Problem> {
+fn problem(ast: &Ast, formula: &Formula, turn: u64) -> Option<Problem> {
     let program = lower(ast).0?;
     let oracle = Oracle::new(ast).ok()?;
-    mismatch(&program, &oracle, formula, None)
+    mismatch(&program, &oracle, formula, turn, None)
 }
 
 /// Makes the failure small and says how to see it.
-fn explain(seed: u64, ast: &Ast, formula: &Formula, first: &Problem) -> String {
+fn explain(seed: u64, turn: u64, ast: &Ast, formula: &Formula, first: &Problem) -> String {
     let wrong = matches!(first, Problem::Wrong(_));
     let mut fails = |ast: &Ast, formula: &Formula| {
-        problem(ast, formula).is_some_and(|p| matches!(p, Problem::Wrong(_)) == wrong)
+        problem(ast, formula, turn).is_some_and(|p| matches!(p, Problem::Wrong(_)) == wrong)
     };
     let (ast, formula) = ltl::shrink(ast, formula, &mut fails);
     let (Problem::Wrong(text) | Problem::None(text)) = first;
-    let small = match problem(&ast, &formula) {
+    let small = match problem(&ast, &formula, turn) {
         Some(Problem::Wrong(text) | Problem::None(text)) => text,
         None => String::new(),
     };
     format!(
-        "SEED={seed}: {text}\nshrunk to ({small}):\n{}\n    droste check FILE --ltl '{formula}' --runs all|finite-stack",
+        "SEED={seed}: {text}\nshrunk to ({small}):\n{}\n    droste check FILE --ltl '{formula}' --runs all|finite-stack|both",
         print(&ast)
     )
 }
@@ -209,9 +275,11 @@ fn sweep(first: u64, programs: u64, formulas: u64) {
                 } else {
                     Shape::without_next()
                 };
-                let formula = ltl::formula(formulas * seed + i, &ast, &shape);
-                if let Some(problem) = mismatch(&lowered, &oracle, &formula, Some(&tally)) {
-                    panic!("{}", explain(seed, &ast, &formula, &problem));
+                let turn = formulas * seed + i;
+                let formula = ltl::formula(turn, &ast, &shape);
+                let problem = mismatch(&lowered, &oracle, &formula, turn, Some(&tally));
+                if let Some(problem) = problem {
+                    panic!("{}", explain(seed, turn, &ast, &formula, &problem));
                 }
             }
         }
