@@ -90,7 +90,7 @@ fn property(
             Err(diagnostics) => Err(format!("{diagnostics:?}")),
         });
     }
-    let text = if turn % 2 == 0 {
+    let text = if turn.is_multiple_of(2) {
         formula.to_string()
     } else {
         format!("{formula:#}")

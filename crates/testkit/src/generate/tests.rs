@@ -114,6 +114,7 @@ fn lowering_accepts_every_random_program() {
         (Config::tiny(), 2000),
         (Config::boolean(), 500),
         (Config::liveness(), 500),
+        (Config::runaway(), 500),
         (Config::wide(), 500),
         (Config::large(), 100),
     ] {
@@ -141,6 +142,7 @@ fn printing_and_parsing_gives_the_program_back() {
     for (config, count) in [
         (Config::tiny(), 2000),
         (Config::liveness(), 300),
+        (Config::runaway(), 300),
         (Config::wide(), 200),
         (Config::large(), 50),
     ] {
