@@ -143,6 +143,37 @@ impl Saturation {
     }
 }
 
+impl Saturation {
+    /// Whether Proposition 1 holds clause by clause, and every summary is there with its marks.
+    fn check_saturated(&self, rules: &mut dyn Rules) -> bool {
+        let contains = |head: Head, control: Control, marks: u32| {
+            let known = self.erase[head].get(&control);
+            known.is_some_and(|known| known & marks == marks)
+        };
+        (0..self.erase.len()).all(|from| {
+            let here = rules.marks(from);
+            let pops = rules.pops(from).iter();
+            let popped = pops.copied().all(|control| contains(from, control, here));
+            let stepped = rules.steps(from).iter().all(|&to| {
+                let mut pairs = self.erase[to].iter();
+                pairs.all(|(&control, marks)| contains(from, control, marks | here))
+            });
+            let pushed = rules.pushes(from).to_vec().into_iter().all(|first| {
+                self.erase[first].iter().all(|(&control, marks)| {
+                    let second = rules.head(control, from);
+                    let good = marks | here;
+                    let summary = self.summaries.get(&(from, second));
+                    summary.is_some_and(|known| known & good == good)
+                        && self.erase[second]
+                            .iter()
+                            .all(|(&control, marks)| contains(from, control, marks | good))
+                })
+            });
+            popped && stepped && pushed
+        })
+    }
+}
+
 /// The R-graph; refused if `Erase` has more than `most` pairs.
 pub(super) fn rgraph(rules: &mut dyn Rules, most: usize) -> Result<Vec<Edge>, Refusal> {
     let mut saturation = Saturation::new(rules.heads());
@@ -155,6 +186,7 @@ pub(super) fn rgraph(rules: &mut dyn Rules, most: usize) -> Result<Vec<Edge>, Re
         }
         saturation.consequences(rules, head, control);
     }
+    debug_assert!(saturation.check_saturated(rules), "Erase is not closed");
     let mut edges = Vec::new();
     for from in 0..saturation.erase.len() {
         let good = rules.marks(from);
