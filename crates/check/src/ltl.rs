@@ -229,11 +229,11 @@ fn meaning(
 }
 
 impl Automaton {
-    /// Resolves the atoms of an automaton; if that fails, the texts of those that are wrong, and what is wrong with them.
+    /// Resolves the atoms of an automaton from a file of this name; if that fails, the texts of those that are wrong, and what is wrong with them.
     pub fn new(
         program: &Program,
         dialect: Dialect,
-        name: String,
+        name: &str,
         automaton: Tgba,
         atoms: &[Atom],
     ) -> Result<Self, Vec<(String, Vec<Diagnostic>)>> {
@@ -252,9 +252,9 @@ impl Automaton {
         if !problems.is_empty() {
             return Err(problems);
         }
-        let monitor = monitor(program, &name, &automaton, &propositions);
+        let monitor = monitor(program, name, &automaton, &propositions);
         Ok(Automaton {
-            name,
+            name: format!("the automaton in `{name}`"),
             propositions,
             automaton,
             monitor,

@@ -42,8 +42,13 @@ impl Run<'_> {
             }
             Err(HoaError::Stopped(reason)) => return Err(Failure::Because(reason.to_string())),
         };
-        let name = format!("the automaton in `{}`", source.name());
-        let resolved = Automaton::new(program, self.dialect(), name, automaton, atoms.list());
+        let resolved = Automaton::new(
+            program,
+            self.dialect(),
+            source.name(),
+            automaton,
+            atoms.list(),
+        );
         match resolved {
             Ok(automaton) => Ok(Property::Automaton(Arc::new(automaton))),
             Err(problems) => {
