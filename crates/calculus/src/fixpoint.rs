@@ -17,6 +17,7 @@
 
 mod closure;
 mod division;
+mod image;
 mod simultaneous;
 
 use std::rc::Rc;
@@ -30,7 +31,6 @@ use crate::engine::Engine;
 use crate::rewrite::Parts;
 use crate::syntax::Fixpoint;
 use crate::term::{DefId, Of, TermId};
-use closure::Powers;
 use division::{Component, Kind, Region};
 
 /// Why there is no value.
@@ -97,7 +97,7 @@ pub(crate) struct Fixpoints<'a> {
     known: FxHashMap<Key, Known>,
     divisions: FxHashMap<Region, Rc<Vec<Component>>>,
     parts: FxHashMap<(DefId, Box<[DefId]>), Rc<Parts>>,
-    powers: FxHashMap<TermId, Powers>,
+    images: FxHashMap<(Option<DefId>, TermId), image::Known>,
     pub(crate) reporter: Option<Reporter<'a>>,
     /// Rounds of fixpoints, in all.
     pub(crate) rounds: u64,
@@ -112,7 +112,7 @@ impl<'a> Fixpoints<'a> {
             known: FxHashMap::default(),
             divisions: FxHashMap::default(),
             parts: FxHashMap::default(),
-            powers: FxHashMap::default(),
+            images: FxHashMap::default(),
             reporter,
             rounds: 0,
             next_report: Instant::now(),

@@ -13,12 +13,12 @@ use std::time::{Duration, Instant};
 use droste_bdd::Bdd;
 use rustc_hash::FxHashSet;
 
-use super::closure::Step;
 use super::division::Component;
+use super::image::Image;
 use super::{Fixpoints, Key, Result};
 use crate::rewrite::{Parts, Product, parts, to_complement, to_frontier};
 use crate::syntax::Fixpoint;
-use crate::term::{DefId, Of, Term, TermId};
+use crate::term::{DefId, Of, Term, TermId, VarId};
 
 /// A diagram with so many nodes is small.
 const SMALL: usize = 500;
@@ -32,6 +32,8 @@ struct Task {
     pending: Vec<(usize, Bdd)>,
     /// Whether it has not been evaluated at all.
     fresh: bool,
+    /// Whether what it gives may be outside of the types of the member's parameters.
+    open: bool,
     /// How long it took lately.
     time: Duration,
 }
@@ -39,10 +41,21 @@ struct Task {
 enum Work {
     /// Distributes over union.
     Linear(TermId),
-    /// The same, as one relation between the frontier and what it gives.
-    Step(Rc<Step>),
-    /// With what each conjunct has been so far: the union over all frontiers.
-    Product(Product, Vec<Bdd>),
+    /// The same, as the image of a frontier.
+    Image(TermId, Rc<Image>),
+    /// A conjunction of such.
+    Product(Join),
+}
+
+/// A conjunction of parts that distribute over union.
+struct Join {
+    product: Product,
+    /// The variables whose range has to be seen to.
+    open: Vec<VarId>,
+    /// The factors that are images.
+    images: Vec<Option<Rc<Image>>>,
+    /// What each factor has been so far: the union over all frontiers.
+    sums: Vec<Bdd>,
 }
 
 impl Task {
@@ -100,22 +113,33 @@ impl Fixpoints<'_> {
         }
         let mut tasks = Vec::new();
         for (member, parts) in bodies.iter().enumerate() {
-            let products = parts.products.iter().map(|product| {
-                let sums = vec![nothing.clone(); product.factors.len()];
-                Work::Product(product.clone(), sums)
-            });
             let mut works: Vec<Work> = Vec::new();
             for &term in &parts.linear {
-                works.push(match self.step(members[member], term)? {
-                    Some(step) => Work::Step(step),
+                works.push(match self.image(Some(members[member]), term)? {
+                    Some(image) => Work::Image(term, image),
                     None => Work::Linear(term),
                 });
             }
-            for work in works.into_iter().chain(products) {
+            for product in &parts.products {
+                works.push(Work::Product(self.join(product)?));
+            }
+            for work in works {
                 let mentioned = self.mentions(&work, members);
+                let theory = &self.engine.theory;
+                let parameters = &theory.definition(members[member]).parameters;
+                let whole = match &work {
+                    Work::Image(_, image) if image.own => None,
+                    Work::Linear(term) | Work::Image(term, _) => Some(*term),
+                    Work::Product(join) => Some(join.product.whole),
+                };
+                let open = whole.is_some_and(|term| {
+                    let ranged = &mut self.engine.ranged;
+                    !ranged.open(theory, parameters, &[term]).is_empty()
+                });
                 tasks.push(Task {
                     member,
                     work,
+                    open,
                     // Everything is new at first, the empty relations included.
                     pending: mentioned
                         .into_iter()
@@ -141,7 +165,7 @@ impl Fixpoints<'_> {
             whole.push((member, parts.base));
         }
         loop {
-            // For members what is new, and which task need not look at it.
+            // For members what may be new, within the parameters' types, and which task need not look at it.
             let mut news: Vec<(usize, Bdd, Option<usize>)> = Vec::new();
             // The cheapest task that has something to do goes first.
             let waiting = tasks.iter_mut().enumerate();
@@ -151,7 +175,8 @@ impl Fixpoints<'_> {
                     self.engine.set(def, of, grown[i].clone());
                 }
                 for (member, term) in whole.drain(..) {
-                    news.push((member, self.engine.evaluate(term)?, None));
+                    let new = self.engine.evaluate(term)?.and(&spaces[member])?;
+                    news.push((member, new, None));
                 }
             } else if let Some((number, task)) = waiting.min_by_key(|(_, task)| task.time) {
                 let start = Instant::now();
@@ -169,20 +194,26 @@ impl Fixpoints<'_> {
                 let mut done = None;
                 let new = match &mut task.work {
                     Work::Linear(term) => self.engine.evaluate(*term)?,
-                    Work::Step(step) => {
-                        done = step.closed.then_some(number);
-                        step.image(&mut self.engine)?
+                    Work::Image(_, image) => {
+                        done = image.closed.then_some(number);
+                        image.evaluate(&self.engine)?
                     }
-                    Work::Product(product, sums) => self.product(product, sums)?,
+                    Work::Product(join) => self.product(join)?,
                 };
                 task.time = (task.time + start.elapsed()) / 2;
+                let new = if task.open {
+                    new.and(&spaces[task.member])?
+                } else {
+                    new
+                };
                 news.push((task.member, new, done));
             } else {
                 break;
             }
             round += 1;
             for (i, new, done) in news {
-                let fresh = new.and(&spaces[i])?.minus(&grown[i])?;
+                let fresh = new.minus(&grown[i])?;
+                debug_assert!(fresh.implies_all(&spaces[i])?);
                 if fresh.is_false() {
                     continue;
                 }
@@ -231,9 +262,8 @@ impl Fixpoints<'_> {
     /// The members whose frontiers a task sees.
     fn mentions(&self, work: &Work, members: &[DefId]) -> Vec<usize> {
         let roots: &[TermId] = match work {
-            Work::Linear(term) => std::slice::from_ref(term),
-            Work::Step(step) => std::slice::from_ref(&step.apply),
-            Work::Product(product, _) => &product.factors,
+            Work::Linear(term) | Work::Image(term, _) => std::slice::from_ref(term),
+            Work::Product(join) => &join.product.factors,
         };
         let terms = &self.engine.theory.terms;
         let mut mentioned: FxHashSet<DefId> = FxHashSet::default();
@@ -254,21 +284,43 @@ impl Fixpoints<'_> {
             .collect()
     }
 
+    fn join(&mut self, product: &Product) -> Result<Join> {
+        let mut conjuncts = product.constants.clone();
+        conjuncts.extend(&product.factors);
+        let ranged = &mut self.engine.ranged;
+        let open = ranged.open(&self.engine.theory, &product.vars, &conjuncts);
+        let mut images = Vec::new();
+        for &factor in &product.factors {
+            images.push(self.image(None, factor)?);
+        }
+        let nothing = self.engine.manager.constant(false);
+        Ok(Join {
+            product: product.clone(),
+            open,
+            images,
+            sums: vec![nothing; product.factors.len()],
+        })
+    }
+
     /// What a product gains from the frontier: one conjunct sees what is new, the others everything.
-    fn product(&mut self, product: &Product, sums: &mut [Bdd]) -> Result<Bdd> {
+    fn product(&mut self, join: &mut Join) -> Result<Bdd> {
+        let product = &join.product;
         let mut new = self.engine.manager.constant(false);
         let mut news = Vec::new();
-        for &factor in &product.factors {
-            news.push(self.engine.evaluate(factor)?);
+        for (&factor, image) in product.factors.iter().zip(&join.images) {
+            news.push(match image {
+                Some(image) => image.evaluate(&self.engine)?,
+                None => self.engine.evaluate(factor)?,
+            });
         }
         let mut constants = Vec::new();
         for &constant in &product.constants {
             constants.push(self.engine.evaluate(constant)?);
         }
-        for &var in &product.vars {
+        for &var in &join.open {
             constants.extend(self.engine.range(var)?);
         }
-        for (sum, new) in sums.iter_mut().zip(&news) {
+        for (sum, new) in join.sums.iter_mut().zip(&news) {
             *sum = sum.or(new)?;
         }
         for (i, factor) in news.iter().enumerate() {
@@ -277,7 +329,7 @@ impl Fixpoints<'_> {
             }
             let mut parts = constants.clone();
             parts.push(factor.clone());
-            let others = sums.iter().enumerate().filter(|(j, _)| *j != i);
+            let others = join.sums.iter().enumerate().filter(|(j, _)| *j != i);
             parts.extend(others.map(|(_, sum)| sum.clone()));
             let key = (product.whole, i as u32 + 1);
             new = new.or(&self.engine.exists(key, &product.vars, parts)?)?;
