@@ -311,20 +311,24 @@ impl Allocator<'_> {
                 taken.insert((self.cells.find(bit), slot));
             }
         }
+        // For each cell the slots that locals have got so far, and whose they are.
+        let mut given: FxHashMap<u32, Vec<(u32, VarId)>> = FxHashMap::default();
         for &id in locals {
-            let mut conflicts = theory.variable(id).conflicts.clone();
-            conflicts.sort_unstable();
-            conflicts.dedup();
-            let mut also = FxHashSet::default();
-            for other in conflicts {
-                for bit in theory.bits_of(other) {
-                    if self.slot[bit as usize] != NONE {
-                        also.insert((self.cells.find(bit), self.slot[bit as usize]));
+            let mut overlaps: FxHashMap<VarId, bool> = FxHashMap::default();
+            for bit in theory.bits_of(id) {
+                let cell = self.cells.find(bit);
+                let others = given.entry(cell).or_default();
+                let mut also = FxHashSet::default();
+                for &(slot, other) in others.iter() {
+                    if *overlaps
+                        .entry(other)
+                        .or_insert_with(|| theory.overlap(id, other))
+                    {
+                        also.insert((cell, slot));
                     }
                 }
-            }
-            for bit in theory.bits_of(id) {
-                self.choose(bit, &liked, &taken, &also);
+                let slot = self.choose(bit, &liked, &taken, &also);
+                others.push((slot, id));
             }
         }
     }

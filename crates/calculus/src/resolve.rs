@@ -59,8 +59,8 @@ pub(crate) struct Resolver {
     pub(crate) file: u32,
     /// The variables in scope, innermost last.
     pub(crate) scope: FxHashMap<String, Vec<VarId>>,
-    /// Variables of quantifiers in scope, outermost first.
-    pub(crate) open: Vec<VarId>,
+    /// How often variables of quantifiers have come into scope and left it: the time, for [`Variable::scopes`].
+    pub(crate) time: u32,
     /// Variables of quantifiers of the current predicate, by name and type, for reuse.
     pub(crate) pool: FxHashMap<(String, TypeId), Vec<VarId>>,
     /// Those of queries, kept while predicates are read.
@@ -359,11 +359,13 @@ impl Resolver {
         let text = self.text(name).to_owned();
         let mut names: Vec<String> = Vec::new();
         let mut seen = FxHashSet::default();
+        let mut fine = true;
         for &span in constants {
             let constant = self.text(span).to_owned();
             if seen.insert(constant.clone()) {
                 names.push(constant);
             } else {
+                fine = false;
                 self.say(
                     Diagnostic::error(span, format!("`{constant}` is in `{text}` twice"))
                         .help("remove one of the two"),
@@ -376,8 +378,10 @@ impl Resolver {
                     .help("a type has at least one value"),
             );
             Global::Broken
-        } else {
+        } else if fine {
             Global::Type(self.theory.types.enumeration(text.clone(), names))
+        } else {
+            Global::Broken
         };
         self.globals.insert(text, global);
     }
@@ -556,7 +560,7 @@ impl Resolver {
             name,
             ty,
             first,
-            conflicts: Vec::new(),
+            scopes: Vec::new(),
         });
         Some(id)
     }
