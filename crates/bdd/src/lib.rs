@@ -366,12 +366,7 @@ impl Bdd {
     }
 
     /// [`and_exists`](Self::and_exists), if it takes no more than about so many steps; otherwise nothing.
-    pub fn and_exists_within(
-        &self,
-        other: &Bdd,
-        cube: &Cube,
-        steps: u64,
-    ) -> Result<Option<Bdd>> {
+    pub fn and_exists_within(&self, other: &Bdd, cube: &Cube, steps: u64) -> Result<Option<Bdd>> {
         let edge = {
             let mut store = self.core.store.borrow_mut();
             store.collect_if_worth_while();

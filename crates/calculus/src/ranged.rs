@@ -109,9 +109,8 @@ impl Ranged {
                 let mut conjuncts = Vec::new();
                 terms.operands(id, |operand| conjuncts.push(operand));
                 let mut places = self.conjunction(theory, &conjuncts);
-                places.retain(|(bit, _)| {
-                    !vars.iter().any(|&var| theory.bits_of(var).contains(bit))
-                });
+                places
+                    .retain(|(bit, _)| !vars.iter().any(|&var| theory.bits_of(var).contains(bit)));
                 places
             }
             Term::Constant(_)

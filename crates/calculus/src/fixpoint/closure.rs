@@ -57,7 +57,12 @@ impl Squaring {
                 return Ok(None);
             };
             taken.extend(&row);
-            first.extend(engine.vars_of(parameter).into_iter().zip(row.iter().copied()));
+            first.extend(
+                engine
+                    .vars_of(parameter)
+                    .into_iter()
+                    .zip(row.iter().copied()),
+            );
             second.extend(engine.vars_of(x).into_iter().zip(row.iter().copied()));
             between.extend(row);
         }

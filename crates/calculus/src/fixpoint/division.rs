@@ -36,7 +36,11 @@ pub(super) enum Kind {
 }
 
 impl Fixpoints<'_> {
-    pub(super) fn divide(&mut self, demand: &[DefId], inside: Option<&[DefId]>) -> Rc<Vec<Component>> {
+    pub(super) fn divide(
+        &mut self,
+        demand: &[DefId],
+        inside: Option<&[DefId]>,
+    ) -> Rc<Vec<Component>> {
         // All predicates are never listed.
         let key: Region = (demand.into(), inside.unwrap_or_default().into());
         if let Some(known) = self.divisions.get(&key) {

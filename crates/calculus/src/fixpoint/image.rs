@@ -204,7 +204,10 @@ fn form(engine: &Engine, body_of: Option<DefId>, term: TermId) -> Result<Option<
     // A body that is not the source's may have `x` where the source has its parameters: the better. But what is
     // exchanged must not get into the way of the rest.
     pairs.retain(|(x, p)| x != p);
-    if pairs.iter().any(|(x, p)| from.contains(x) || xs.contains(p)) {
+    if pairs
+        .iter()
+        .any(|(x, p)| from.contains(x) || xs.contains(p))
+    {
         return Ok(None);
     }
     let both: Vec<(Var, Var)> = pairs.iter().flat_map(|&(x, p)| [(x, p), (p, x)]).collect();
