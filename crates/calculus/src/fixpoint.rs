@@ -13,7 +13,7 @@
 //! value if what it depends on has only changed in the right direction.
 //!
 //! What keeps it honest: thousands of random theories are compared with a literal `Evaluate` over sets of
-//! tuples (`tests/random.rs`).
+//! tuples (`tests/random`).
 
 mod closure;
 mod division;

@@ -182,7 +182,7 @@ fn check(seed: u64) {
     );
     if nu {
         let mut up = vec![true; n];
-        for _ in 0..n + 1 {
+        for _ in 0..=n {
             let next = |u: usize| {
                 let steps = (0..n).filter(|&v| a[u][v] || b[u][v]);
                 steps.clone().count() > 0 && steps.into_iter().all(|v| up[v])

@@ -10,17 +10,13 @@ mod headings;
 mod remarks;
 
 use droste_lang::execution::{Action, CalleeRun, CalleeRunId, Ending, Execution, Step, Valuation};
-use droste_lang::monitor::StateKind;
-use droste_lang::program::{NodeId, Op, ProcId, Procedure, Program, Value, VarRef, Violation};
+use droste_lang::program::{NodeId, Program, Value, VarRef};
 use droste_lang::source::SourceFile;
 use droste_replay::{MonitorRun, Reading};
 
 use crate::Style;
-use crate::explain;
 use crate::layout::{Kind, Line, lay_out};
-use crate::view::{
-    View, binding, bindings, count, name, shorten, steps as steps_text, value, visible,
-};
+use crate::view::{View, count, name, steps as steps_text, visible};
 
 /// More locals than this are not listed when a procedure is entered.
 const LOCALS: usize = 6;

@@ -2,8 +2,8 @@
 //!
 //! A disjunct `exists x. S(.., x, ..) & C` in the body of `S(.., p, ..)` itself leads from a tuple of `S` to others, as the
 //! steps of a program do. Then `S` is also closed under `C ; C`, and adding that to `C` changes no fixpoint.
-//! Squaring until nothing is added gives the transitive closure (iterative squaring; Burch, Clarke, McMillan, Dill and
-//! Hwang, *Symbolic model checking: 10²⁰ states and beyond*, 1992), with which the disjunct is done in one
+//! Squaring until nothing is added gives the transitive closure (iterative squaring; Burch, Clarke and others,
+//! *Symbolic model checking: 10²⁰ states and beyond*, 1992), with which the disjunct is done in one
 //! round, and need not look at its own results.
 //!
 //! The closure is often much larger than the steps, so squaring stops when a power has grown too large or took

@@ -1,16 +1,13 @@
 //! What stands above the steps: the title, what the monitor does, and the values at the start.
 
-use droste_lang::execution::{Action, CalleeRun, Ending, Step, Valuation};
+use droste_lang::execution::{Action, Ending};
 use droste_lang::monitor::StateKind;
-use droste_lang::program::{NodeId, Op, ProcId, Procedure, Value, VarRef, Violation};
+use droste_lang::program::{NodeId, VarRef, Violation};
 use droste_replay::Reading;
 
-use super::{GLOBALS, LOCALS, TITLE, Writer};
+use super::{GLOBALS, TITLE, Writer};
 use crate::explain;
-use crate::layout::Kind;
-use crate::view::{
-    View, binding, bindings, count, name, shorten, steps as steps_text, value, visible,
-};
+use crate::view::{binding, count, name, shorten, steps as steps_text, visible};
 
 impl Writer<'_> {
     /// Where it happens, what happens, and how long it takes.

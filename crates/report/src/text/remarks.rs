@@ -1,16 +1,10 @@
 //! What stands beside the steps: values that change, are passed, and come back.
 
-use droste_lang::execution::{Action, CalleeRun, Ending, Step, Valuation};
-use droste_lang::monitor::StateKind;
-use droste_lang::program::{NodeId, Op, ProcId, Procedure, Value, VarRef, Violation};
-use droste_replay::Reading;
+use droste_lang::execution::{Action, CalleeRun, Step};
+use droste_lang::program::{NodeId, Op, ProcId, Procedure, Value, VarRef};
 
-use super::{GLOBALS, LOCALS, TITLE, Writer};
-use crate::explain;
-use crate::layout::Kind;
-use crate::view::{
-    View, binding, bindings, count, name, shorten, steps as steps_text, value, visible,
-};
+use super::{LOCALS, Writer};
+use crate::view::{bindings, name, value};
 
 impl<'a> Writer<'a> {
     /// The values that a `decl` statement gives, changed or not, and whatever else changes.
