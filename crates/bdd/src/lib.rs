@@ -177,8 +177,21 @@ impl Manager {
     /// Looks for a better order of the variables by sifting: each is moved to the place
     /// where the diagrams in use are smallest.
     pub fn sift(&self) -> Result<()> {
+        self.sift_groups(&[], u64::MAX)
+    }
+
+    /// The same for groups of variables: those that are next to each other stay so. No group is moved any more when so
+    /// many nodes have been looked at; moving one variable past all others looks at all nodes about twice.
+    pub fn sift_groups(&self, groups: &[Vec<Var>], effort: u64) -> Result<()> {
         self.core.renamings.borrow_mut().levels.fill(None);
-        self.core.store.borrow_mut().sift()
+        let alone = groups.len() as u32;
+        let mut group: Vec<u32> = (alone..alone + self.var_count()).collect();
+        for (number, vars) in groups.iter().enumerate() {
+            for var in vars {
+                group[var.0 as usize] = number as u32;
+            }
+        }
+        self.core.store.borrow_mut().sift(&group, effort)
     }
 
     /// A constant function.
@@ -274,6 +287,11 @@ impl Manager {
         self.core.store.borrow().bytes()
     }
 
+    /// How many steps operations have taken so far: a measure of effort that does not depend on the machine.
+    pub fn steps(&self) -> u64 {
+        self.core.store.borrow().ticks
+    }
+
     /// How often garbage has been collected.
     pub fn collections(&self) -> usize {
         self.core.store.borrow().collections
@@ -365,6 +383,17 @@ impl Bdd {
         self.run(|store| store.and_exists(self.edge, other.edge, cube.conjunction.edge))
     }
 
+    /// [`and_exists`](Self::and_exists), if it takes no more than about so many steps; otherwise nothing.
+    pub fn and_exists_within(&self, other: &Bdd, cube: &Cube, steps: u64) -> Result<Option<Bdd>> {
+        let edge = {
+            let mut store = self.core.store.borrow_mut();
+            store.collect_if_worth_while();
+            let (f, g, cube) = (self.edge, other.edge, cube.conjunction.edge);
+            store.within(steps, |store| store.and_exists(f, g, cube))?
+        };
+        Ok(edge.map(|edge| wrap(&self.core, edge)))
+    }
+
     /// Simultaneous renaming.
     pub fn rename(&self, renaming: &Renaming) -> Result<Bdd> {
         let levels = Manager::levels(&self.core, renaming);
@@ -445,17 +474,31 @@ impl Bdd {
         count
     }
 
+    /// Whether the diagram has more than `limit` nodes; takes no longer than counting so many.
+    pub fn is_larger_than(&self, limit: usize) -> bool {
+        let mut store = self.core.store.borrow_mut();
+        store.is_larger(self.edge, limit)
+    }
+
     /// The variables it depends on, in the order from top to bottom.
     pub fn support(&self) -> Vec<Var> {
+        self.support_and_size().0
+    }
+
+    /// Its [`support`](Self::support) and its [`node_count`](Self::node_count).
+    pub fn support_and_size(&self) -> (Vec<Var>, usize) {
         let mut store = self.core.store.borrow_mut();
         let mut occurs = vec![false; store.var_at.len()];
+        let mut count = 0;
         store.walk(self.edge, |_, node| {
+            count += 1;
             if node.level != BOTTOM {
                 occurs[node.level as usize] = true;
             }
         });
         let levels = occurs.iter().enumerate().filter(|&(_, &occurs)| occurs);
-        levels.map(|(level, _)| Var(store.var_at[level])).collect()
+        let vars = levels.map(|(level, _)| Var(store.var_at[level]));
+        (vars.collect(), count)
     }
 
     /// The number of models over `vars`, which contain everything it depends on.

@@ -88,6 +88,7 @@ impl fmt::Display for Setup {
             Engine::Bdd => "bdd",
             Engine::Calculus => "calculus ef",
             Engine::Auto => "auto",
+            Engine::Tableau => "tableau",
         })?;
         for (said, word) in [
             (self.eager, " eager"),

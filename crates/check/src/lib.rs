@@ -33,7 +33,7 @@ pub use concurrent::{ConcurrentReport, Contexts, Levels, check_concurrent};
 pub use droste_explicit::{Order, Stats};
 pub use droste_formula::Algorithm as Formulas;
 pub use droste_passes::Config as Passes;
-pub use droste_symbolic::Stats as SymbolicStats;
+pub use droste_symbolic::{Stats as SymbolicStats, Tuning};
 pub use ltl::{Automaton, Ltl};
 
 /// The labels that the default property asks about.
@@ -130,6 +130,8 @@ pub struct Options<'a> {
     /// Give every variable a value at once instead of when it is read: slower, never better;
     /// there to be compared with.
     pub eager: bool,
+    /// When [`Engine::Bdd`] makes effort that may or may not pay.
+    pub tuning: Tuning,
     /// Whether violations are replayed.
     pub replay: bool,
     /// When to give up.
@@ -148,6 +150,7 @@ impl Default for Options<'_> {
             runs: Runs::default(),
             passes: Passes::default(),
             eager: false,
+            tuning: Tuning::default(),
             replay: true,
             limits: Limits::default(),
             reporter: None,
@@ -239,7 +242,9 @@ pub fn check(
         && question.is_about_infinite_runs()
     {
         minimise::minimise(execution, &mut |candidate| {
-            question.replay(program, candidate, finite, &mut guard).is_ok()
+            question
+                .replay(program, candidate, finite, &mut guard)
+                .is_ok()
         });
     }
     if let Verdict::Violated(Err(gap)) = &found.verdict {
@@ -455,7 +460,10 @@ fn shorten(
     if let Some(timeout) = &mut options.limits.timeout {
         *timeout = timeout.saturating_sub(start.elapsed()) / 2;
     }
-    match explicit::search(program, question, &options, explicit::Runs::All).ok()?.verdict {
+    match explicit::search(program, question, &options, explicit::Runs::All)
+        .ok()?
+        .verdict
+    {
         Verdict::Violated(Ok(short)) => Some(short),
         _ => None,
     }

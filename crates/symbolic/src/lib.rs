@@ -9,12 +9,13 @@
 //! * `encode`: the copies of the variables, in the order of [`droste_blast::order`].
 //! * `relation`: what a node does to a set.
 //! * `search`: the fixed point, procedures along the call graph.
-//! * `trace`: a shortest run, from a second search that goes in rounds and remembers them.
+//! * `trace`: a run, a shortest one where that can be had: from a second search that goes in rounds and remembers them.
 //!
 //! It is compared with the explicit engine and the naive oracle on random programs, for every label;
 //! every trace is replayed.
 
 pub mod concurrent;
+mod control;
 mod encode;
 mod relation;
 mod search;
@@ -33,6 +34,29 @@ pub struct Query<'a> {
     pub targets: &'a [NodeId],
     /// Violations.
     pub violations: bool,
+}
+
+/// When effort is made that may or may not pay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tuning {
+    /// Variables are reordered when the diagrams have so many nodes.
+    pub sift_from: usize,
+    /// The search for a shortest run may take so many times the steps of diagram operations that the search which found the
+    /// violation took, and so many more. When that is not enough, the run shown is one which that search has gone.
+    pub shortest_times: u64,
+    /// How many more.
+    pub shortest_plus: u64,
+}
+
+impl Default for Tuning {
+    /// Reordering from four million nodes on, and well below a second more.
+    fn default() -> Self {
+        Tuning {
+            sift_from: 1 << 22,
+            shortest_times: 4,
+            shortest_plus: 1 << 22,
+        }
+    }
 }
 
 /// What a state of a trace is.
@@ -91,6 +115,7 @@ pub fn reach(
     program: &Program,
     live: &(dyn Liveness + Sync),
     query: Query<'_>,
+    tuning: Tuning,
     limits: &Limits,
     reporter: Option<Reporter<'_>>,
 ) -> Outcome {
@@ -107,7 +132,7 @@ pub fn reach(
         let work = move || {
             // Nobody listens any more: then nobody wants to know.
             let report = |progress| sender.send(progress).unwrap_or_default();
-            run(program, live, query, limits, &report)
+            run(program, live, query, tuning, limits, &report)
         };
         let worker = std::thread::Builder::new()
             .stack_size(droste_bdd::stack_size(variables))
@@ -129,11 +154,12 @@ fn run(
     program: &Program,
     live: &dyn Liveness,
     query: Query<'_>,
+    tuning: Tuning,
     limits: &Limits,
     report: &dyn Fn(Progress),
 ) -> Outcome {
     let mut stats = Stats::default();
-    let verdict = decide(program, live, query, limits, report, &mut stats);
+    let verdict = decide(program, live, query, tuning, limits, report, &mut stats);
     Outcome {
         verdict: verdict.unwrap_or_else(Verdict::Unknown),
         stats,
@@ -144,16 +170,17 @@ fn decide(
     program: &Program,
     live: &dyn Liveness,
     query: Query<'_>,
+    tuning: Tuning,
     limits: &Limits,
     report: &dyn Fn(Progress),
     stats: &mut Stats,
 ) -> Result<Verdict<Trace<Valued>>, StopReason> {
-    let mut search = search::Search::new(program, live, query, limits, report)?;
+    let mut search = search::Search::new(program, live, query, tuning, limits, report)?;
     let found = search.run();
     search.count(stats);
-    if !found? {
+    if found?.is_none() {
         return Ok(Verdict::Holds(Certificate::default()));
     }
-    let trace = trace::shortest(search, stats)?;
+    let trace = trace::trace(search, tuning, stats)?;
     Ok(Verdict::Violated(trace))
 }

@@ -12,12 +12,13 @@ use droste_base::{Limits, Progress};
 use droste_bdd::{Bdd, Cube, Var};
 use droste_lang::effects::Effects;
 use droste_lang::liveness::Liveness;
-use droste_lang::program::{NodeId, Op, ProcId, Program, VarRef};
-use rustc_hash::FxHashSet;
+use droste_lang::program::{NodeId, ProcId, Program, VarRef};
 
+use crate::control::{callers, marked, ranks, stored};
 use crate::encode::{Copy, Encoding, Result};
-use crate::relation::{Action, Compiler, Relation};
-use crate::{Query, Stats};
+use crate::relation::{Action, Call, Compiler, Relation, Resumed};
+use crate::trace::layers::{Goal, Log};
+use crate::{Query, Stats, Tuning};
 
 pub(crate) struct Search<'a> {
     pub(crate) program: &'a Program,
@@ -35,6 +36,10 @@ pub(crate) struct Search<'a> {
     /// Per node: pairs found, and those of them not yet propagated.
     pub(crate) reached: Vec<Bdd>,
     pending: Vec<Bdd>,
+    /// Whether the pairs found at a node are kept. Inside a basic block they are not: what is new at its beginning is
+    /// new enough, and the sets of a long block would be many.
+    is_stored: Vec<bool>,
+    visited: Vec<bool>,
     /// Per procedure, over the entry copies.
     entries: Vec<Bdd>,
     /// Per procedure: entry, current globals, results.
@@ -51,17 +56,23 @@ pub(crate) struct Search<'a> {
     pub(crate) images: u64,
     reorderings: u64,
     sift_at: usize,
+    /// After so many steps of operations. Sifting may look at as many nodes as there have been steps since: about the same
+    /// time once more. All bits of a program with a hundred of them would take longer than the search that they are to help.
+    sifted_at: u64,
+    tuning: Tuning,
+    /// What was found when, if that is wanted.
+    pub(crate) log: Option<Log>,
+    /// Of the job at hand; the next one comes two later, what it finds on the way one.
+    time: u64,
     next_report: Instant,
 }
-
-/// Sifting is tried when diagrams have grown to so many nodes.
-const FIRST_SIFT: usize = 1 << 19;
 
 impl<'a> Search<'a> {
     pub(crate) fn new(
         program: &'a Program,
         live: &'a dyn Liveness,
         query: Query<'a>,
+        tuning: Tuning,
         limits: &Limits,
         report: &'a dyn Fn(Progress),
     ) -> Result<Self> {
@@ -69,16 +80,6 @@ impl<'a> Search<'a> {
         let nothing = encoding.manager.constant(false);
         let nodes = program.nodes.len();
         let procedures = program.procedures.len();
-        let mut is_target = vec![false; nodes];
-        for node in query.targets {
-            is_target[node.0 as usize] = true;
-        }
-        let mut callers = vec![Vec::new(); procedures];
-        for (i, node) in program.nodes.iter().enumerate() {
-            if let Op::Call { callee, .. } = node.op {
-                callers[callee.0 as usize].push(NodeId(i as u32));
-            }
-        }
         Ok(Search {
             program,
             live,
@@ -87,13 +88,15 @@ impl<'a> Search<'a> {
             report,
             relations: vec![None; nodes],
             dead: vec![None; nodes],
-            is_target,
+            is_target: marked(program, query.targets),
             reached: vec![nothing.clone(); nodes],
             pending: vec![nothing.clone(); nodes],
+            is_stored: stored(program),
+            visited: vec![false; nodes],
             entries: vec![nothing.clone(); procedures],
             exits: vec![nothing.clone(); procedures],
             used: vec![nothing.clone(); nodes],
-            callers,
+            callers: callers(program),
             predecessors: Vec::new(),
             rank: ranks(program),
             queue: BinaryHeap::new(),
@@ -101,7 +104,11 @@ impl<'a> Search<'a> {
             identities: vec![None; procedures],
             images: 0,
             reorderings: 0,
-            sift_at: FIRST_SIFT,
+            sift_at: tuning.sift_from,
+            sifted_at: 0,
+            tuning,
+            log: None,
+            time: 0,
             next_report: Instant::now() + Duration::from_millis(200),
             nothing,
             encoding,
@@ -219,28 +226,31 @@ impl<'a> Search<'a> {
         self.arrive(entry, &initial)
     }
 
-    /// Searches until a target is reached or there is nothing new.
-    pub(crate) fn run(&mut self) -> Result<bool> {
+    /// Searches until a target is reached or there is nothing new; how the target was met, and when: after everything that led to it.
+    pub(crate) fn run(&mut self) -> Result<Option<(u64, Goal)>> {
         let initial = self.initial()?;
         let entry = self.program.procedure(self.program.main).entry;
-        if self.add(entry, &initial)? {
-            return Ok(true);
+        if let Some(goal) = self.add(entry, &initial)? {
+            return Ok(Some((self.time, goal)));
         }
         while let Some(Reverse((_, node, is_return))) = self.queue.pop() {
             self.queued[node as usize][usize::from(is_return)] = false;
             let node = NodeId(node);
-            let found = if is_return {
+            let goal = if is_return {
                 self.resume(node)?
             } else {
                 self.expand(node)?
             };
-            if found {
-                return Ok(true);
+            if let Some(goal) = goal {
+                // Control comes to a target after the job that leads there.
+                let later = u64::from(matches!(goal, Goal::At(..)));
+                return Ok(Some((self.time + later, goal)));
             }
+            self.time += 2;
             self.housekeeping()?;
         }
         self.tell("done");
-        Ok(false)
+        Ok(None)
     }
 
     fn tell(&self, phase: &'static str) {
@@ -263,10 +273,16 @@ impl<'a> Search<'a> {
             self.encoding.manager.collect();
             if self.encoding.manager.node_count() > self.sift_at / 2 {
                 self.tell("reordering");
-                self.encoding.manager.sift()?;
+                let effort = self.encoding.manager.steps() - self.sifted_at;
+                let groups = self.encoding.groups();
+                self.encoding.manager.sift_groups(&groups, effort)?;
+                self.sifted_at = self.encoding.manager.steps();
                 self.reorderings += 1;
             }
-            self.sift_at = FIRST_SIFT.max(self.encoding.manager.node_count() * 4);
+            self.sift_at = self
+                .tuning
+                .sift_from
+                .max(self.encoding.manager.node_count() * 4);
         }
         Ok(())
     }
@@ -279,32 +295,42 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// New pairs at a node; whether it is a target.
-    fn add(&mut self, node: NodeId, set: &Bdd) -> Result<bool> {
+    /// New pairs at a node, which may be a target.
+    fn add(&mut self, node: NodeId, set: &Bdd) -> Result<Option<Goal>> {
         if set.is_false() {
-            return Ok(false);
+            return Ok(None);
         }
         if self.is_target(node) {
-            return Ok(true);
+            return Ok(Some(Goal::At(node, set.clone())));
         }
         let pending = &mut self.pending[node.0 as usize];
         *pending = pending.or(set)?;
         self.enqueue(node, false);
-        Ok(false)
+        Ok(None)
     }
 
-    fn expand(&mut self, node: NodeId) -> Result<bool> {
+    fn expand(&mut self, node: NodeId) -> Result<Option<Goal>> {
         let i = node.0 as usize;
         let pending = std::mem::replace(&mut self.pending[i], self.nothing.clone());
-        let new = pending.minus(&self.reached[i])?;
+        let new = if self.is_stored[i] || self.log.is_some() {
+            let new = pending.minus(&self.reached[i])?;
+            self.reached[i] = self.reached[i].or(&new)?;
+            new
+        } else {
+            pending
+        };
         if new.is_false() {
-            return Ok(false);
+            return Ok(None);
         }
-        self.reached[i] = self.reached[i].or(&new)?;
+        self.visited[i] = true;
+        if let Some(log) = &mut self.log {
+            log.nodes[i].push(self.time, &new, &self.reached[i]);
+        }
         let relation = self.relation(node)?;
-        for (_, failure) in &relation.failures {
-            if !new.and(failure)?.is_false() {
-                return Ok(true);
+        for (violation, failure) in &relation.failures {
+            let failing = new.and(failure)?;
+            if !failing.is_false() {
+                return Ok(Some(Goal::Fails(node, *violation, failing)));
             }
         }
         match &relation.action {
@@ -313,19 +339,19 @@ impl<'a> Search<'a> {
                     self.images += 1;
                     let image = edge.image(&new)?;
                     let image = self.arrive(edge.to, &image)?;
-                    if self.add(edge.to, &image)? {
-                        return Ok(true);
+                    let goal = self.add(edge.to, &image)?;
+                    if goal.is_some() {
+                        return Ok(goal);
                     }
                 }
             }
             Action::Call(call) => {
                 self.images += 1;
                 let callers = call.prepare(&new)?;
-                let entry = callers
-                    .exists(&call.not_entry)?
-                    .rename(&self.encoding.enter)?;
-                if self.enter(call.callee, &entry)? {
-                    return Ok(true);
+                let entry = call.entries(&self.encoding, &callers)?;
+                let goal = self.enter(call.callee, &entry)?;
+                if goal.is_some() {
+                    return Ok(goal);
                 }
                 let exits = self.exits[call.callee.0 as usize].clone();
                 if exits != self.used[i] {
@@ -333,7 +359,7 @@ impl<'a> Search<'a> {
                     self.enqueue(node, true);
                 }
                 let exits = self.used[i].clone();
-                return self.join(call, &callers, &exits);
+                return self.join(node, call, &callers, &exits);
             }
             Action::Return(parts) => {
                 let procedure = self.program.node(node).procedure;
@@ -342,6 +368,9 @@ impl<'a> Search<'a> {
                 let new = exits.minus(known)?;
                 if !new.is_false() {
                     *known = known.or(&new)?;
+                    if let Some(log) = &mut self.log {
+                        log.exits[procedure.0 as usize].push(self.time + 1, &new, known);
+                    }
                     for caller in self.callers[procedure.0 as usize].clone() {
                         if !self.reached[caller.0 as usize].is_false() {
                             self.enqueue(caller, true);
@@ -350,15 +379,15 @@ impl<'a> Search<'a> {
                 }
             }
         }
-        Ok(false)
+        Ok(None)
     }
 
     /// New entries of a procedure, over the entry copies.
-    fn enter(&mut self, procedure: ProcId, entry: &Bdd) -> Result<bool> {
+    fn enter(&mut self, procedure: ProcId, entry: &Bdd) -> Result<Option<Goal>> {
         let p = procedure.0 as usize;
         let new = entry.minus(&self.entries[p])?;
         if new.is_false() {
-            return Ok(false);
+            return Ok(None);
         }
         self.entries[p] = self.entries[p].or(&new)?;
         let first = self.program.procedure(procedure).entry;
@@ -389,41 +418,44 @@ impl<'a> Search<'a> {
         set.exists(&self.encoding.manager.cube(&forgotten)?)
     }
 
-    fn join(&mut self, call: &crate::relation::Call, callers: &Bdd, exits: &Bdd) -> Result<bool> {
+    fn join(
+        &mut self,
+        node: NodeId,
+        call: &Call,
+        callers: &Bdd,
+        exits: &Bdd,
+    ) -> Result<Option<Goal>> {
         if exits.is_false() || callers.is_false() {
-            return Ok(false);
+            return Ok(None);
         }
         self.images += 1;
-        let exits = exits.rename(&self.encoding.leave)?;
-        let joined = call.back.join(callers, &exits)?;
-        for (_, failure) in &call.back.failures {
-            if !joined.and(failure)?.is_false() {
-                return Ok(true);
-            }
-        }
-        let after = call.back.finish(&joined)?;
-        let after = self.arrive(call.back.to, &after)?;
+        let after = match call.resume(&self.encoding, callers, exits)? {
+            Resumed::Fails {
+                violation, failure, ..
+            } => return Ok(Some(Goal::FailsAfter(node, violation, failure))),
+            Resumed::At(after) => self.arrive(call.back.to, &after)?,
+        };
         self.add(call.back.to, &after)
     }
 
     /// New exits for the pairs known at a call.
-    fn resume(&mut self, node: NodeId) -> Result<bool> {
+    fn resume(&mut self, node: NodeId) -> Result<Option<Goal>> {
         let i = node.0 as usize;
         let relation = self.relation(node)?;
         let Action::Call(call) = &relation.action else {
-            return Ok(false);
+            return Ok(None);
         };
         let exits = self.exits[call.callee.0 as usize].clone();
         let new = exits.minus(&self.used[i])?;
         self.used[i] = exits;
         let callers = call.prepare(&self.reached[i])?;
-        self.join(call, &callers, &new)
+        self.join(node, call, &callers, &new)
     }
 
     pub(crate) fn count(&self, stats: &mut Stats) {
         stats.images += self.images;
-        let reached = self.reached.iter().filter(|set| !set.is_false());
-        stats.nodes_reached = reached.count() as u64;
+        let visited = self.visited.iter().filter(|&&visited| visited);
+        stats.nodes_reached = stats.nodes_reached.max(visited.count() as u64);
         let manager = &self.encoding.manager;
         stats.variables = u64::from(manager.var_count());
         stats.peak_nodes = stats.peak_nodes.max(manager.peak_nodes() as u64);
@@ -451,69 +483,14 @@ impl<'a> Search<'a> {
     pub(crate) fn forget(&mut self) {
         self.reached.fill(self.nothing.clone());
         self.pending.fill(self.nothing.clone());
+        self.visited.fill(false);
         self.entries.fill(self.nothing.clone());
         self.exits.fill(self.nothing.clone());
         self.used.fill(self.nothing.clone());
         self.queue.clear();
+        self.queued.fill([false; 2]);
+        self.time = 0;
         self.images = 0;
         self.reorderings = 0;
     }
-}
-
-/// The order of work: components of the call graph from the leaves up, reverse postorder within
-/// a procedure.
-fn ranks(program: &Program) -> Vec<u32> {
-    let procedures = program.procedures.len();
-    let mut callees: Vec<Vec<u32>> = vec![Vec::new(); procedures];
-    for node in &program.nodes {
-        if let Op::Call { callee, .. } = node.op {
-            callees[node.procedure.0 as usize].push(callee.0);
-        }
-    }
-    // Postorder from `main`: a callee comes before its callers, except along cycles.
-    let order = postorder(program.main.0, |p, out| {
-        out.extend_from_slice(&callees[p as usize]);
-    });
-    let mut rank = vec![u32::MAX; program.nodes.len()];
-    let mut next = 0;
-    for procedure in order {
-        let entry = program.procedures[procedure as usize].entry;
-        let mut nodes = postorder(entry.0, |node, out| {
-            program.nodes[node as usize]
-                .op
-                .for_each_next(|to| out.push(to.0));
-        });
-        nodes.reverse();
-        for node in nodes {
-            rank[node as usize] = next;
-            next += 1;
-        }
-    }
-    rank
-}
-
-/// Depth-first postorder of what is reachable from `start`.
-fn postorder(start: u32, successors: impl Fn(u32, &mut Vec<u32>)) -> Vec<u32> {
-    let mut seen = FxHashSet::default();
-    let mut order = Vec::new();
-    let mut stack: Vec<(u32, Vec<u32>)> = Vec::new();
-    let open = |node: u32| {
-        let mut next = Vec::new();
-        successors(node, &mut next);
-        next.reverse();
-        (node, next)
-    };
-    seen.insert(start);
-    stack.push(open(start));
-    while let Some((node, next)) = stack.last_mut() {
-        if let Some(child) = next.pop() {
-            if seen.insert(child) {
-                stack.push(open(child));
-            }
-        } else {
-            order.push(*node);
-            stack.pop();
-        }
-    }
-    order
 }
