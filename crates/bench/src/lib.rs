@@ -87,6 +87,7 @@ impl fmt::Display for Setup {
             Engine::Explicit => "explicit dfs",
             Engine::Bdd => "bdd",
             Engine::Calculus => "calculus ef",
+            Engine::Tableau => "tableau",
             Engine::Auto => "auto",
         })?;
         for (said, word) in [
