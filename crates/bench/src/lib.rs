@@ -94,6 +94,7 @@ impl fmt::Display for Setup {
             Engine::Explicit => "explicit dfs",
             Engine::Bdd => "bdd",
             Engine::Calculus => "calculus ef",
+            Engine::Tableau => "tableau",
             Engine::Auto => "auto",
             Engine::Tableau => "tableau",
         })?;
