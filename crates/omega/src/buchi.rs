@@ -156,9 +156,8 @@ impl Buchi {
     fn allowed(&self, state: u32, letter: &[u64]) -> impl Iterator<Item = Move> {
         let (first, end) = self.states[state as usize].edges;
         let edges = self.edges[first as usize..end as usize].iter();
-        let allowed = edges.filter(|edge| {
-            (edge.cubes.0..edge.cubes.1).any(|cube| self.cube_holds(cube, letter))
-        });
+        let allowed = edges
+            .filter(|edge| (edge.cubes.0..edge.cubes.1).any(|cube| self.cube_holds(cube, letter)));
         allowed.map(|edge| edge.step)
     }
 
