@@ -94,8 +94,8 @@ impl fmt::Display for Setup {
             Engine::Explicit => "explicit dfs",
             Engine::Bdd => "bdd",
             Engine::Calculus => "calculus ef",
-            Engine::Auto => "auto",
             Engine::Tableau => "tableau",
+            Engine::Auto => "auto",
         })?;
         for (said, word) in [
             (self.eager, " eager"),
