@@ -96,7 +96,6 @@ impl fmt::Display for Setup {
             Engine::Calculus => "calculus ef",
             Engine::Tableau => "tableau",
             Engine::Auto => "auto",
-            Engine::Tableau => "tableau",
         })?;
         for (said, word) in [
             (self.eager, " eager"),
