@@ -68,6 +68,7 @@ pub(crate) fn search(
                 Place::At(node) => Control::At(node),
                 Place::Failed(node, violation) => Control::Failed(node, violation),
                 Place::Exit(procedure) => Control::Exit(procedure),
+                Place::Terminated => Control::Terminated,
             };
             machine.pack(control, &state.globals, &state.locals)
         });

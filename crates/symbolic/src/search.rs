@@ -38,7 +38,7 @@ pub(crate) struct Search<'a> {
     /// Per procedure, over the entry copies.
     entries: Vec<Bdd>,
     /// Per procedure: entry, current globals, results.
-    exits: Vec<Bdd>,
+    pub(crate) exits: Vec<Bdd>,
     /// Per call: the exits already used.
     used: Vec<Bdd>,
     /// Per procedure: the calls of it.
@@ -253,7 +253,7 @@ impl<'a> Search<'a> {
         });
     }
 
-    fn housekeeping(&mut self) -> Result<()> {
+    pub(crate) fn housekeeping(&mut self) -> Result<()> {
         if self.images.is_multiple_of(16) && Instant::now() >= self.next_report {
             self.next_report = Instant::now() + Duration::from_millis(200);
             self.tell("images");
@@ -493,7 +493,7 @@ fn ranks(program: &Program) -> Vec<u32> {
 }
 
 /// Depth-first postorder of what is reachable from `start`.
-fn postorder(start: u32, successors: impl Fn(u32, &mut Vec<u32>)) -> Vec<u32> {
+pub(crate) fn postorder(start: u32, successors: impl Fn(u32, &mut Vec<u32>)) -> Vec<u32> {
     let mut seen = FxHashSet::default();
     let mut order = Vec::new();
     let mut stack: Vec<(u32, Vec<u32>)> = Vec::new();
