@@ -162,10 +162,6 @@ impl Rounds<'_, '_> {
                     new_exits.push((procedure, set));
                 }
             }
-            assert!(
-                !new.is_empty() || !new_exits.is_empty(),
-                "there is a target to be found"
-            );
             found.clear();
             found_exits.clear();
             self.search.encoding.manager.check_limits()?;
