@@ -420,6 +420,21 @@ impl Bdd {
         nodes.into_iter().map(|(_, id)| id).collect()
     }
 
+    /// The topmost variable, and the functions that are left when it is false and when it is true; nothing
+    /// if this is a constant.
+    pub fn decision(&self) -> Option<(Var, Bdd, Bdd)> {
+        let (var, low, high) = {
+            let store = self.core.store.borrow();
+            if self.edge.is_constant() {
+                return None;
+            }
+            let level = store.level(self.edge);
+            let (low, high) = store.cofactors(self.edge, level);
+            (Var(store.var_at[level as usize]), low, high)
+        };
+        Some((var, wrap(&self.core, low), wrap(&self.core, high)))
+    }
+
     /// How many nodes the diagram has, the constant included.
     pub fn node_count(&self) -> usize {
         let mut count = 0;

@@ -11,7 +11,8 @@ use std::time::Instant;
 use droste_base::{StopReason, Verdict};
 use droste_lang::program::Program;
 
-use crate::{Found, Options, Question, explicit, symbolic};
+use crate::explicit::Runs;
+use crate::{Fault, Found, Options, Question, explicit, symbolic};
 
 /// Contexts of the first search.
 pub(crate) const FIRST: u64 = 20_000;
@@ -19,26 +20,31 @@ pub(crate) const FIRST: u64 = 20_000;
 /// The explicit engine leaves memory to its rival: half of what there is, and never more than this.
 const MOST_MEMORY: u64 = 4_000_000_000;
 
-pub(crate) fn search(program: &Program, question: &Question<'_>, options: &Options<'_>) -> Found {
+pub(crate) fn search(
+    program: &Program,
+    question: &Question<'_>,
+    options: &Options<'_>,
+    runs: Runs,
+) -> Result<Found, Fault> {
     let start = Instant::now();
     if symbolic::targets(question).is_none() {
-        return explicit::search(program, question, options);
+        return explicit::search(program, question, options, runs);
     }
     let limit = options.limits.contexts;
     let mut first = options.clone();
     first.limits.contexts = Some(limit.map_or(FIRST, |limit| limit.min(FIRST)));
-    let found = explicit::search(program, question, &first);
+    let found = explicit::search(program, question, &first, runs)?;
     match found.verdict {
         // A bound of this search, or of the explicit engine: its rival may not be bothered by it.
         Verdict::Unknown(StopReason::Contexts(contexts)) if limit != Some(contexts) => {}
         Verdict::Unknown(StopReason::TooManySuccessors | StopReason::TooManyStates) => {}
-        _ => return found,
+        _ => return Ok(found),
     }
     let mut rest = options.clone();
     if let Some(timeout) = &mut rest.limits.timeout {
         *timeout = timeout.saturating_sub(start.elapsed());
     }
-    side_by_side(program, question, &rest)
+    side_by_side(program, question, &rest, runs)
 }
 
 /// What the explicit engine may use beside a rival.
@@ -46,7 +52,12 @@ pub(crate) fn share(memory: Option<u64>) -> u64 {
     memory.map_or(MOST_MEMORY, |memory| MOST_MEMORY.min(memory / 2))
 }
 
-fn side_by_side(program: &Program, question: &Question<'_>, options: &Options<'_>) -> Found {
+fn side_by_side(
+    program: &Program,
+    question: &Question<'_>,
+    options: &Options<'_>,
+    runs: Runs,
+) -> Result<Found, Fault> {
     let stop_explicit = Arc::new(AtomicBool::new(false));
     let stop_symbolic = Arc::new(AtomicBool::new(false));
     let limits = options.limits.clone();
@@ -61,7 +72,7 @@ fn side_by_side(program: &Program, question: &Question<'_>, options: &Options<'_
                 limits,
                 ..Options::default()
             };
-            let found = symbolic::search(program, question, &options);
+            let found = symbolic::search(program, question, &options, runs);
             if found.as_ref().is_some_and(Found::is_answer) {
                 stop.store(true, Ordering::Relaxed);
             }
@@ -70,8 +81,9 @@ fn side_by_side(program: &Program, question: &Question<'_>, options: &Options<'_
         let mut own = options.clone();
         own.limits.rival = Some(Arc::clone(&stop_explicit));
         own.limits.memory = Some(share(own.limits.memory));
-        let found = explicit::search(program, question, &own);
-        if found.is_answer() {
+        let found = explicit::search(program, question, &own, runs);
+        // A refusal is an answer, too.
+        if found.as_ref().map_or(true, Found::is_answer) {
             stop_symbolic.store(true, Ordering::Relaxed);
         }
         let other = match rival.join() {
@@ -80,7 +92,7 @@ fn side_by_side(program: &Program, question: &Question<'_>, options: &Options<'_
         };
         (found, other)
     });
-    let mut winner = by_explicit;
+    let mut winner = by_explicit?;
     if let Some(found) = by_symbolic
         && !winner.is_answer()
     {
@@ -92,5 +104,5 @@ fn side_by_side(program: &Program, question: &Question<'_>, options: &Options<'_
         }
     }
     winner.raced = true;
-    winner
+    Ok(winner)
 }

@@ -15,6 +15,7 @@ use droste_lang::program::Program;
 use droste_lang::source::SourceFile;
 use droste_passes::Cleaned;
 
+use crate::explicit::Runs;
 use crate::{
     Contexts, Fault, Found, Options, Property, Question, SymbolicStats, concurrent, symbolic,
 };
@@ -55,7 +56,7 @@ pub fn formula(
     if program.is_concurrent() {
         return concurrent::formula(program, property, contexts, options);
     }
-    let question = Question::new(program, property)?;
+    let question = Question::without_limits(program, property)?;
     let (relations, _) = relations(program, &question, options)?
         .map_err(|reason| Fault::Refused(reason.to_string()))?;
     let algorithm = options.algorithm.source();
@@ -144,6 +145,7 @@ pub(crate) fn search(
     let stats = answer_stats(&statistics);
     let found = |verdict| Found {
         verdict,
+        violators: None,
         engine: "calculus",
         raced: false,
         stats: droste_explicit::Stats::default(),
@@ -157,7 +159,7 @@ pub(crate) fn search(
             if let Some(timeout) = &mut rest.limits.timeout {
                 *timeout = timeout.saturating_sub(start.elapsed());
             }
-            let run = symbolic::search(program, question, &rest);
+            let run = symbolic::search(program, question, &rest, Runs::All);
             let verdict = run.map(|run| run.verdict);
             match (verdict, &options.algorithm) {
                 (Some(Verdict::Holds(_)), Algorithm::Own(source)) => Err(Fault::Refused(format!(

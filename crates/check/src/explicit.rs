@@ -1,15 +1,16 @@
 //! The explicit engine's driver: which model, which search, which width of states.
 
 use droste_base::{Guard, Model, PropId, Verdict};
-use droste_explicit::{Outcome, Runs, Stats, reach, repeat};
+pub(crate) use droste_explicit::Runs;
+use droste_explicit::{Outcome, Stats, reach, repeat};
 use droste_lang::execution::Execution;
 use droste_lang::monitor::{Monitor, StateKind};
 use droste_lang::program::{NodeId, ProcId, Program, Proposition, VarRef};
-use droste_omega::{Product, Watcher, WatcherState};
+use droste_omega::{Buchi, Observed, Observer, Product, Tableau, Watcher, WatcherState};
 use droste_passes::{Live, Query, clean_within};
 use droste_unfold::{Gap, Liveness, Machine, Unfolding, Words, concretize};
 
-use crate::{Found, Options, Question};
+use crate::{Engine, Fault, Found, Options, Question};
 
 /// The passes' liveness, in the machine's words.
 pub(crate) struct Known(pub(crate) Live);
@@ -31,9 +32,27 @@ enum Goal {
     Reach(PropId),
     Repeat(PropId),
     Watch(Watcher),
+    /// An automaton, and its atoms.
+    Accept(Buchi, Vec<PropId>),
+    /// A formula's tableau, and its atoms.
+    Prove(Tableau, Vec<PropId>),
 }
 
-pub(crate) fn search(program: &Program, question: &Question<'_>, options: &Options<'_>) -> Found {
+pub(crate) fn search(
+    program: &Program,
+    question: &Question<'_>,
+    options: &Options<'_>,
+    runs: Runs,
+) -> Result<Found, Fault> {
+    if options.engine == Engine::Tableau && !matches!(question, Question::Ltl(..)) {
+        return Err(Fault::Refused(
+            "the tableau answers formulas of temporal logic (--ltl); use --engine explicit".to_owned(),
+        ));
+    }
+    let engine = match options.engine {
+        Engine::Tableau => "tableau",
+        _ => "explicit",
+    };
     // One clock for the passes, the search and concretising.
     let mut guard = options.limits.guard();
     let propositions: Vec<&Proposition> = match question {
@@ -42,14 +61,17 @@ pub(crate) fn search(program: &Program, question: &Question<'_>, options: &Optio
             .iter()
             .flat_map(|s| s.edges.iter().map(|(guard, _)| guard))
             .collect(),
-        _ => Vec::new(),
+        _ => question
+            .automaton()
+            .map_or_else(Vec::new, |(_, propositions)| propositions.iter().collect()),
     };
     let targets: &[NodeId] = match question {
         Question::Default(nodes) | Question::Reach(nodes) | Question::Repeat(nodes) => nodes,
         _ => &[],
     };
     let violations = matches!(question, Question::Default(_));
-    let watched = matches!(question, Question::Target(_) | Question::Repeating(_));
+    let watched =
+        matches!(question, Question::Target(_) | Question::Repeating(_)) || question.automaton().is_some();
     let query = Query {
         targets,
         violations,
@@ -63,7 +85,7 @@ pub(crate) fn search(program: &Program, question: &Question<'_>, options: &Optio
     let cleaned = match clean_within(program, &query, &passes, &mut guard) {
         Ok(cleaned) => cleaned,
         Err(reason) => {
-            return Found::stopped("explicit", reason);
+            return Ok(Found::stopped(engine, reason));
         }
     };
     let mut machine = Machine::new(&cleaned.program, &Known(cleaned.live), violations);
@@ -78,26 +100,36 @@ pub(crate) fn search(program: &Program, question: &Question<'_>, options: &Optio
         Question::Target(monitor) | Question::Repeating(monitor) => {
             Goal::Watch(watcher(monitor, &mut machine))
         }
+        Question::Ltl(ltl, _) if options.engine == Engine::Tableau => {
+            let atoms = propositions.iter().map(|p| machine.ask(p)).collect();
+            Goal::Prove(ltl.tableau()?, atoms)
+        }
+        Question::Ltl(_, automaton)
+        | Question::Automaton(crate::Automaton { automaton, .. }) => {
+            let atoms = propositions.iter().map(|p| machine.ask(p)).collect();
+            Goal::Accept(Buchi::new(automaton), atoms)
+        }
     };
     let programs = Programs {
         written: program,
         cleaned: &cleaned.program,
     };
     let (verdict, stats) = match machine.words() {
-        1 => run::<[u64; 1]>(&programs, &machine, &goal, options, &mut guard),
-        2 => run::<[u64; 2]>(&programs, &machine, &goal, options, &mut guard),
-        3 | 4 => run::<[u64; 4]>(&programs, &machine, &goal, options, &mut guard),
-        5..=8 => run::<[u64; 8]>(&programs, &machine, &goal, options, &mut guard),
-        _ => run::<Box<[u64]>>(&programs, &machine, &goal, options, &mut guard),
+        1 => run::<[u64; 1]>(&programs, &machine, &goal, (options, runs), &mut guard),
+        2 => run::<[u64; 2]>(&programs, &machine, &goal, (options, runs), &mut guard),
+        3 | 4 => run::<[u64; 4]>(&programs, &machine, &goal, (options, runs), &mut guard),
+        5..=8 => run::<[u64; 8]>(&programs, &machine, &goal, (options, runs), &mut guard),
+        _ => run::<Box<[u64]>>(&programs, &machine, &goal, (options, runs), &mut guard),
     };
-    Found {
+    Ok(Found {
         verdict,
-        engine: "explicit",
+        violators: None,
+        engine,
         raced: false,
         stats,
         symbolic: None,
         notes: cleaned.report,
-    }
+    })
 }
 
 /// A monitor over the machine's propositions.
@@ -130,7 +162,7 @@ fn run<W: Words>(
     programs: &Programs<'_>,
     machine: &Machine,
     goal: &Goal,
-    options: &Options<'_>,
+    (options, runs): (&Options<'_>, Runs),
     guard: &mut Guard,
 ) -> Verdicts {
     let model = Unfolding::<W>::new(machine);
@@ -143,16 +175,18 @@ fn run<W: Words>(
     };
     let outcome = match goal {
         Goal::Reach(target) => reach(&model, *target, &search),
-        Goal::Repeat(mark) => repeat(&model, &[*mark], options.runs, &search),
+        Goal::Repeat(mark) => repeat(&model, &[*mark], runs, &search),
         Goal::Watch(watcher) => {
             let product = Product::new(&model, watcher);
             let is_safety = watcher.states.iter().any(|state| state.target);
-            let outcome = watch(&product, is_safety, options.runs, &search);
+            let outcome = watch(&product, is_safety, runs, &search);
             Outcome {
                 verdict: outcome.verdict.map(|trace| trace.map(|(state, _)| state)),
                 stats: outcome.stats,
             }
         }
+        Goal::Accept(automaton, atoms) => observe(&model, automaton, atoms, runs, &search),
+        Goal::Prove(tableau, atoms) => observe(&model, tableau, atoms, runs, &search),
     };
     let verdict = match outcome.verdict {
         Verdict::Violated(trace) => {
@@ -177,5 +211,20 @@ fn watch<M: Model>(
         reach(product, Product::<M>::TARGET, search)
     } else {
         repeat(product, &[Product::<M>::REPEATING], runs, search)
+    }
+}
+
+fn observe<M: Model, O: Observer>(
+    model: &M,
+    observer: &O,
+    atoms: &[PropId],
+    runs: Runs,
+    search: &droste_explicit::Options<'_>,
+) -> Outcome<M::State> {
+    let product = Observed::new(model, observer, atoms);
+    let outcome = repeat(&product, &product.marks(), runs, search);
+    Outcome {
+        verdict: outcome.verdict.map(|trace| trace.map(|(state, _)| state)),
+        stats: outcome.stats,
     }
 }

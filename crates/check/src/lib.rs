@@ -9,25 +9,31 @@ mod auto;
 mod calculus;
 pub mod concurrent;
 mod explicit;
+mod ltl;
 mod symbolic;
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use droste_base::{Guard, Limits, Reporter, StopReason, Verdict};
 use droste_lang::execution::{Ending, Execution};
 use droste_lang::labels;
 use droste_lang::monitor::{Monitor, StateKind};
-use droste_lang::program::{NodeId, Program};
+use droste_lang::program::{NodeId, Program, Proposition};
+use droste_ltl::Tgba;
 use droste_replay::{Claim, Halt, replay_within};
 use droste_unfold::Gap;
 
+use crate::ltl::Untranslated;
+
 pub use calculus::{Algorithm, formula};
 pub use concurrent::{ConcurrentReport, Contexts, Levels, check_concurrent};
-pub use droste_explicit::{Order, Runs, Stats};
+pub use droste_explicit::{Order, Stats};
 pub use droste_formula::Algorithm as Formulas;
 pub use droste_passes::Config as Passes;
 pub use droste_symbolic::Stats as SymbolicStats;
+pub use ltl::{Automaton, Ltl};
 
 /// The labels that the default property asks about.
 pub const ERROR_LABELS: [&str; 2] = ["ERROR", "SLIC_ERROR"];
@@ -44,6 +50,10 @@ pub enum Property {
     Repeat(Vec<String>),
     /// The monitor reaches no target, or visits its repeating states only finitely often.
     Monitor(Monitor),
+    /// Every run satisfies the formula.
+    Ltl(Arc<Ltl>),
+    /// The automaton accepts no run.
+    Automaton(Arc<Automaton>),
 }
 
 impl fmt::Display for Property {
@@ -55,8 +65,33 @@ impl fmt::Display for Property {
                 write!(f, "{} is not visited infinitely often", labels.join(" or "))
             }
             Property::Monitor(monitor) => write!(f, "monitor {}", monitor.name),
+            Property::Ltl(ltl) => f.write_str(&ltl.text),
+            Property::Automaton(automaton) => write!(f, "no run is accepted by {}", automaton.name),
         }
     }
+}
+
+/// Which infinite runs count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Runs {
+    /// Every one, also those that recurse for ever.
+    #[default]
+    All,
+    /// Those whose stack height stays bounded.
+    FiniteStack,
+    /// Every one; and if the property is violated, it is found out for certain whether runs of bounded stack violate it.
+    Both,
+}
+
+/// Which of the runs that violate a property of infinite runs are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Violators {
+    /// One whose stack stays bounded: it is the one that is shown.
+    Bounded,
+    /// Only such whose stack grows without bound.
+    OnlyUnbounded,
+    /// One whose stack grows without bound. Whether there are others is not known.
+    Unbounded,
 }
 
 /// Who searches.
@@ -71,6 +106,8 @@ pub enum Engine {
     Calculus,
     /// The explicit and the symbolic engine side by side where both can answer.
     Auto,
+    /// The tableau of a formula, state by state; temporal logic only.
+    Tableau,
 }
 
 /// How to search.
@@ -122,6 +159,8 @@ impl Default for Options<'_> {
 pub struct Report {
     /// The verdict; a violation has been replayed unless that was switched off.
     pub verdict: Verdict<Execution>,
+    /// For a violated property of infinite runs: which runs violate it.
+    pub violators: Option<Violators>,
     /// Which engine found it.
     pub engine: &'static str,
     /// Whether it had a rival.
@@ -173,18 +212,15 @@ pub fn check(
                 .to_owned(),
         ));
     }
-    let question = Question::new(program, property)?;
     let mut guard = options.limits.guard();
-    let mut found = search(program, &question, options)?;
-    if matches!(found.verdict, Verdict::Violated(Err(Gap::Lasso))) && options.passes.dead {
-        // Values that do not matter did not repeat: let them matter.
-        let mut options = options.clone();
-        options.passes.dead = false;
-        if let Some(timeout) = &mut options.limits.timeout {
-            *timeout = timeout.saturating_sub(start.elapsed());
+    let question = match Question::new(program, property, &options.limits) {
+        Ok(question) => question,
+        Err(Untranslated::Refused(fault)) => return Err(fault),
+        Err(Untranslated::Stopped(reason)) => {
+            return Ok(Found::stopped("explicit", reason).report(options.limits.timeout, start));
         }
-        found = explicit::search(program, &question, &options);
-    }
+    };
+    let mut found = search_runs(program, &question, options, start)?;
     if options.shorten
         && found.engine == "explicit"
         && options.order == Order::Dfs
@@ -195,44 +231,27 @@ pub fn check(
     {
         found.verdict = Verdict::Violated(Ok(short));
     }
-    let verdict = match found.verdict {
-        Verdict::Holds(certificate) => Verdict::Holds(certificate),
-        // Later parts were given what was left of the time.
-        Verdict::Unknown(StopReason::Time(left)) => {
-            Verdict::Unknown(StopReason::Time(options.limits.timeout.unwrap_or(left)))
+    let violators = found.violators;
+    if let Verdict::Violated(Err(gap)) = &found.verdict {
+        return Err(Fault::Wrong(format!("no concrete run: {gap:?}")));
+    }
+    if let Verdict::Violated(Ok(execution)) = &found.verdict
+        && options.replay
+    {
+        let finite = options.runs == Runs::FiniteStack || violators == Some(Violators::Bounded);
+        match question.replay(program, execution, finite, &mut guard) {
+            Ok(()) => {}
+            Err(Halt::Stopped(reason)) => found.verdict = Verdict::Unknown(reason),
+            Err(Halt::Rejected(rejection)) => return Err(Fault::Wrong(rejection.to_string())),
         }
-        Verdict::Unknown(reason) => Verdict::Unknown(reason),
-        Verdict::Violated(Err(gap)) => {
-            return Err(Fault::Wrong(format!("no concrete run: {gap:?}")));
-        }
-        Verdict::Violated(Ok(execution)) => {
-            if options.replay {
-                match question.replay(program, &execution, options.runs, &mut guard) {
-                    Ok(()) => Verdict::Violated(execution),
-                    Err(Halt::Stopped(reason)) => Verdict::Unknown(reason),
-                    Err(Halt::Rejected(rejection)) => {
-                        return Err(Fault::Wrong(rejection.to_string()));
-                    }
-                }
-            } else {
-                Verdict::Violated(execution)
-            }
-        }
-    };
-    Ok(Report {
-        verdict,
-        engine: found.engine,
-        raced: found.raced,
-        stats: found.stats,
-        symbolic: found.symbolic,
-        time: start.elapsed(),
-        notes: found.notes,
-    })
+    }
+    Ok(found.report(options.limits.timeout, start))
 }
 
 /// What an engine found, not yet replayed.
 struct Found {
     verdict: Verdict<Result<Execution, Gap>>,
+    violators: Option<Violators>,
     engine: &'static str,
     /// Whether it had a rival.
     raced: bool,
@@ -246,6 +265,7 @@ impl Found {
     fn stopped(engine: &'static str, reason: StopReason) -> Self {
         Found {
             verdict: Verdict::Unknown(reason),
+            violators: None,
             engine,
             raced: false,
             stats: Stats::default(),
@@ -257,18 +277,146 @@ impl Found {
     fn is_answer(&self) -> bool {
         !matches!(self.verdict, Verdict::Unknown(_))
     }
+
+    /// Whether it is a run whose stack grows without bound.
+    fn pumps(&self) -> bool {
+        let Verdict::Violated(Ok(execution)) = &self.verdict else {
+            return false;
+        };
+        matches!(execution.ending, Ending::Lasso { pumping: true, .. })
+    }
+
+    /// The answer, after any replay.
+    fn report(self, timeout: Option<Duration>, start: Instant) -> Report {
+        let verdict = match self.verdict {
+            Verdict::Holds(certificate) => Verdict::Holds(certificate),
+            // Later parts were given what was left of the time.
+            Verdict::Unknown(StopReason::Time(left)) => {
+                Verdict::Unknown(StopReason::Time(timeout.unwrap_or(left)))
+            }
+            Verdict::Violated(Ok(execution)) => Verdict::Violated(execution),
+            Verdict::Unknown(reason) => Verdict::Unknown(reason),
+            Verdict::Violated(Err(_)) => Verdict::Unknown(StopReason::Cancelled),
+        };
+        let violated = matches!(verdict, Verdict::Violated(_));
+        Report {
+            verdict,
+            violators: self.violators.filter(|_| violated),
+            engine: self.engine,
+            raced: self.raced,
+            stats: self.stats,
+            symbolic: self.symbolic,
+            time: start.elapsed(),
+            notes: self.notes,
+        }
+    }
+}
+
+/// Searches for the runs that count, and finds out which of them violate the property.
+fn search_runs(
+    program: &Program,
+    question: &Question<'_>,
+    options: &Options<'_>,
+    start: Instant,
+) -> Result<Found, Fault> {
+    if !question.is_about_infinite_runs() {
+        return search_again(program, question, options, start, explicit::Runs::All);
+    }
+    let search = |options: &Options<'_>, runs| {
+        let mut found = search_again(program, question, options, start, runs)?;
+        let bounded = matches!(found.verdict, Verdict::Violated(_)) && !found.pumps();
+        found.violators = bounded.then_some(Violators::Bounded);
+        Ok(found)
+    };
+    match options.runs {
+        Runs::FiniteStack => search(options, explicit::Runs::FiniteStack),
+        Runs::Both => {
+            let bounded = search(options, explicit::Runs::FiniteStack)?;
+            if !matches!(bounded.verdict, Verdict::Holds(_)) {
+                return Ok(bounded);
+            }
+            let mut all = search(&options.with_time_left(start), explicit::Runs::All)?;
+            if all.pumps() {
+                all.violators = Some(Violators::OnlyUnbounded);
+            }
+            Ok(all)
+        }
+        Runs::All => {
+            let mut all = search(options, explicit::Runs::All)?;
+            if !all.pumps() {
+                return Ok(all);
+            }
+            // A run of bounded stack says more, if there is one and it is not much harder to find.
+            let mut further = options.with_time_left(start);
+            further.reporter = None;
+            further.limits.contexts = Some((4 * all.stats.contexts).max(MORE_CONTEXTS));
+            further.limits.timeout = Some(match further.limits.timeout {
+                Some(left) => left / 2,
+                None => (4 * start.elapsed()).max(MORE_TIME),
+            });
+            let bounded = search(&further, explicit::Runs::FiniteStack)?;
+            Ok(match bounded.verdict {
+                Verdict::Violated(Ok(_)) => bounded,
+                Verdict::Holds(_) => {
+                    all.violators = Some(Violators::OnlyUnbounded);
+                    all
+                }
+                _ => {
+                    all.violators = Some(Violators::Unbounded);
+                    all
+                }
+            })
+        }
+    }
+}
+
+/// A search for a run of bounded stack, after one has been found whose stack grows, may take so many contexts
+const MORE_CONTEXTS: u64 = 100_000;
+/// and so much time.
+const MORE_TIME: Duration = Duration::from_secs(1);
+
+/// Searches, and if values that do not matter do not repeat, lets them matter.
+fn search_again(
+    program: &Program,
+    question: &Question<'_>,
+    options: &Options<'_>,
+    start: Instant,
+    runs: explicit::Runs,
+) -> Result<Found, Fault> {
+    let found = search(program, question, options, runs)?;
+    if matches!(found.verdict, Verdict::Violated(Err(Gap::Lasso))) && options.passes.dead {
+        let mut options = options.with_time_left(start);
+        options.passes.dead = false;
+        if options.engine != Engine::Tableau {
+            options.engine = Engine::Explicit;
+        }
+        return search(program, question, &options, runs);
+    }
+    Ok(found)
+}
+
+impl Options<'_> {
+    /// The same with what is left of the time.
+    fn with_time_left(&self, start: Instant) -> Self {
+        let mut options = self.clone();
+        if let Some(timeout) = &mut options.limits.timeout {
+            *timeout = timeout.saturating_sub(start.elapsed());
+        }
+        options
+    }
 }
 
 fn search(
     program: &Program,
     question: &Question<'_>,
     options: &Options<'_>,
+    runs: explicit::Runs,
 ) -> Result<Found, Fault> {
     match options.engine {
-        Engine::Explicit => Ok(explicit::search(program, question, options)),
-        Engine::Auto => Ok(auto::search(program, question, options)),
+        Engine::Explicit | Engine::Tableau => explicit::search(program, question, options, runs),
+        Engine::Auto => auto::search(program, question, options, runs),
         Engine::Calculus => calculus::search(program, question, options),
-        Engine::Bdd => symbolic::search(program, question, options).ok_or_else(|| {
+        Engine::Bdd => symbolic::search(program, question, options, runs).ok_or_else(|| {
             Fault::Refused(
                 "the bdd engine answers questions about reachability (assertions, --reach); \
                  use --engine explicit for --repeat and --monitor"
@@ -298,7 +446,7 @@ fn shorten(
     if let Some(timeout) = &mut options.limits.timeout {
         *timeout = timeout.saturating_sub(start.elapsed()) / 2;
     }
-    match explicit::search(program, question, &options).verdict {
+    match explicit::search(program, question, &options, explicit::Runs::All).ok()?.verdict {
         Verdict::Violated(Ok(short)) => Some(short),
         _ => None,
     }
@@ -311,14 +459,22 @@ enum Question<'a> {
     Repeat(Vec<NodeId>),
     Target(&'a Monitor),
     Repeating(&'a Monitor),
+    /// A formula, and the automaton of the runs that violate it.
+    Ltl(&'a Ltl, Tgba),
+    Automaton(&'a Automaton),
 }
 
 impl<'a> Question<'a> {
-    fn new(program: &Program, property: &'a Property) -> Result<Self, Fault> {
-        let nodes = |labels: &[String]| -> Result<Vec<NodeId>, Fault> {
+    fn new(
+        program: &Program,
+        property: &'a Property,
+        limits: &Limits,
+    ) -> Result<Self, Untranslated> {
+        let nodes = |labels: &[String]| -> Result<Vec<NodeId>, Untranslated> {
             let mut nodes = Vec::new();
             for label in labels {
-                nodes.extend(labels::find(program, label).map_err(Fault::Refused)?);
+                let refused = |reason| Untranslated::Refused(Fault::Refused(reason));
+                nodes.extend(labels::find(program, label).map_err(refused)?);
             }
             nodes.sort_unstable();
             nodes.dedup();
@@ -344,14 +500,52 @@ impl<'a> Question<'a> {
                     Question::Repeating(monitor)
                 }
             }
+            Property::Ltl(ltl) => Question::Ltl(ltl, ltl.violations(limits)?),
+            Property::Automaton(automaton) => Question::Automaton(automaton),
         })
+    }
+
+    /// The question of an engine that does not answer those for which an automaton has to be made.
+    fn without_limits(program: &Program, property: &'a Property) -> Result<Self, Fault> {
+        if matches!(property, Property::Ltl(_) | Property::Automaton(_)) {
+            let reason = if program.is_concurrent() {
+                "temporal logic and automata are for programs without threads"
+            } else {
+                "the calculus engine answers questions about reachability (assertions, --reach); \
+                 use --engine explicit, bdd or auto for temporal logic"
+            };
+            return Err(Fault::Refused(reason.to_owned()));
+        }
+        Question::new(program, property, &Limits::default()).map_err(|reason| match reason {
+            Untranslated::Refused(fault) => fault,
+            Untranslated::Stopped(reason) => Fault::Refused(reason.to_string()),
+        })
+    }
+
+    fn is_about_infinite_runs(&self) -> bool {
+        match self {
+            Question::Default(_) | Question::Reach(_) | Question::Target(_) => false,
+            Question::Repeat(_)
+            | Question::Repeating(_)
+            | Question::Ltl(..)
+            | Question::Automaton(_) => true,
+        }
+    }
+
+    /// The automaton whose runs are searched for, and what its atoms mean.
+    fn automaton(&self) -> Option<(&Tgba, &[Proposition])> {
+        match self {
+            Question::Ltl(ltl, automaton) => Some((automaton, &ltl.meaning.propositions)),
+            Question::Automaton(own) => Some((&own.automaton, &own.propositions)),
+            _ => None,
+        }
     }
 
     fn replay(
         &self,
         program: &Program,
         execution: &Execution,
-        runs: Runs,
+        finite_stack: bool,
         guard: &mut Guard,
     ) -> Result<(), Halt> {
         let claim = match self {
@@ -360,7 +554,9 @@ impl<'a> Question<'a> {
             Question::Repeat(nodes) => Claim::Repeats(nodes),
             Question::Target(monitor) => Claim::MonitorTarget(monitor),
             Question::Repeating(monitor) => Claim::MonitorRepeats(monitor),
+            Question::Ltl(ltl, _) => Claim::Falsifies(&ltl.meaning),
+            Question::Automaton(automaton) => Claim::MonitorRepeats(&automaton.monitor),
         };
-        replay_within(program, execution, claim, runs == Runs::FiniteStack, guard)
+        replay_within(program, execution, claim, finite_stack, guard)
     }
 }

@@ -7,7 +7,7 @@ use droste_passes::{Cleaned, Query, clean_within};
 use droste_symbolic::{Place, Valued};
 use droste_unfold::{AllLive, Control, Gap, Machine, concretize};
 
-use crate::explicit::Known;
+use crate::explicit::{Known, Runs};
 use crate::{Found, Options, Passes, Question};
 
 /// The nodes and violations a question about reachability asks for.
@@ -41,6 +41,7 @@ pub(crate) fn search(
     program: &Program,
     question: &Question<'_>,
     options: &Options<'_>,
+    _runs: Runs,
 ) -> Option<Found> {
     let (targets, violations) = targets(question)?;
     let mut guard = options.limits.guard();
@@ -80,6 +81,7 @@ pub(crate) fn search(
     };
     Some(Found {
         verdict,
+        violators: None,
         engine: "bdd",
         raced: false,
         stats: droste_explicit::Stats::default(),

@@ -22,6 +22,7 @@ Examples:
   droste check lock.bp                         assertions and the label ERROR
   droste check lock.bp --reach main:DONE       can main get to DONE?
   droste check flip.bp --repeat again          can `again` be visited for ever?
+  droste check flip.bp --ltl 'G F again'       does every run come to `again` again and again?
   droste check lock.bp --monitor twice.mon     does the monitor find anything?
   droste check lock.bp --json | jq .verdict    for scripts
 
@@ -34,6 +35,8 @@ Examples:
   droste check lock.bp --reach A --reach f:B   is A, or B in the procedure f, reachable?
   droste check flip.bp --repeat again --runs finite-stack
                                                visited for ever, without recursing for ever?
+  droste check flip.bp --ltl 'G F again' --runs both
+                                               temporal logic; which runs violate it?
   droste check lock.bp --monitor twice.mon     does the monitor get to a target?
   droste check driver.bp --contexts 4          threads: violated with at most 4 switches?
   droste check lock.bp --order bfs --trace t.txt
@@ -142,19 +145,34 @@ pub(crate) struct PropertyArgs {
     /// Violated if a run reaches LABEL; PROC:LABEL picks a procedure
     ///
     /// May be given several times: then violated if any of the labels is reached.
-    #[arg(long, value_name = "LABEL", conflicts_with_all = ["repeat", "monitor"])]
+    #[arg(long, value_name = "LABEL", conflicts_with_all = ["repeat", "monitor", "ltl", "ltl_file", "hoa"])]
     pub(crate) reach: Vec<String>,
     /// Violated if a run visits LABEL infinitely often
     ///
     /// May be given several times: then violated if a run visits any of the labels infinitely
     /// often.
-    #[arg(long, value_name = "LABEL", conflicts_with = "monitor")]
+    #[arg(long, value_name = "LABEL", conflicts_with_all = ["monitor", "ltl", "ltl_file", "hoa"])]
     pub(crate) repeat: Vec<String>,
     /// Violated if the monitor in FILE reaches a target state
     ///
     /// Or, if it has repeating states instead, if it visits them infinitely often.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(conflicts_with_all = ["ltl", "ltl_file", "hoa"])]
     pub(crate) monitor: Option<PathBuf>,
+    /// Violated if a run does not satisfy FORMULA, of linear temporal logic
+    ///
+    /// Operators: X F G U R W M, ! && || -> <->. A bare name is a Boolean global or a label; anything else is
+    /// written in braces, {f::x = 3}. docs/LTL.md has the whole syntax.
+    #[arg(long, value_name = "FORMULA", conflicts_with_all = ["ltl_file", "hoa"])]
+    pub(crate) ltl: Option<String>,
+    /// Check every formula in FILE, each written as `name: formula`
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "hoa")]
+    pub(crate) ltl_file: Option<PathBuf>,
+    /// Violated if the automaton in FILE, in the HOA format, accepts a run
+    ///
+    /// The automaton describes what must not happen: that of a formula's negation, say.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) hoa: Option<PathBuf>,
 }
 
 /// Programs with threads.
@@ -194,7 +212,7 @@ pub(crate) struct SearchArgs {
     /// shortest one if that takes little more effort.
     #[arg(long, value_enum)]
     pub(crate) order: Option<Order>,
-    /// Which infinite runs count, for --repeat and monitors with repeating states [default: all]
+    /// Which infinite runs count, for --ltl, --hoa, --repeat and monitors with repeating states [default: all]
     #[arg(long, value_enum)]
     pub(crate) runs: Option<Runs>,
     /// How the program is read where dialects contradict each other
@@ -275,10 +293,12 @@ pub(crate) enum Engine {
     Auto,
     /// State by state, on the fly, stopping at the first violation
     Explicit,
-    /// Sets of states as decision diagrams: for many variables; reachability only
+    /// Sets of states as decision diagrams: for many variables
     Bdd,
     /// The question as a formula of the fixed-point calculus (see --algorithm); reachability only
     Calculus,
+    /// State by state through the tableau of a formula, without an automaton; for --ltl only
+    Tableau,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -295,6 +315,8 @@ pub(crate) enum Runs {
     All,
     /// Those whose stack stays bounded
     FiniteStack,
+    /// Every one; says for certain which kind violates the property
+    Both,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -358,8 +380,7 @@ pub(crate) struct ManArgs {
     pub(crate) dir: Option<PathBuf>,
 }
 
-/// Flags and engines of later versions.
-const LATER_FLAGS: [&str; 1] = ["--ltl"];
+/// Engines of later versions.
 const LATER_ENGINES: [&str; 1] = ["wpds"];
 
 /// If a usage error is about something that is planned but not there, says so.
@@ -371,7 +392,6 @@ pub(crate) fn not_there_yet(error: &clap::Error) -> Option<String> {
     let flag = context(ContextKind::InvalidArg);
     let value = context(ContextKind::InvalidValue);
     let what = match error.kind() {
-        ErrorKind::UnknownArgument if LATER_FLAGS.contains(&flag) => flag.to_owned(),
         ErrorKind::InvalidValue
             if flag.starts_with("--engine") && LATER_ENGINES.contains(&value) =>
         {

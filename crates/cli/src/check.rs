@@ -8,7 +8,6 @@ use std::time::Instant;
 use droste_base::{Limits, StopReason, Verdict};
 use droste_check::{Algorithm, Options, Passes, Property, Report};
 use droste_lang::diagnostics::{Diagnostic, Severity};
-use droste_lang::execution::Execution;
 use droste_lang::lower::lower;
 use droste_lang::monitor::Monitor;
 use droste_lang::parser::{self, parse, parse_monitor};
@@ -21,7 +20,7 @@ use crate::args::{CheckArgs, Dialect, Emit, Engine, Order, Pass, Runs, SearchArg
 use crate::console::{Console, Failure};
 use crate::input;
 use crate::progress::ProgressLine;
-use crate::verdict::{self, Subject, counted, seconds};
+use crate::verdict::{self, Subject, Trace, counted, seconds};
 use crate::watchdog::Watchdog;
 
 /// Yellow.
@@ -60,6 +59,12 @@ fn question_before_reading(args: &CheckArgs) -> String {
     if let Some(file) = &property.monitor {
         let file = input::name(file);
         format!("a run takes the monitor in `{file}` to a target or repeating state")
+    } else if let Some(text) = &property.ltl {
+        format!("every run satisfies {text}")
+    } else if let Some(file) = &property.ltl_file {
+        format!("every run satisfies the formulas in `{}`", input::name(file))
+    } else if let Some(file) = &property.hoa {
+        format!("a run is accepted by the automaton in `{}`", input::name(file))
     } else if !property.reach.is_empty() {
         format!("a run reaches {}", property.reach.join(" or "))
     } else if !property.repeat.is_empty() {
@@ -89,6 +94,9 @@ impl Run<'_> {
         let Some(program) = run.front_end(&source)? else {
             return Ok(0);
         };
+        if let Some(file) = &args.property.ltl_file {
+            return run.check_all(&source, &program, file);
+        }
         let property = run.property(&program)?;
         if args.output.emit == Some(Emit::Formula) {
             return run.emit_formula(&program, &property);
@@ -122,7 +130,7 @@ impl Run<'_> {
                 run.warn(&format!("{flag} has no effect: the program has no threads"));
             }
         }
-        let report = run.search(&subject)?;
+        let report = run.search(&subject, true)?;
         run.show(&source, &subject, &report)
     }
 
@@ -158,6 +166,9 @@ impl Run<'_> {
             (!property.reach.is_empty(), "--reach"),
             (!property.repeat.is_empty(), "--repeat"),
             (property.monitor.is_some(), "--monitor"),
+            (property.ltl.is_some(), "--ltl"),
+            (property.ltl_file.is_some(), "--ltl-file"),
+            (property.hoa.is_some(), "--hoa"),
             (threads.contexts.is_some(), "--contexts"),
             (threads.rounds.is_some(), "--rounds"),
             (search.runs.is_some(), "--runs"),
@@ -190,13 +201,16 @@ fn check_trace_file(args: &CheckArgs) -> Result<(), Failure> {
             Ok(())
         };
     }
-    let inputs = [Some(&args.file), args.property.monitor.as_ref()];
+    let property = &args.property;
+    let properties = [&property.monitor, &property.ltl_file, &property.hoa];
+    let inputs = [Some(&args.file)]
+        .into_iter()
+        .chain(properties.map(Option::as_ref));
     if let Ok(file) = file.canonicalize() {
         if file.is_dir() {
             return refuse("it is a directory");
         }
         if inputs
-            .into_iter()
             .flatten()
             .any(|input| input.canonicalize().is_ok_and(|i| i == file))
         {
@@ -218,7 +232,7 @@ pub(crate) struct Run<'a> {
     /// The limit, in bytes.
     memory: Option<u64>,
     /// What is asked, to be read after `whether`.
-    question: Arc<Mutex<String>>,
+    pub(crate) question: Arc<Mutex<String>>,
     pub(crate) watchdog: Arc<Watchdog>,
 }
 
@@ -234,7 +248,7 @@ impl Run<'_> {
     }
 
     /// Shows what is to be said about a file, and whether there is an error in it.
-    fn refused(&self, diagnostics: &[Diagnostic], source: &SourceFile) -> Result<(), Failure> {
+    pub(crate) fn refused(&self, diagnostics: &[Diagnostic], source: &SourceFile) -> Result<(), Failure> {
         let errors = diagnostics
             .iter()
             .filter(|d| d.severity == Severity::Error)
@@ -257,7 +271,7 @@ impl Run<'_> {
         Err(Failure::Told)
     }
 
-    fn dialect(&self) -> parser::Dialect {
+    pub(crate) fn dialect(&self) -> parser::Dialect {
         match self.args.search.dialect {
             Dialect::Default => parser::Dialect::Union,
             Dialect::Satabs => parser::Dialect::Satabs,
@@ -298,7 +312,11 @@ impl Run<'_> {
             Some(file) => Property::Monitor(self.monitor(file, program)?),
             None if !args.reach.is_empty() => Property::Reach(args.reach.clone()),
             None if !args.repeat.is_empty() => Property::Repeat(args.repeat.clone()),
-            None => Property::Default,
+            None => match (&args.ltl, &args.hoa) {
+                (Some(text), _) => self.ltl(text, program)?,
+                (None, Some(file)) => self.hoa(file, program)?,
+                (None, None) => Property::Default,
+            },
         })
     }
 
@@ -357,7 +375,8 @@ impl Run<'_> {
     }
 
     /// Has the question answered, within the limits and until Ctrl-C.
-    fn search(&self, subject: &Subject<'_>) -> Result<Report, Failure> {
+    /// Afterwards, if there is no `last` one to come, the watchdog is silent.
+    pub(crate) fn search(&self, subject: &Subject<'_>, last: bool) -> Result<Report, Failure> {
         let limits = &self.args.limits;
         let watchdog = &self.watchdog;
         watchdog.search_begins();
@@ -372,7 +391,9 @@ impl Run<'_> {
         let options = self.options(&reporter)?;
         self.say(|| "searching".to_owned());
         let report = droste_check::check(subject.program, subject.property, &options);
-        watchdog.claim();
+        if last {
+            watchdog.claim();
+        }
         line.erase();
         let mut report = report.map_err(|fault| Failure::Because(fault.to_string()))?;
         if let (Verdict::Unknown(StopReason::Time(limit)), Some(given)) =
@@ -426,6 +447,7 @@ impl Run<'_> {
                 Engine::Explicit => droste_check::Engine::Explicit,
                 Engine::Bdd => droste_check::Engine::Bdd,
                 Engine::Calculus => droste_check::Engine::Calculus,
+                Engine::Tableau => droste_check::Engine::Tableau,
             },
             algorithm: self.algorithm()?,
             order: match search.order {
@@ -468,6 +490,7 @@ impl Run<'_> {
         let engine = match self.args.search.engine {
             Engine::Bdd => "bdd",
             Engine::Calculus => "calculus",
+            Engine::Tableau => "tableau",
             Engine::Auto | Engine::Explicit => "explicit",
         };
         self.watchdog.watch(move |reason| {
@@ -485,6 +508,7 @@ impl Run<'_> {
             let text = verdict::undecided(&reason, &verdict::known(&question));
             let report = Report {
                 verdict: Verdict::Unknown(reason),
+                violators: None,
                 engine,
                 raced: false,
                 symbolic: None,
@@ -525,51 +549,72 @@ impl Run<'_> {
         report: &Report,
     ) -> Result<u8, Failure> {
         let output = &self.args.output;
-        let total = self.start.elapsed();
-        let execution = report.verdict.witness();
-        let text = |execution: &Execution, color: bool, width: usize| {
-            let style = Style {
-                color,
-                max_steps: output.max_steps,
-                width,
-            };
-            let monitor = subject.monitor_run(execution);
-            let monitor = monitor.as_ref();
-            droste_report::text_with_monitor(subject.program, source, execution, monitor, &style)
-        };
-        let json = |execution: &Execution| {
-            let monitor = subject.monitor_run(execution);
-            let monitor = monitor.as_ref();
-            droste_report::json_with_monitor(subject.program, source, execution, monitor)
-        };
         if output.json {
-            let trace = execution.map(json);
-            let object = verdict::object(source.name(), &subject.question(), report, total, trace);
+            let object = self.object(source, subject, report);
             Console::print(&format!("{object}\n"))?;
         } else if !output.quiet {
-            let color = match report.verdict {
-                Verdict::Holds(_) => "1;32",
-                Verdict::Violated(_) => "1;31",
-                Verdict::Unknown(_) => UNKNOWN_COLOR,
-            };
-            let word = self.console.paint(color, report.verdict.word());
-            let mut page = format!("{word}: {}\n", subject.sentence(&report.verdict));
-            if let Some(execution) = execution {
-                page.push('\n');
-                page += &text(execution, self.console.out_color(), Console::width());
-                page.push('\n');
-            }
-            let statistics = verdict::statistics(&verdict::Effort::of(report), total);
-            page += &self.console.paint("2", &statistics);
-            page.push('\n');
-            Console::print(&page)?;
+            Console::print(&self.page(source, subject, report))?;
         }
-        if let Some(execution) = execution {
-            self.write_trace(&|color, width| text(execution, color, width), &|| {
-                json(execution)
-            })?;
+        if let Some(execution) = report.verdict.witness() {
+            let trace = Trace::new(subject, source, execution);
+            self.write_trace(&|color, width| self.trace(&trace, color, width), &|| trace.json())?;
         }
         Ok(exit_code(&report.verdict))
+    }
+
+    /// The answer as JSON.
+    pub(crate) fn object(
+        &self,
+        source: &SourceFile,
+        subject: &Subject<'_>,
+        report: &Report,
+    ) -> serde_json::Value {
+        let execution = report.verdict.witness();
+        let trace = execution.map(|execution| Trace::new(subject, source, execution).json());
+        let total = self.start.elapsed();
+        verdict::object(source.name(), &subject.question(), report, total, trace)
+    }
+
+    fn trace(&self, trace: &Trace<'_>, color: bool, width: usize) -> String {
+        trace.text(&Style {
+            color,
+            max_steps: self.args.output.max_steps,
+            width,
+        })
+    }
+
+    /// The answer as text.
+    pub(crate) fn page(
+        &self,
+        source: &SourceFile,
+        subject: &Subject<'_>,
+        report: &Report,
+    ) -> String {
+        let word = self.word(&report.verdict);
+        let mut page = format!("{word}: {}\n", subject.sentence(&report.verdict));
+        if let Some(violators) = report.violators {
+            page += verdict::which_runs(violators, subject.runs);
+        }
+        if let Some(execution) = report.verdict.witness() {
+            let trace = Trace::new(subject, source, execution);
+            page.push('\n');
+            page += &self.trace(&trace, self.console.out_color(), Console::width());
+            page.push('\n');
+        }
+        let statistics = verdict::statistics(&verdict::Effort::of(report), self.start.elapsed());
+        page += &self.console.paint("2", &statistics);
+        page.push('\n');
+        page
+    }
+
+    /// `holds`, `violated` or `unknown`, in its colour.
+    pub(crate) fn word<T>(&self, verdict: &Verdict<T>) -> String {
+        let color = match verdict {
+            Verdict::Holds(_) => "1;32",
+            Verdict::Violated(_) => "1;31",
+            Verdict::Unknown(_) => UNKNOWN_COLOR,
+        };
+        self.console.paint(color, verdict.word())
     }
 
     /// Writes the trace to the file of `--trace`, if there is one.
@@ -614,10 +659,11 @@ pub(crate) fn exit_code<T>(verdict: &Verdict<T>) -> u8 {
     }
 }
 
-fn runs(runs: Option<Runs>) -> droste_check::Runs {
+pub(crate) fn runs(runs: Option<Runs>) -> droste_check::Runs {
     match runs {
         None | Some(Runs::All) => droste_check::Runs::All,
         Some(Runs::FiniteStack) => droste_check::Runs::FiniteStack,
+        Some(Runs::Both) => droste_check::Runs::Both,
     }
 }
 

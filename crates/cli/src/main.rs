@@ -15,6 +15,7 @@ mod input;
 mod manual;
 mod progress;
 mod solve;
+mod temporal;
 mod threads;
 mod verdict;
 mod watchdog;

@@ -3,12 +3,13 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use droste_base::{StopReason, Verdict};
-use droste_check::{ERROR_LABELS, Property, Report, Runs, Stats, SymbolicStats};
+use droste_base::{Limits, StopReason, Verdict};
+use droste_check::{ERROR_LABELS, Property, Report, Runs, Stats, SymbolicStats, Violators};
 use droste_lang::execution::{Action, Ending, Execution};
 use droste_lang::monitor::{Monitor, StateKind};
 use droste_lang::program::{NodeId, Op, Program, Type, Variable, Violation};
-use droste_report::MonitorRun;
+use droste_lang::source::SourceFile;
+use droste_report::{MonitorRun, Reasons, Remarks, Style};
 use serde_json::{Value, json};
 
 /// What a verdict is about.
@@ -25,6 +26,7 @@ impl Subject<'_> {
         match verdict {
             Verdict::Holds(_) => match self.property {
                 Property::Default => self.all_is_well(),
+                Property::Ltl(ltl) => format!("every run{bounded} satisfies {}", ltl.text),
                 _ => format!("no run{bounded} {}", self.deed(None)),
             },
             Verdict::Violated(execution) => match self.property {
@@ -35,19 +37,11 @@ impl Subject<'_> {
         }
     }
 
-    /// How the monitor moves along an execution that violates it.
-    pub(crate) fn monitor_run(&self, execution: &Execution) -> Option<MonitorRun> {
-        let Property::Monitor(monitor) = self.property else {
-            return None;
-        };
-        let finite_stack = self.runs == Runs::FiniteStack;
-        droste_report::monitor_run(self.program, execution, monitor, finite_stack)
-    }
-
     /// What may be unknown, to be read after `whether`.
     pub(crate) fn question(&self) -> String {
         match self.property {
             Property::Default => DEFAULT_QUESTION.to_owned(),
+            Property::Ltl(ltl) => format!("every run{} satisfies {}", self.bounded(), ltl.text),
             _ => format!("a run{} {}", self.bounded(), self.deed(None)),
         }
     }
@@ -56,7 +50,7 @@ impl Subject<'_> {
     pub(crate) fn is_about_infinite_runs(&self) -> bool {
         match self.property {
             Property::Default | Property::Reach(_) => false,
-            Property::Repeat(_) => true,
+            Property::Repeat(_) | Property::Ltl(_) | Property::Automaton(_) => true,
             Property::Monitor(monitor) => !has_target(monitor),
         }
     }
@@ -85,6 +79,8 @@ impl Subject<'_> {
                 )
             }
             Property::Repeat(labels) => format!("visits {} infinitely often", labels.join(" or ")),
+            Property::Ltl(ltl) => format!("does not satisfy {}", ltl.text),
+            Property::Automaton(automaton) => format!("is accepted by {}", automaton.name),
             Property::Monitor(monitor) => {
                 let kind = if has_target(monitor) {
                     StateKind::Target
@@ -182,6 +178,79 @@ impl Subject<'_> {
             && !self.has_assertions()
             && !ERROR_LABELS.iter().any(|label| self.has_label(label))
             && self.variables().all(|variable| variable.ty == Type::Bool)
+    }
+}
+
+/// A violation as it is shown: the run, and what a monitor or a formula has to say about it.
+pub(crate) struct Trace<'a> {
+    program: &'a Program,
+    source: &'a SourceFile,
+    execution: &'a Execution,
+    monitor: Option<MonitorRun>,
+    reasons: Reasons,
+}
+
+impl<'a> Trace<'a> {
+    pub(crate) fn new(
+        subject: &Subject<'a>,
+        source: &'a SourceFile,
+        execution: &'a Execution,
+    ) -> Self {
+        let program = subject.program;
+        let finite_stack = subject.runs == Runs::FiniteStack;
+        let monitor = match subject.property {
+            Property::Monitor(monitor) => Some(monitor),
+            Property::Automaton(automaton) => Some(&automaton.monitor),
+            _ => None,
+        };
+        let monitor = monitor.and_then(|monitor| {
+            droste_report::monitor_run(program, execution, monitor, finite_stack)
+        });
+        let reasons = match subject.property {
+            Property::Ltl(ltl) => {
+                let mut guard = Limits::default().guard();
+                Reasons::new(program, execution, &ltl.meaning, &mut guard).unwrap_or_default()
+            }
+            _ => Reasons::default(),
+        };
+        Trace {
+            program,
+            source,
+            execution,
+            monitor,
+            reasons,
+        }
+    }
+
+    pub(crate) fn text(&self, style: &Style) -> String {
+        let remarks = Remarks {
+            monitor: self.monitor.as_ref(),
+            reasons: Some(&self.reasons),
+        };
+        droste_report::text_with_remarks(self.program, self.source, self.execution, remarks, style)
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        let remarks = Remarks {
+            monitor: self.monitor.as_ref(),
+            reasons: Some(&self.reasons),
+        };
+        droste_report::json_with_remarks(self.program, self.source, self.execution, remarks)
+    }
+}
+
+/// Which runs violate the property, if there is something to say about it; lines of their own.
+pub(crate) fn which_runs(violators: Violators, asked: Runs) -> &'static str {
+    match (violators, asked) {
+        (Violators::Bounded, Runs::FiniteStack) => "",
+        (Violators::Bounded, _) => "The stack of this run stays bounded.\n",
+        (Violators::OnlyUnbounded, _) => {
+            "It holds on every finite-stack run; it is violated only by runs that recurse for ever.\n"
+        }
+        (Violators::Unbounded, _) => {
+            "This run recurses for ever. Whether a finite-stack run violates the property, too, is not known;\n\
+             --runs both finds out.\n"
+        }
     }
 }
 
@@ -283,7 +352,16 @@ pub(crate) fn object(
     trace: Option<Value>,
 ) -> Value {
     let answer = (&report.verdict, report.engine, Effort::of(report));
-    object_of(file, question, answer, total, trace)
+    let mut object = object_of(file, question, answer, total, trace);
+    if let Some(violators) = report.violators {
+        object["violated_by"] = match violators {
+            Violators::Bounded => "finite-stack run",
+            Violators::OnlyUnbounded => "only runs that recurse for ever",
+            Violators::Unbounded => "run that recurses for ever",
+        }
+        .into();
+    }
+    object
 }
 
 /// The object for a verdict, an engine and what it took.

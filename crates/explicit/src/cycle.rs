@@ -42,7 +42,7 @@ use hashbrown::HashTable;
 use crate::lasso::{self, Component};
 use crate::path::{Link, Ways};
 use crate::tables::{Calls, Edge, Interner, NONE, hash_pair, stats};
-use crate::{Options, Outcome, Runs, Stats};
+use crate::{Options, Outcome, Runs, Stats, stem};
 
 /// Searches for a run that meets every proposition of `marks` (at most 32) infinitely often;
 /// with no marks, for any infinite run.
@@ -60,7 +60,8 @@ pub fn repeat<M: Model>(
     let verdict = match found {
         Ok(Some(component)) => {
             let all_marks = search.all_marks;
-            Verdict::Violated(lasso::lasso(search, component, all_marks, runs))
+            let trace = lasso::lasso(search, component, all_marks, runs);
+            Verdict::Violated(stem::shorten(model, trace, stats.contexts, options))
         }
         Ok(None) => Verdict::Holds(Certificate::default()),
         Err(reason) => Verdict::Unknown(reason),

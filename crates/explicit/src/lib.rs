@@ -13,6 +13,7 @@ mod cycle;
 mod lasso;
 mod path;
 mod reach;
+mod stem;
 mod tables;
 
 use droste_base::{Limits, Reporter, Trace, Verdict};

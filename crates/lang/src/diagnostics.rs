@@ -75,6 +75,19 @@ impl Diagnostic {
         self.help.push(text.into());
         self
     }
+
+    /// The same about a text that begins at `offset` of the source.
+    pub fn shifted(mut self, offset: u32) -> Self {
+        let shift = |span: Span| {
+            let (start, end) = (span.start, span.end);
+            Span::new(start.saturating_add(offset), end.saturating_add(offset))
+        };
+        self.primary.0 = shift(self.primary.0);
+        for (span, _) in &mut self.secondary {
+            *span = shift(*span);
+        }
+        self
+    }
 }
 
 /// A marked place with more lines than this is marked on its first line only.

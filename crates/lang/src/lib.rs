@@ -7,7 +7,7 @@
 //! machine). On the side: [`diagnostics`] (errors with spans), [`printer`] (back to text)
 //! and [`execution`] (concrete runs, for people, JSON and the replayer; [`concurrent`] for those
 //! of programs with threads). About a program:
-//! [`labels`] (looking them up), [`properties`] (propositions and [`monitor`]s resolved),
+//! [`labels`] (looking them up), [`properties`] (propositions and [`monitor`]s resolved), [`temporal`] (formulas),
 //! [`display`] (expressions as text) and [`mod@dot`] (a picture).
 
 pub mod ast;
@@ -29,3 +29,4 @@ pub mod program;
 pub mod properties;
 pub mod source;
 pub mod suggest;
+pub mod temporal;

@@ -7,7 +7,7 @@
 //!
 //! The modules: `values` (which values an expression can take), `step` (what one
 //! statement allows), `check` (whole executions), `concurrent` (those with threads), `watch` (monitors), `monitor_run` (one run
-//! of a monitor, to be shown), and [`walk`], which makes
+//! of a monitor, to be shown), `temporal` (formulas of temporal logic), and [`walk`], which makes
 //! executions by walking through a program at random.
 //!
 //! The program and the monitor are trusted to be well-formed; the execution may be anything.
@@ -21,12 +21,14 @@ mod check;
 mod concurrent;
 mod monitor_run;
 mod step;
+mod temporal;
 mod values;
 pub mod walk;
 mod watch;
 
 pub use concurrent::{Bound, ConcurrentClaim, replay_concurrent};
 pub use monitor_run::{MonitorRun, Reading, monitor_run};
+pub use temporal::Truth;
 
 use std::fmt;
 
@@ -34,6 +36,7 @@ use droste_base::{Guard, Limits, StopReason};
 use droste_lang::execution::{Action, CalleeRunId, Ending, Execution};
 use droste_lang::monitor::Monitor;
 use droste_lang::program::{NodeId, Program};
+use droste_lang::temporal::Formula;
 
 /// What an execution is said to show.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +53,8 @@ pub enum Claim<'a> {
     MonitorTarget(&'a Monitor),
     /// It never ends and the monitor can enter repeating states again and again.
     MonitorRepeats(&'a Monitor),
+    /// It never ends and does not satisfy the formula.
+    Falsifies(&'a Formula),
 }
 
 /// Why an execution is not accepted.
@@ -133,7 +138,10 @@ pub fn replay_within(
         let step = execution.steps.len();
         Err(Halt::Rejected(Rejection::new(step, None, reason)))
     };
-    let infinite = matches!(claim, Claim::Repeats(_) | Claim::MonitorRepeats(_));
+    let infinite = matches!(
+        claim,
+        Claim::Repeats(_) | Claim::MonitorRepeats(_) | Claim::Falsifies(_)
+    );
     if infinite && finite_stack && facts.pumped > 0 {
         return wrong("the stack grows for ever");
     }
@@ -158,6 +166,13 @@ pub fn replay_within(
         }
         Claim::MonitorRepeats(monitor) if !watch::repeats(program, execution, monitor) => {
             wrong("the monitor does not visit repeating states again and again")
+        }
+        Claim::Falsifies(formula) => {
+            match Truth::new(program, execution, formula, guard).map_err(Halt::Stopped)? {
+                None => wrong("it is not an infinite run"),
+                Some(truth) if truth.holds() => wrong("it satisfies the formula"),
+                Some(_) => Ok(()),
+            }
         }
         _ => Ok(()),
     }

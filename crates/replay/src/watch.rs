@@ -18,9 +18,9 @@ use std::collections::HashMap;
 
 use droste_lang::execution::{Action, Ending, Execution, Step, Valuation};
 use droste_lang::monitor::{Monitor, StateKind};
-use droste_lang::program::{NodeId, Program, Proposition};
+use droste_lang::program::{NodeId, Program};
 
-use crate::values::{Scene, evaluate};
+use crate::temporal::holds;
 
 /// States of the monitor, and whether an accepting state has been entered on the way there.
 pub(crate) type Set = Vec<(u32, bool)>;
@@ -171,7 +171,7 @@ impl<'a> Watcher<'a> {
             let state = &self.monitor.states[state as usize];
             let before = after.len();
             for (guard, target) in &state.edges {
-                if self.holds(guard, node, valuation) {
+                if holds(self.program, guard, node, valuation) {
                     after.push((*target, entered));
                 }
             }
@@ -188,22 +188,6 @@ impl<'a> Watcher<'a> {
         after.sort_unstable();
         after.dedup();
         after
-    }
-
-    fn holds(&self, guard: &Proposition, node: Option<NodeId>, valuation: &Valuation) -> bool {
-        let expr = match node {
-            Some(node) => {
-                let procedure = self.program.node(node).procedure;
-                guard.by_procedure.get(procedure.0 as usize)
-            }
-            None => Some(&guard.terminated),
-        };
-        let scene = Scene {
-            now: valuation,
-            next: valuation,
-            at: node,
-        };
-        expr.is_some_and(|expr| evaluate(expr, &scene).is_ok_and(|value| value.can_be(1)))
     }
 
     /// Reads `steps` from `valuation` and `set` on: the set and the valuation after them.

@@ -3,9 +3,10 @@
 use droste_lang::execution::{Action, CalleeRun, Ending, Execution, Step, Valuation};
 use droste_lang::program::{NodeId, Op, Procedure, Program, Type, Value, VarRef, Violation};
 use droste_lang::source::SourceFile;
-use droste_replay::MonitorRun;
+
 use serde_json::{Map, Value as Json, json};
 
+use crate::Remarks;
 use crate::view::View;
 
 /// The largest integer up to which JSON numbers are exact everywhere.
@@ -17,16 +18,17 @@ const EXACT: Value = 1 << 53;
 /// the name of a global is written `procedure::name`. Folded steps and `runs` refer to each
 /// other by index. `length` is the number of steps with every call written out, saturating.
 pub fn json(program: &Program, source: &SourceFile, execution: &Execution) -> Json {
-    json_with_monitor(program, source, execution, None)
+    json_with_remarks(program, source, execution, Remarks::default())
 }
 
 /// The same with a run of a monitor: a step at which the monitor goes to another state has that state,
-/// after the step, as `monitor`; so has the ending. The whole has the monitor's name and its first state.
-pub fn json_with_monitor(
+/// after the step, as `monitor`; so has the ending. The whole has the monitor's name and its first state. A step at
+/// which it shows why a formula is not satisfied says so in `reasons`; so does the ending.
+pub fn json_with_remarks(
     program: &Program,
     source: &SourceFile,
     execution: &Execution,
-    monitor: Option<&MonitorRun>,
+    Remarks { monitor, reasons }: Remarks<'_>,
 ) -> Json {
     let writer = Writer::new(program, View::new(program, source, execution));
     let main = program.procedures.get(program.main.0 as usize);
@@ -50,6 +52,9 @@ pub fn json_with_monitor(
             }
             state = Some(reading.after);
         }
+        if let Some(texts) = reasons.and_then(|reasons| reasons.at.get(&i)) {
+            object["reasons"] = json!(texts);
+        }
         steps.push(object);
         if matches!(step.action, Action::Call { .. }) {
             depth += 1;
@@ -64,6 +69,9 @@ pub fn json_with_monitor(
         "ending": writer.ending(execution.ending),
         "length": writer.view.length(&execution.steps),
     });
+    if let Some(texts) = reasons.and_then(|reasons| reasons.at.get(&execution.steps.len())) {
+        object["ending"]["reasons"] = json!(texts);
+    }
     if let Some(run) = monitor {
         object["monitor"] = json!({
             "name": &*run.name,

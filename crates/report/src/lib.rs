@@ -7,19 +7,31 @@
 //!
 //! [`concurrent_text`] and [`concurrent_json`] are for executions with threads.
 //!
-//! A violation of a monitor is shown together with a run of the monitor, [`MonitorRun`].
+//! A violation of a monitor is shown together with a run of the monitor, [`MonitorRun`]; that of a formula with
+//! the steps at which it shows, [`Reasons`].
 
 mod explain;
 mod json;
 mod layout;
+mod reasons;
 mod text;
 mod threads;
 mod view;
 
 pub use droste_replay::{MonitorRun, monitor_run};
-pub use json::{json, json_with_monitor};
-pub use text::{text, text_with_monitor};
+pub use json::{json, json_with_remarks};
+pub use reasons::Reasons;
+pub use text::{text, text_with_remarks};
 pub use threads::{concurrent_json, concurrent_text};
+
+/// What is said beside the steps.
+#[derive(Clone, Copy, Default)]
+pub struct Remarks<'a> {
+    /// How a monitor moves.
+    pub monitor: Option<&'a MonitorRun>,
+    /// Why a formula is not satisfied.
+    pub reasons: Option<&'a Reasons>,
+}
 
 /// How text is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

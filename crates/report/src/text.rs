@@ -12,7 +12,7 @@ use droste_lang::program::{NodeId, Op, ProcId, Procedure, Program, Value, VarRef
 use droste_lang::source::SourceFile;
 use droste_replay::{MonitorRun, Reading};
 
-use crate::Style;
+use crate::{Reasons, Remarks, Style};
 use crate::explain;
 use crate::layout::{Kind, Line, lay_out};
 use crate::view::{
@@ -35,17 +35,18 @@ pub fn text(
     execution: &Execution,
     style: &Style,
 ) -> String {
-    text_with_monitor(program, source, execution, None, style)
+    text_with_remarks(program, source, execution, Remarks::default(), style)
 }
 
-/// The same, with the states of a monitor to the right of the steps at which it changes.
-pub fn text_with_monitor(
+/// The same, with the states of a monitor, and why a formula is not satisfied, to the right of the steps.
+pub fn text_with_remarks(
     program: &Program,
     source: &SourceFile,
     execution: &Execution,
-    monitor: Option<&MonitorRun>,
+    remarks: Remarks<'_>,
     style: &Style,
 ) -> String {
+    let monitor = remarks.monitor;
     let view = View::new(program, source, execution);
     let total = view.length(&execution.steps);
     let last = last_configuration(&view);
@@ -57,6 +58,8 @@ pub fn text_with_monitor(
         lines: Vec::new(),
         monitor,
         state: monitor.map(|run| run.before),
+        reasons: remarks.reasons,
+        top: 0,
         last,
         view,
         style,
@@ -141,6 +144,9 @@ pub(crate) struct Writer<'a> {
     monitor: Option<&'a MonitorRun>,
     /// The state that the monitor is in.
     state: Option<u32>,
+    reasons: Option<&'a Reasons>,
+    /// How many of the execution's own steps have been written or left out.
+    top: usize,
     last: Last,
     /// The locals that have a `decl` statement.
     declared: Vec<Vec<bool>>,
@@ -169,6 +175,8 @@ impl<'a> Writer<'a> {
             lines: Vec::new(),
             monitor: None,
             state: None,
+            reasons: None,
+            top: 0,
             last,
             view,
             style,
@@ -455,6 +463,7 @@ impl<'a> Writer<'a> {
                 self.push(Kind::Gap, None, depth, text, String::new());
                 let end = self.monitor.and_then(|run| run.end);
                 self.mark(end.map(simple));
+                self.give_reasons(steps.len()..steps.len() + 1);
             }
         }
     }
@@ -502,6 +511,7 @@ impl<'a> Writer<'a> {
                     within: false,
                 }));
             }
+            self.give_reasons(self.top..self.top + gap.len());
             depth += calls(gap);
             for step in gap {
                 follow(locals, &step.action);
@@ -541,6 +551,7 @@ impl<'a> Writer<'a> {
                 continue;
             };
             let reading = open.readings.get(open.index).copied();
+            let own = open.call.is_none();
             open.index += 1;
             follow(&mut open.locals, &step.action);
             let (depth, node) = (open.depth, step.node);
@@ -603,8 +614,25 @@ impl<'a> Writer<'a> {
                     self.mark(reading);
                 }
             }
+            if own {
+                self.give_reasons(self.top..self.top + 1);
+            }
         }
         locals
+    }
+
+    /// Says in the last line why the formula is not satisfied, as far as it shows in these of the execution's own steps.
+    fn give_reasons(&mut self, steps: std::ops::Range<usize>) {
+        self.top = steps.end;
+        let Some(reasons) = self.reasons else { return };
+        let Some(line) = self.lines.last_mut() else {
+            return;
+        };
+        for reason in reasons.at.range(steps).flat_map(|(_, reasons)| reasons) {
+            let before = if line.monitor.is_empty() { "▸ " } else { "; " };
+            line.monitor.push_str(before);
+            line.monitor.push_str(reason);
+        }
     }
 
     /// The values that a `decl` statement gives, changed or not, and whatever else changes.

@@ -11,8 +11,15 @@ use droste_lang::program::Program;
 use droste_lang::properties;
 use droste_lang::source::SourceFile;
 use droste_replay::walk::random_walk;
-use droste_report::{Style, json, json_with_monitor, monitor_run, text, text_with_monitor};
+use droste_report::{Remarks, Style, json, json_with_remarks, monitor_run, text, text_with_remarks};
 use support::{Random, mutant};
+
+fn with(run: &droste_report::MonitorRun) -> Remarks<'_> {
+    Remarks {
+        monitor: Some(run),
+        reasons: None,
+    }
+}
 
 fn load(content: &str) -> (Program, SourceFile) {
     let source = SourceFile::new("test.bp", content);
@@ -53,7 +60,7 @@ fn the_monitor_is_shown_inside_calls_and_across_folded_ones() {
     let monitor = monitor(&program, TWICE);
     let execution = ended(&program);
     let run = monitor_run(&program, &execution, &monitor, false).expect("a violation");
-    let full = text_with_monitor(&program, &source, &execution, Some(&run), &Style::default());
+    let full = text_with_remarks(&program, &source, &execution, with(&run), &Style::default());
     assert!(full.contains("monitor twice enters two"), "{full}");
     let marked: Vec<&str> = full.lines().filter(|line| line.contains('▸')).collect();
     assert_eq!(marked.len(), 2, "{full}");
@@ -63,12 +70,12 @@ fn the_monitor_is_shown_inside_calls_and_across_folded_ones() {
         max_steps: 0,
         ..Style::default()
     };
-    let short = text_with_monitor(&program, &source, &execution, Some(&run), &style);
+    let short = text_with_remarks(&program, &source, &execution, with(&run), &style);
     assert!(
         short.contains("▸ … once") && short.contains("▸ … two"),
         "{short}"
     );
-    let value = json_with_monitor(&program, &source, &execution, Some(&run));
+    let value = json_with_remarks(&program, &source, &execution, with(&run));
     let states: Vec<&str> = value["steps"]
         .as_array()
         .expect("steps")
@@ -105,7 +112,7 @@ fn the_cycle_shows_the_repeating_state() {
         pumping: false,
     };
     let run = monitor_run(&program, &execution, &monitor, true).expect("a violation");
-    let page = text_with_monitor(&program, &source, &execution, Some(&run), &Style::default());
+    let page = text_with_remarks(&program, &source, &execution, with(&run), &Style::default());
     assert!(
         page.contains("monitor again visits there again and again"),
         "{page}"
@@ -143,8 +150,8 @@ fn odd_executions_do_no_harm() {
         let odd = mutant(&good, &mut random);
         let own = monitor_run(&program, &odd, &monitor, false);
         for run in [&run, &own] {
-            text_with_monitor(&program, &source, &odd, run.as_ref(), &Style::default());
-            json_with_monitor(&program, &source, &odd, run.as_ref());
+            text_with_remarks(&program, &source, &odd, Remarks { monitor: run.as_ref(), reasons: None }, &Style::default());
+            json_with_remarks(&program, &source, &odd, Remarks { monitor: run.as_ref(), reasons: None });
         }
     }
 }

@@ -87,7 +87,7 @@ pub fn check_concurrent(
     progress: Option<&dyn Fn(Levels, usize)>,
 ) -> Result<ConcurrentReport, Fault> {
     let start = Instant::now();
-    let question = Question::new(program, property)?;
+    let question = Question::without_limits(program, property)?;
     let asked = asked(program, &question, contexts)?;
     let Asked {
         nodes,
@@ -106,6 +106,11 @@ pub fn check_concurrent(
         Engine::Bdd => symbolic::search(&asked, &options.limits, options.reporter, progress),
         Engine::Calculus => calculus::search(&asked, options, progress)?,
         Engine::Auto => race(&asked, options, progress, start),
+        Engine::Tableau => {
+            return Err(Fault::Refused(
+                "the tableau is for programs without threads".to_owned(),
+            ));
+        }
     };
     let mut report = ConcurrentReport {
         verdict: Verdict::Holds(Certificate::default()),
@@ -230,7 +235,7 @@ fn asked<'a>(
     let (nodes, default) = match question {
         Question::Default(nodes) => (&nodes[..], true),
         Question::Reach(nodes) => (&nodes[..], false),
-        Question::Repeat(_) | Question::Target(_) | Question::Repeating(_) => {
+        _ => {
             return Err(Fault::Refused(
                 "for programs with threads, only the default property and --reach are supported"
                     .to_owned(),
@@ -268,7 +273,7 @@ pub(crate) fn formula(
     contexts: Contexts,
     options: &Options<'_>,
 ) -> Result<String, Fault> {
-    let question = Question::new(program, property)?;
+    let question = Question::without_limits(program, property)?;
     let asked = asked(program, &question, contexts)?;
     Ok(calculus::formula(&asked, options)?.text)
 }

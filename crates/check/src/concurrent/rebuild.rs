@@ -15,6 +15,7 @@ use droste_lang::program::{NodeId, Op, Program, Value, VarRef};
 use super::complete;
 use super::schedule::{Schedule, Start, shared};
 use super::single::{Beginning, Meaning, Single, single};
+use crate::explicit::Runs;
 use crate::{Engine, Options, Order, Question, auto, explicit};
 
 /// What a schedule leads to.
@@ -88,11 +89,10 @@ pub fn rebuild(
         }
         options.reporter = None;
         let found = match options.engine {
-            Engine::Explicit => explicit::search(&single.program, &question, &options),
-            Engine::Auto | Engine::Bdd | Engine::Calculus => {
-                auto::search(&single.program, &question, &options)
-            }
+            Engine::Explicit => explicit::search(&single.program, &question, &options, Runs::All),
+            _ => auto::search(&single.program, &question, &options, Runs::All),
         };
+        let found = found.map_err(|fault| NotRebuilt::Impossible(fault.to_string()))?;
         let execution = match found.verdict {
             Verdict::Violated(Ok(execution)) => execution,
             Verdict::Unknown(reason) => return Err(NotRebuilt::Stopped(reason)),

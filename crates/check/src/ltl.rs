@@ -1,0 +1,376 @@
+//! Properties in temporal logic and ω-automata: their names resolved in a program, and what is searched for.
+//!
+//! A formula is violated by the runs that its negation's automaton accepts. The replayer gets the formula as it was
+//! written; an automaton of the user's is replayed as a monitor, whose states count the marks seen in turn.
+
+use std::sync::Arc;
+
+use droste_base::{Limits, StopReason};
+use droste_lang::diagnostics::Diagnostic;
+use droste_lang::monitor::{Monitor, MonitorState, StateKind};
+use droste_lang::parser::{Dialect, parse_proposition};
+use droste_lang::program::{Expr, ExprNode, Operator, Program, Proposition};
+use droste_lang::properties;
+use droste_lang::source::SourceFile;
+use droste_lang::temporal::{Formula, Temporal};
+use droste_ltl::{
+    Atom, AtomKind, Atoms, FormulaId, Formulas, Node, Tgba, Untranslatable, print, print_short,
+    translate,
+};
+use droste_omega::{Tableau, TooManyMarks};
+
+use crate::Fault;
+
+/// A formula about a program.
+#[derive(Clone, Debug)]
+pub struct Ltl {
+    /// The formula, for people.
+    pub text: String,
+    /// What it means.
+    pub meaning: Formula,
+    formulas: Formulas,
+    formula: FormulaId,
+    atoms: usize,
+}
+
+/// An automaton that accepts what a program must not do.
+#[derive(Clone, Debug)]
+pub struct Automaton {
+    /// Its name, for people.
+    pub name: String,
+    /// What its atoms mean.
+    pub propositions: Vec<Proposition>,
+    /// The automaton.
+    pub automaton: Tgba,
+    /// The same with a single kind of acceptance, for the replayer.
+    pub monitor: Monitor,
+}
+
+/// Subformulas are cut off here when they are shown in remarks.
+const SHORT: usize = 60;
+
+impl Ltl {
+    /// Resolves a formula that was parsed from `source`.
+    pub fn new(
+        program: &Program,
+        source: &SourceFile,
+        dialect: Dialect,
+        formulas: &Formulas,
+        atoms: &Atoms,
+        formula: FormulaId,
+    ) -> Result<Self, Vec<Diagnostic>> {
+        let used = formulas.atoms(formula);
+        let mut propositions = Vec::with_capacity(used.len());
+        let mut problems = Vec::new();
+        // Atoms of other properties in the same file are none of ours.
+        let mut renumbered = vec![0u32; atoms.len()];
+        for id in used {
+            let atom = atoms.get(id);
+            renumbered[id.0 as usize] = propositions.len() as u32;
+            let span = match atom.kind {
+                AtomKind::Expression => atom.text_span,
+                _ => atom.span,
+            };
+            match proposition(program, dialect, source.slice(span), span.start) {
+                Ok(proposition) => propositions.push(proposition),
+                Err(mut diagnostics) => problems.append(&mut diagnostics),
+            }
+        }
+        if !problems.is_empty() {
+            problems.truncate(100);
+            return Err(problems);
+        }
+        let mut own = Formulas::new();
+        let formula_here = copy(formulas, formula, &renumbered, &mut own);
+        Ok(Ltl {
+            text: print(formulas, atoms, formula),
+            atoms: propositions.len(),
+            meaning: meaning(formulas, atoms, formula, &renumbered, propositions),
+            formulas: own,
+            formula: formula_here,
+        })
+    }
+
+    /// An automaton of the runs that violate the formula.
+    pub(crate) fn violations(&self, limits: &Limits) -> Result<Tgba, Untranslated> {
+        let mut formulas = self.formulas.clone();
+        let negated = formulas.not(self.formula);
+        let options = droste_ltl::Options::default();
+        translate(&mut formulas, negated, self.atoms, &options, limits).map_err(
+            |reason| match reason {
+                Untranslatable::Stopped(reason) => Untranslated::Stopped(reason),
+                reason @ Untranslatable::TooManyMarks => {
+                    Untranslated::Refused(Fault::Refused(reason.to_string()))
+                }
+            },
+        )
+    }
+
+    /// The tableau that proves the formula.
+    pub(crate) fn tableau(&self) -> Result<Tableau, Fault> {
+        Tableau::new(&self.formulas, self.formula).map_err(|TooManyMarks(marks)| {
+            Fault::Refused(format!(
+                "the formula has {marks} subformulas that may have to hold for ever; the tableau can tell 32 apart"
+            ))
+        })
+    }
+}
+
+/// Why there is no automaton.
+pub(crate) enum Untranslated {
+    Stopped(StopReason),
+    Refused(Fault),
+}
+
+/// What a piece of text, which begins at `offset` of its source, says about configurations of `program`.
+fn proposition(
+    program: &Program,
+    dialect: Dialect,
+    text: &str,
+    offset: u32,
+) -> Result<Proposition, Vec<Diagnostic>> {
+    let source = SourceFile::new("proposition", text);
+    let (parsed, diagnostics) = parse_proposition(&source, dialect);
+    let resolved = match parsed {
+        Some((ast, root)) => properties::proposition(program, &ast, root),
+        None => Err(diagnostics),
+    };
+    resolved.map_err(|diagnostics| {
+        let shifted = diagnostics.into_iter().map(|d| d.shifted(offset));
+        shifted.collect()
+    })
+}
+
+/// A formula in another table, with other numbers for its atoms.
+fn copy(from: &Formulas, root: FormulaId, atoms: &[u32], to: &mut Formulas) -> FormulaId {
+    let closure = from.closure(root);
+    let mut copies = vec![Formulas::FALSE; root.0 as usize + 1];
+    for id in closure {
+        let at = |id: FormulaId| copies[id.0 as usize];
+        let all = |ids: &[FormulaId]| ids.iter().map(|&id| at(id)).collect::<Vec<_>>();
+        let copy = match from.node(id) {
+            Node::True => Formulas::TRUE,
+            Node::False => Formulas::FALSE,
+            Node::Atom(atom) => to.atom(droste_ltl::AtomId(atoms[atom.0 as usize])),
+            Node::Not(a) => to.not(at(a)),
+            Node::And(operands) => to.and(all(operands)),
+            Node::Or(operands) => to.or(all(operands)),
+            Node::Implies(a, b) => to.implies(at(a), at(b)),
+            Node::Iff(a, b) => to.iff(at(a), at(b)),
+            Node::Xor(a, b) => to.xor(at(a), at(b)),
+            Node::Next(a) => to.next(at(a)),
+            Node::Finally(a) => to.finally(at(a)),
+            Node::Globally(a) => to.globally(at(a)),
+            Node::Until(a, b) => to.until(at(a), at(b)),
+            Node::Release(a, b) => to.release(at(a), at(b)),
+            Node::WeakUntil(a, b) => to.weak_until(at(a), at(b)),
+            Node::StrongRelease(a, b) => to.strong_release(at(a), at(b)),
+        };
+        copies[id.0 as usize] = copy;
+    }
+    copies[root.0 as usize]
+}
+
+/// The formula for the replayer.
+fn meaning(
+    formulas: &Formulas,
+    atoms: &Atoms,
+    root: FormulaId,
+    renumbered: &[u32],
+    propositions: Vec<Proposition>,
+) -> Formula {
+    let mut nodes: Vec<Temporal> = Vec::new();
+    let mut texts: Vec<Arc<str>> = Vec::new();
+    let mut places = vec![0u32; root.0 as usize + 1];
+    for id in formulas.closure(root) {
+        let text: Arc<str> = print_short(formulas, atoms, id, SHORT).into();
+        let mut push = |node: Temporal| {
+            nodes.push(node);
+            texts.push(Arc::clone(&text));
+            nodes.len() as u32 - 1
+        };
+        let at = |id: FormulaId| places[id.0 as usize];
+        let node = match formulas.node(id) {
+            Node::True => push(Temporal::Constant(true)),
+            Node::False => push(Temporal::Constant(false)),
+            Node::Atom(atom) => push(Temporal::Proposition(renumbered[atom.0 as usize])),
+            Node::Not(a) => push(Temporal::Not(at(a))),
+            Node::And(operands) => {
+                let operands = operands.iter().map(|&a| at(a));
+                let whole = operands.reduce(|a, b| push(Temporal::And(a, b)));
+                whole.unwrap_or_default()
+            }
+            Node::Or(operands) => {
+                let operands = operands.iter().map(|&a| at(a));
+                let whole = operands.reduce(|a, b| push(Temporal::Or(a, b)));
+                whole.unwrap_or_default()
+            }
+            Node::Implies(a, b) => push(Temporal::Implies(at(a), at(b))),
+            Node::Iff(a, b) => push(Temporal::Iff(at(a), at(b))),
+            Node::Xor(a, b) => {
+                let same = push(Temporal::Iff(at(a), at(b)));
+                push(Temporal::Not(same))
+            }
+            Node::Next(a) => push(Temporal::Next(at(a))),
+            Node::Finally(a) => push(Temporal::Finally(at(a))),
+            Node::Globally(a) => push(Temporal::Globally(at(a))),
+            Node::Until(a, b) => push(Temporal::Until(at(a), at(b))),
+            Node::Release(a, b) => push(Temporal::Release(at(a), at(b))),
+            Node::WeakUntil(a, b) => push(Temporal::WeakUntil(at(a), at(b))),
+            Node::StrongRelease(a, b) => push(Temporal::StrongRelease(at(a), at(b))),
+        };
+        places[id.0 as usize] = node;
+    }
+    Formula {
+        nodes,
+        texts,
+        propositions,
+    }
+}
+
+impl Automaton {
+    /// Resolves the atoms of an automaton; the diagnostics of each are about its text.
+    pub fn new(
+        program: &Program,
+        dialect: Dialect,
+        name: String,
+        automaton: Tgba,
+        atoms: &[Atom],
+    ) -> Result<Self, Vec<(Atom, Vec<Diagnostic>)>> {
+        let mut propositions = Vec::with_capacity(atoms.len());
+        let mut problems = Vec::new();
+        for atom in atoms {
+            let text = match atom.kind {
+                AtomKind::Expression => atom.text.clone(),
+                _ => atom.to_string(),
+            };
+            match proposition(program, dialect, &text, 0) {
+                Ok(proposition) => propositions.push(proposition),
+                Err(diagnostics) => problems.push((atom.clone(), diagnostics)),
+            }
+        }
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        let monitor = monitor(program, &name, &automaton, &propositions);
+        Ok(Automaton {
+            name,
+            propositions,
+            automaton,
+            monitor,
+        })
+    }
+}
+
+/// The automaton with a counter of the marks seen in turn: `state/i` waits for mark `i`, and having seen
+/// them all is what repeats.
+fn monitor(
+    program: &Program,
+    name: &str,
+    automaton: &Tgba,
+    propositions: &[Proposition],
+) -> Monitor {
+    let marks = automaton.mark_count();
+    // Waiting for mark 0, 1, ..., and having seen the last one.
+    let levels = marks + 1;
+    let guards: Vec<Proposition> = (0..automaton.guards().len() as u32)
+        .map(|guard| combined(program, automaton, guard, propositions))
+        .collect();
+    let mut states = Vec::new();
+    for state in 0..automaton.state_count() as u32 {
+        let label = automaton.state(state).name.clone();
+        let label = label.unwrap_or_else(|| state.to_string());
+        for level in 0..levels {
+            let edges = automaton.edges_from(state).iter().map(|edge| {
+                // All marks in turn that this edge has, from the one that is waited for.
+                let mut next = if level == marks { 0 } else { level };
+                while next < marks && edge.marks >> next & 1 == 1 {
+                    next += 1;
+                }
+                (guards[edge.guard as usize].clone(), edge.target * levels + next)
+            });
+            let name = match level {
+                _ if marks == 0 => label.clone(),
+                level if level == marks => format!("{label}/good"),
+                _ if marks == 1 => label.clone(),
+                level => format!("{label}/{level}"),
+            };
+            states.push(MonitorState {
+                name: name.into(),
+                kind: if level == marks {
+                    StateKind::Repeating
+                } else {
+                    StateKind::Plain
+                },
+                edges: edges.collect(),
+                otherwise: None,
+            });
+        }
+    }
+    Monitor {
+        name: name.into(),
+        states,
+        initial: automaton.initial() * levels,
+    }
+}
+
+/// A guard as a proposition: a disjunction of conjunctions.
+fn combined(
+    program: &Program,
+    automaton: &Tgba,
+    guard: u32,
+    propositions: &[Proposition],
+) -> Proposition {
+    let build = |choose: &dyn Fn(&Proposition) -> Expr| {
+        let mut nodes: Vec<ExprNode> = Vec::new();
+        let join = |nodes: &mut Vec<ExprNode>, op: Operator, a: Option<u32>, b: u32| match a {
+            None => b,
+            Some(a) => {
+                nodes.push(ExprNode::Binary(op, a, b));
+                nodes.len() as u32 - 1
+            }
+        };
+        let mut any = None;
+        for cube in automaton.guards().cubes(guard) {
+            let mut all = None;
+            for literal in cube {
+                let expr = choose(&propositions[literal.atom().0 as usize]);
+                let offset = nodes.len() as u32;
+                nodes.extend(expr.nodes.iter().map(|node| moved(node, offset)));
+                let mut root = nodes.len() as u32 - 1;
+                if !literal.positive() {
+                    nodes.push(ExprNode::Not(root));
+                    root += 1;
+                }
+                all = Some(join(&mut nodes, Operator::And, all, root));
+            }
+            let all = all.unwrap_or_else(|| {
+                nodes.push(ExprNode::Const(1));
+                nodes.len() as u32 - 1
+            });
+            any = Some(join(&mut nodes, Operator::Or, any, all));
+        }
+        if any.is_none() {
+            nodes.push(ExprNode::Const(0));
+        }
+        Expr { nodes }
+    };
+    Proposition {
+        by_procedure: (0..program.procedures.len())
+            .map(|p| build(&|proposition| proposition.by_procedure[p].clone()))
+            .collect(),
+        terminated: build(&|proposition| proposition.terminated.clone()),
+    }
+}
+
+/// The node with operands that lie `offset` further on.
+fn moved(node: &ExprNode, offset: u32) -> ExprNode {
+    match node {
+        ExprNode::Not(a) => ExprNode::Not(a + offset),
+        ExprNode::BitNot(a) => ExprNode::BitNot(a + offset),
+        ExprNode::Neg(a) => ExprNode::Neg(a + offset),
+        ExprNode::Binary(op, a, b) => ExprNode::Binary(*op, a + offset, b + offset),
+        ExprNode::Schoose(a, b) => ExprNode::Schoose(a + offset, b + offset),
+        leaf => leaf.clone(),
+    }
+}

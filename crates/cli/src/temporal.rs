@@ -1,0 +1,152 @@
+//! Temporal logic on the command line: formulas, files of formulas, automata.
+
+use std::path::Path;
+use std::sync::{Arc, PoisonError};
+
+use droste_check::{Automaton, Ltl, Property};
+use droste_lang::program::Program;
+use droste_lang::source::SourceFile;
+use droste_ltl::{Atoms, Formulas, parse, parse_properties};
+use serde_json::json;
+
+use crate::check::{Run, exit_code, runs};
+use crate::console::{Console, Failure};
+use crate::input;
+use crate::verdict::Subject;
+
+impl Run<'_> {
+    /// The formula of `--ltl`.
+    pub(crate) fn ltl(&self, text: &str, program: &Program) -> Result<Property, Failure> {
+        let source = SourceFile::new("--ltl", text);
+        let (mut formulas, mut atoms) = (Formulas::new(), Atoms::new());
+        let refuse = |diagnostics: Vec<_>| match self.refused(&diagnostics, &source) {
+            Err(failure) => failure,
+            Ok(()) => Failure::Told,
+        };
+        let formula = parse(&source, &mut formulas, &mut atoms).map_err(refuse)?;
+        let ltl = Ltl::new(program, &source, self.dialect(), &formulas, &atoms, formula);
+        Ok(Property::Ltl(Arc::new(ltl.map_err(refuse)?)))
+    }
+
+    /// The automaton of `--hoa`.
+    pub(crate) fn hoa(&self, file: &Path, program: &Program) -> Result<Property, Failure> {
+        let _ = (file, program, std::marker::PhantomData::<Automaton>);
+        todo!()
+    }
+
+    /// A file beside the program.
+    fn second_input(&self, file: &Path, what: &str) -> Result<SourceFile, Failure> {
+        if file.as_os_str() == "-" && self.args.file.as_os_str() == "-" {
+            return Err(Failure::Because(format!(
+                "the program and the {what} cannot both come from standard input"
+            )));
+        }
+        input::read(file, || self.watchdog.pause_at_limit()).map_err(Failure::Because)
+    }
+
+    /// Checks every formula of `--ltl-file`; the exit code.
+    pub(crate) fn check_all(
+        &self,
+        source: &SourceFile,
+        program: &Program,
+        file: &Path,
+    ) -> Result<u8, Failure> {
+        if program.is_concurrent() {
+            return Err(Failure::Because(
+                "temporal logic is for programs without threads".to_owned(),
+            ));
+        }
+        let properties = self.properties(program, file)?;
+        let output = &self.args.output;
+        if properties.is_empty() {
+            return Err(Failure::Because(format!(
+                "there is no formula in `{}`; write `name: formula`",
+                input::name(file)
+            )));
+        }
+        if output.trace.is_some() && properties.len() > 1 {
+            return Err(Failure::Because(
+                "--trace is for one property; give that one with --ltl".to_owned(),
+            ));
+        }
+        let mut codes = Vec::new();
+        let mut objects = Vec::new();
+        let mut summary = String::new();
+        let width = properties.iter().map(|(name, _)| name.chars().count()).max();
+        let width = width.unwrap_or(0);
+        for (i, (name, property)) in properties.iter().enumerate() {
+            let subject = Subject {
+                program,
+                property,
+                runs: runs(self.args.search.runs),
+            };
+            *self
+                .question
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner) = subject.question();
+            let report = self.search(&subject, i + 1 == properties.len())?;
+            if output.json {
+                let mut object = self.object(source, &subject, &report);
+                object["name"] = name.as_str().into();
+                objects.push(object);
+            } else if !output.quiet {
+                let page = self.page(source, &subject, &report);
+                Console::print(&format!("{}\n{page}\n", self.console.paint("1", name)))?;
+            }
+            let word = self.word(&report.verdict);
+            summary += &format!("{name:width$}  {word}: {property}\n");
+            codes.push(exit_code(&report.verdict));
+        }
+        // A violation is a violation, whatever is unknown besides.
+        let code = match (codes.contains(&1), codes.contains(&3)) {
+            (true, _) => 1,
+            (false, true) => 3,
+            (false, false) => 0,
+        };
+        if output.json {
+            let verdict = match code {
+                0 => "holds",
+                1 => "violated",
+                _ => "unknown",
+            };
+            let object = json!({
+                "verdict": verdict,
+                "file": source.name(),
+                "version": env!("CARGO_PKG_VERSION"),
+                "stats": { "seconds": self.start.elapsed().as_secs_f64() },
+                "properties": objects,
+            });
+            Console::print(&format!("{object}\n"))?;
+        } else if !output.quiet {
+            Console::print(&summary)?;
+        }
+        Ok(code)
+    }
+
+    fn properties(
+        &self,
+        program: &Program,
+        file: &Path,
+    ) -> Result<Vec<(String, Property)>, Failure> {
+        let source = self.second_input(file, "formulas")?;
+        let (mut formulas, mut atoms) = (Formulas::new(), Atoms::new());
+        let parsed = match parse_properties(&source, &mut formulas, &mut atoms) {
+            Ok(parsed) => parsed,
+            Err(diagnostics) => {
+                self.refused(&diagnostics, &source)?;
+                return Err(Failure::Told);
+            }
+        };
+        let mut problems = Vec::new();
+        let mut properties = Vec::with_capacity(parsed.len());
+        for one in parsed {
+            match Ltl::new(program, &source, self.dialect(), &formulas, &atoms, one.formula) {
+                Ok(ltl) => properties.push((one.name, Property::Ltl(Arc::new(ltl)))),
+                Err(mut diagnostics) => problems.append(&mut diagnostics),
+            }
+        }
+        problems.dedup();
+        self.refused(&problems, &source)?;
+        Ok(properties)
+    }
+}

@@ -1,0 +1,42 @@
+//! Linear temporal logic: formulas, their simplification, and Büchi automata for them. No programs here.
+//!
+//! ```
+//! use droste_base::Limits;
+//! use droste_ltl::{Atoms, Formulas, Options, parse_text, translate};
+//!
+//! let (mut formulas, mut atoms) = (Formulas::new(), Atoms::new());
+//! let formula = parse_text("G (request -> F grant)", &mut formulas, &mut atoms).unwrap();
+//! let violation = formulas.not(formula);
+//! let automaton = translate(&mut formulas, violation, atoms.len(), &Options::default(), &Limits::default()).unwrap();
+//! assert_eq!(automaton.state_count(), 2);
+//! ```
+//!
+//! The way of a text: [`syntax`] and [`parser`] make a [`formula`] with a table of atoms, which somebody else gives a
+//! meaning; `tableau` makes a `draft` of an automaton, which becomes a [`Tgba`]. [`word`] says what formulas mean, by
+//! other means, and whether an automaton accepts a word.
+
+pub mod automaton;
+pub mod classes;
+mod components;
+mod cover;
+mod draft;
+pub mod formula;
+mod obligation;
+pub mod parser;
+pub mod printer;
+pub mod simplify;
+mod simulation;
+pub mod syntax;
+mod tableau;
+pub mod translate;
+pub mod word;
+
+pub use automaton::{Edge, Guards, Literal, StateInfo, Tgba};
+pub use classes::{Class, class};
+pub use formula::{AtomId, FormulaId, Formulas, Node};
+pub use parser::{Property, atom_from_text, parse, parse_properties, parse_text};
+pub use printer::{print, print_short};
+pub use simplify::{Simplifier, simplify};
+pub use syntax::{Atom, AtomKind, Atoms};
+pub use translate::{Options, Untranslatable, translate};
+pub use word::{Lasso, accepts, evaluate, holds};

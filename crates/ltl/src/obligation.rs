@@ -1,0 +1,299 @@
+//! The minimal deterministic automaton of an obligation.
+//!
+//! Words that satisfy a Boolean combination of safety and guarantee properties are recognised by a deterministic *weak* automaton, in
+//! which each component either accepts all its cycles or none. It is had by the construction of subsets (Dax, Eisinger and Klaedtke,
+//! *Mechanizing the powerset construction for restricted classes of ω-automata*, ATVA 2007): a component of subsets accepts
+//! if the product with the original automaton has an accepting component over it. Löding (*Efficient minimization of
+//! deterministic weak ω-automata*, IPL 2001) gives its components colours so that minimising it as an automaton on finite
+//! words gives the unique smallest deterministic one.
+//!
+//! A formula may be an obligation without its syntax showing it. Then the result is compared with the automata of the formula and
+//! of its negation, and dropped if it differs.
+
+use droste_base::StopReason;
+use droste_bdd::Bdd;
+use rustc_hash::FxHashMap;
+
+use crate::components::{components, has_accepting};
+use crate::draft::{Draft, DraftEdge, MOST_DRAFT_MARKS, Marks};
+
+/// Subsets that are explored at most for each state of the automaton.
+const MOST_SUBSETS: usize = 4096;
+
+/// A mark that automata do not use.
+const EXTRA: Marks = 1 << (MOST_DRAFT_MARKS - 1);
+
+/// A complete deterministic weak automaton.
+struct Weak {
+    edges: Vec<Vec<(Bdd, u32)>>,
+    accepting: Vec<bool>,
+    subsets: Vec<Vec<u32>>,
+}
+
+/// The deterministic weak automaton that recognises what `draft` does, if that is an obligation. `negation` recognises the
+/// complement; without it, `draft` is known to be an obligation. `None` if it is not, or there are too many subsets.
+pub(crate) fn minimal_weak(
+    draft: &mut Draft,
+    negation: Option<&Draft>,
+) -> Result<Option<Draft>, StopReason> {
+    if draft.all_marks() & EXTRA != 0 || negation.is_some_and(|n| n.all_marks() & EXTRA != 0) {
+        return Ok(None);
+    }
+    let Some(mut weak) = subsets(draft)? else {
+        return Ok(None);
+    };
+    mark_accepting(draft, &mut weak)?;
+    if let Some(negation) = negation
+        && !(disjoint(&weak, true, negation)? && disjoint(&weak, false, draft)?)
+    {
+        return Ok(None);
+    }
+    minimize(draft, &weak).map(Some)
+}
+
+/// The construction of subsets; the empty one included.
+fn subsets(draft: &Draft) -> Result<Option<Weak>, StopReason> {
+    let manager = &draft.manager;
+    let mut numbers: FxHashMap<Vec<u32>, u32> = FxHashMap::default();
+    let mut list: Vec<Vec<u32>> = vec![vec![draft.initial]];
+    numbers.insert(list[0].clone(), 0);
+    let mut edges: Vec<Vec<(Bdd, u32)>> = Vec::new();
+    while edges.len() < list.len() {
+        manager.check_limits()?;
+        // Letters, with the states they lead to.
+        let mut parts: Vec<(Bdd, Vec<u32>)> = vec![(manager.constant(true), Vec::new())];
+        for &state in &list[edges.len()] {
+            for edge in &draft.edges[state as usize] {
+                let mut split = Vec::with_capacity(parts.len() + 1);
+                for (letters, targets) in parts {
+                    let with = letters.and(&edge.guard)?;
+                    let without = letters.minus(&edge.guard)?;
+                    if !with.is_false() {
+                        let mut more = targets.clone();
+                        if let Err(place) = more.binary_search(&edge.target) {
+                            more.insert(place, edge.target);
+                        }
+                        split.push((with, more));
+                    }
+                    if !without.is_false() {
+                        split.push((without, targets));
+                    }
+                }
+                parts = split;
+                if parts.len() > MOST_SUBSETS {
+                    return Ok(None);
+                }
+            }
+        }
+        let mut found: Vec<(Bdd, u32)> = Vec::new();
+        for (letters, targets) in parts {
+            let next = list.len() as u32;
+            let target = *numbers.entry(targets).or_insert_with_key(|targets| {
+                list.push(targets.clone());
+                next
+            });
+            match found.iter_mut().find(|(_, t)| *t == target) {
+                Some((guard, _)) => *guard = guard.or(&letters)?,
+                None => found.push((letters, target)),
+            }
+        }
+        edges.push(found);
+        if list.len() > MOST_SUBSETS {
+            return Ok(None);
+        }
+    }
+    Ok(Some(Weak {
+        accepting: vec![false; list.len()],
+        edges,
+        subsets: list,
+    }))
+}
+
+/// Nodes of a product, numbered as they are met.
+struct Pairs {
+    ids: FxHashMap<(u32, u32), u32>,
+    list: Vec<(u32, u32)>,
+    edges: Vec<Vec<(u32, Marks)>>,
+}
+
+/// The product of the weak automaton with another one.
+fn product(weak: &Weak, other: &Draft) -> Result<Pairs, StopReason> {
+    let start = (0, other.initial);
+    let mut pairs = Pairs {
+        ids: std::iter::once((start, 0)).collect(),
+        list: vec![start],
+        edges: Vec::new(),
+    };
+    while pairs.edges.len() < pairs.list.len() {
+        other.manager.check_limits()?;
+        let (subset, state) = pairs.list[pairs.edges.len()];
+        let mut edges = Vec::new();
+        for (guard, target) in &weak.edges[subset as usize] {
+            for edge in &other.edges[state as usize] {
+                if guard.and(&edge.guard)?.is_false() {
+                    continue;
+                }
+                let pair = (*target, edge.target);
+                let next = pairs.list.len() as u32;
+                let id = *pairs.ids.entry(pair).or_insert(next);
+                if id == next {
+                    pairs.list.push(pair);
+                }
+                edges.push((id, edge.marks));
+            }
+        }
+        pairs.edges.push(edges);
+    }
+    Ok(pairs)
+}
+
+/// A subset accepts if there is an accepting cycle of the automaton over its component.
+fn mark_accepting(draft: &Draft, weak: &mut Weak) -> Result<(), StopReason> {
+    let pairs = product(weak, draft)?;
+    let found = components(pairs.list.len(), [0], |node, out| {
+        out.extend(pairs.edges[node as usize].iter().map(|&(t, _)| (t, ())));
+    });
+    let mut marks: Vec<Option<Marks>> = vec![None; found.count as usize];
+    for (node, edges) in pairs.edges.iter().enumerate() {
+        for &(target, edge) in edges {
+            if found.of[node] == found.of[target as usize] {
+                *marks[found.of[node] as usize].get_or_insert(0) |= edge;
+            }
+        }
+    }
+    let all = draft.all_marks();
+    let own = weak_components(weak);
+    let mut accepting = vec![false; weak.edges.len()];
+    for (node, &(subset, _)) in pairs.list.iter().enumerate() {
+        if marks[found.of[node] as usize] == Some(all) {
+            accepting[own[subset as usize] as usize] = true;
+        }
+    }
+    for (subset, component) in own.into_iter().enumerate() {
+        weak.accepting[subset] = accepting[component as usize];
+    }
+    Ok(())
+}
+
+fn weak_components(weak: &Weak) -> Vec<u32> {
+    components(weak.edges.len(), [0], |node, out| {
+        out.extend(weak.edges[node as usize].iter().map(|&(_, t)| (t, ())));
+    })
+    .of
+}
+
+/// Whether no word is recognised by both: by `other`, and by the weak automaton, or its complement if not `positive`.
+fn disjoint(weak: &Weak, positive: bool, other: &Draft) -> Result<bool, StopReason> {
+    let pairs = product(weak, other)?;
+    // A cycle stays in one component of the weak automaton; one mark more says whether that is one of the right kind.
+    let all = other.all_marks() | EXTRA;
+    let common = has_accepting(pairs.list.len(), 0, all, |node, out| {
+        let (subset, _) = pairs.list[node as usize];
+        let right = weak.accepting[subset as usize] == positive;
+        let mark = if right { EXTRA } else { 0 };
+        out.extend(
+            pairs.edges[node as usize]
+                .iter()
+                .map(|&(t, m)| (t, m | mark)),
+        );
+    });
+    Ok(!common)
+}
+
+/// Löding's colours, then the partition of Moore.
+fn minimize(draft: &mut Draft, weak: &Weak) -> Result<Draft, StopReason> {
+    let component = weak_components(weak);
+    let count = component.iter().max().map_or(0, |&c| c as usize + 1);
+    let mut trivial = vec![true; count];
+    let mut accepting = vec![false; count];
+    let mut members: Vec<Vec<u32>> = vec![Vec::new(); count];
+    for (state, edges) in weak.edges.iter().enumerate() {
+        let own = component[state] as usize;
+        members[own].push(state as u32);
+        accepting[own] |= weak.accepting[state];
+        if edges
+            .iter()
+            .any(|&(_, t)| component[t as usize] as usize == own)
+        {
+            trivial[own] = false;
+        }
+    }
+    // Edges lead to smaller numbers. Colours count down from an even number; even ones accept.
+    let mut colour = vec![0i64; count];
+    for own in 0..count {
+        let mut least = i64::MAX;
+        for &state in &members[own] {
+            for &(_, target) in &weak.edges[state as usize] {
+                let other = component[target as usize] as usize;
+                if other != own {
+                    least = least.min(colour[other]);
+                }
+            }
+        }
+        let least = if least == i64::MAX { 0 } else { least };
+        let fits = trivial[own] || accepting[own] == (least % 2 == 0);
+        colour[own] = if fits { least } else { least - 1 };
+    }
+    let manager = draft.manager.clone();
+    let vars = draft.spare_vars(weak.edges.len() + 1);
+    let accepts = |state: usize| colour[component[state] as usize] % 2 == 0;
+    let mut class: Vec<u32> = (0..weak.edges.len())
+        .map(|state| u32::from(accepts(state)))
+        .collect();
+    let mut classes = 0;
+    loop {
+        let mut numbers: FxHashMap<(u32, Bdd), u32> = FxHashMap::default();
+        let mut next = Vec::with_capacity(class.len());
+        for (state, edges) in weak.edges.iter().enumerate() {
+            manager.check_limits()?;
+            let mut signature = manager.constant(false);
+            for (guard, target) in edges {
+                let var = manager.var(vars[class[*target as usize] as usize])?;
+                signature = signature.or(&guard.and(&var)?)?;
+            }
+            let number = numbers.len() as u32;
+            next.push(*numbers.entry((class[state], signature)).or_insert(number));
+        }
+        let found = numbers.len();
+        class = next;
+        if found == classes {
+            break;
+        }
+        classes = found;
+    }
+    let mut edges: Vec<Vec<DraftEdge>> = vec![Vec::new(); classes];
+    let mut formulas = vec![None; classes];
+    let mut done = vec![false; classes];
+    for (state, list) in weak.edges.iter().enumerate() {
+        let own = class[state] as usize;
+        if !std::mem::replace(&mut done[own], true) {
+            let marks = Marks::from(accepts(state));
+            edges[own] = list
+                .iter()
+                .map(|(guard, target)| DraftEdge {
+                    guard: guard.clone(),
+                    marks,
+                    target: class[*target as usize],
+                })
+                .collect();
+        }
+        if let [only] = weak.subsets[state][..]
+            && formulas[own].is_none()
+        {
+            formulas[own] = draft.formulas[only as usize];
+        }
+    }
+    let mut result = Draft {
+        manager: draft.manager.clone(),
+        atoms: draft.atoms.clone(),
+        initial: class[0],
+        edges,
+        formulas,
+        marks: vec![None],
+        spare: draft.spare.clone(),
+    };
+    result.merge_edges()?;
+    result.prune();
+    result.simplify_marks(false);
+    Ok(result)
+}

@@ -1,0 +1,558 @@
+//! From text to formulas: Dijkstra's shunting yard, with a stack of its own instead of recursion.
+//!
+//! Unary operators bind tightest; then `U R W M`, to the right; then conjunction, disjunction, `xor`, implication (to the right)
+//! and equivalence. Chains of `&` and `|` become one node with all their operands. After an error the parser
+//! goes on as if what was missing had been there, so that one run reports as much as it can. That printing and parsing
+//! again gives the same formula is tested on random formulas.
+
+use droste_lang::diagnostics::{Diagnostic, Severity};
+use droste_lang::source::{SourceFile, Span};
+use droste_lang::suggest::nearest;
+use rustc_hash::FxHashMap;
+
+use crate::formula::{FormulaId, Formulas};
+use crate::syntax::{Atom, AtomKind, Atoms, Token, reserved, tokens};
+
+/// There is no point in more errors than this.
+pub(crate) const MOST_ERRORS: usize = 20;
+
+/// A formula with a name, from a file of properties.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Property {
+    /// Its name.
+    pub name: String,
+    /// Where the name is.
+    pub name_span: Span,
+    /// The formula as written.
+    pub formula: FormulaId,
+    /// Where the formula is.
+    pub span: Span,
+}
+
+/// Parses one formula. Without an error, it is in `formulas`, and its atoms are in `atoms`; otherwise the
+/// diagnostics say what is wrong.
+pub fn parse(
+    source: &SourceFile,
+    formulas: &mut Formulas,
+    atoms: &mut Atoms,
+) -> Result<FormulaId, Vec<Diagnostic>> {
+    let mut diagnostics = Vec::new();
+    let list = tokens(source.text(), 0, false, &mut diagnostics);
+    let end = source.text().len() as u32;
+    let mut parser = Parser {
+        source,
+        formulas,
+        atoms,
+        diagnostics,
+    };
+    let formula = parser.formula(&list, Span::new(end, end));
+    match formula {
+        Some(formula) if parser.diagnostics.is_empty() => Ok(formula),
+        _ => Err(in_order(parser.diagnostics)),
+    }
+}
+
+/// Parses a formula given as text.
+pub fn parse_text(
+    text: &str,
+    formulas: &mut Formulas,
+    atoms: &mut Atoms,
+) -> Result<FormulaId, Vec<Diagnostic>> {
+    parse(&SourceFile::new("formula", text), formulas, atoms)
+}
+
+/// An atom given as text, as in the header of an automaton: whatever is not an atom of formulas is an expression.
+pub fn atom_from_text(text: &str) -> Atom {
+    let source = SourceFile::new("atom", text);
+    let (mut formulas, mut atoms) = (Formulas::new(), Atoms::new());
+    if let Ok(formula) = parse(&source, &mut formulas, &mut atoms)
+        && let crate::formula::Node::Atom(id) = formulas.node(formula)
+    {
+        return atoms.get(id).clone();
+    }
+    let span = Span::new(0, text.len() as u32);
+    Atom {
+        kind: AtomKind::Expression,
+        text: text.trim().to_owned(),
+        span,
+        text_span: span,
+    }
+}
+
+/// Parses a file of properties: each is `name: formula`, and ends at a semicolon, at the next `name:`, or with the file.
+pub fn parse_properties(
+    source: &SourceFile,
+    formulas: &mut Formulas,
+    atoms: &mut Atoms,
+) -> Result<Vec<Property>, Vec<Diagnostic>> {
+    let mut diagnostics = Vec::new();
+    let list = tokens(source.text(), 0, true, &mut diagnostics);
+    let end = source.text().len() as u32;
+    let mut parser = Parser {
+        source,
+        formulas,
+        atoms,
+        diagnostics,
+    };
+    let mut properties: Vec<Property> = Vec::new();
+    let mut names: FxHashMap<String, Span> = FxHashMap::default();
+    let mut at = 0;
+    while at < list.len() && parser.diagnostics.len() < MOST_ERRORS {
+        if list[at].0 == Token::Semicolon {
+            at += 1;
+            continue;
+        }
+        let begin = at;
+        let name = is_header(&list, at).then(|| {
+            at += 2;
+            list[begin].1
+        });
+        let from = at;
+        // Inside parentheses, a colon belongs to `at(proc:LABEL)`.
+        let mut depth = 0usize;
+        while at < list.len() && list[at].0 != Token::Semicolon {
+            match list[at].0 {
+                Token::Open => depth += 1,
+                Token::Close => depth = depth.saturating_sub(1),
+                _ if is_header(&list, at) && (depth == 0 || new_line(source, list[at].1)) => break,
+                _ => {}
+            }
+            at += 1;
+        }
+        let after = list.get(at).map_or(Span::new(end, end), |token| {
+            Span::new(token.1.start, token.1.start)
+        });
+        let body = &list[from..at];
+        let Some(name_span) = name else {
+            parser.diagnostics.push(
+                Diagnostic::error(list[begin].1, "a property has a name")
+                    .label("expected `name: formula`")
+                    .help("write a name and a colon before the formula; `;` ends it"),
+            );
+            continue;
+        };
+        let name = source.slice(name_span).to_owned();
+        if let Some(&first) = names.get(&name) {
+            parser.diagnostics.push(
+                Diagnostic::error(
+                    name_span,
+                    format!("there are two properties named `{name}`"),
+                )
+                .label("the second")
+                .also(first, "the first")
+                .help("give them different names"),
+            );
+        } else {
+            names.insert(name.clone(), name_span);
+        }
+        if let Some(formula) = parser.formula(body, after) {
+            let span = body[0].1.to(body[body.len() - 1].1);
+            properties.push(Property {
+                name,
+                name_span,
+                formula,
+                span,
+            });
+        }
+    }
+    if properties.is_empty() && parser.diagnostics.is_empty() {
+        parser.diagnostics.push(
+            Diagnostic::error(Span::new(end, end), "there is no property in this file")
+                .label("expected `name: formula`"),
+        );
+    }
+    if parser.diagnostics.is_empty() {
+        Ok(properties)
+    } else {
+        Err(in_order(parser.diagnostics))
+    }
+}
+
+/// Whether a name and a colon are here; any word may be a name, except in `at(proc:LABEL)`.
+fn is_header(list: &[(Token, Span)], at: usize) -> bool {
+    let is = |i: usize, token| list.get(i).is_some_and(|&(t, _)| t == token);
+    is(at, Token::Word) && is(at + 1, Token::Colon)
+}
+
+/// Whether nothing but space is before `span` on its line.
+fn new_line(source: &SourceFile, span: Span) -> bool {
+    let text = &source.text()[..span.start as usize];
+    text.trim_end_matches([' ', '\t']).ends_with('\n')
+}
+
+fn in_order(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    debug_assert!(diagnostics.iter().all(|d| d.severity == Severity::Error));
+    diagnostics.sort_by_key(|d| d.primary.0);
+    diagnostics.truncate(MOST_ERRORS);
+    diagnostics
+}
+
+/// An operator that waits for its right operand, or an open parenthesis.
+#[derive(Clone, Copy, Debug)]
+enum Waiting {
+    Open(Span),
+    Unary(Token),
+    /// The number of operands it has on the stack of formulas; more than one only for `&` and `|`.
+    Binary(Token, u32),
+}
+
+/// How tight a binary operator binds.
+fn level(token: Token) -> u8 {
+    match token {
+        Token::Until | Token::Release | Token::WeakUntil | Token::StrongRelease => 5,
+        Token::And => 4,
+        Token::Or => 3,
+        Token::Xor => 2,
+        Token::Implies => 1,
+        _ => 0,
+    }
+}
+
+struct Parser<'a> {
+    source: &'a SourceFile,
+    formulas: &'a mut Formulas,
+    atoms: &'a mut Atoms,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Parser<'_> {
+    fn error(&mut self, diagnostic: Diagnostic) {
+        self.diagnostics.push(diagnostic);
+    }
+
+    /// One formula of these tokens; `end` is the place behind them.
+    fn formula(&mut self, list: &[(Token, Span)], end: Span) -> Option<FormulaId> {
+        if list.is_empty() {
+            if self.diagnostics.is_empty() {
+                self.error(
+                    Diagnostic::error(end, "there is no formula here")
+                        .label("expected a formula")
+                        .help("for example `G (request -> F grant)`"),
+                );
+            }
+            return None;
+        }
+        let mut waiting: Vec<Waiting> = Vec::new();
+        let mut done: Vec<FormulaId> = Vec::new();
+        let mut at = 0;
+        let mut want_operand = true;
+        while at < list.len() && self.diagnostics.len() < MOST_ERRORS {
+            let (token, span) = list[at];
+            if want_operand {
+                match token {
+                    Token::Not | Token::Next | Token::Finally | Token::Globally => {
+                        waiting.push(Waiting::Unary(token));
+                        at += 1;
+                    }
+                    Token::Open => {
+                        waiting.push(Waiting::Open(span));
+                        at += 1;
+                    }
+                    Token::True | Token::False => {
+                        done.push(Formulas::constant(token == Token::True));
+                        want_operand = false;
+                        at += 1;
+                    }
+                    Token::Word | Token::Raw => {
+                        let atom = self.atom(list, &mut at);
+                        done.push(atom);
+                        want_operand = false;
+                    }
+                    _ => {
+                        self.missing_operand(list, at, span);
+                        done.push(Formulas::TRUE);
+                        want_operand = false;
+                        // The token may continue the formula, as an operator or a parenthesis.
+                    }
+                }
+                continue;
+            }
+            match token {
+                Token::Until
+                | Token::Release
+                | Token::WeakUntil
+                | Token::StrongRelease
+                | Token::And
+                | Token::Or
+                | Token::Xor
+                | Token::Implies
+                | Token::Iff => {
+                    self.reduce(&mut waiting, &mut done, Some(token));
+                    if let Some(Waiting::Binary(top, count)) = waiting.last_mut()
+                        && *top == token
+                        && matches!(token, Token::And | Token::Or)
+                    {
+                        *count += 1;
+                    } else {
+                        waiting.push(Waiting::Binary(token, 1));
+                    }
+                    want_operand = true;
+                    at += 1;
+                }
+                Token::Close => {
+                    self.reduce(&mut waiting, &mut done, None);
+                    if waiting.pop().is_none() {
+                        self.error(
+                            Diagnostic::error(span, "there is no `(` for this `)`")
+                                .label("not expected here")
+                                .help("remove it, or open a parenthesis before"),
+                        );
+                    }
+                    at += 1;
+                }
+                _ => {
+                    self.missing_operator(list, at, span);
+                    at += 1;
+                    // A parenthesis, a name or a unary operator begins another operand: go on behind it as if
+                    // there were a conjunction. Anything else is skipped.
+                    if !matches!(token, Token::Colon | Token::ColonColon | Token::Semicolon) {
+                        self.reduce(&mut waiting, &mut done, Some(Token::And));
+                        waiting.push(Waiting::Binary(Token::And, 1));
+                        want_operand = true;
+                        at -= 1;
+                    }
+                }
+            }
+        }
+        if want_operand && self.diagnostics.len() < MOST_ERRORS {
+            self.missing_operand(list, list.len(), end);
+            done.push(Formulas::TRUE);
+        }
+        if self.diagnostics.len() >= MOST_ERRORS {
+            return None;
+        }
+        self.reduce(&mut waiting, &mut done, None);
+        let mut unclosed = 0;
+        while let Some(open) = waiting.pop() {
+            if let Waiting::Open(span) = open {
+                unclosed += 1;
+                if unclosed <= 3 {
+                    self.error(
+                        Diagnostic::error(span, "this `(` is not closed")
+                            .label("there is no `)` for it")
+                            .help("close the parenthesis"),
+                    );
+                }
+            }
+            self.reduce(&mut waiting, &mut done, None);
+        }
+        done.pop()
+    }
+
+    /// Applies the operators on top of the stack that bind tighter than `next` (everything up to a
+    /// parenthesis if there is none).
+    fn reduce(
+        &mut self,
+        waiting: &mut Vec<Waiting>,
+        done: &mut Vec<FormulaId>,
+        next: Option<Token>,
+    ) {
+        let formulas = &mut *self.formulas;
+        while let Some(&top) = waiting.last() {
+            match top {
+                Waiting::Open(_) => return,
+                Waiting::Unary(token) => {
+                    let a = done.pop().unwrap_or(Formulas::TRUE);
+                    done.push(match token {
+                        Token::Not => formulas.not(a),
+                        Token::Next => formulas.next(a),
+                        Token::Finally => formulas.finally(a),
+                        _ => formulas.globally(a),
+                    });
+                }
+                Waiting::Binary(token, count) => {
+                    if let Some(next) = next {
+                        let (mine, other) = (level(token), level(next));
+                        // Those of the temporal operators and `->` go to the right, `&` and `|` are collected.
+                        let to_the_right = matches!(mine, 5 | 4 | 3 | 1);
+                        if mine < other || (mine == other && to_the_right) {
+                            return;
+                        }
+                    }
+                    if matches!(token, Token::And | Token::Or) {
+                        let from = done.len() - (count as usize + 1).min(done.len());
+                        let operands: Vec<FormulaId> = done.drain(from..).collect();
+                        done.push(if token == Token::And {
+                            formulas.and(operands)
+                        } else {
+                            formulas.or(operands)
+                        });
+                    } else {
+                        let b = done.pop().unwrap_or(Formulas::TRUE);
+                        let a = done.pop().unwrap_or(Formulas::TRUE);
+                        done.push(match token {
+                            Token::Until => formulas.until(a, b),
+                            Token::Release => formulas.release(a, b),
+                            Token::WeakUntil => formulas.weak_until(a, b),
+                            Token::StrongRelease => formulas.strong_release(a, b),
+                            Token::Implies => formulas.implies(a, b),
+                            Token::Iff => formulas.iff(a, b),
+                            _ => formulas.xor(a, b),
+                        });
+                    }
+                }
+            }
+            waiting.pop();
+        }
+    }
+
+    /// The atom that begins at `at`.
+    fn atom(&mut self, list: &[(Token, Span)], at: &mut usize) -> FormulaId {
+        let (token, span) = list[*at];
+        *at += 1;
+        let is = |i: usize, token| list.get(i).is_some_and(|&(t, _)| t == token);
+        let (kind, span, text_span) = if token == Token::Raw {
+            (AtomKind::Expression, span, self.inside(span))
+        } else {
+            let kind = match self.source.slice(span) {
+                "var" => Some(AtomKind::Var),
+                "at" => Some(AtomKind::At),
+                "in" => Some(AtomKind::In),
+                _ => None,
+            };
+            match kind {
+                Some(kind) if is(*at, Token::Open) => {
+                    let (whole, inner) = self.argument(list, at, span, kind);
+                    (kind, whole, inner)
+                }
+                _ if is(*at, Token::ColonColon) => {
+                    let whole = list.get(*at + 1).map_or(span, |&(_, next)| span.to(next));
+                    *at = (*at + 2).min(list.len());
+                    let text = self.source.slice(whole).to_owned();
+                    self.error(
+                        Diagnostic::error(whole, format!("`{text}` is not a bare name"))
+                            .label("a local variable is an expression")
+                            .help(format!("write `{{{text}}}`")),
+                    );
+                    (AtomKind::Expression, whole, whole)
+                }
+                _ if self.source.slice(span) == "terminated" => (AtomKind::Terminated, span, span),
+                _ => (AtomKind::Name, span, span),
+            }
+        };
+        let text = self.source.slice(text_span).to_owned();
+        let id = self.atoms.intern(Atom {
+            kind,
+            text,
+            span,
+            text_span,
+        });
+        self.formulas.atom(id)
+    }
+
+    /// Without braces or quotes, and space inside them.
+    fn inside(&self, span: Span) -> Span {
+        let text = self.source.slice(span);
+        let inner = text.get(1..text.len().saturating_sub(1)).unwrap_or("");
+        let lead = (inner.len() - inner.trim_start().len()) as u32;
+        let start = span.start + 1 + lead;
+        Span::new(start, start + inner.trim().len() as u32)
+    }
+
+    /// `(name)` or `(proc:LABEL)` or `(proc::x)`: where the atom and what is in the parentheses are.
+    fn argument(
+        &mut self,
+        list: &[(Token, Span)],
+        at: &mut usize,
+        word: Span,
+        kind: AtomKind,
+    ) -> (Span, Span) {
+        let open = list[*at].1;
+        let close = (*at..list.len().min(*at + 6)).find(|&i| list[i].0 == Token::Close);
+        let inner = close.map(|close| &list[*at + 1..close]);
+        // A variable may have the name of an operator: here it can only be a name.
+        let word_like = |i: usize, part: &[(Token, Span)]| {
+            part.get(i).is_some_and(|&(token, span)| {
+                token == Token::Word || reserved(self.source.slice(span)) == Some(token)
+            })
+        };
+        let good = inner.is_some_and(|inner| match (kind, inner.len()) {
+            (_, 1) => word_like(0, inner),
+            (AtomKind::At, 3) => {
+                word_like(0, inner) && inner[1].0 == Token::Colon && word_like(2, inner)
+            }
+            (AtomKind::Var, 3) => {
+                word_like(0, inner) && inner[1].0 == Token::ColonColon && word_like(2, inner)
+            }
+            _ => false,
+        });
+        if let (true, Some(inner), Some(close)) = (good, inner, close) {
+            *at = close + 1;
+            let text = inner[0].1.to(inner[inner.len() - 1].1);
+            let spaces = self.source.slice(text).contains(char::is_whitespace);
+            if !spaces {
+                return (word.to(list[close].1), text);
+            }
+        }
+        let name = self.source.slice(word).to_owned();
+        let expected = match kind {
+            AtomKind::At => "`at(LABEL)` or `at(proc:LABEL)`",
+            AtomKind::In => "`in(proc)`",
+            _ => "`var(x)` or `var(proc::x)`",
+        };
+        self.error(
+            Diagnostic::error(open, format!("`{name}` takes a name in parentheses"))
+                .label(format!("expected {expected}, without space inside"))
+                .help("an expression of the program is written in braces: `{x = 3}`"),
+        );
+        *at = close.map_or(*at + 1, |close| close + 1).max(*at);
+        (word, word)
+    }
+
+    fn missing_operand(&mut self, list: &[(Token, Span)], at: usize, span: Span) {
+        let before = at.checked_sub(1).map(|i| list[i]);
+        let show = |(_, span): (Token, Span)| format!("`{}`", self.source.slice(span));
+        let found = list.get(at).map_or("the end".to_owned(), |&t| show(t));
+        let mut error = match before {
+            None | Some((Token::Open, _)) => {
+                Diagnostic::error(span, format!("expected a formula, found {found}"))
+            }
+            Some(token) => Diagnostic::error(
+                span,
+                format!("expected an operand of {}, found {found}", show(token)),
+            ),
+        };
+        error = error.label("expected a proposition, `(` or a unary operator");
+        let letter = |token: Option<(Token, Span)>| {
+            token
+                .map(|(_, span)| self.source.slice(span))
+                .filter(|text| reserved(text).is_some() && text.len() == 1)
+        };
+        if let Some(name) = letter(list.get(at).copied()).or(letter(before)) {
+            error = error.help(format!(
+                "`{name}` is an operator; a variable or label of that name is written `var({name})` or `at({name})`"
+            ));
+        }
+        self.error(error);
+    }
+
+    fn missing_operator(&mut self, list: &[(Token, Span)], at: usize, span: Span) {
+        let found = self.source.slice(span).to_owned();
+        let mut error =
+            Diagnostic::error(span, format!("expected a binary operator, found `{found}`"))
+                .label("expected `&`, `|`, `->`, `U` and so on before this");
+        let before = self.source.slice(list[at - 1].1);
+        let joined = list[at - 1].1.end == span.start;
+        if list[at].0 == Token::Colon {
+            error = error.help("a label of a procedure is written `at(proc:LABEL)`");
+        } else if list[at].0 == Token::Open && list[at - 1].0 == Token::Word && joined {
+            let near = nearest(before, ["at", "in", "var"].into_iter());
+            error = error.help(match near {
+                Some(near) => format!("did you mean `{near}(...)`?"),
+                None => "`at(...)`, `in(...)` and `var(...)` take a name in parentheses".to_owned(),
+            });
+        } else if before.len() > 1
+            && before.starts_with(['X', 'F', 'G'])
+            && before.bytes().all(|b| b.is_ascii_uppercase())
+        {
+            let spaced: Vec<String> = before.chars().map(String::from).collect();
+            error = error.help(format!(
+                "`{before}` is a name; operators are words of their own: `{}`",
+                spaced.join(" ")
+            ));
+        } else {
+            error = error.help("an expression of the program is written in braces: `{x = 3}`");
+        }
+        self.error(error);
+    }
+}

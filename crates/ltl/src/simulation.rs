@@ -1,0 +1,187 @@
+//! Reduction by direct and reverse simulation.
+//!
+//! A state is simulated by another if the other can do all it can, with at least the same marks, and the states reached are
+//! again so related; reversed, if it can be reached in all the ways. States that simulate each other become one, and an edge goes where
+//! another of the same source (reversed: target) has its letters, at least its marks, and leads to a state that simulates
+//! its target (comes from one that simulates its source). Both are sound: Somenzi and Bloem (CAV 2000), Etessami and Holzmann (CONCUR 2000),
+//! Clemente and Mayr, *Advanced automata minimization* (POPL 2013).
+//!
+//! The relation is computed with signatures, as in Babiak, Badie, Duret-Lutz, Křetínský and Strejček, *Compositional approach to
+//! suspension and other improvements to LTL translation* (SPIN 2013): the signature of a state is a diagram, a disjunction
+//! over its edges of the guard, a variable for each mark that the edge does *not* have, and variables for the classes that
+//! simulate the class it leads to. Apart from letters it is monotone, so that implication of signatures is simulation.
+
+use droste_base::StopReason;
+use droste_bdd::{Bdd, Var};
+use rustc_hash::FxHashMap;
+
+use crate::draft::{Draft, DraftEdge, Marks};
+
+/// Automata with more states are only reduced by comparing signatures for equality.
+const ORDERED: usize = 300;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Direct,
+    Reverse,
+}
+
+/// The classes of states that simulate each other.
+struct Relation {
+    class: Vec<u32>,
+    /// `simulated[c][d]`: class c is simulated by class d.
+    simulated: Vec<Vec<bool>>,
+}
+
+/// Reduces an automaton once; it has to be pruned afterwards.
+pub(crate) fn reduce(draft: &mut Draft, direction: Direction) -> Result<(), StopReason> {
+    let relation = relate(draft, direction)?;
+    quotient(draft, direction, &relation)
+}
+
+fn relate(draft: &mut Draft, direction: Direction) -> Result<Relation, StopReason> {
+    let manager = draft.manager.clone();
+    let states = draft.len();
+    let vars: Vec<Var> = draft.spare_vars(states + draft.marks.len() + 1);
+    let (initial_var, vars) = (vars[0], &vars[1..]);
+    let (mark_vars, class_vars) = vars.split_at(draft.marks.len());
+    let mut missing: FxHashMap<Marks, Bdd> = FxHashMap::default();
+    // What an edge contributes, but for the class at its other end.
+    let mut parts: Vec<Vec<(Bdd, u32)>> = vec![Vec::new(); states];
+    for (source, edges) in draft.edges.iter().enumerate() {
+        for edge in edges {
+            if !missing.contains_key(&edge.marks) {
+                let absent = (0..draft.marks.len()).filter(|&i| edge.marks >> i & 1 == 0);
+                let cube = manager.minterm(absent.map(|i| (mark_vars[i], true)))?;
+                missing.insert(edge.marks, cube);
+            }
+            let part = edge.guard.and(&missing[&edge.marks])?;
+            match direction {
+                Direction::Direct => parts[source].push((part, edge.target)),
+                Direction::Reverse => parts[edge.target as usize].push((part, source as u32)),
+            }
+        }
+    }
+    let mut class = vec![0u32; states];
+    let mut codes = vec![manager.constant(true)];
+    let mut before = (1usize, 1usize);
+    loop {
+        let mut numbers: FxHashMap<Bdd, u32> = FxHashMap::default();
+        let mut signatures: Vec<Bdd> = Vec::new();
+        let mut next = vec![0u32; states];
+        for state in 0..states {
+            manager.check_limits()?;
+            let mut signature = manager.constant(false);
+            if direction == Direction::Reverse && state == draft.initial as usize {
+                signature = manager.var(initial_var)?;
+            }
+            for (part, other) in &parts[state] {
+                signature = signature.or(&part.and(&codes[class[*other as usize] as usize])?)?;
+            }
+            next[state] = *numbers.entry(signature.clone()).or_insert_with(|| {
+                signatures.push(signature);
+                signatures.len() as u32 - 1
+            });
+        }
+        let count = signatures.len();
+        let mut simulated = vec![vec![false; count]; count];
+        let mut pairs = 0;
+        for c in 0..count {
+            for d in 0..count {
+                let related =
+                    c == d || (count <= ORDERED && signatures[c].implies_all(&signatures[d])?);
+                simulated[c][d] = related;
+                pairs += usize::from(related);
+            }
+        }
+        codes.clear();
+        for row in &simulated {
+            let above = row.iter().enumerate().filter(|&(_, &related)| related);
+            codes.push(manager.minterm(above.map(|(d, _)| (class_vars[d], true)))?);
+        }
+        class = next;
+        if (count, pairs) == before {
+            return Ok(Relation { class, simulated });
+        }
+        before = (count, pairs);
+    }
+}
+
+fn quotient(
+    draft: &mut Draft,
+    direction: Direction,
+    relation: &Relation,
+) -> Result<(), StopReason> {
+    let count = relation.simulated.len();
+    let class = |state: u32| relation.class[state as usize];
+    let mut representative = vec![u32::MAX; count];
+    for state in (0..draft.len() as u32).rev() {
+        representative[class(state) as usize] = state;
+    }
+    let mut edges: Vec<Vec<DraftEdge>> = vec![Vec::new(); count];
+    for (source, list) in draft.edges.iter().enumerate() {
+        let source = source as u32;
+        for edge in list {
+            // The edges of one member of each class are enough.
+            let end = match direction {
+                Direction::Direct => source,
+                Direction::Reverse => edge.target,
+            };
+            if representative[class(end) as usize] == end {
+                edges[class(source) as usize].push(DraftEdge {
+                    guard: edge.guard.clone(),
+                    marks: edge.marks,
+                    target: class(edge.target),
+                });
+            }
+        }
+    }
+    draft.formulas = representative
+        .iter()
+        .map(|&state| draft.formulas[state as usize])
+        .collect();
+    draft.initial = class(draft.initial);
+    draft.edges = edges;
+    draft.merge_edges()?;
+    // Edges that another makes superfluous, letter by letter.
+    let mut new: Vec<Vec<DraftEdge>> = vec![Vec::new(); count];
+    let mut groups: Vec<Vec<(u32, DraftEdge)>> = vec![Vec::new(); count];
+    for (source, list) in draft.edges.iter().enumerate() {
+        for edge in list {
+            let end = match direction {
+                Direction::Direct => source,
+                Direction::Reverse => edge.target as usize,
+            };
+            groups[end].push((source as u32, edge.clone()));
+        }
+    }
+    for group in groups {
+        for (i, (source, edge)) in group.iter().enumerate() {
+            let other_end = |source: u32, edge: &DraftEdge| match direction {
+                Direction::Direct => edge.target,
+                Direction::Reverse => source,
+            };
+            let mine = other_end(*source, edge);
+            let mut guard = edge.guard.clone();
+            for (j, (from, rival)) in group.iter().enumerate() {
+                let other = other_end(*from, rival);
+                if i != j
+                    && (edge.marks, mine) != (rival.marks, other)
+                    && edge.marks & rival.marks == edge.marks
+                    && relation.simulated[mine as usize][other as usize]
+                {
+                    guard = guard.minus(&rival.guard)?;
+                }
+            }
+            if !guard.is_false() {
+                new[*source as usize].push(DraftEdge {
+                    guard,
+                    marks: edge.marks,
+                    target: edge.target,
+                });
+            }
+        }
+    }
+    draft.edges = new;
+    Ok(())
+}

@@ -1,0 +1,300 @@
+//! From a formula in negation normal form to an automaton, on the fly.
+//!
+//! This is the construction of Couvreur, *On-the-fly verification of linear temporal logic* (FM 1999), as refined by Duret-Lutz,
+//! *LTL translation improvements in Spot* (VECoS 2011). A state is a formula. Its one-step unfolding is a decision
+//! diagram over three kinds of variables: atoms; `next(g)`, which says that `g` must hold from the next position on; and
+//! `promise(g)`, which says that an until whose right side is `g` has been put off. States whose unfoldings are the same
+//! diagram are the same state. The atoms are on top of the order, so each diagram below them is what is left to
+//! do for a set of letters, and its prime implicants are the edges for these letters. An edge has the mark of `g`
+//! if it does not promise `g`.
+
+use std::collections::BTreeMap;
+
+use droste_base::StopReason;
+use droste_bdd::{Bdd, Manager, Var};
+use rustc_hash::FxHashMap;
+
+use crate::cover::cover;
+use crate::draft::{Draft, DraftEdge, MOST_DRAFT_MARKS, Marks, all_marks};
+use crate::formula::{AtomId, FormulaId, Formulas, Node};
+use crate::translate::Untranslatable;
+
+/// What a variable that is no atom says.
+#[derive(Clone, Copy, Debug)]
+enum Meaning {
+    Next(FormulaId),
+    Promise(u32),
+}
+
+pub(crate) struct Tableau<'a> {
+    formulas: &'a mut Formulas,
+    manager: Manager,
+    atoms: Vec<(Var, AtomId)>,
+    atom_vars: FxHashMap<AtomId, Var>,
+    next: FxHashMap<FormulaId, Var>,
+    promises: FxHashMap<FormulaId, (Var, u32)>,
+    meanings: FxHashMap<Var, Meaning>,
+    marks: Vec<Option<FormulaId>>,
+    unfolded: FxHashMap<FormulaId, Bdd>,
+}
+
+impl<'a> Tableau<'a> {
+    /// For formulas over some atoms, whose variables are the topmost ones of `manager`.
+    pub(crate) fn new(
+        formulas: &'a mut Formulas,
+        manager: &Manager,
+        atoms: &[(Var, AtomId)],
+    ) -> Self {
+        Tableau {
+            formulas,
+            manager: manager.clone(),
+            atom_vars: atoms.iter().map(|&(var, atom)| (atom, var)).collect(),
+            atoms: atoms.to_vec(),
+            next: FxHashMap::default(),
+            promises: FxHashMap::default(),
+            meanings: FxHashMap::default(),
+            marks: Vec::new(),
+            unfolded: FxHashMap::default(),
+        }
+    }
+
+    fn new_var(&mut self, meaning: Meaning) -> Var {
+        let var = self.manager.new_vars(1)[0];
+        self.meanings.insert(var, meaning);
+        var
+    }
+
+    /// `formula` holds from the next position on. A conjunction is taken apart.
+    fn next(&mut self, formula: FormulaId) -> Result<Bdd, StopReason> {
+        let parts: Vec<FormulaId> = match self.formulas.node(formula) {
+            Node::True => return Ok(self.manager.constant(true)),
+            Node::False => return Ok(self.manager.constant(false)),
+            Node::And(operands) => operands.to_vec(),
+            _ => vec![formula],
+        };
+        let mut result = self.manager.constant(true);
+        for part in parts {
+            let var = match self.next.get(&part) {
+                Some(&var) => var,
+                None => {
+                    let var = self.new_var(Meaning::Next(part));
+                    self.next.insert(part, var);
+                    var
+                }
+            };
+            result = result.and(&self.manager.var(var)?)?;
+        }
+        Ok(result)
+    }
+
+    /// An until with this right side is put off.
+    fn promise(&mut self, formula: FormulaId, until: FormulaId) -> Result<Bdd, Untranslatable> {
+        let var = match self.promises.get(&formula) {
+            Some(&(var, _)) => var,
+            None => {
+                let mark = self.marks.len();
+                if mark == MOST_DRAFT_MARKS {
+                    return Err(Untranslatable::TooManyMarks);
+                }
+                let var = self.new_var(Meaning::Promise(mark as u32));
+                self.promises.insert(formula, (var, mark as u32));
+                self.marks.push(Some(until));
+                var
+            }
+        };
+        Ok(self.manager.var(var)?)
+    }
+
+    /// The one-step unfolding of a formula.
+    fn unfold(&mut self, root: FormulaId) -> Result<Bdd, Untranslatable> {
+        // What is below `X` is not looked at now.
+        let mut needed = Vec::new();
+        let mut stack = vec![root];
+        let mut seen = rustc_hash::FxHashSet::default();
+        while let Some(id) = stack.pop() {
+            if self.unfolded.contains_key(&id) || !seen.insert(id) {
+                continue;
+            }
+            needed.push(id);
+            if !matches!(self.formulas.node(id), Node::Next(_)) {
+                self.formulas.children(id, |child| stack.push(child));
+            }
+        }
+        needed.sort_unstable();
+        for id in needed {
+            self.manager.check_limits()?;
+            let diagram = self.unfold_one(id)?;
+            self.unfolded.insert(id, diagram);
+        }
+        Ok(self.unfolded[&root].clone())
+    }
+
+    fn unfold_one(&mut self, id: FormulaId) -> Result<Bdd, Untranslatable> {
+        let known = |this: &Self, f: FormulaId| this.unfolded[&f].clone();
+        Ok(match self.formulas.node(id) {
+            Node::True => self.manager.constant(true),
+            Node::False => self.manager.constant(false),
+            Node::Atom(atom) => self.manager.var(self.atom_vars[&atom])?,
+            Node::Not(a) => known(self, a).not(),
+            Node::And(operands) => {
+                let mut result = self.manager.constant(true);
+                for operand in operands.to_vec() {
+                    result = result.and(&known(self, operand))?;
+                }
+                result
+            }
+            Node::Or(operands) => {
+                let mut result = self.manager.constant(false);
+                for operand in operands.to_vec() {
+                    result = result.or(&known(self, operand))?;
+                }
+                result
+            }
+            Node::Next(a) => self.next(a)?,
+            Node::Finally(a) => {
+                let put_off = self.promise(a, id)?.and(&self.next(id)?)?;
+                known(self, a).or(&put_off)?
+            }
+            Node::Globally(a) => known(self, a).and(&self.next(id)?)?,
+            Node::Until(a, b) => {
+                let put_off = self.promise(b, id)?.and(&self.next(id)?)?;
+                known(self, b).or(&known(self, a).and(&put_off)?)?
+            }
+            Node::WeakUntil(a, b) => {
+                let next = self.next(id)?;
+                known(self, b).or(&known(self, a).and(&next)?)?
+            }
+            Node::Release(a, b) => {
+                let next = self.next(id)?;
+                known(self, b).and(&known(self, a).or(&next)?)?
+            }
+            Node::StrongRelease(a, b) => {
+                let goal = self.formulas.and([a, b]);
+                let put_off = self.promise(goal, id)?.and(&self.next(id)?)?;
+                known(self, b).and(&known(self, a).or(&put_off)?)?
+            }
+            Node::Implies(..) | Node::Iff(..) | Node::Xor(..) => {
+                unreachable!("not in negation normal form")
+            }
+        })
+    }
+
+    /// The letters for which each of the diagrams below the atoms is what is left of `diagram`.
+    fn letters(&self, diagram: &Bdd) -> Result<Vec<(Bdd, Bdd)>, StopReason> {
+        let atoms = self.atoms.len() as u32;
+        // By level, topmost first: diagrams and the letters that lead to them.
+        let mut waiting: BTreeMap<u32, Vec<(Bdd, Bdd)>> = BTreeMap::new();
+        let mut leaves: Vec<(Bdd, Bdd)> = Vec::new();
+        let mut places: FxHashMap<Bdd, usize> = FxHashMap::default();
+        let mut add = |waiting: &mut BTreeMap<u32, Vec<(Bdd, Bdd)>>,
+                       leaves: &mut Vec<(Bdd, Bdd)>,
+                       f: Bdd,
+                       letters: Bdd| {
+            if f.is_false() || letters.is_false() {
+                return Ok(());
+            }
+            let list = match f.decision() {
+                Some((var, ..)) if var.0 < atoms => waiting.entry(var.0).or_default(),
+                _ => leaves,
+            };
+            match places.get(&f) {
+                Some(&place) => list[place].1 = list[place].1.or(&letters)?,
+                None => {
+                    places.insert(f.clone(), list.len());
+                    list.push((f, letters));
+                }
+            }
+            Ok(())
+        };
+        add(
+            &mut waiting,
+            &mut leaves,
+            diagram.clone(),
+            self.manager.constant(true),
+        )?;
+        while let Some((level, list)) = waiting.pop_first() {
+            let var = self.manager.var(Var(level))?;
+            for (f, letters) in list {
+                if let Some((_, low, high)) = f.decision() {
+                    add(&mut waiting, &mut leaves, low, letters.minus(&var)?)?;
+                    add(&mut waiting, &mut leaves, high, letters.and(&var)?)?;
+                }
+            }
+        }
+        Ok(leaves)
+    }
+
+    /// The automaton of a formula.
+    ///
+    /// The conjunction that a state stands for must not be replaced by an equivalent one: which untils wait in it matters
+    /// for the promises.
+    pub(crate) fn build(mut self, root: FormulaId) -> Result<Draft, Untranslatable> {
+        let mut states: FxHashMap<Bdd, u32> = FxHashMap::default();
+        let mut by_formula: FxHashMap<FormulaId, u32> = FxHashMap::default();
+        let mut queue: Vec<(FormulaId, Bdd)> = Vec::new();
+        let mut edges: Vec<Vec<DraftEdge>> = Vec::new();
+        let diagram = self.unfold(root)?;
+        states.insert(diagram.clone(), 0);
+        by_formula.insert(root, 0);
+        queue.push((root, diagram));
+        let mut at = 0;
+        while at < queue.len() {
+            let diagram = queue[at].1.clone();
+            at += 1;
+            let mut list = Vec::new();
+            for (rest, letters) in self.letters(&diagram)? {
+                for cube in cover(&self.manager, &rest)? {
+                    self.manager.check_limits()?;
+                    let mut put_off: Marks = 0;
+                    let mut parts = Vec::new();
+                    for (var, positive) in cube {
+                        debug_assert!(positive, "the unfolding is monotone");
+                        match self.meanings[&var] {
+                            Meaning::Next(formula) => parts.push(formula),
+                            Meaning::Promise(mark) => put_off |= 1 << mark,
+                        }
+                    }
+                    let conjunction = self.formulas.and(parts);
+                    let target = match by_formula.get(&conjunction) {
+                        Some(&target) => target,
+                        None => {
+                            let diagram = self.unfold(conjunction)?;
+                            let next = queue.len() as u32;
+                            let target = *states.entry(diagram.clone()).or_insert(next);
+                            if target == next {
+                                queue.push((conjunction, diagram));
+                            }
+                            by_formula.insert(conjunction, target);
+                            target
+                        }
+                    };
+                    // Later, when all marks are known, these become the marks it has.
+                    list.push(DraftEdge {
+                        guard: letters.clone(),
+                        marks: put_off,
+                        target,
+                    });
+                }
+            }
+            edges.push(list);
+        }
+        let all = all_marks(self.marks.len());
+        for edge in edges.iter_mut().flatten() {
+            edge.marks = all & !edge.marks;
+        }
+        let mut draft = Draft {
+            manager: self.manager,
+            atoms: self.atoms,
+            initial: 0,
+            edges,
+            formulas: queue
+                .into_iter()
+                .map(|(formula, _)| Some(formula))
+                .collect(),
+            marks: self.marks,
+            spare: Vec::new(),
+        };
+        draft.merge_edges()?;
+        Ok(draft)
+    }
+}

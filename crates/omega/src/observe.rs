@@ -1,0 +1,202 @@
+//! The product of a model and an automaton with marks, on the fly: a Büchi pushdown system.
+//!
+//! Basu, Narayan Kumar, Pokorny and Ramakrishnan (TACAS 2002), section 2, with marks on the automaton's edges and several
+//! kinds of them: a run is accepted if it takes edges with each mark infinitely often. The product is again a
+//! [`Model`], whose propositions are the marks; its Erase relation and its R-graph are the summaries and the state
+//! graph that a search for fair cycles builds over any model.
+//!
+//! As in [`Product`](crate::Product), the automaton reads a state when the model steps out of it, across calls it walks on through
+//! the callee, and a state that splits is not read before it has been refined.
+//!
+//! **Marks on states.** The searches want marks on states. If all moves that are possible in a state have a mark in
+//! common, the state has it; a deterministic automaton needs no more. What a move has beyond that is carried
+//! along and belongs to the state after it ([`At::carried`]). Moves that leave a strongly connected component
+//! of the automaton never lie on a cycle: their marks do not matter and are not carried.
+
+use std::cell::RefCell;
+
+use droste_base::{CallId, Model, PropId, Step, Steps};
+
+/// A move of an [`Observer`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Move {
+    /// Where it leads.
+    pub to: u32,
+    /// Its marks, one bit each.
+    pub marks: u32,
+    /// Whether there is no way back.
+    pub leaves: bool,
+}
+
+/// An automaton that reads states and collects marks.
+pub trait Observer {
+    /// Its places before the first state is read.
+    fn initial(&self, out: &mut Vec<u32>);
+
+    /// How many marks there are; at most 32.
+    fn marks(&self) -> u32;
+
+    /// The moves from `place` on a state of which `holds` knows which propositions are true. Those that
+    /// should be tried first come first.
+    fn moves(&self, place: u32, holds: &mut dyn FnMut(u32) -> bool, out: &mut Vec<Move>);
+}
+
+/// Where the observer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct At {
+    /// Its place before it has read the state.
+    pub place: u32,
+    /// Marks of the last move that belong to this state.
+    pub carried: u32,
+}
+
+/// A model and an observer. Proposition `i` of it is mark `i`.
+pub struct Observed<'a, M: Model, O> {
+    model: &'a M,
+    observer: &'a O,
+    /// The observer's propositions, in the model's words.
+    propositions: &'a [PropId],
+    scratch: RefCell<Scratch<M::State>>,
+}
+
+struct Scratch<S> {
+    moves: Vec<Move>,
+    steps: Steps<S>,
+    resumed: Vec<S>,
+    /// The state asked about last, and its marks.
+    last: Option<((S, At), u32)>,
+}
+
+impl<'a, M: Model, O: Observer> Observed<'a, M, O> {
+    /// Runs `model` and `observer` together; the observer's proposition `i` is `propositions[i]`.
+    pub fn new(model: &'a M, observer: &'a O, propositions: &'a [PropId]) -> Self {
+        Observed {
+            model,
+            observer,
+            propositions,
+            scratch: RefCell::new(Scratch {
+                moves: Vec::new(),
+                steps: Steps::new(),
+                resumed: Vec::new(),
+                last: None,
+            }),
+        }
+    }
+
+    /// The marks to search for.
+    pub fn marks(&self) -> Vec<PropId> {
+        (0..self.observer.marks()).map(PropId).collect()
+    }
+
+    /// The moves at a state, less what they have in common, which is returned.
+    fn moves(&self, state: &M::State, place: u32, moves: &mut Vec<Move>) -> u32 {
+        moves.clear();
+        let mut holds = |i: u32| self.model.holds(state, self.propositions[i as usize]);
+        self.observer.moves(place, &mut holds, moves);
+        let inside = moves.iter().filter(|m| !m.leaves).map(|m| m.marks);
+        let common = inside.reduce(|common, marks| common & marks).unwrap_or(0);
+        for m in moves.iter_mut() {
+            m.marks = if m.leaves { 0 } else { m.marks & !common };
+        }
+        // One that leads to the same place with fewer marks is of no use.
+        let mut kept = 0;
+        for i in 0..moves.len() {
+            let this = moves[i];
+            let better = |(j, other): (usize, &Move)| {
+                other.to == this.to
+                    && other.marks & this.marks == this.marks
+                    && (other.marks != this.marks || j < i)
+            };
+            let others = moves[..kept].iter().chain(&moves[i + 1..]);
+            let positions = (0..kept).chain(i + 1..moves.len());
+            if !positions.zip(others).any(better) {
+                moves[kept] = this;
+                kept += 1;
+            }
+        }
+        moves.truncate(kept);
+        common
+    }
+}
+
+impl<M: Model, O: Observer> Model for Observed<'_, M, O> {
+    type State = (M::State, At);
+
+    fn initial(&self, out: &mut Vec<Self::State>) {
+        let mut states = Vec::new();
+        self.model.initial(&mut states);
+        let mut places = Vec::new();
+        self.observer.initial(&mut places);
+        for state in states {
+            out.extend(places.iter().map(|&place| {
+                let at = At { place, carried: 0 };
+                (state.clone(), at)
+            }));
+        }
+    }
+
+    fn steps(&self, (state, at): &Self::State, out: &mut Steps<Self::State>) {
+        let Scratch {
+            moves, steps, last, ..
+        } = &mut *self.scratch.borrow_mut();
+        steps.clear();
+        self.model.steps(state, steps);
+        if let Some(split) = steps.as_split() {
+            return out.split(split.tag, split.count);
+        }
+        if steps.overflowed() {
+            out.give_up();
+        }
+        let common = self.moves(state, at.place, moves);
+        *last = Some(((state.clone(), *at), at.carried | common));
+        for m in &*moves {
+            let at = At {
+                place: m.to,
+                carried: m.marks,
+            };
+            for step in steps.items() {
+                match step {
+                    Step::Internal(next) => out.step((next.clone(), at)),
+                    Step::Call(call, entry) => out.call(*call, (entry.clone(), at)),
+                    Step::Exit(exit) => out.exit((exit.clone(), at)),
+                }
+            }
+        }
+    }
+
+    fn resume(
+        &self,
+        caller: &Self::State,
+        call: CallId,
+        exit: &Self::State,
+        out: &mut Vec<Self::State>,
+    ) -> bool {
+        let resumed = &mut self.scratch.borrow_mut().resumed;
+        resumed.clear();
+        let complete = self.model.resume(&caller.0, call, &exit.0, resumed);
+        out.extend(resumed.drain(..).map(|state| (state, exit.1)));
+        complete
+    }
+
+    fn holds(&self, state: &Self::State, mark: PropId) -> bool {
+        let Scratch { moves, last, .. } = &mut *self.scratch.borrow_mut();
+        let marks = match last {
+            Some((known, marks)) if known == state => *marks,
+            _ => {
+                let common = self.moves(&state.0, state.1.place, moves);
+                let marks = state.1.carried | common;
+                *last = Some((state.clone(), marks));
+                marks
+            }
+        };
+        marks >> mark.0 & 1 == 1
+    }
+
+    fn refine(&self, (state, at): &Self::State, tag: u32, index: u64) -> Self::State {
+        (self.model.refine(state, tag, index), *at)
+    }
+
+    fn terminated(&self, exit: &Self::State) -> Option<Self::State> {
+        Some((self.model.terminated(&exit.0)?, exit.1))
+    }
+}
