@@ -177,8 +177,21 @@ impl Manager {
     /// Looks for a better order of the variables by sifting: each is moved to the place
     /// where the diagrams in use are smallest.
     pub fn sift(&self) -> Result<()> {
+        self.sift_groups(&[], u64::MAX)
+    }
+
+    /// The same for groups of variables: those that are next to each other stay so. No group is moved any more when so
+    /// many nodes have been looked at; moving one variable past all others looks at all nodes about twice.
+    pub fn sift_groups(&self, groups: &[Vec<Var>], effort: u64) -> Result<()> {
         self.core.renamings.borrow_mut().levels.fill(None);
-        self.core.store.borrow_mut().sift()
+        let alone = groups.len() as u32;
+        let mut group: Vec<u32> = (alone..alone + self.var_count()).collect();
+        for (number, vars) in groups.iter().enumerate() {
+            for var in vars {
+                group[var.0 as usize] = number as u32;
+            }
+        }
+        self.core.store.borrow_mut().sift(&group, effort)
     }
 
     /// A constant function.
@@ -272,6 +285,11 @@ impl Manager {
     /// Memory of the tables, in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.core.store.borrow().bytes()
+    }
+
+    /// How many steps operations have taken so far: a measure of effort that does not depend on the machine.
+    pub fn steps(&self) -> u64 {
+        self.core.store.borrow().ticks
     }
 
     /// How often garbage has been collected.

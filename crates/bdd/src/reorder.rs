@@ -1,13 +1,13 @@
 //! Another order of the variables: a given one, or a better one found by sifting.
 //!
 //! Neighbouring levels are swapped in place (Rudell, ICCAD 1993), so that every node keeps
-//! its id and its function, and handles stay valid. Sifting moves one variable after another
-//! through all levels and leaves it where the diagrams were smallest. Swapping is tested by
-//! evaluating functions before and after.
-
-use std::collections::HashMap;
+//! its id and its function, and handles stay valid. Sifting moves one block of variables after another
+//! through all levels and leaves it where the diagrams were smallest. A block is a variable, or several that
+//! have to stay together (Panda and Somenzi, ICCAD 1995): copies of one bit, between which values
+//! are renamed. Swapping is tested by evaluating functions before and after.
 
 use droste_base::StopReason;
+use rustc_hash::FxHashMap;
 
 use crate::store::{BOTTOM, Edge, Node, Store, TRUE};
 
@@ -17,11 +17,14 @@ type Result<T> = std::result::Result<T, StopReason>;
 struct Session<'a> {
     store: &'a mut Store,
     /// For each level, its nodes by their children.
-    levels: Vec<HashMap<(Edge, Edge), u32>>,
+    levels: Vec<FxHashMap<(Edge, Edge), u32>>,
     /// References to each node, from other nodes and from outside.
     counts: Vec<u32>,
     size: usize,
     freed: Vec<u32>,
+    /// Swaps, and nodes that they have looked at.
+    effort: u64,
+    next_check: u64,
 }
 
 impl Store {
@@ -56,18 +59,35 @@ impl Store {
         result
     }
 
-    /// Looks for a better order, variable by variable, beginning with those that have most nodes.
-    pub(crate) fn sift(&mut self) -> Result<()> {
+    /// Looks for a better order, block by block, beginning with those that have most nodes. Neighbours of the
+    /// same group (`group` has one for each variable) are a block. No block is begun after so much effort.
+    pub(crate) fn sift(&mut self, group: &[u32], effort: u64) -> Result<()> {
         let mut session = Session::new(self);
-        let count = session.levels.len();
-        let mut vars: Vec<(usize, u32)> = (0..count)
-            .map(|level| (session.levels[level].len(), session.store.var_at[level]))
-            .filter(|&(nodes, _)| nodes > 0)
-            .collect();
-        vars.sort_unstable_by(|a, b| b.cmp(a));
+        // Blocks by their place: how many levels each has. Their first variables name them.
+        let mut sizes: Vec<usize> = Vec::new();
+        let mut blocks: Vec<(usize, u32)> = Vec::new();
+        let mut last = None;
+        for (level, &var) in session.store.var_at.iter().enumerate() {
+            let nodes = session.levels[level].len();
+            if last == Some(group[var as usize])
+                && let (Some(size), Some(block)) = (sizes.last_mut(), blocks.last_mut())
+            {
+                *size += 1;
+                block.0 += nodes;
+            } else {
+                sizes.push(1);
+                blocks.push((nodes, var));
+            }
+            last = Some(group[var as usize]);
+        }
+        blocks.retain(|&(nodes, _)| nodes > 0);
+        blocks.sort_unstable_by(|a, b| b.cmp(a));
         let mut result = Ok(());
-        for (_, var) in vars {
-            result = session.sift_var(var);
+        for (_, var) in blocks {
+            if session.effort > effort {
+                break;
+            }
+            result = session.sift_block(var, &mut sizes);
             if result.is_err() {
                 break;
             }
@@ -80,7 +100,7 @@ impl Store {
 impl<'a> Session<'a> {
     fn new(store: &'a mut Store) -> Self {
         store.collect();
-        let mut levels = vec![HashMap::new(); store.var_at.len()];
+        let mut levels = vec![FxHashMap::default(); store.var_at.len()];
         let mut counts = vec![0u32; store.nodes.len()];
         for (id, node) in store.nodes.iter().enumerate() {
             counts[id] += store.references(id as u32);
@@ -98,6 +118,8 @@ impl<'a> Session<'a> {
             counts,
             size,
             freed: Vec::new(),
+            effort: 0,
+            next_check: 0,
         }
     }
 
@@ -108,35 +130,75 @@ impl<'a> Session<'a> {
         self.store.rebuild();
     }
 
-    /// Moves the variable to where the size is smallest.
-    fn sift_var(&mut self, var: u32) -> Result<()> {
-        let start = self.store.level_of[var as usize] as usize;
-        let last = self.levels.len() - 1;
-        let (mut best, mut best_level) = (self.size, start);
-        let mut level = start;
+    /// Moves the block that begins with this variable to where the size is smallest.
+    fn sift_block(&mut self, var: u32, sizes: &mut [usize]) -> Result<()> {
+        let mut level = self.store.level_of[var as usize] as usize;
+        let mut place = 0;
+        let mut above = 0;
+        while above < level {
+            above += sizes[place];
+            place += 1;
+        }
+        let last = sizes.len() - 1;
+        let (mut best, mut best_place) = (self.size, place);
         // The nearer end first.
-        let down_first = last - start <= start;
+        let down_first = last - place <= place;
         for phase in 0..2 {
             let down = down_first == (phase == 0);
-            while if down { level < last } else { level > 0 } {
-                self.swap(if down { level } else { level - 1 });
-                level = if down { level + 1 } else { level - 1 };
+            while if down { place < last } else { place > 0 } {
+                (place, level) = self.move_block(place, level, down, sizes);
                 if self.size < best {
-                    (best, best_level) = (self.size, level);
+                    (best, best_place) = (self.size, place);
                 }
-                self.store.tick()?;
+                self.check_limits()?;
                 // So much growth is rarely made up for further on.
                 if self.size > best + best / 5 + 32 {
                     break;
                 }
             }
         }
-        while level != best_level {
-            let down = level < best_level;
-            self.swap(if down { level } else { level - 1 });
-            level = if down { level + 1 } else { level - 1 };
+        while place != best_place {
+            (place, level) = self.move_block(place, level, place < best_place, sizes);
         }
+        self.check_limits()
+    }
+
+    /// Looks at the limits now and then.
+    fn check_limits(&mut self) -> Result<()> {
+        if self.effort < self.next_check {
+            return Ok(());
+        }
+        self.next_check = self.effort + (1 << 16);
         self.store.check_limits()
+    }
+
+    /// Exchanges the block at `place`, whose first level is `level`, with its neighbour; where it is then.
+    fn move_block(
+        &mut self,
+        place: usize,
+        level: usize,
+        down: bool,
+        sizes: &mut [usize],
+    ) -> (usize, usize) {
+        // The upper of the two, and its first level.
+        let (upper, first) = if down {
+            (place, level)
+        } else {
+            (place - 1, level - sizes[place - 1])
+        };
+        let (a, b) = (sizes[upper], sizes[upper + 1]);
+        // Each variable of the lower block goes up through the upper one.
+        for i in 0..b {
+            for k in (0..a).rev() {
+                self.swap(first + i + k);
+            }
+        }
+        sizes.swap(upper, upper + 1);
+        if down {
+            (place + 1, level + b)
+        } else {
+            (place - 1, first)
+        }
     }
 
     /// Exchanges the variables at `level` and the one below.
@@ -148,12 +210,13 @@ impl<'a> Session<'a> {
         self.store.level_of[y as usize] = level as u32;
         let upper = std::mem::take(&mut self.levels[level]);
         let lower = std::mem::take(&mut self.levels[below]);
+        self.effort += (upper.len() + lower.len()) as u64 + 1;
         if upper.is_empty() && lower.is_empty() {
             return;
         }
         // Nodes that do not decide on y just move down; the others are rewritten.
         let mut dependent = Vec::new();
-        let mut moved = HashMap::new();
+        let mut moved = FxHashMap::default();
         for (&children, &id) in &upper {
             let decides = |edge: Edge| self.store.level(edge) == below as u32;
             if decides(children.0) || decides(children.1) {

@@ -114,7 +114,8 @@ pub(crate) struct Store {
     /// A collection is worth while when this many nodes are in use.
     threshold: usize,
     guard: Guard,
-    ticks: u32,
+    /// Steps of operations so far.
+    pub(crate) ticks: u64,
     /// The last walk that came by, for each node.
     visited: Vec<u32>,
     walk: u32,
@@ -191,7 +192,7 @@ impl Store {
     /// Called once per step of an operation: stops it when a limit is reached.
     #[inline]
     pub(crate) fn tick(&mut self) -> Result<(), StopReason> {
-        self.ticks = self.ticks.wrapping_add(1);
+        self.ticks += 1;
         if self.ticks.trailing_zeros() >= 14 {
             self.guard.check_now()
         } else {

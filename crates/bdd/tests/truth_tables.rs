@@ -55,6 +55,7 @@ enum Op {
     Rename(usize, Vec<u32>),
     Collect,
     Sift,
+    SiftGroups(Vec<u32>, u64),
     Order(Vec<u32>),
     Drop(usize),
 }
@@ -79,6 +80,7 @@ fn op() -> impl Strategy<Value = Op> {
         2 => (i.clone(), targets).prop_map(|(a, p)| Op::Rename(a, p)),
         1 => Just(Op::Collect),
         1 => Just(Op::Sift),
+        1 => (prop::collection::vec(0..N, N as usize), 0..60u64).prop_map(|(g, e)| Op::SiftGroups(g, e)),
         1 => permutation.prop_map(Op::Order),
         2 => i.prop_map(Op::Drop),
     ]
@@ -173,6 +175,23 @@ proptest! {
                 }
                 Op::Collect => { manager.collect(); continue }
                 Op::Sift => { manager.sift().unwrap(); continue }
+                Op::SiftGroups(of, effort) => {
+                    let groups: Vec<Vec<Var>> = (0..N)
+                        .map(|group| vars().into_iter().filter(|var| of[var.0 as usize] == group).collect())
+                        .collect();
+                    // Neighbours stay neighbours, in their order.
+                    let together = |order: &[Var]| -> Vec<(Var, Var)> {
+                        let pairs = order.windows(2).map(|pair| (pair[0], pair[1]));
+                        let mut pairs: Vec<_> = pairs.filter(|(a, b)| of[a.0 as usize] == of[b.0 as usize]).collect();
+                        pairs.sort_unstable();
+                        pairs
+                    };
+                    let before = together(&manager.order());
+                    manager.sift_groups(&groups, effort).unwrap();
+                    let after = together(&manager.order());
+                    prop_assert!(before.iter().all(|pair| after.contains(pair)));
+                    continue
+                }
                 Op::Order(order) => {
                     let order: Vec<Var> = order.into_iter().map(Var).collect();
                     manager.set_order(&order).unwrap();

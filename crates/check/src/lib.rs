@@ -32,7 +32,7 @@ pub use concurrent::{ConcurrentReport, Contexts, Levels, check_concurrent};
 pub use droste_explicit::{Order, Stats};
 pub use droste_formula::Algorithm as Formulas;
 pub use droste_passes::Config as Passes;
-pub use droste_symbolic::Stats as SymbolicStats;
+pub use droste_symbolic::{Stats as SymbolicStats, Tuning};
 pub use ltl::{Automaton, Ltl};
 
 /// The labels that the default property asks about.
@@ -129,6 +129,8 @@ pub struct Options<'a> {
     /// Give every variable a value at once instead of when it is read: slower, never better;
     /// there to be compared with.
     pub eager: bool,
+    /// When [`Engine::Bdd`] makes effort that may or may not pay.
+    pub tuning: Tuning,
     /// Whether violations are replayed.
     pub replay: bool,
     /// When to give up.
@@ -147,6 +149,7 @@ impl Default for Options<'_> {
             runs: Runs::default(),
             passes: Passes::default(),
             eager: false,
+            tuning: Tuning::default(),
             replay: true,
             limits: Limits::default(),
             reporter: None,

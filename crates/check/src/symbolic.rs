@@ -61,7 +61,14 @@ pub(crate) fn search(
         violations,
     };
     let live = Known(live);
-    let outcome = droste_symbolic::reach(&clean, &live, query, &limits, options.reporter);
+    let outcome = droste_symbolic::reach(
+        &clean,
+        &live,
+        query,
+        options.tuning,
+        &limits,
+        options.reporter,
+    );
     let verdict = outcome.verdict.map(|trace: Trace<Valued>| {
         let machine = Machine::new(&clean, &AllLive, true);
         let trace = trace.map(|state| -> Box<[u64]> {

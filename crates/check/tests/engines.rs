@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use droste_base::Verdict;
-use droste_check::{Engine, Formulas, Options, Passes, Property, check};
+use droste_check::{Engine, Formulas, Options, Passes, Property, Tuning, check};
 use droste_lang::ast::Ast;
 use droste_lang::lower::lower;
 use droste_lang::printer::print;
@@ -34,8 +34,19 @@ fn configurations(seed: u64) -> Vec<(&'static str, Options<'static>)> {
         dead: true,
         ..Passes::none()
     };
+    // Variables are reordered again and again, and no run is a shortest one.
+    let eager = |passes| Options {
+        tuning: Tuning {
+            sift_from: 100,
+            shortest_times: 0,
+            shortest_plus: 0,
+        },
+        ..bdd(passes)
+    };
     let mut all = vec![
         ("bdd", bdd(Passes::default())),
+        ("bdd, reordering", eager(Passes::default())),
+        ("bdd, reordering, no passes", eager(Passes::none())),
         ("bdd, no passes", bdd(Passes::none())),
         ("bdd, dead only", bdd(dead)),
         ("simple", calculus(Formulas::Simple, Passes::default())),

@@ -458,6 +458,7 @@ impl Run<'_> {
             runs: runs(search.runs),
             passes: passes(search),
             eager: search.eager,
+            tuning: droste_check::Tuning::default(),
             replay: !search.no_replay,
             limits: Limits {
                 // Reading the program counts.

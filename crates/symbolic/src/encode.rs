@@ -111,6 +111,14 @@ impl<'a> Encoding<'a> {
         })
     }
 
+    /// The copies of each slot, which stay together when variables are reordered.
+    pub(crate) fn groups(&self) -> Vec<Vec<Var>> {
+        let slots = self.copies.iter().zip(&self.extra);
+        slots
+            .map(|(copies, extra)| copies.0.iter().chain(extra).copied().collect())
+            .collect()
+    }
+
     fn slots(&self, procedure: ProcId, var: VarRef) -> &[Slot] {
         match var {
             VarRef::Global(i) => &self.arrangement.globals[i as usize],

@@ -37,6 +37,29 @@ pub struct Query<'a> {
     pub violations: bool,
 }
 
+/// When effort is made that may or may not pay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tuning {
+    /// Variables are reordered when the diagrams have so many nodes.
+    pub sift_from: usize,
+    /// The search for a shortest run may take so many times the steps of diagram operations that the search which found the
+    /// violation took, and so many more. When that is not enough, the run shown is one which that search has gone.
+    pub shortest_times: u64,
+    /// How many more.
+    pub shortest_plus: u64,
+}
+
+impl Default for Tuning {
+    /// Reordering from four million nodes on, and well below a second more.
+    fn default() -> Self {
+        Tuning {
+            sift_from: 1 << 22,
+            shortest_times: 4,
+            shortest_plus: 1 << 22,
+        }
+    }
+}
+
 /// What a state of a trace is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -105,11 +128,12 @@ pub fn reach(
     program: &Program,
     live: &(dyn Liveness + Sync),
     query: Query<'_>,
+    tuning: Tuning,
     limits: &Limits,
     reporter: Option<Reporter<'_>>,
 ) -> Outcome {
     on_worker(program, reporter, &|report| {
-        run(program, live, query, limits, report)
+        run(program, live, query, tuning, limits, report)
     })
 }
 
@@ -154,11 +178,12 @@ fn run(
     program: &Program,
     live: &dyn Liveness,
     query: Query<'_>,
+    tuning: Tuning,
     limits: &Limits,
     report: &dyn Fn(Progress),
 ) -> Outcome {
     let mut stats = Stats::default();
-    let verdict = decide(program, live, query, limits, report, &mut stats);
+    let verdict = decide(program, live, query, tuning, limits, report, &mut stats);
     Outcome {
         verdict: verdict.unwrap_or_else(Verdict::Unknown),
         stats,
@@ -169,16 +194,17 @@ fn decide(
     program: &Program,
     live: &dyn Liveness,
     query: Query<'_>,
+    tuning: Tuning,
     limits: &Limits,
     report: &dyn Fn(Progress),
     stats: &mut Stats,
 ) -> Result<Verdict<Trace<Valued>>, StopReason> {
-    let mut search = search::Search::new(program, live, query, limits, report)?;
+    let mut search = search::Search::new(program, live, query, tuning, limits, report)?;
     let found = search.run();
     search.count(stats);
-    if !found? {
+    if found?.is_none() {
         return Ok(Verdict::Holds(Certificate::default()));
     }
-    let trace = trace::shortest(search, stats)?;
+    let trace = trace::trace(search, tuning, stats)?;
     Ok(Verdict::Violated(trace))
 }

@@ -16,8 +16,9 @@ use droste_lang::program::{NodeId, Op, ProcId, Program, VarRef};
 use rustc_hash::FxHashSet;
 
 use crate::encode::{Copy, Encoding, Result};
-use crate::relation::{Action, Compiler, Relation};
-use crate::{Query, Stats};
+use crate::relation::{Action, Call, Compiler, Relation};
+use crate::trace::layers::{Goal, Log};
+use crate::{Query, Stats, Tuning};
 
 pub(crate) struct Search<'a> {
     pub(crate) program: &'a Program,
@@ -51,17 +52,24 @@ pub(crate) struct Search<'a> {
     pub(crate) images: u64,
     reorderings: u64,
     sift_at: usize,
+    tuning: Tuning,
+    /// What was found when, if that is wanted.
+    pub(crate) log: Option<Log>,
+    /// Of the job at hand; the next one comes two later, what it finds on the way one.
+    time: u64,
     next_report: Instant,
 }
 
-/// Sifting is tried when diagrams have grown to so many nodes.
-const FIRST_SIFT: usize = 1 << 19;
+/// Sifting may look at so many times the number of nodes. Moving one bit with its copies past all others takes about ten to
+/// twenty times; all of them, in programs with a hundred bits, take longer than the search that they are to help.
+const SIFT_EFFORT: u64 = 64;
 
 impl<'a> Search<'a> {
     pub(crate) fn new(
         program: &'a Program,
         live: &'a dyn Liveness,
         query: Query<'a>,
+        tuning: Tuning,
         limits: &Limits,
         report: &'a dyn Fn(Progress),
     ) -> Result<Self> {
@@ -101,7 +109,10 @@ impl<'a> Search<'a> {
             identities: vec![None; procedures],
             images: 0,
             reorderings: 0,
-            sift_at: FIRST_SIFT,
+            sift_at: tuning.sift_from,
+            tuning,
+            log: None,
+            time: 0,
             next_report: Instant::now() + Duration::from_millis(200),
             nothing,
             encoding,
@@ -219,28 +230,31 @@ impl<'a> Search<'a> {
         self.arrive(entry, &initial)
     }
 
-    /// Searches until a target is reached or there is nothing new.
-    pub(crate) fn run(&mut self) -> Result<bool> {
+    /// Searches until a target is reached or there is nothing new; how the target was met, and when: after everything that led to it.
+    pub(crate) fn run(&mut self) -> Result<Option<(u64, Goal)>> {
         let initial = self.initial()?;
         let entry = self.program.procedure(self.program.main).entry;
-        if self.add(entry, &initial)? {
-            return Ok(true);
+        if let Some(goal) = self.add(entry, &initial)? {
+            return Ok(Some((self.time, goal)));
         }
         while let Some(Reverse((_, node, is_return))) = self.queue.pop() {
             self.queued[node as usize][usize::from(is_return)] = false;
             let node = NodeId(node);
-            let found = if is_return {
+            let goal = if is_return {
                 self.resume(node)?
             } else {
                 self.expand(node)?
             };
-            if found {
-                return Ok(true);
+            if let Some(goal) = goal {
+                // Control comes to a target after the job that leads there.
+                let later = u64::from(matches!(goal, Goal::At(..)));
+                return Ok(Some((self.time + later, goal)));
             }
+            self.time += 2;
             self.housekeeping()?;
         }
         self.tell("done");
-        Ok(false)
+        Ok(None)
     }
 
     fn tell(&self, phase: &'static str) {
@@ -263,10 +277,15 @@ impl<'a> Search<'a> {
             self.encoding.manager.collect();
             if self.encoding.manager.node_count() > self.sift_at / 2 {
                 self.tell("reordering");
-                self.encoding.manager.sift()?;
+                let effort = self.encoding.manager.node_count() as u64 * SIFT_EFFORT;
+                let groups = self.encoding.groups();
+                self.encoding.manager.sift_groups(&groups, effort)?;
                 self.reorderings += 1;
             }
-            self.sift_at = FIRST_SIFT.max(self.encoding.manager.node_count() * 4);
+            self.sift_at = self
+                .tuning
+                .sift_from
+                .max(self.encoding.manager.node_count() * 4);
         }
         Ok(())
     }
@@ -279,32 +298,36 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// New pairs at a node; whether it is a target.
-    fn add(&mut self, node: NodeId, set: &Bdd) -> Result<bool> {
+    /// New pairs at a node, which may be a target.
+    fn add(&mut self, node: NodeId, set: &Bdd) -> Result<Option<Goal>> {
         if set.is_false() {
-            return Ok(false);
+            return Ok(None);
         }
         if self.is_target(node) {
-            return Ok(true);
+            return Ok(Some(Goal::At(node, set.clone())));
         }
         let pending = &mut self.pending[node.0 as usize];
         *pending = pending.or(set)?;
         self.enqueue(node, false);
-        Ok(false)
+        Ok(None)
     }
 
-    fn expand(&mut self, node: NodeId) -> Result<bool> {
+    fn expand(&mut self, node: NodeId) -> Result<Option<Goal>> {
         let i = node.0 as usize;
         let pending = std::mem::replace(&mut self.pending[i], self.nothing.clone());
         let new = pending.minus(&self.reached[i])?;
         if new.is_false() {
-            return Ok(false);
+            return Ok(None);
         }
         self.reached[i] = self.reached[i].or(&new)?;
+        if let Some(log) = &mut self.log {
+            log.nodes[i].push(self.time, &new, &self.reached[i]);
+        }
         let relation = self.relation(node)?;
-        for (_, failure) in &relation.failures {
-            if !new.and(failure)?.is_false() {
-                return Ok(true);
+        for (violation, failure) in &relation.failures {
+            let failing = new.and(failure)?;
+            if !failing.is_false() {
+                return Ok(Some(Goal::Fails(node, *violation, failing)));
             }
         }
         match &relation.action {
@@ -313,8 +336,9 @@ impl<'a> Search<'a> {
                     self.images += 1;
                     let image = edge.image(&new)?;
                     let image = self.arrive(edge.to, &image)?;
-                    if self.add(edge.to, &image)? {
-                        return Ok(true);
+                    let goal = self.add(edge.to, &image)?;
+                    if goal.is_some() {
+                        return Ok(goal);
                     }
                 }
             }
@@ -324,8 +348,9 @@ impl<'a> Search<'a> {
                 let entry = callers
                     .exists(&call.not_entry)?
                     .rename(&self.encoding.enter)?;
-                if self.enter(call.callee, &entry)? {
-                    return Ok(true);
+                let goal = self.enter(call.callee, &entry)?;
+                if goal.is_some() {
+                    return Ok(goal);
                 }
                 let exits = self.exits[call.callee.0 as usize].clone();
                 if exits != self.used[i] {
@@ -333,7 +358,7 @@ impl<'a> Search<'a> {
                     self.enqueue(node, true);
                 }
                 let exits = self.used[i].clone();
-                return self.join(call, &callers, &exits);
+                return self.join(node, call, &callers, &exits);
             }
             Action::Return(parts) => {
                 let procedure = self.program.node(node).procedure;
@@ -342,6 +367,9 @@ impl<'a> Search<'a> {
                 let new = exits.minus(known)?;
                 if !new.is_false() {
                     *known = known.or(&new)?;
+                    if let Some(log) = &mut self.log {
+                        log.exits[procedure.0 as usize].push(self.time + 1, &new, known);
+                    }
                     for caller in self.callers[procedure.0 as usize].clone() {
                         if !self.reached[caller.0 as usize].is_false() {
                             self.enqueue(caller, true);
@@ -350,15 +378,15 @@ impl<'a> Search<'a> {
                 }
             }
         }
-        Ok(false)
+        Ok(None)
     }
 
     /// New entries of a procedure, over the entry copies.
-    fn enter(&mut self, procedure: ProcId, entry: &Bdd) -> Result<bool> {
+    fn enter(&mut self, procedure: ProcId, entry: &Bdd) -> Result<Option<Goal>> {
         let p = procedure.0 as usize;
         let new = entry.minus(&self.entries[p])?;
         if new.is_false() {
-            return Ok(false);
+            return Ok(None);
         }
         self.entries[p] = self.entries[p].or(&new)?;
         let first = self.program.procedure(procedure).entry;
@@ -389,16 +417,22 @@ impl<'a> Search<'a> {
         set.exists(&self.encoding.manager.cube(&forgotten)?)
     }
 
-    fn join(&mut self, call: &crate::relation::Call, callers: &Bdd, exits: &Bdd) -> Result<bool> {
+    fn join(
+        &mut self,
+        node: NodeId,
+        call: &Call,
+        callers: &Bdd,
+        exits: &Bdd,
+    ) -> Result<Option<Goal>> {
         if exits.is_false() || callers.is_false() {
-            return Ok(false);
+            return Ok(None);
         }
         self.images += 1;
         let exits = exits.rename(&self.encoding.leave)?;
         let joined = call.back.join(callers, &exits)?;
-        for (_, failure) in &call.back.failures {
+        for (violation, failure) in &call.back.failures {
             if !joined.and(failure)?.is_false() {
-                return Ok(true);
+                return Ok(Some(Goal::FailsAfter(node, *violation, failure.clone())));
             }
         }
         let after = call.back.finish(&joined)?;
@@ -407,23 +441,23 @@ impl<'a> Search<'a> {
     }
 
     /// New exits for the pairs known at a call.
-    fn resume(&mut self, node: NodeId) -> Result<bool> {
+    fn resume(&mut self, node: NodeId) -> Result<Option<Goal>> {
         let i = node.0 as usize;
         let relation = self.relation(node)?;
         let Action::Call(call) = &relation.action else {
-            return Ok(false);
+            return Ok(None);
         };
         let exits = self.exits[call.callee.0 as usize].clone();
         let new = exits.minus(&self.used[i])?;
         self.used[i] = exits;
         let callers = call.prepare(&self.reached[i])?;
-        self.join(call, &callers, &new)
+        self.join(node, call, &callers, &new)
     }
 
     pub(crate) fn count(&self, stats: &mut Stats) {
         stats.images += self.images;
         let reached = self.reached.iter().filter(|set| !set.is_false());
-        stats.nodes_reached = reached.count() as u64;
+        stats.nodes_reached = stats.nodes_reached.max(reached.count() as u64);
         let manager = &self.encoding.manager;
         stats.variables = u64::from(manager.var_count());
         stats.peak_nodes = stats.peak_nodes.max(manager.peak_nodes() as u64);
@@ -455,6 +489,8 @@ impl<'a> Search<'a> {
         self.exits.fill(self.nothing.clone());
         self.used.fill(self.nothing.clone());
         self.queue.clear();
+        self.queued.fill([false; 2]);
+        self.time = 0;
         self.images = 0;
         self.reorderings = 0;
     }

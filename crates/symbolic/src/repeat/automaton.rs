@@ -1,46 +1,84 @@
-//! The automaton that a run is compared with, and its form for the symbolic product.
+//! The automaton that a run is compared with, in the form that the symbolic product wants.
 //!
-//! An [`Automaton`] is a generalised Büchi automaton whose marks sit on its edges: it accepts a run if
-//! some sequence of moves meets every mark again and again. For the product it is made an
-//! automaton with one mark by counting (the states get a level: the mark waited for), the standard
-//! construction. One mark is one bit in every summary where a set of *k* would be *k* bits, and the level is part of the
-//! automaton's state, of which a few bits more cost little. An edge that meets several marks raises the
-//! level by as many.
+//! A [`Tgba`] accepts a run if some sequence of its moves meets every mark again and again. For the product it is made an
+//! automaton with one mark by counting: its states get a level, the mark waited for. One mark is
+//! one bit in every summary where a set of *k* would be *k* bits, and the level is part of the automaton's state, of which
+//! a few bits more cost little. An edge that meets several marks raises the level by as many.
 //!
 //! What cannot lead to acceptance is cut before anybody multiplies with it: a mark counts only on an edge
 //! inside a strongly connected component, and a state from which no such mark can be reached is useless.
+//!
+//! Monitors, and labels that are to be visited again and again, are automata as well ([`of_monitor`], [`of_nodes`]).
+
+use droste_lang::monitor::{Monitor, StateKind};
+use droste_lang::program::{Expr, ExprNode, NodeId, Program, Proposition};
+use droste_ltl::automaton::NewEdge;
+use droste_ltl::{AtomId, Literal, StateInfo, Tgba};
 
 use crate::search::postorder;
 
-/// A conjunction of atoms (by number) and negated atoms.
-pub type Conjunction = Vec<(u32, bool)>;
+/// Conjunctions of atoms (by number) and negated atoms, of which one must hold.
+pub(crate) type Guard = Vec<Vec<(u32, bool)>>;
 
-/// A move.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Move {
-    /// The move is possible where one of these is true; an empty conjunction always is.
-    pub guard: Vec<Conjunction>,
-    /// The marks it meets, one bit each.
-    pub marks: u32,
-    /// The state it leads to.
-    pub to: u32,
+/// The automaton that accepts the runs along which a monitor is in repeating states again and again, and its atoms.
+pub fn of_monitor(monitor: &Monitor) -> (Vec<Proposition>, Tgba) {
+    let mut propositions = Vec::new();
+    let mut edges = Vec::new();
+    for (source, state) in monitor.states.iter().enumerate() {
+        let mut edge = |guard: Vec<Literal>, target: u32| {
+            edges.push(NewEdge {
+                source: source as u32,
+                guard: vec![guard],
+                marks: u32::from(state.kind == StateKind::Repeating),
+                target,
+            });
+        };
+        let mut otherwise = Vec::new();
+        for (guard, target) in &state.edges {
+            let atom = AtomId(propositions.len() as u32);
+            propositions.push(guard.clone());
+            edge(vec![Literal::new(atom, true)], *target);
+            otherwise.push(Literal::new(atom, false));
+        }
+        if let Some(target) = state.otherwise {
+            edge(otherwise, target);
+        }
+    }
+    let states = vec![StateInfo::default(); monitor.states.len()];
+    let atoms = propositions.len();
+    let automaton = Tgba::new(atoms, monitor.initial, states, edges, vec![None]);
+    (propositions, automaton)
 }
 
-/// A generalised Büchi automaton with marks on its moves.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Automaton {
-    /// The moves of each state.
-    pub states: Vec<Vec<Move>>,
-    /// Where it starts.
-    pub initial: u32,
-    /// How many marks there are; with none, every infinite run that it can follow is accepted.
-    pub marks: u32,
+/// The automaton that accepts the runs along which control is at one of these nodes (which are sorted) again and again, and its
+/// atom.
+pub fn of_nodes(program: &Program, nodes: &[NodeId]) -> (Vec<Proposition>, Tgba) {
+    let by_procedure = (0..program.procedures.len()).map(|i| {
+        let own = nodes.iter().copied();
+        let own = own.filter(|&node| program.node(node).procedure.0 as usize == i);
+        Expr {
+            nodes: vec![ExprNode::At(own.collect())],
+        }
+    });
+    let here = Proposition {
+        by_procedure: by_procedure.collect(),
+        terminated: Expr::constant(0),
+    };
+    let edge = |positive: bool| NewEdge {
+        source: 0,
+        guard: vec![vec![Literal::new(AtomId(0), positive)]],
+        marks: u32::from(positive),
+        target: 0,
+    };
+    let edges = vec![edge(true), edge(false)];
+    let automaton = Tgba::new(1, 0, vec![StateInfo::default()], edges, vec![None]);
+    (vec![here], automaton)
 }
 
 /// A move of an automaton with one mark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Edge {
-    pub(crate) guard: Vec<Conjunction>,
+    pub(crate) guard: Guard,
     pub(crate) marked: bool,
     pub(crate) to: u32,
 }
@@ -54,24 +92,33 @@ pub(crate) struct Buchi {
 
 impl Buchi {
     /// The automaton with levels; `None` if it accepts nothing whatever the run.
-    pub(crate) fn new(automaton: &Automaton) -> Option<Self> {
-        let levels = automaton.marks.max(1);
-        let id = |state: u32, level: u32| (state * levels + level) as usize;
-        let count = automaton.states.len() * levels as usize;
-        let mut states: Vec<Vec<Edge>> = Vec::with_capacity(count);
-        for moves in &automaton.states {
+    pub(crate) fn new(automaton: &Tgba) -> Option<Self> {
+        let marks = automaton.mark_count();
+        let levels = marks.max(1);
+        let id = |state: u32, level: u32| state * levels + level;
+        let guard = |guard: u32| -> Guard {
+            let cubes = automaton.guards().cubes(guard);
+            let cubes = cubes.map(|cube| {
+                let literals = cube.iter();
+                literals.map(|l| (l.atom().0, l.positive())).collect()
+            });
+            cubes.collect()
+        };
+        let mut states: Vec<Vec<Edge>> = Vec::new();
+        for state in 0..automaton.state_count() as u32 {
             for level in 0..levels {
-                let edges = moves.iter().filter(|m| !m.guard.is_empty()).map(|step| {
+                let edges = automaton.edges_from(state).iter().map(|edge| {
                     let mut next = level;
-                    while next < automaton.marks && step.marks >> next & 1 == 1 {
+                    while next < marks && edge.marks >> next & 1 == 1 {
                         next += 1;
                     }
-                    let marked = next >= automaton.marks;
+                    // The last mark waited for was met, and waiting begins anew.
+                    let marked = next >= marks;
                     let next = if marked { 0 } else { next };
                     Edge {
-                        guard: step.guard.clone(),
+                        guard: guard(edge.guard),
                         marked,
-                        to: id(step.to, next) as u32,
+                        to: id(edge.target, next),
                     }
                 });
                 states.push(edges.collect());
@@ -79,7 +126,7 @@ impl Buchi {
         }
         let all = Buchi {
             states,
-            initial: id(automaton.initial, 0) as u32,
+            initial: id(automaton.initial(), 0),
         };
         all.useful()
     }
@@ -90,10 +137,6 @@ impl Buchi {
             out.extend(self.states[state as usize].iter().map(|edge| edge.to));
         });
         // Components: reverse postorder, along the edges backwards (Kosaraju).
-        let mut reached = vec![false; self.states.len()];
-        for &state in &order {
-            reached[state as usize] = true;
-        }
         let mut before: Vec<Vec<u32>> = vec![Vec::new(); self.states.len()];
         for &state in &order {
             for edge in &self.states[state as usize] {

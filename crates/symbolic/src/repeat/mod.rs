@@ -28,46 +28,58 @@ use droste_base::{
 use droste_lang::effects::Effects;
 use droste_lang::liveness::Liveness;
 use droste_lang::program::{Program, Proposition};
+use droste_ltl::Tgba;
 
-pub use automaton::{Automaton, Conjunction, Move};
+pub use automaton::{of_monitor, of_nodes};
 
 use self::automaton::Buchi;
 use self::hull::Hull;
 use self::product::{Head, Matters, Mode, Product};
 use crate::search::Search;
-use crate::{Outcome, Query, Runs, Stats, Valued, on_worker, trace};
+use crate::{Outcome, Query, Runs, Stats, Tuning, Valued, on_worker, trace};
 
-/// Whether some infinite run of `program`, of the kind `runs`, is accepted by `automaton`, whose atoms are the
-/// propositions. A run that has terminated repeats its last state; one that is stuck is none. If there
-/// is one, the trace is a stem and a cycle.
+/// Which runs are looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// The atoms of the automaton, by number.
+    pub propositions: &'a [Proposition],
+    /// It accepts them.
+    pub automaton: &'a Tgba,
+    /// Whether runs whose stack grows for ever count.
+    pub runs: Runs,
+}
+
+/// Whether some infinite run of `program` is one that the question asks for. A run that has terminated repeats its last
+/// state; one that is stuck is none. If there is one, the trace is a stem and a cycle.
 ///
 /// `live` says which values matter, for the program and the propositions.
 pub fn repeat(
     program: &Program,
     live: &(dyn Liveness + Sync),
-    propositions: &[Proposition],
-    automaton: &Automaton,
-    runs: Runs,
+    question: Question<'_>,
+    tuning: Tuning,
     limits: &Limits,
     reporter: Option<Reporter<'_>>,
 ) -> Outcome {
-    let question = Question {
-        program,
-        live,
-        propositions,
-        runs,
-        limits,
-        start: Instant::now(),
-    };
-    let Some(automaton) = Buchi::new(automaton) else {
+    let Some(automaton) = Buchi::new(question.automaton) else {
         return Outcome {
             verdict: Verdict::Holds(Certificate::default()),
             stats: Stats::default(),
         };
     };
+    let work = Work {
+        program,
+        live,
+        propositions: question.propositions,
+        automaton,
+        runs: question.runs,
+        tuning,
+        limits,
+        start: Instant::now(),
+    };
     on_worker(program, reporter, &|report| {
         let mut stats = Stats::default();
-        let verdict = question.decide(&automaton, report, &mut stats);
+        let verdict = work.decide(report, &mut stats);
         let verdict = verdict.unwrap_or_else(|reason| {
             // The limit as it was given, not what was left of it.
             Verdict::Unknown(match (reason, limits.timeout) {
@@ -79,28 +91,33 @@ pub fn repeat(
     })
 }
 
-struct Question<'a> {
+struct Work<'a> {
     program: &'a Program,
     live: &'a (dyn Liveness + Sync),
     propositions: &'a [Proposition],
+    automaton: Buchi,
     runs: Runs,
+    tuning: Tuning,
     limits: &'a Limits,
     start: Instant,
 }
 
-impl Question<'_> {
+impl Work<'_> {
     fn decide(
         &self,
-        automaton: &Buchi,
         report: &dyn Fn(Progress),
         stats: &mut Stats,
     ) -> Result<Verdict<Trace<Valued>>, StopReason> {
-        let Some(head) = self.head(automaton, report, stats)? else {
+        let Some(head) = self.head(report, stats)? else {
             return Ok(Verdict::Holds(Certificate::default()));
         };
-        let stem = self.path(automaton, Mode::Stem(&head), report, stats)?;
-        let cycle = self.path(automaton, Mode::Cycle(&head, self.runs), report, stats)?;
+        let stem = self.path(Mode::Stem(&head), report, stats)?;
+        let cycle = self.path(Mode::Cycle(&head, self.runs), report, stats)?;
         Ok(Verdict::Violated(lasso(stem, cycle)))
+    }
+
+    fn product(&self, mode: Mode<'_>) -> Product {
+        Product::new(self.program, self.propositions, &self.automaton, mode)
     }
 
     /// What is left of the limits.
@@ -115,11 +132,10 @@ impl Question<'_> {
     /// A head on a fair cycle.
     fn head(
         &self,
-        automaton: &Buchi,
         report: &dyn Fn(Progress),
         stats: &mut Stats,
     ) -> Result<Option<Head>, StopReason> {
-        let product = Product::new(self.program, self.propositions, automaton, Mode::Hull);
+        let product = self.product(Mode::Hull);
         let live = Matters {
             product: &product,
             live: self.live,
@@ -129,7 +145,7 @@ impl Question<'_> {
             violations: false,
         };
         let limits = self.limits();
-        let mut search = Search::new(&product.program, &live, query, &limits, report)?;
+        let mut search = Search::new(&product.program, &live, query, self.tuning, &limits, report)?;
         let found = search.run().map(|_| ());
         let found = match found {
             Ok(()) => Hull::new(&mut search, &product, self.runs).and_then(|mut hull| hull.find()),
@@ -142,12 +158,11 @@ impl Question<'_> {
     /// A shortest run that a product asks for; there is one.
     fn path(
         &self,
-        automaton: &Buchi,
         mode: Mode<'_>,
         report: &dyn Fn(Progress),
         stats: &mut Stats,
     ) -> Result<Trace<Valued>, StopReason> {
-        let product = Product::new(self.program, self.propositions, automaton, mode);
+        let product = self.product(mode);
         let live = Matters {
             product: &product,
             live: self.live,
@@ -157,9 +172,12 @@ impl Question<'_> {
             violations: false,
         };
         let limits = self.limits();
-        let search = Search::new(&product.program, &live, query, &limits, report)?;
+        let mut search = Search::new(&product.program, &live, query, self.tuning, &limits, report)?;
+        let found = search.run();
+        search.count(stats);
+        assert!(found?.is_some(), "the head is on a cycle that can be reached");
         let rounds = stats.rounds;
-        let trace = trace::shortest(search, stats)?;
+        let trace = trace::trace(search, self.tuning, stats)?;
         stats.rounds += rounds;
         let effects = Effects::new(&product.program);
         let base = product.base;

@@ -1,0 +1,389 @@
+//! One step back: what leads to a pair, for that one pair.
+
+use std::rc::Rc;
+
+use droste_base::{CallId, RunId, Via};
+use droste_bdd::{Bdd, Var};
+use droste_lang::program::{NodeId, Op, ProcId, VarRef};
+use rustc_hash::FxHashMap;
+
+use super::Walk;
+use super::layers::Values;
+use crate::encode::{Copy, Encoding, Result};
+use crate::relation::{Action, Call, Edge, Relation};
+
+/// One step back.
+pub(super) struct Step {
+    pub(super) node: NodeId,
+    pub(super) values: Values,
+    pub(super) round: u64,
+    pub(super) via: Via,
+}
+
+impl Walk<'_, '_> {
+    /// Bits that the set at a node distinguishes: entry copies of what enters, and current copies of what
+    /// is kept, as literals of one state.
+    fn literals(&self, node: NodeId, values: &Values) -> Vec<(Var, bool)> {
+        let procedure = self.search.program.node(node).procedure;
+        let mut literals = self.entry_literals(procedure, values);
+        for var in self.vars(procedure) {
+            if self.search.keeps(node, var) && self.is_inside(procedure, var) {
+                let bits = self.search.encoding.vars(procedure, var, Copy::Current);
+                literals.extend(bits.map(|bit| (bit, values.get(bit))));
+            }
+        }
+        literals
+    }
+
+    fn vars(&self, procedure: ProcId) -> impl Iterator<Item = VarRef> + use<> {
+        let globals = self.search.program.globals.len() as u32;
+        let locals = self.search.program.procedure(procedure).locals.len() as u32;
+        (0..globals)
+            .map(VarRef::Global)
+            .chain((0..locals).map(VarRef::Local))
+    }
+
+    /// Whether entry values are part of the sets of a procedure.
+    fn has_entry(&self, procedure: ProcId) -> bool {
+        procedure != self.search.program.main
+            || !self.search.callers[procedure.0 as usize].is_empty()
+    }
+
+    fn entry_literals(&self, procedure: ProcId, values: &Values) -> Vec<(Var, bool)> {
+        if !self.has_entry(procedure) {
+            return Vec::new();
+        }
+        let mut literals = Vec::new();
+        for var in self.vars(procedure) {
+            if self.search.enters(procedure, var) {
+                let bits = self.search.encoding.vars(procedure, var, Copy::Entry);
+                literals.extend(bits.map(|bit| (bit, values.get(bit))));
+            }
+        }
+        literals
+    }
+
+    /// Whether the pair is one of those a call begins with.
+    pub(super) fn is_entry(&mut self, node: NodeId, values: &Values) -> bool {
+        let procedure = self.search.program.node(node).procedure;
+        if node != self.search.program.procedure(procedure).entry {
+            return false;
+        }
+        // Equal entry and current values, wherever both matter.
+        self.vars(procedure).all(|var| {
+            !self.search.enters(procedure, var)
+                || self
+                    .search
+                    .encoding
+                    .vars(procedure, var, Copy::Entry)
+                    .zip(self.search.encoding.vars(procedure, var, Copy::Current))
+                    .all(|(entry, current)| values.get(entry) == values.get(current))
+        })
+    }
+
+    /// The predecessor of a pair found in `round`, which is not the first.
+    pub(super) fn back(
+        &mut self,
+        node: NodeId,
+        values: &Values,
+        round: u64,
+    ) -> Result<Option<Step>> {
+        if round == 0 {
+            return Ok(None);
+        }
+        let program = self.search.program;
+        let procedure = program.node(node).procedure;
+        let before = round - 1;
+        // A step or a return within the procedure.
+        for (from, relation) in self.predecessors(node)? {
+            match &relation.action {
+                Action::Steps(edges) => {
+                    let Some(set) = self.log.nodes[from.0 as usize].up_to(before).cloned() else {
+                        continue;
+                    };
+                    for edge in edges.iter().filter(|edge| edge.to == node) {
+                        let set = self.step_back(edge, node, values, &set)?;
+                        if !set.is_false() {
+                            return Ok(Some(self.step(from, Self::pick(&set), Via::Step)));
+                        }
+                    }
+                }
+                Action::Call(_) => {
+                    if let Some((values, fact)) = self.try_join(from, Some(values), None, round)? {
+                        let via = Via::Summary(CallId(0), RunId(fact));
+                        return Ok(Some(self.step(from, values, via)));
+                    }
+                }
+                Action::Return(_) => {}
+            }
+        }
+        // A call of the procedure.
+        for from in self.search.callers[procedure.0 as usize].clone() {
+            let Some(set) = self.log.nodes[from.0 as usize].up_to(before).cloned() else {
+                continue;
+            };
+            let relation = self.search.relation(from)?;
+            let Action::Call(call) = &relation.action else {
+                continue;
+            };
+            let entry = self.entry_literals(procedure, values);
+            let seen: Vec<(Var, bool)> = self
+                .vars(procedure)
+                .filter(|&var| self.search.enters(procedure, var))
+                .flat_map(|var| {
+                    let copy = match var {
+                        VarRef::Global(_) => Copy::Current,
+                        VarRef::Local(_) => Copy::Next,
+                    };
+                    self.search.encoding.vars(procedure, var, copy)
+                })
+                .zip(entry)
+                .map(|(var, (_, value))| (var, value))
+                .collect();
+            let seen = self.search.encoding.manager.minterm(seen)?;
+            let mut set = set.and(&seen)?;
+            for argument in &call.arguments {
+                set = set.and(&argument.and(&seen)?)?;
+            }
+            let set = set.exists(&self.search.encoding.next_locals)?;
+            if !set.is_false() {
+                return Ok(Some(self.step(
+                    from,
+                    Self::pick(&set),
+                    Via::Call(CallId(0)),
+                )));
+            }
+        }
+        Ok(None)
+    }
+
+    fn step(&self, node: NodeId, values: Values, via: Via) -> Step {
+        let round = self.log.nodes[node.0 as usize].round_of(&values);
+        Step {
+            node,
+            values,
+            round,
+            via,
+        }
+    }
+
+    /// Nodes from which control can come, within the procedure.
+    fn predecessors(&mut self, node: NodeId) -> Result<Vec<(NodeId, Rc<Relation>)>> {
+        let program = self.search.program;
+        let mut out = Vec::new();
+        for from in self.search.predecessors(node).to_vec() {
+            let mut leads = false;
+            program
+                .node(from)
+                .op
+                .for_each_next(|to| leads |= to == node);
+            if leads && !self.log.nodes[from.0 as usize].is_empty() {
+                out.push((from, self.search.relation(from)?));
+            }
+        }
+        Ok(out)
+    }
+
+    /// The pairs of `set` from which the edge leads to this pair.
+    fn step_back(&mut self, edge: &Edge, node: NodeId, values: &Values, set: &Bdd) -> Result<Bdd> {
+        let manager = self.search.encoding.manager.clone();
+        let renamed: FxHashMap<Var, Var> = edge.moves.iter().map(|&(a, b)| (b, a)).collect();
+        let mut fixed = Vec::new();
+        let mut after = Vec::new();
+        for (var, value) in self.literals(node, values) {
+            if let Some(&next) = renamed.get(&var) {
+                after.push((next, value));
+            } else if !edge.written.contains(&var) {
+                fixed.push((var, value));
+            }
+        }
+        let mut set = set.and(&manager.minterm(fixed)?)?;
+        let after = manager.minterm(after)?;
+        for part in &edge.parts {
+            set = set.and(&part.relation.and(&after)?)?;
+        }
+        set.exists(&self.search.encoding.nexts)
+    }
+
+    /// A caller and an exit of its callee, found in time for `round`, that lead to this pair after the call, or to a
+    /// failure while the results are stored.
+    pub(super) fn joined(
+        &mut self,
+        from: NodeId,
+        values: Option<&Values>,
+        failure: Option<&Bdd>,
+        round: u64,
+    ) -> Result<(Values, u32)> {
+        let found = self.try_join(from, values, failure, round)?;
+        Ok(found.expect("caller and exit were found before"))
+    }
+
+    fn try_join(
+        &mut self,
+        from: NodeId,
+        values: Option<&Values>,
+        failure: Option<&Bdd>,
+        round: u64,
+    ) -> Result<Option<(Values, u32)>> {
+        let relation = self.search.relation(from)?;
+        let Action::Call(call) = &relation.action else {
+            return Ok(None);
+        };
+        let before = round - 1;
+        let callee = call.callee;
+        let callers = self.log.nodes[from.0 as usize].up_to(before).cloned();
+        let exits = self.log.exits[callee.0 as usize].up_to(before).cloned();
+        let (Some(callers), Some(exits)) = (callers, exits) else {
+            return Ok(None);
+        };
+        let all = self.join_back(call, values, failure, &callers, &exits)?;
+        if all.is_false() {
+            return Ok(None);
+        }
+        let picked = Self::pick(&all);
+        let fact = self.fact(callee, &picked);
+        Ok(Some((picked, fact)))
+    }
+
+    /// Callers with the exits (over current globals and next locals as the callee's entry, next globals and
+    /// results as its exit) that lead to the given pair.
+    fn join_back(
+        &mut self,
+        call: &Call,
+        values: Option<&Values>,
+        failure: Option<&Bdd>,
+        callers: &Bdd,
+        exits: &Bdd,
+    ) -> Result<Bdd> {
+        let manager = self.search.encoding.manager.clone();
+        let exits = exits.rename(&self.search.encoding.leave)?;
+        let back = &call.back;
+        let mut all = callers.clone();
+        let mut exits = exits;
+        // New values that a relation stores; their copies stand for something else in the exits.
+        let mut stored = Vec::new();
+        if let Some(values) = values {
+            // Where each bit of the pair was before it was moved to its place.
+            let moved: FxHashMap<Var, Var> = back.moves.iter().map(|&(a, b)| (b, a)).collect();
+            let (mut fixed, mut new) = (Vec::new(), Vec::new());
+            for (var, value) in self.literals(back.to, values) {
+                match moved.get(&var) {
+                    Some(source) if back.targets.contains(source) => stored.push((*source, value)),
+                    Some(&source) => new.push((source, value)),
+                    None => fixed.push((var, value)),
+                }
+            }
+            all = all.and(&manager.minterm(fixed)?)?;
+            exits = exits.and(&manager.minterm(new)?)?;
+        }
+        for argument in &call.arguments {
+            all = all.and(argument)?;
+        }
+        all = all.and(&exits)?;
+        if let Some(failure) = failure {
+            return all.and(failure);
+        }
+        if let Some((store, _)) = &back.store {
+            let targets = manager.cube(&back.targets)?;
+            all = all.and(&store.and_exists(&manager.minterm(stored)?, &targets)?)?;
+        }
+        Ok(all)
+    }
+
+    /// The exit that goes with a joined caller, among those met.
+    fn fact(&mut self, callee: ProcId, joined: &Values) -> u32 {
+        let program = self.search.program;
+        let encoding = &self.search.encoding;
+        let mut values = Values::default();
+        let mut copy = |to: Var, from: Var| {
+            values.0.insert(to, joined.get(from));
+        };
+        for var in self.vars(callee) {
+            if self.search.enters(callee, var) {
+                let source = match var {
+                    VarRef::Global(_) => Copy::Current,
+                    VarRef::Local(_) => Copy::Next,
+                };
+                let entry = encoding.vars(callee, var, Copy::Entry);
+                entry
+                    .zip(encoding.vars(callee, var, source))
+                    .for_each(|(to, from)| copy(to, from));
+            }
+        }
+        for i in 0..program.globals.len() as u32 {
+            if self.search.effects.touches(callee.0, i) {
+                let var = VarRef::Global(i);
+                let current = encoding.vars(callee, var, Copy::Current);
+                current
+                    .zip(encoding.vars(callee, var, Copy::Next))
+                    .for_each(|(to, from)| copy(to, from));
+            }
+        }
+        for i in 0..program.procedure(callee).results.len() {
+            encoding
+                .result_vars(callee, i)
+                .for_each(|bit| copy(bit, bit));
+        }
+        let mut key: Vec<(Var, bool)> =
+            values.0.iter().map(|(&var, &value)| (var, value)).collect();
+        key.sort_unstable();
+        let key = key.into_iter().map(|(_, value)| value).collect();
+        let next = self.goals.len() as u32;
+        let id = *self.facts.entry((callee, key)).or_insert(next);
+        if id == next {
+            let round = self.log.exits[callee.0 as usize].round_of(&values);
+            self.goals.push((callee, values, round));
+        }
+        id
+    }
+
+    /// The pair that returned with this exit.
+    pub(super) fn before_exit(
+        &mut self,
+        procedure: ProcId,
+        exit: &Values,
+        round: u64,
+    ) -> Result<(NodeId, Values)> {
+        let program = self.search.program;
+        let manager = self.search.encoding.manager.clone();
+        let mut literals = self.entry_literals(procedure, exit);
+        for i in 0..program.globals.len() as u32 {
+            let full = Encoding::is_full(program.globals[i as usize].ty);
+            if self.search.effects.touches(procedure.0, i)
+                && (self.search.live.live_at_exit(procedure, i) || !full)
+            {
+                let bits = self
+                    .search
+                    .encoding
+                    .vars(procedure, VarRef::Global(i), Copy::Current);
+                literals.extend(bits.map(|bit| (bit, exit.get(bit))));
+            }
+        }
+        for i in 0..program.procedure(procedure).results.len() {
+            let bits = self.search.encoding.result_vars(procedure, i);
+            literals.extend(bits.map(|bit| (bit, exit.get(bit))));
+        }
+        let seen = manager.minterm(literals)?;
+        for (i, node) in program.nodes.iter().enumerate() {
+            if node.procedure != procedure || !matches!(node.op, Op::Return(_)) {
+                continue;
+            }
+            let Some(set) = self.log.nodes[i].at(round - 1).cloned() else {
+                continue;
+            };
+            let node = NodeId(i as u32);
+            let relation = self.search.relation(node)?;
+            let Action::Return(parts) = &relation.action else {
+                continue;
+            };
+            let mut set = set.and(&seen)?;
+            for part in parts {
+                set = set.and(&part.and(&seen)?)?;
+            }
+            if !set.is_false() {
+                return Ok((node, Self::pick(&set)));
+            }
+        }
+        unreachable!("an exit has a return behind it")
+    }
+}
