@@ -10,10 +10,11 @@ use std::time::{Duration, Instant};
 
 use droste_base::{Limits, Progress};
 use droste_bdd::{Bdd, Cube, Var};
+use droste_blast::encode;
 use droste_lang::effects::Effects;
 use droste_lang::liveness::Liveness;
-use droste_lang::program::{NodeId, Op, ProcId, Program, VarRef};
-use rustc_hash::FxHashSet;
+use droste_lang::program::{NodeId, Op, ProcId, Program, Value, VarRef};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::encode::{Copy, Encoding, Result};
 use crate::relation::{Action, Call, Compiler, Relation};
@@ -33,6 +34,8 @@ pub(crate) struct Search<'a> {
     /// What is forgotten at each node, once known.
     dead: Vec<Option<Cube>>,
     is_target: Vec<bool>,
+    /// Targets that are met with some values only.
+    wanted: FxHashMap<NodeId, Bdd>,
     /// Per node: pairs found, and those of them not yet propagated.
     pub(crate) reached: Vec<Bdd>,
     pending: Vec<Bdd>,
@@ -96,6 +99,7 @@ impl<'a> Search<'a> {
             relations: vec![None; nodes],
             dead: vec![None; nodes],
             is_target,
+            wanted: FxHashMap::default(),
             reached: vec![nothing.clone(); nodes],
             pending: vec![nothing.clone(); nodes],
             entries: vec![nothing.clone(); procedures],
@@ -119,8 +123,30 @@ impl<'a> Search<'a> {
         })
     }
 
-    pub(crate) fn is_target(&self, node: NodeId) -> bool {
-        self.is_target[node.0 as usize]
+    /// Makes the node a target where variables have these values.
+    pub(crate) fn want(&mut self, node: NodeId, values: &[(VarRef, Value)]) -> Result<()> {
+        let procedure = self.program.node(node).procedure;
+        let mut literals = Vec::new();
+        for &(var, value) in values {
+            let code = encode(self.program.variable(procedure, var).ty, value);
+            let bits = self.encoding.vars(procedure, var, Copy::Current);
+            literals.extend(bits.enumerate().map(|(k, bit)| (bit, code >> k & 1 == 1)));
+        }
+        let values = self.encoding.manager.minterm(literals)?;
+        self.wanted.insert(node, values);
+        Ok(())
+    }
+
+    /// Whether control at the node, with one of these pairs, is what is looked for.
+    pub(crate) fn meets(&self, node: NodeId, set: &Bdd) -> Result<Option<Goal>> {
+        if self.is_target[node.0 as usize] {
+            return Ok(Some(Goal::At(node, set.clone())));
+        }
+        let Some(values) = self.wanted.get(&node) else {
+            return Ok(None);
+        };
+        let met = set.and(values)?;
+        Ok((!met.is_false()).then_some(Goal::At(node, met)))
     }
 
     /// What the node does.
@@ -303,8 +329,8 @@ impl<'a> Search<'a> {
         if set.is_false() {
             return Ok(None);
         }
-        if self.is_target(node) {
-            return Ok(Some(Goal::At(node, set.clone())));
+        if let Some(goal) = self.meets(node, set)? {
+            return Ok(Some(goal));
         }
         let pending = &mut self.pending[node.0 as usize];
         *pending = pending.or(set)?;

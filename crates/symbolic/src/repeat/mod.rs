@@ -168,11 +168,14 @@ impl Work<'_> {
             live: self.live,
         };
         let query = Query {
-            targets: &product.targets,
+            targets: &[],
             violations: false,
         };
         let limits = self.limits();
         let mut search = Search::new(&product.program, &live, query, self.tuning, &limits, report)?;
+        for &node in &product.targets {
+            search.want(node, &product.wanted)?;
+        }
         let found = search.run();
         search.count(stats);
         assert!(found?.is_some(), "the head is on a cycle that can be reached");

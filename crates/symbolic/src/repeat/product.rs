@@ -11,8 +11,7 @@
 //! * [`Mode::Hull`], for the search for fair cycles: a local of each procedure says whether the mark was met since
 //!   its entry, and is one more result. A summary thus tells whether some run through the callee meets
 //!   the mark, the *goodness* of the paper's `Erase`.
-//! * [`Mode::Stem`], for a run to a given position: no mark; a branch before the position's node asks whether
-//!   this is it.
+//! * [`Mode::Stem`], for a run to a given position: no mark.
 //! * [`Mode::Cycle`], for a run from a position back to it: `main` is a copy of the position's procedure that
 //!   begins there and never returns, and the mark is a global, so that it also counts across calls that do not return.
 //!
@@ -59,16 +58,12 @@ pub(crate) enum Mode<'h> {
 pub(crate) enum Role {
     /// The procedure is entered.
     Enter,
-    /// Is this the head?
-    Check,
     /// The automaton reads the position, and perhaps the statement is executed with it.
     Read,
     /// The statement is executed.
     Do,
     /// After a call: the callee's mark is added to the caller's.
     Merge,
-    /// This is the head.
-    Target,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -83,8 +78,9 @@ pub(crate) struct Product {
     pub(crate) program: Program,
     /// For each node.
     pub(crate) origin: Vec<Origin>,
-    /// The heads asked for.
+    /// Where heads are asked for, and the values that make them one.
     pub(crate) targets: Vec<NodeId>,
+    pub(crate) wanted: Vec<(VarRef, Value)>,
     /// How many globals the program has; those behind are ours.
     globals: usize,
     /// For each procedure, how many of its locals and results are the program's.
@@ -95,19 +91,6 @@ pub(crate) struct Product {
     pub(crate) state: Vec<VarRef>,
     is_cycle: bool,
     is_hull: bool,
-}
-
-/// Where the nodes of a statement are.
-#[derive(Clone, Copy)]
-struct Spot {
-    check: Option<NodeId>,
-    read: NodeId,
-}
-
-impl Spot {
-    fn head(self) -> NodeId {
-        self.check.unwrap_or(self.read)
-    }
 }
 
 struct Builder<'a> {
@@ -121,8 +104,8 @@ struct Builder<'a> {
     state: Vec<VarRef>,
     /// The global of [`Mode::Cycle`].
     mark: Option<VarRef>,
-    /// By node of the source, for the copy being made.
-    spots: Vec<Option<Spot>>,
+    /// By node of the source, for the copy being made: where the automaton reads.
+    reads: Vec<NodeId>,
     by_procedure: Vec<Vec<NodeId>>,
 }
 
@@ -172,10 +155,11 @@ impl Product {
             targets: Vec::new(),
             state: state.clone(),
             mark,
-            spots: vec![None; source.nodes.len()],
+            reads: vec![NodeId(u32::MAX); source.nodes.len()],
             by_procedure,
         };
         let (procedures, locals) = builder.procedures();
+        let wanted = builder.wanted();
         Product {
             base: ProcId(procedures.len() as u32 - 1),
             program: Program {
@@ -186,6 +170,7 @@ impl Product {
                 threads: Threads::Dynamic,
             },
             origin: builder.origin,
+            wanted,
             targets: builder.targets,
             globals: source.globals.len(),
             locals,
@@ -248,7 +233,6 @@ impl Product {
         let mut out: Vec<Position<Valued>> = Vec::new();
         // How the next position of the program was reached, if not by a step.
         let mut via = None;
-        let mut checked = false;
         for Position { via: edge, state } in positions {
             let Place::At(node) = state.place else {
                 unreachable!("violations are not asked for")
@@ -257,13 +241,7 @@ impl Product {
                 via = Some(edge);
             }
             let origin = self.origin[node.0 as usize];
-            let seen = match origin.role {
-                Role::Check => true,
-                Role::Read => !checked,
-                _ => false,
-            };
-            checked = origin.role == Role::Check;
-            if !seen {
+            if origin.role != Role::Read {
                 continue;
             }
             let procedure = self.program.node(node).procedure;
@@ -304,6 +282,17 @@ fn boolean(name: &str, span: Span) -> Variable {
 }
 
 impl Builder<'_> {
+    /// The values that make a position the head: that of the mark, too.
+    fn wanted(&self) -> Vec<(VarRef, Value)> {
+        let (Mode::Stem(head) | Mode::Cycle(head, _)) = self.mode else {
+            return Vec::new();
+        };
+        let bits = self.state.iter().enumerate();
+        let bits = bits.map(|(bit, &var)| (var, Value::from(head.state >> bit & 1)));
+        let mark = self.mark.map(|var| (var, 1));
+        head.values.iter().copied().chain(bits).chain(mark).collect()
+    }
+
     /// All procedures that are needed, under their numbers, and that of the outermost frame behind them.
     fn procedures(&mut self) -> (Vec<Procedure>, Vec<(usize, usize)>) {
         let source = self.source;
@@ -364,10 +353,9 @@ impl Builder<'_> {
         if is_end || !matches!(self.mode, Mode::Cycle(..)) {
             frame.end = Some(self.end(&frame));
         }
-        copy.entry = if is_end {
-            self.enter(&frame, self.end_read(&frame))
-        } else {
-            self.body(&frame)
+        copy.entry = match frame.end {
+            Some(end) if is_end => self.enter(&frame, end),
+            _ => self.body(&frame),
         };
         procedures.push(copy);
         (procedures, locals)
@@ -419,71 +407,34 @@ impl Builder<'_> {
     }
 
     /// Whether a node of this copy is asked about.
-    fn is_asked(&self, frame: &Frame, node: Option<NodeId>) -> Option<&Head> {
+    fn is_asked(&self, frame: &Frame, node: Option<NodeId>) -> bool {
         let (head, here) = match self.mode {
-            Mode::Hull => return None,
+            Mode::Hull => return false,
             Mode::Stem(head) => (head, frame.outermost == head.outermost),
             Mode::Cycle(head, runs) => (head, frame.outermost || runs == Runs::All),
         };
-        (here && head.node == node).then_some(head)
+        here && head.node == node
     }
 
-    /// The node that reads a position, and the one before it that asks, if this is the head's.
-    fn spot(&mut self, frame: &Frame, node: Option<NodeId>) -> Spot {
-        let role = |role| Origin { role, node };
-        let read = self.node(frame.procedure, role(Role::Read));
-        if self.is_asked(frame, node).is_none() {
-            return Spot { check: None, read };
+    /// The node that reads a position.
+    fn reader(&mut self, frame: &Frame, node: Option<NodeId>) -> NodeId {
+        let origin = Origin {
+            role: Role::Read,
+            node,
+        };
+        let read = self.node(frame.procedure, origin);
+        if self.is_asked(frame, node) {
+            self.targets.push(read);
         }
-        let check = self.node(frame.procedure, role(Role::Check));
-        let target = self.node(frame.procedure, role(Role::Target));
-        self.targets.push(target);
-        let head = self.is_asked(frame, node).expect("just asked");
-        let mut condition = Condition::default();
-        condition.constant(1);
-        for &(var, value) in &head.values {
-            condition.var(var);
-            condition.constant(value);
-            condition.equal();
-            condition.and();
-        }
-        for (bit, &var) in self.state.iter().enumerate() {
-            condition.literal(var, false, head.state >> bit & 1 == 1);
-            condition.and();
-        }
-        if let Some(mark) = self.mark {
-            condition.var(mark);
-            condition.and();
-        }
-        let condition = condition.finish();
-        self.set(
-            check,
-            Op::Branch {
-                condition,
-                yes: target,
-                no: read,
-            },
-        );
-        Spot {
-            check: Some(check),
-            read,
-        }
+        read
     }
 
     /// The node in which a run that is over goes on.
     fn end(&mut self, frame: &Frame) -> NodeId {
-        let spot = self.spot(frame, None);
-        let op = self.read(frame, None, Vec::new(), Vec::new(), None, spot.head());
-        self.set(spot.read, op);
-        spot.head()
-    }
-
-    fn end_read(&self, frame: &Frame) -> NodeId {
-        let end = frame.end.expect("made before");
-        match self.nodes[end.0 as usize].op {
-            Op::Branch { no, .. } => no,
-            _ => end,
-        }
+        let read = self.reader(frame, None);
+        let op = self.read(frame, None, Vec::new(), Vec::new(), None, read);
+        self.set(read, op);
+        read
     }
 
     /// The node in which a procedure begins, if something has to be done there.
@@ -532,34 +483,31 @@ impl Builder<'_> {
     fn body(&mut self, frame: &Frame) -> NodeId {
         let nodes = std::mem::take(&mut self.by_procedure[frame.source.0 as usize]);
         for &node in &nodes {
-            self.spots[node.0 as usize] = Some(self.spot(frame, Some(node)));
+            self.reads[node.0 as usize] = self.reader(frame, Some(node));
         }
         for &node in &nodes {
             self.statement(frame, node);
         }
         let first = match self.mode {
-            Mode::Cycle(head, _) if frame.outermost => {
-                // At least one step is made: the head itself is not asked.
-                let node = head.node.expect("a body has nodes");
-                self.spots[node.0 as usize].expect("of this body").read
-            }
-            _ => self.head(self.source.procedure(frame.source).entry),
+            Mode::Cycle(head, _) if frame.outermost => head.node,
+            _ => None,
         };
+        let first = first.unwrap_or(self.source.procedure(frame.source).entry);
+        let first = self.head(first);
         self.by_procedure[frame.source.0 as usize] = nodes;
         self.enter(frame, first)
     }
 
+    /// Where control goes when it comes to a statement of the procedure that is being copied.
     fn head(&self, node: NodeId) -> NodeId {
-        self.spots[node.0 as usize]
-            .expect("a jump stays in its procedure")
-            .head()
+        self.reads[node.0 as usize]
     }
 
     /// One statement: where nothing speaks against it, the automaton's move is part of it.
     fn statement(&mut self, frame: &Frame, node: NodeId) {
         let source = self.source;
         let from = source.node(node);
-        let read = self.spots[node.0 as usize].expect("of this body").read;
+        let read = self.head(node);
         let together = match &from.op {
             Op::Goto(to) if to.len() == 1 => Some((Vec::new(), Vec::new(), None, to[0])),
             Op::Assign {
@@ -802,7 +750,6 @@ impl Liveness for Matters<'_> {
                     _ => false,
                 }
             }
-            _ if origin.role == Role::Target => false,
             _ if entering && outermost && product.is_cycle => false,
             _ => match (origin.node, var) {
                 (Some(node), _) => self.live.live(node, var),
