@@ -10,6 +10,7 @@ mod calculus;
 pub mod concurrent;
 mod explicit;
 mod ltl;
+mod minimise;
 mod symbolic;
 
 use std::fmt;
@@ -235,13 +236,21 @@ pub fn check(
         found.verdict = Verdict::Violated(Ok(short));
     }
     let violators = found.violators;
+    let finite = options.runs == Runs::FiniteStack || violators == Some(Violators::Bounded);
+    if options.shorten
+        && let Verdict::Violated(Ok(execution)) = &mut found.verdict
+        && question.is_about_infinite_runs()
+    {
+        minimise::minimise(execution, &mut |candidate| {
+            question.replay(program, candidate, finite, &mut guard).is_ok()
+        });
+    }
     if let Verdict::Violated(Err(gap)) = &found.verdict {
         return Err(Fault::Wrong(format!("no concrete run: {gap:?}")));
     }
     if let Verdict::Violated(Ok(execution)) = &found.verdict
         && options.replay
     {
-        let finite = options.runs == Runs::FiniteStack || violators == Some(Violators::Bounded);
         match question.replay(program, execution, finite, &mut guard) {
             Ok(()) => {}
             Err(Halt::Stopped(reason)) => found.verdict = Verdict::Unknown(reason),

@@ -229,14 +229,14 @@ fn meaning(
 }
 
 impl Automaton {
-    /// Resolves the atoms of an automaton; the diagnostics of each are about its text.
+    /// Resolves the atoms of an automaton from a file of this name; if that fails, the texts of those that are wrong, and what is wrong with them.
     pub fn new(
         program: &Program,
         dialect: Dialect,
-        name: String,
+        name: &str,
         automaton: Tgba,
         atoms: &[Atom],
-    ) -> Result<Self, Vec<(Atom, Vec<Diagnostic>)>> {
+    ) -> Result<Self, Vec<(String, Vec<Diagnostic>)>> {
         let mut propositions = Vec::with_capacity(atoms.len());
         let mut problems = Vec::new();
         for atom in atoms {
@@ -246,15 +246,15 @@ impl Automaton {
             };
             match proposition(program, dialect, &text, 0) {
                 Ok(proposition) => propositions.push(proposition),
-                Err(diagnostics) => problems.push((atom.clone(), diagnostics)),
+                Err(diagnostics) => problems.push((text, diagnostics)),
             }
         }
         if !problems.is_empty() {
             return Err(problems);
         }
-        let monitor = monitor(program, &name, &automaton, &propositions);
+        let monitor = monitor(program, name, &automaton, &propositions);
         Ok(Automaton {
-            name,
+            name: format!("the automaton in `{name}`"),
             propositions,
             automaton,
             monitor,

@@ -6,7 +6,8 @@ use std::sync::{Arc, PoisonError};
 use droste_check::{Automaton, Ltl, Property};
 use droste_lang::program::Program;
 use droste_lang::source::SourceFile;
-use droste_ltl::{Atoms, Formulas, parse, parse_properties};
+use droste_base::Limits;
+use droste_ltl::{Atoms, Formulas, HoaError, parse, parse_properties, read_hoa};
 use serde_json::json;
 
 use crate::check::{Run, exit_code, runs};
@@ -30,8 +31,35 @@ impl Run<'_> {
 
     /// The automaton of `--hoa`.
     pub(crate) fn hoa(&self, file: &Path, program: &Program) -> Result<Property, Failure> {
-        let _ = (file, program, std::marker::PhantomData::<Automaton>);
-        todo!()
+        let source = self.second_input(file, "automaton")?;
+        let mut atoms = Atoms::new();
+        // The watchdog sees to the time.
+        let automaton = match read_hoa(&source, &mut atoms, &Limits::default()) {
+            Ok(automaton) => automaton,
+            Err(HoaError::Refused(diagnostic)) => {
+                self.refused(&[*diagnostic], &source)?;
+                return Err(Failure::Told);
+            }
+            Err(HoaError::Stopped(reason)) => return Err(Failure::Because(reason.to_string())),
+        };
+        let resolved = Automaton::new(
+            program,
+            self.dialect(),
+            source.name(),
+            automaton,
+            atoms.list(),
+        );
+        match resolved {
+            Ok(automaton) => Ok(Property::Automaton(Arc::new(automaton))),
+            Err(problems) => {
+                for (text, diagnostics) in problems {
+                    let name = format!("{}, proposition", source.name());
+                    // All of them are shown, and then there is no check.
+                    let _ = self.refused(&diagnostics, &SourceFile::new(name, text));
+                }
+                Err(Failure::Told)
+            }
+        }
     }
 
     /// A file beside the program.

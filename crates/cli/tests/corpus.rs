@@ -5,9 +5,6 @@ use std::process::Command;
 
 use droste_testkit::corpus::{Expected, directory, load};
 
-/// What only later versions can answer.
-const NOT_YET: [&str; 1] = ["--ltl"];
-
 #[test]
 fn the_corpus_gets_the_verdicts_it_says() {
     let directory = directory();
@@ -16,9 +13,6 @@ fn the_corpus_gets_the_verdicts_it_says() {
     let mut wrong = Vec::new();
     let mut count = 0;
     for case in &cases {
-        if case.args.iter().any(|arg| NOT_YET.contains(&arg.as_str())) {
-            continue;
-        }
         let variants: [&[&str]; 5] = [
             &[],
             &["--order", "bfs"],

@@ -12,11 +12,11 @@ use droste_explicit::{Order, Runs, Stats, reach, repeat};
 use droste_omega::{Product, Watcher};
 
 /// Asks questions about a model. Set what you want, then call [`reach`](Self::reach),
-/// [`repeat`](Self::repeat) or [`watch`](Self::watch).
+/// [`repeat`](Self::repeat), [`ltl`](Self::ltl) or [`watch`](Self::watch).
 ///
 /// Every violation is [replayed](replay_trace) before it is reported.
 #[derive(Clone)]
-#[must_use = "a checker does nothing until it is asked: call `reach`, `repeat` or `watch`"]
+#[must_use = "a checker does nothing until it is asked: call `reach`, `repeat`, `ltl` or `watch`"]
 pub struct Checker<'a, M> {
     model: &'a M,
     order: Order,
@@ -103,7 +103,7 @@ impl<'a, M: Model> Checker<'a, M> {
         self
     }
 
-    /// Which infinite runs count for [`repeat`](Self::repeat) and [`watch`](Self::watch).
+    /// Which infinite runs count for [`repeat`](Self::repeat), [`ltl`](Self::ltl) and [`watch`](Self::watch).
     pub fn runs(mut self, runs: Runs) -> Self {
         self.runs = runs;
         self
@@ -192,8 +192,16 @@ impl<'a, M: Model> Checker<'a, M> {
         .repeat(&[PropId(0)])
     }
 
+    pub(crate) fn model(&self) -> &'a M {
+        self.model
+    }
+
+    pub(crate) fn limits(&self) -> Limits {
+        self.limits.clone()
+    }
+
     /// The same settings for another model.
-    fn over<'b, N: Model>(&self, model: &'b N) -> Checker<'b, N>
+    pub(crate) fn over<'b, N: Model>(&self, model: &'b N) -> Checker<'b, N>
     where
         'a: 'b,
     {

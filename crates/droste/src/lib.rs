@@ -65,7 +65,7 @@
 //! | to | see |
 //! |---|---|
 //! | write a model | [`Model`], [`Steps`], [`CallId`], [`PropId`] |
-//! | ask about it | [`Checker`]: [`reach`](Checker::reach), [`repeat`](Checker::repeat), [`watch`](Checker::watch); [`Order`], [`Runs`], [`Limits`] |
+//! | ask about it | [`Checker`]: [`reach`](Checker::reach), [`repeat`](Checker::repeat), [`ltl`](Checker::ltl), [`watch`](Checker::watch); [`Order`], [`Runs`], [`Limits`] |
 //! | watch it with an automaton | [`Watcher`], [`Product`] |
 //! | read the answer | [`Outcome`], [`Verdict`], [`StopReason`], [`Stats`] |
 //! | read a run | [`Trace`]: print it, [`flatten`](Trace::flatten) it, [`replay_trace`] it |
@@ -74,6 +74,7 @@
 
 mod checker;
 pub mod program;
+mod temporal;
 pub mod tutorial;
 
 pub use checker::{Checker, Inconsistent, Outcome};
@@ -84,6 +85,7 @@ pub use droste_base::{
 };
 pub use droste_explicit::{Order, Runs, Stats};
 pub use droste_omega::{Product, Watcher, WatcherState};
+pub use temporal::LtlError;
 
 /// The searches themselves, which [`Checker`] calls. Their traces have not been replayed.
 pub mod search {

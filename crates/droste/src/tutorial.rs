@@ -188,6 +188,43 @@
 //! With several propositions the run has to meet each of them infinitely often; with none, any
 //! infinite run will do.
 //!
+//! # What every run should do
+//!
+//! Properties of whole runs are written in linear temporal logic: `G` is always, `F` is sometime, `X` next, `U` until. Say what the
+//! names in the formula mean, and ask [`ltl`](crate::Checker::ltl). Whenever the goal is compiled, does the build end?
+//!
+//! ```
+//! # #![allow(dead_code, unused_imports)]
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/tutorial/state.rs"));
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/tutorial/rules.rs"));
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/tutorial/model.rs"));
+//! # fn main() -> Result<(), droste::LtlError> {
+//! let names = [("running", RUNNING), ("compiling", COMPILING), ("goal", GOAL)];
+//! let response = "G (goal -> F !running)";
+//!
+//! let build = Build::new("app: lib\nlib:");
+//! assert!(Checker::new(&build).ltl(response, &names)?.holds());
+//!
+//! // A compiler that fails again and again: the goal is compiled, and nothing else ever happens.
+//! let retry = Build { retry: true, ..Build::new("app:") };
+//! let outcome = Checker::new(&retry).ltl(response, &names)?;
+//! assert_eq!(outcome.to_string(), "\
+//! violated
+//! start  Enter app {}
+//! step   Next(0) app {}
+//! step   Compile app {}
+//! from here, for ever:
+//! step   Compile app {}
+//! ");
+//!
+//! // The circle of before is stuck in its recursion, and only in its recursion.
+//! let circle = Build::new("app: lib\nlib: app");
+//! assert!(!Checker::new(&circle).ltl("F compiling", &names)?.holds());
+//! assert!(Checker::new(&circle).runs(Runs::FiniteStack).ltl("F compiling", &names)?.holds());
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # Watching the order of things
 //!
 //! Is the goal ever compiled first, before anything else? A [`Watcher`](crate::Watcher) is a

@@ -42,7 +42,8 @@ use hashbrown::HashTable;
 use crate::lasso::{self, Component};
 use crate::path::{Link, Ways};
 use crate::tables::{Calls, Edge, Interner, NONE, hash_pair, stats};
-use crate::{Options, Outcome, Runs, Stats, stem};
+use crate::shorten::shorten;
+use crate::{Options, Outcome, Runs, Stats};
 
 /// Searches for a run that meets every proposition of `marks` (at most 32) infinitely often;
 /// with no marks, for any infinite run.
@@ -61,7 +62,7 @@ pub fn repeat<M: Model>(
         Ok(Some(component)) => {
             let all_marks = search.all_marks;
             let trace = lasso::lasso(search, component, all_marks, runs);
-            Verdict::Violated(stem::shorten(model, trace, stats.contexts, options))
+            Verdict::Violated(shorten(model, marks, trace, stats.contexts, options))
         }
         Ok(None) => Verdict::Holds(Certificate::default()),
         Err(reason) => Verdict::Unknown(reason),

@@ -13,7 +13,7 @@ mod cycle;
 mod lasso;
 mod path;
 mod reach;
-mod stem;
+mod shorten;
 mod tables;
 
 use droste_base::{Limits, Reporter, Trace, Verdict};

@@ -310,28 +310,52 @@ impl Tgba {
         !self.accepting.iter().any(|&accepting| accepting)
     }
 
-    /// Whether in every component either all cycles are accepting or none is, and the marks show it: all edges of an
-    /// accepting component have all marks.
+    /// Whether the edges inside each component all have the same marks: every cycle of a component is accepting or none is.
     pub fn is_weak(&self) -> bool {
-        let all = self.all_marks();
+        let mut marks: Vec<Option<u32>> = vec![None; self.accepting.len()];
         self.edges.iter().all(|edge| {
             let component = self.component(edge.source);
             component != self.component(edge.target)
-                || !self.is_accepting_component(component)
-                || edge.marks == all
+                || *marks[component as usize].get_or_insert(edge.marks) == edge.marks
         })
     }
 
-    /// Whether it is weak and every accepting component is a state that can always stay: once there, all is accepted.
+    /// Whether it is weak and a run that has come into an accepting component can go on, and is accepted, whatever comes.
+    /// (Only components are seen that show it: each of their states has an edge to itself that can always be taken.)
     pub fn is_terminal(&self) -> bool {
+        let accepting = |state| self.is_accepting_component(self.component(state));
         self.is_weak()
-            && (0..self.states.len() as u32).all(|state| {
-                !self.is_accepting_component(self.component(state))
-                    || self
-                        .edges_from(state)
-                        .iter()
-                        .any(|edge| edge.target == state && self.guards.is_true(edge.guard))
+            && (0..self.states.len() as u32)
+                .filter(|&state| accepting(state))
+                .all(|state| {
+                    let edges = self.edges_from(state);
+                    edges.iter().all(|edge| accepting(edge.target))
+                        && edges
+                            .iter()
+                            .any(|edge| edge.target == state && self.guards.is_true(edge.guard))
+                })
+    }
+
+    /// Whether no two edges of a state can be taken at once.
+    pub fn is_deterministic(&self) -> bool {
+        let apart = |a: u32, b: u32| {
+            self.guards.cubes(a).all(|x| {
+                self.guards.cubes(b).all(|y| {
+                    x.iter().any(|&literal| {
+                        y.binary_search(&Literal::new(literal.atom(), !literal.positive()))
+                            .is_ok()
+                    })
+                })
             })
+        };
+        (0..self.states.len() as u32).all(|state| {
+            let edges = self.edges_from(state);
+            edges.iter().enumerate().all(|(i, edge)| {
+                edges[i + 1..]
+                    .iter()
+                    .all(|other| apart(edge.guard, other.guard))
+            })
+        })
     }
 }
 

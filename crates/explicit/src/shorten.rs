@@ -1,0 +1,361 @@
+//! Shorter lassos.
+//!
+//! Depth-first search stops at the first cycle it closes, and comes to it by whatever way it happens to take. Breadth-first search,
+//! which counts every step inside calls, looks for better ones:
+//!
+//! * **The cycle.** From a state of the cycle, the shortest way back to it that meets every mark. That is a question of
+//!   reachability for the model whose states also know which marks have been met.
+//! * **The stem.** Any state of the cycle will do as the place where it is entered: what lies below on the stack does not
+//!   matter, since the run never returns there. The nearest one is looked for, and the cycle is turned round to begin there.
+//!
+//! If that takes much more than finding the cycle did, what is known has to do.
+
+use std::hash::{BuildHasher as _, BuildHasherDefault};
+
+use droste_base::{CallId, Cycle, Model, Position, PropId, Run, RunId, Step, Steps, Trace, Verdict, Via};
+use hashbrown::HashTable;
+use rustc_hash::FxHasher;
+
+use crate::{Options, Order, reach};
+
+/// A model and some of its states, which are what a search is to find.
+struct Seek<'a, M: Model> {
+    model: &'a M,
+    wanted: &'a [Position<M::State>],
+    /// Indices into `wanted`.
+    table: HashTable<u32>,
+}
+
+type Hasher = BuildHasherDefault<FxHasher>;
+
+impl<'a, M: Model> Seek<'a, M> {
+    const FOUND: PropId = PropId(0);
+
+    fn new(model: &'a M, wanted: &'a [Position<M::State>]) -> Self {
+        let mut seek = Seek {
+            model,
+            wanted,
+            table: HashTable::with_capacity(wanted.len()),
+        };
+        let hash = |i: u32| Hasher::default().hash_one(&wanted[i as usize].state);
+        for i in 0..wanted.len() as u32 {
+            if seek.find(&wanted[i as usize].state).is_none() {
+                seek.table.insert_unique(hash(i), i, |&i| hash(i));
+            }
+        }
+        seek
+    }
+
+    fn find(&self, state: &M::State) -> Option<usize> {
+        let hash = Hasher::default().hash_one(state);
+        let found = self
+            .table
+            .find(hash, |&i| self.wanted[i as usize].state == *state);
+        found.map(|&i| i as usize)
+    }
+}
+
+impl<M: Model> Model for Seek<'_, M> {
+    type State = M::State;
+
+    fn initial(&self, out: &mut Vec<M::State>) {
+        self.model.initial(out);
+    }
+
+    fn steps(&self, state: &M::State, out: &mut Steps<M::State>) {
+        self.model.steps(state, out);
+    }
+
+    fn resume(
+        &self,
+        caller: &M::State,
+        call: CallId,
+        exit: &M::State,
+        out: &mut Vec<M::State>,
+    ) -> bool {
+        self.model.resume(caller, call, exit, out)
+    }
+
+    fn holds(&self, state: &M::State, _: PropId) -> bool {
+        self.find(state).is_some()
+    }
+
+    fn refine(&self, state: &M::State, tag: u32, index: u64) -> M::State {
+        self.model.refine(state, tag, index)
+    }
+
+    fn terminated(&self, exit: &M::State) -> Option<M::State> {
+        self.model.terminated(exit)
+    }
+}
+
+/// A model whose runs begin in one of its states, and which remembers the marks that have been met.
+struct Round<'a, M: Model> {
+    model: &'a M,
+    marks: &'a [PropId],
+    from: M::State,
+}
+
+/// Set when there has been a step.
+const MOVED: u64 = 1 << 32;
+
+impl<M: Model> Round<'_, M> {
+    const BACK: PropId = PropId(0);
+
+    /// What has been met when the run goes on from here.
+    fn met(&self, state: &M::State, met: u64) -> u64 {
+        let marks = self.marks.iter().enumerate();
+        marks.fold(met | MOVED, |met, (i, &mark)| {
+            met | u64::from(self.model.holds(state, mark)) << i
+        })
+    }
+}
+
+impl<M: Model> Model for Round<'_, M> {
+    type State = (M::State, u64);
+
+    fn initial(&self, out: &mut Vec<Self::State>) {
+        out.push((self.from.clone(), 0));
+    }
+
+    fn steps(&self, (state, met): &Self::State, out: &mut Steps<Self::State>) {
+        let mut steps = Steps::new();
+        self.model.steps(state, &mut steps);
+        if let Some(split) = steps.as_split() {
+            return out.split(split.tag, split.count);
+        }
+        if steps.overflowed() {
+            out.give_up();
+        }
+        let met = self.met(state, *met);
+        for step in steps.drain() {
+            match step {
+                Step::Internal(next) => out.step((next, met)),
+                Step::Call(call, entry) => out.call(call, (entry, met)),
+                Step::Exit(exit) => out.exit((exit, met)),
+            }
+        }
+    }
+
+    fn resume(
+        &self,
+        caller: &Self::State,
+        call: CallId,
+        exit: &Self::State,
+        out: &mut Vec<Self::State>,
+    ) -> bool {
+        let mut states = Vec::new();
+        let complete = self.model.resume(&caller.0, call, &exit.0, &mut states);
+        out.extend(states.into_iter().map(|state| (state, exit.1)));
+        complete
+    }
+
+    fn holds(&self, (state, met): &Self::State, _: PropId) -> bool {
+        let all = (1 << self.marks.len()) - 1 | MOVED;
+        met & all == all && *state == self.from
+    }
+
+    fn refine(&self, (state, met): &Self::State, tag: u32, index: u64) -> Self::State {
+        (self.model.refine(state, tag, index), *met)
+    }
+
+    // The run has begun in the middle: whether the outermost procedure is the one that is left is not known.
+    fn terminated(&self, _: &Self::State) -> Option<Self::State> {
+        None
+    }
+}
+
+/// A stem or a cycle of so many steps is short enough.
+const SHORT: u64 = 4;
+
+/// From how many states of the cycle a shorter one is looked for.
+const TRIES: usize = 4;
+
+/// The same lasso with a shorter cycle or stem, if one is found among not many more contexts than were found before.
+pub(crate) fn shorten<M: Model>(
+    model: &M,
+    marks: &[PropId],
+    trace: Trace<M::State>,
+    contexts: u64,
+    options: &Options<'_>,
+) -> Trace<M::State> {
+    let mut limits = options.limits.clone();
+    let most = contexts.clamp(10_000, 100_000);
+    limits.contexts = Some(limits.contexts.map_or(most, |limit| limit.min(most)));
+    let options = Options {
+        order: Order::Bfs,
+        limits,
+        reporter: None,
+    };
+    let trace = shorten_cycle(model, marks, trace, &options);
+    shorten_stem(model, trace, &options)
+}
+
+fn shorten_cycle<M: Model>(
+    model: &M,
+    marks: &[PropId],
+    trace: Trace<M::State>,
+    options: &Options<'_>,
+) -> Trace<M::State> {
+    let Some(Cycle { start, pumping }) = trace.cycle else {
+        return trace;
+    };
+    let end = trace.positions.len() - 1;
+    let mut best: Option<(u64, usize, Trace<M::State>)> = None;
+    let mut known = length(&trace.runs, &trace.positions[start + 1..]);
+    for i in (start..end).step_by((end - start).div_ceil(TRIES).max(1)) {
+        // A state that splits is no place to begin.
+        if known <= SHORT || trace.positions[i + 1].via == Via::Refine {
+            continue;
+        }
+        let round = Round {
+            model,
+            marks,
+            from: trace.positions[i].state.clone(),
+        };
+        let Verdict::Violated(found) = reach(&round, Round::<M>::BACK, options).verdict else {
+            continue;
+        };
+        let calls = found.positions.iter().any(|p| matches!(p.via, Via::Call(_)));
+        let length = length(&found.runs, &found.positions);
+        if length < known && (pumping || !calls) {
+            known = length;
+            best = Some((length, i, found.map(|(state, _)| state)));
+        }
+    }
+    let Some((_, i, found)) = best else {
+        return trace;
+    };
+    // The way to where it begins, then the new cycle.
+    let mut runs = Vec::new();
+    let moved = keep_runs(&trace.runs, &trace.positions[..=i], &mut runs);
+    let mut positions: Vec<Position<M::State>> = trace.positions[..=i]
+        .iter()
+        .map(|position| Position {
+            via: moved_via(position.via, &moved),
+            state: position.state.clone(),
+        })
+        .collect();
+    let moved = keep_runs(&found.runs, &found.positions, &mut runs);
+    let cycle = found.positions.into_iter().skip(1);
+    positions.extend(cycle.map(|position| Position {
+        via: moved_via(position.via, &moved),
+        state: position.state,
+    }));
+    let pumping = positions[i + 1..]
+        .iter()
+        .any(|position| matches!(position.via, Via::Call(_)));
+    Trace {
+        runs,
+        positions,
+        cycle: Some(Cycle { start: i, pumping }),
+    }
+}
+
+fn shorten_stem<M: Model>(
+    model: &M,
+    trace: Trace<M::State>,
+    options: &Options<'_>,
+) -> Trace<M::State> {
+    let Some(Cycle { start, pumping }) = trace.cycle else {
+        return trace;
+    };
+    let known = length(&trace.runs, &trace.positions[..=start]);
+    if known <= SHORT {
+        return trace;
+    }
+    let cycle = &trace.positions[start..trace.positions.len() - 1];
+    let seek = Seek::new(model, cycle);
+    // States that split are not asked about and are not found; another one of the cycle is.
+    let Verdict::Violated(stem) = reach(&seek, Seek::<M>::FOUND, options).verdict else {
+        return trace;
+    };
+    let entered = stem.positions.last().and_then(|last| seek.find(&last.state));
+    let Some(entered) = entered else { return trace };
+    if length(&stem.runs, &stem.positions) >= known {
+        return trace;
+    }
+    let mut runs = stem.runs;
+    let mut positions = stem.positions;
+    let start = positions.len() - 1;
+    // Round once, from the position after the one that is entered.
+    let arrivals = &trace.positions[trace.positions.len() - cycle.len()..];
+    let moved = keep_runs(&trace.runs, arrivals, &mut runs);
+    for i in 0..arrivals.len() {
+        let arrival = &arrivals[(entered + i) % arrivals.len()];
+        positions.push(Position {
+            via: moved_via(arrival.via, &moved),
+            state: arrival.state.clone(),
+        });
+    }
+    Trace {
+        runs,
+        positions,
+        cycle: Some(Cycle { start, pumping }),
+    }
+}
+
+fn moved_via(via: Via, moved: &[u32]) -> Via {
+    match via {
+        Via::Summary(call, run) => Via::Summary(call, RunId(moved[run.0 as usize])),
+        via => via,
+    }
+}
+
+/// Adds the runs that `positions` refer to; their new numbers.
+fn keep_runs<S: Clone>(
+    runs: &[Run<S>],
+    positions: &[Position<S>],
+    out: &mut Vec<Run<S>>,
+) -> Vec<u32> {
+    let mut needed = vec![false; runs.len()];
+    let mark = |needed: &mut Vec<bool>, positions: &[Position<S>]| {
+        for position in positions {
+            if let Via::Summary(_, run) = position.via {
+                needed[run.0 as usize] = true;
+            }
+        }
+    };
+    mark(&mut needed, positions);
+    // Runs refer to smaller ones only.
+    for i in (0..runs.len()).rev() {
+        if needed[i] {
+            mark(&mut needed, &runs[i].positions);
+        }
+    }
+    let mut moved = vec![0; runs.len()];
+    for (i, run) in runs.iter().enumerate() {
+        if !needed[i] {
+            continue;
+        }
+        moved[i] = out.len() as u32;
+        let positions = run.positions.iter().map(|position| Position {
+            via: moved_via(position.via, &moved),
+            state: position.state.clone(),
+        });
+        out.push(Run {
+            positions: positions.collect(),
+            exit: run.exit.clone(),
+        });
+    }
+    moved
+}
+
+/// How many steps there are, those inside of calls included.
+fn length<S>(runs: &[Run<S>], positions: &[Position<S>]) -> u64 {
+    let mut lengths: Vec<u64> = Vec::with_capacity(runs.len());
+    let count = |positions: &[Position<S>], lengths: &[u64]| {
+        positions.iter().fold(0u64, |sum, position| {
+            sum.saturating_add(match position.via {
+                Via::Start | Via::Refine => 0,
+                Via::Step | Via::Call(_) | Via::Terminated => 1,
+                Via::Summary(_, run) => lengths[run.0 as usize].saturating_add(2),
+            })
+        })
+    };
+    for run in runs {
+        let length = count(&run.positions, &lengths);
+        lengths.push(length);
+    }
+    count(positions, &lengths)
+}

@@ -1,0 +1,149 @@
+//! Acceptance conditions of the Hanoi omega-automata format: which are (generalised) Büchi, and how the others are called.
+
+use droste_lang::diagnostics::Diagnostic;
+use droste_lang::source::Span;
+
+use crate::automaton::MOST_MARKS;
+use crate::hoa_tokens::{Kind, Tokens};
+
+/// An `Acceptance:` item.
+pub(crate) struct Acceptance {
+    /// How many sets there are.
+    pub(crate) sets: u32,
+    span: Span,
+    /// `Inf(set)`, or `Inf(!set)` if negated.
+    inf: Vec<(u32, bool)>,
+    /// How many `Fin` there are.
+    fin: usize,
+    or: bool,
+    and: bool,
+    /// Whether `f` occurs.
+    never: bool,
+    always: bool,
+}
+
+/// A generalised Büchi condition: one mark for each of these sets, or its complement.
+pub(crate) struct Condition(Vec<(u32, bool)>);
+
+impl Condition {
+    pub(crate) fn count(&self) -> u32 {
+        self.0.len() as u32
+    }
+
+    /// The marks of an edge that is in these sets.
+    pub(crate) fn marks(&self, sets: &[u32]) -> u32 {
+        let mut marks = 0;
+        for (mark, (set, negated)) in self.0.iter().enumerate() {
+            if sets.contains(set) != *negated {
+                marks |= 1 << mark;
+            }
+        }
+        marks
+    }
+}
+
+impl Acceptance {
+    /// Reads what is behind `Acceptance:`. Only the pieces are kept: a conjunction needs no structure, and everything
+    /// else is refused.
+    pub(crate) fn parse(tokens: &mut Tokens<'_>) -> Result<Self, Diagnostic> {
+        let (sets, first) = tokens.integer("the number of acceptance sets")?;
+        let mut acceptance = Acceptance {
+            sets,
+            span: first,
+            inf: Vec::new(),
+            fin: 0,
+            or: false,
+            and: false,
+            never: false,
+            always: false,
+        };
+        let mut open = 0usize;
+        loop {
+            // An operand.
+            let (kind, span) = tokens.take();
+            acceptance.span = acceptance.span.to(span);
+            match kind {
+                Kind::Open => {
+                    open += 1;
+                    continue;
+                }
+                Kind::True => acceptance.always = true,
+                Kind::False => acceptance.never = true,
+                Kind::Identifier => {
+                    let name = tokens.text(span);
+                    if name != "Inf" && name != "Fin" {
+                        return Err(tokens.unexpected(kind, span, "`Inf` or `Fin`"));
+                    }
+                    tokens.expect(Kind::Open, "`(`")?;
+                    let negated = tokens.peek() == Kind::Not;
+                    if negated {
+                        tokens.take();
+                    }
+                    let (set, at) = tokens.integer("an acceptance set")?;
+                    if set >= sets {
+                        return Err(Diagnostic::error(
+                            at,
+                            format!("there is no acceptance set {set}"),
+                        )
+                        .label(format!("{sets} are declared, numbered from 0")));
+                    }
+                    acceptance.span = acceptance.span.to(tokens.expect(Kind::Close, "`)`")?);
+                    if name == "Fin" {
+                        acceptance.fin += 1;
+                    } else if !acceptance.inf.contains(&(set, negated)) {
+                        acceptance.inf.push((set, negated));
+                    }
+                }
+                _ => {
+                    return Err(tokens.unexpected(
+                        kind,
+                        span,
+                        "`Inf(…)`, `Fin(…)`, `t`, `f` or `(`",
+                    ));
+                }
+            }
+            while open > 0 && tokens.peek() == Kind::Close {
+                acceptance.span = acceptance.span.to(tokens.take().1);
+                open -= 1;
+            }
+            match tokens.peek() {
+                Kind::And => acceptance.and = true,
+                Kind::Or => acceptance.or = true,
+                kind if open > 0 => {
+                    return Err(tokens.unexpected(kind, tokens.span(), "`)`, `&` or `|`"));
+                }
+                _ => return Ok(acceptance),
+            }
+            tokens.take();
+        }
+    }
+
+    /// The condition, if it is a generalised Büchi condition; `name` is what `acc-name:` says.
+    pub(crate) fn condition(&self, name: Option<&str>) -> Result<Condition, Diagnostic> {
+        if !self.or && !self.never && self.fin == 0 {
+            if self.inf.len() > MOST_MARKS as usize {
+                return Err(Diagnostic::error(
+                    self.span,
+                    format!("there are {} acceptance sets", self.inf.len()),
+                )
+                .label(format!("at most {MOST_MARKS} are supported"))
+                .help("degeneralise the automaton first, for example with `autfilt -B`"));
+            }
+            return Ok(Condition(self.inf.clone()));
+        }
+        let shape = match (self.inf.is_empty(), self.fin) {
+            (true, 0) if self.never => "none",
+            (true, 1) => "co-Buchi",
+            (true, _) if !self.and => "generalized-co-Buchi",
+            (_, 0) => "a disjunction of Büchi",
+            _ => "an Emerson-Lei",
+        };
+        let name = name.unwrap_or(shape);
+        Err(Diagnostic::error(
+            self.span,
+            format!("the acceptance condition is not supported: {name}"),
+        )
+        .label("expected a conjunction of `Inf(…)`: Büchi, generalised Büchi, or `t`")
+        .help("convert the automaton first, for example with `autfilt --tgba`"))
+    }
+}

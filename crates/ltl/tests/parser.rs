@@ -1,0 +1,191 @@
+//! Formulas as text: spellings, precedence, errors and files of properties.
+
+use droste_lang::diagnostics::render;
+use droste_lang::source::SourceFile;
+use droste_ltl::{AtomKind, Atoms, Formulas, parse, parse_properties, parse_text, print};
+
+/// The formula as it is printed, or the messages.
+fn shown(text: &str) -> Result<String, String> {
+    let (mut formulas, mut atoms) = (Formulas::new(), Atoms::new());
+    let source = SourceFile::new("f", text);
+    match parse(&source, &mut formulas, &mut atoms) {
+        Ok(formula) => Ok(print(&formulas, &atoms, formula)),
+        Err(list) => Err(render(&list, &source, false)),
+    }
+}
+
+#[test]
+fn spellings_and_precedence() {
+    for (text, expected) in [
+        ("[]<>p", "G F p"),
+        ("a && b || c", "a & b | c"),
+        ("a /\\ b \\/ ~c", "a & b | !c"),
+        ("a U b U c", "a U b U c"),
+        ("(a U b) U c", "(a U b) U c"),
+        ("a V b W c M d", "a R b W c M d"),
+        ("a -> b -> c", "a -> b -> c"),
+        ("(a => b) => c", "(a -> b) -> c"),
+        ("a <-> b <=> c", "a <-> b <-> c"),
+        ("a <-> (b <-> c)", "a <-> (b <-> c)"),
+        ("a ^ b xor c", "a xor b xor c"),
+        ("!a U X b & c", "!a U X b & c"),
+        ("a U (b & c)", "a U (b & c)"),
+        ("F G a | b", "F G a | b"),
+        ("a | b & c xor d -> e <-> g", "a | b & c xor d -> e <-> g"),
+        ("1 U 0", "true U false"),
+        ("{ x = 3 } U \"y\" | 'z }'", "{x = 3} U {y} | \"z }\""),
+        (
+            "var(F) & at(main:L) & in(f) & terminated",
+            "var(F) & at(main:L) & in(f) & terminated",
+        ),
+        ("at & in & var", "at & in & var"),
+        ("Fp & GFa", "Fp & GFa"),
+        ("{ {a} }", "{{a}}"),
+        ("$x & a#1", "$x & a#1"),
+    ] {
+        assert_eq!(shown(text).as_deref(), Ok(expected), "{text}");
+    }
+}
+
+#[test]
+fn atoms_have_kinds_texts_and_places() {
+    let (mut formulas, mut atoms) = (Formulas::new(), Atoms::new());
+    parse_text("p U { x = 3 } | at(m:L) & p", &mut formulas, &mut atoms).unwrap();
+    let list: Vec<_> = atoms
+        .list()
+        .iter()
+        .map(|a| {
+            (
+                a.kind,
+                a.text.as_str(),
+                a.span.start,
+                a.span.end,
+                a.text_span.start,
+            )
+        })
+        .collect();
+    assert_eq!(
+        list,
+        [
+            (AtomKind::Name, "p", 0, 1, 0),
+            (AtomKind::Expression, "x = 3", 4, 13, 6),
+            (AtomKind::At, "m:L", 16, 23, 19),
+        ]
+    );
+}
+
+#[test]
+fn mistakes_are_reported_with_what_was_expected() {
+    for (text, places, words) in [
+        ("", &["1:1"][..], "there is no formula"),
+        ("a &", &["1:4"], "operand of `&`, found the end"),
+        ("& a", &["1:1"], "expected a formula, found `&`"),
+        ("a b", &["1:3"], "expected a binary operator, found `b`"),
+        ("(a", &["1:1"], "not closed"),
+        ("a)", &["1:2"], "no `(`"),
+        ("main::x", &["1:1"], "write `{main::x}`"),
+        ("F", &["1:2"], "var(F)"),
+        ("a & U", &["1:5"], "var(U)"),
+        ("x = 3", &["1:3", "1:5"], "`{x = 3}`"),
+        ("{x", &["1:1"], "not closed"),
+        ("{}", &["1:1"], "there is no expression"),
+        ("on(f)", &["1:3"], "did you mean `in(...)`?"),
+        ("at(f g)", &["1:3"], "takes a name"),
+        ("at()", &["1:3"], "takes a name"),
+        ("in(f:L)", &["1:3"], "takes a name"),
+        ("GF p", &["1:4"], "`G F`"),
+        ("f:L", &["1:2"], "at(proc:LABEL)"),
+        (
+            "(a & ) | b c & (d -> ",
+            &["1:6", "1:12", "1:22", "1:16"],
+            "expected",
+        ),
+        ("a ? b", &["1:3", "1:5"], "`?` is not part"),
+        ("a;b", &["1:2"], "expected a binary operator, found `;`"),
+        ("é", &["1:1"], "not part"),
+    ] {
+        let error = shown(text).expect_err(text);
+        assert!(error.contains(words), "{text}: {error}");
+        for place in places {
+            assert!(
+                error.contains(&format!("f:{place}\n")),
+                "{text}: {place} in {error}"
+            );
+        }
+    }
+    assert!(shown(&"a b ".repeat(100_000)).is_err());
+    assert!(shown(&"?".repeat(100_000)).is_err());
+}
+
+#[test]
+fn deep_formulas_are_no_trouble() {
+    let n = 1_000_000;
+    assert_eq!(
+        shown(&format!("{}p{}", "(".repeat(n), ")".repeat(n))).as_deref(),
+        Ok("p")
+    );
+    assert!(shown(&"(".repeat(n)).is_err());
+    assert!(shown(&")".repeat(n)).is_err());
+    let deep = format!("{}p", "X ".repeat(n));
+    assert_eq!(shown(&deep), Ok(deep));
+    let wide = vec!["p"; n].join(" & ");
+    assert_eq!(shown(&wide).as_deref(), Ok("p"));
+    let right = vec!["p"; n].join(" U ");
+    assert_eq!(shown(&right), Ok(right));
+    let left = vec!["p"; n].join(" <-> ");
+    assert_eq!(shown(&left), Ok(left));
+}
+
+fn properties(text: &str) -> Result<Vec<(String, String)>, String> {
+    let (mut formulas, mut atoms) = (Formulas::new(), Atoms::new());
+    let source = SourceFile::new("p.ltl", text);
+    match parse_properties(&source, &mut formulas, &mut atoms) {
+        Ok(list) => Ok(list
+            .into_iter()
+            .map(|p| (p.name, print(&formulas, &atoms, p.formula)))
+            .collect()),
+        Err(list) => Err(render(&list, &source, false)),
+    }
+}
+
+#[test]
+fn files_hold_several_properties() {
+    let text = "
+# A comment; with a semicolon
+safe: G !error // another
+live:
+    G (request
+       -> F grant);
+last : at(main:L) | {x = 3} U terminated";
+    let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+    assert_eq!(
+        properties(text),
+        Ok(vec![
+            pair("safe", "G !error"),
+            pair("live", "G (request -> F grant)"),
+            pair("last", "at(main:L) | {x = 3} U terminated"),
+        ])
+    );
+}
+
+#[test]
+fn mistakes_in_files_are_reported() {
+    for (text, places, words) in [
+        ("", &["1:1"][..], "there is no property"),
+        ("# nothing\n", &["2:1"], "there is no property"),
+        ("G p", &["1:1"], "a property has a name"),
+        ("a: p; a: q", &["1:7"], "two properties named `a`"),
+        ("a: ; b: q", &["1:4"], "there is no formula"),
+        ("a: p &\nb: (q\nc: r", &["2:1", "2:4"], "not closed"),
+        ("a: p q; G r", &["1:6", "1:9"], "expected"),
+    ] {
+        let error = properties(text).expect_err(text);
+        assert!(error.contains(words), "{text}: {error}");
+        for place in places {
+            assert!(
+                error.contains(&format!("p.ltl:{place}\n")),
+                "{text}: {place} in {error}"
+            );
+        }
+    }
+}
