@@ -46,7 +46,8 @@ pub(crate) fn search(
 ) -> Result<Found, Fault> {
     if options.engine == Engine::Tableau && !matches!(question, Question::Ltl(..)) {
         return Err(Fault::Refused(
-            "the tableau answers formulas of temporal logic (--ltl); use --engine explicit".to_owned(),
+            "the tableau answers formulas of temporal logic (--ltl); use --engine explicit"
+                .to_owned(),
         ));
     }
     let engine = match options.engine {
@@ -70,8 +71,8 @@ pub(crate) fn search(
         _ => &[],
     };
     let violations = matches!(question, Question::Default(_));
-    let watched =
-        matches!(question, Question::Target(_) | Question::Repeating(_)) || question.automaton().is_some();
+    let watched = matches!(question, Question::Target(_) | Question::Repeating(_))
+        || question.automaton().is_some();
     let query = Query {
         targets,
         violations,
@@ -104,8 +105,7 @@ pub(crate) fn search(
             let atoms = propositions.iter().map(|p| machine.ask(p)).collect();
             Goal::Prove(ltl.tableau()?, atoms)
         }
-        Question::Ltl(_, automaton)
-        | Question::Automaton(crate::Automaton { automaton, .. }) => {
+        Question::Ltl(_, automaton) | Question::Automaton(crate::Automaton { automaton, .. }) => {
             let atoms = propositions.iter().map(|p| machine.ask(p)).collect();
             Goal::Accept(Buchi::new(automaton), atoms)
         }

@@ -242,7 +242,9 @@ pub fn check(
         && question.is_about_infinite_runs()
     {
         minimise::minimise(execution, &mut |candidate| {
-            question.replay(program, candidate, finite, &mut guard).is_ok()
+            question
+                .replay(program, candidate, finite, &mut guard)
+                .is_ok()
         });
     }
     if let Verdict::Violated(Err(gap)) = &found.verdict {
@@ -458,7 +460,10 @@ fn shorten(
     if let Some(timeout) = &mut options.limits.timeout {
         *timeout = timeout.saturating_sub(start.elapsed()) / 2;
     }
-    match explicit::search(program, question, &options, explicit::Runs::All).ok()?.verdict {
+    match explicit::search(program, question, &options, explicit::Runs::All)
+        .ok()?
+        .verdict
+    {
         Verdict::Violated(Ok(short)) => Some(short),
         _ => None,
     }

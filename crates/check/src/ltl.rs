@@ -96,14 +96,14 @@ impl Ltl {
         let mut formulas = self.formulas.clone();
         let negated = formulas.not(self.formula);
         let options = droste_ltl::Options::default();
-        translate(&mut formulas, negated, self.atoms, &options, limits).map_err(
-            |reason| match reason {
+        translate(&mut formulas, negated, self.atoms, &options, limits).map_err(|reason| {
+            match reason {
                 Untranslatable::Stopped(reason) => Untranslated::Stopped(reason),
                 reason @ Untranslatable::TooManyMarks => {
                     Untranslated::Refused(Fault::Refused(reason.to_string()))
                 }
-            },
-        )
+            }
+        })
     }
 
     /// The tableau that proves the formula.
@@ -287,7 +287,10 @@ fn monitor(
                 while next < marks && edge.marks >> next & 1 == 1 {
                     next += 1;
                 }
-                (guards[edge.guard as usize].clone(), edge.target * levels + next)
+                (
+                    guards[edge.guard as usize].clone(),
+                    edge.target * levels + next,
+                )
             });
             let name = match level {
                 _ if marks == 0 => label.clone(),

@@ -132,7 +132,9 @@ fn shorter(
     // Steps of the stem are left out, as many as possible at once.
     for i in 0..begin {
         let j = last[&numbers[i]].min(begin);
-        let j = (i + 1..=j).rev().find(|&j| j < end && numbers[j] == numbers[i]);
+        let j = (i + 1..=j)
+            .rev()
+            .find(|&j| j < end && numbers[j] == numbers[i]);
         if let Some(j) = j {
             let cut = [&steps[..i], &steps[j..]].concat();
             if let Some(found) = attempt(cut, begin - (j - i)) {

@@ -20,10 +20,10 @@ use droste_lang::program::{
     Expr, ExprNode, NodeId, Operator, ProcId, Program, Proposition, VarRef,
 };
 use droste_lang::properties;
-use droste_passes::{Live, Query, clean};
-use droste_replay::{Claim, replay_within};
 use droste_ltl::automaton::NewEdge;
 use droste_ltl::{AtomId, Literal, StateInfo, Tgba};
+use droste_passes::{Live, Query, clean};
+use droste_replay::{Claim, replay_within};
 use droste_symbolic::repeat::{Question, of_monitor, of_nodes, repeat};
 use droste_symbolic::{Place, Runs, Tuning};
 use droste_testkit::generate::{self, Config};
@@ -62,19 +62,31 @@ struct Automaton {
 fn tgba(automaton: &Automaton, atoms: usize) -> Tgba {
     let mut edges = Vec::new();
     for (source, moves) in automaton.states.iter().enumerate() {
-        edges.extend(moves.iter().map(|step| NewEdge {
-            source: source as u32,
-            guard: step
-                .guard
-                .iter()
-                .map(|cube| cube.iter().map(|&(a, v)| Literal::new(AtomId(a), v)).collect())
-                .collect(),
-            marks: step.marks,
-            target: step.to,
+        edges.extend(moves.iter().map(|step| {
+            NewEdge {
+                source: source as u32,
+                guard: step
+                    .guard
+                    .iter()
+                    .map(|cube| {
+                        cube.iter()
+                            .map(|&(a, v)| Literal::new(AtomId(a), v))
+                            .collect()
+                    })
+                    .collect(),
+                marks: step.marks,
+                target: step.to,
+            }
         }));
     }
     let states = vec![StateInfo::default(); automaton.states.len()];
-    Tgba::new(atoms, 0, states, edges, vec![None; automaton.marks as usize])
+    Tgba::new(
+        atoms,
+        0,
+        states,
+        edges,
+        vec![None; automaton.marks as usize],
+    )
 }
 
 /// A random automaton with up to three marks.
@@ -405,7 +417,10 @@ fn sweep(config: &Config, first: u64, programs: u64) {
     let counts = counts.map(AtomicU64::into_inner);
     eprintln!("none, one, one with a growing stack: {counts:?}");
     if number("SEED").is_none() {
-        assert!(counts.iter().all(|&count| count > programs / 20), "all answers occur");
+        assert!(
+            counts.iter().all(|&count| count > programs / 20),
+            "all answers occur"
+        );
     }
 }
 

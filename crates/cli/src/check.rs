@@ -62,9 +62,15 @@ fn question_before_reading(args: &CheckArgs) -> String {
     } else if let Some(text) = &property.ltl {
         format!("every run satisfies {text}")
     } else if let Some(file) = &property.ltl_file {
-        format!("every run satisfies the formulas in `{}`", input::name(file))
+        format!(
+            "every run satisfies the formulas in `{}`",
+            input::name(file)
+        )
     } else if let Some(file) = &property.hoa {
-        format!("a run is accepted by the automaton in `{}`", input::name(file))
+        format!(
+            "a run is accepted by the automaton in `{}`",
+            input::name(file)
+        )
     } else if !property.reach.is_empty() {
         format!("a run reaches {}", property.reach.join(" or "))
     } else if !property.repeat.is_empty() {
@@ -248,7 +254,11 @@ impl Run<'_> {
     }
 
     /// Shows what is to be said about a file, and whether there is an error in it.
-    pub(crate) fn refused(&self, diagnostics: &[Diagnostic], source: &SourceFile) -> Result<(), Failure> {
+    pub(crate) fn refused(
+        &self,
+        diagnostics: &[Diagnostic],
+        source: &SourceFile,
+    ) -> Result<(), Failure> {
         let errors = diagnostics
             .iter()
             .filter(|d| d.severity == Severity::Error)
@@ -558,7 +568,9 @@ impl Run<'_> {
         }
         if let Some(execution) = report.verdict.witness() {
             let trace = Trace::new(subject, source, execution);
-            self.write_trace(&|color, width| self.trace(&trace, color, width), &|| trace.json())?;
+            self.write_trace(&|color, width| self.trace(&trace, color, width), &|| {
+                trace.json()
+            })?;
         }
         Ok(exit_code(&report.verdict))
     }

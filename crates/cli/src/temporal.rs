@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
+use droste_base::Limits;
 use droste_check::{Automaton, Ltl, Property};
 use droste_lang::program::Program;
 use droste_lang::source::SourceFile;
-use droste_base::Limits;
 use droste_ltl::{Atoms, Formulas, HoaError, parse, parse_properties, read_hoa};
 use serde_json::json;
 
@@ -100,7 +100,10 @@ impl Run<'_> {
         let mut codes = Vec::new();
         let mut objects = Vec::new();
         let mut summary = String::new();
-        let width = properties.iter().map(|(name, _)| name.chars().count()).max();
+        let width = properties
+            .iter()
+            .map(|(name, _)| name.chars().count())
+            .max();
         let width = width.unwrap_or(0);
         for (i, (name, property)) in properties.iter().enumerate() {
             let subject = Subject {
@@ -108,10 +111,7 @@ impl Run<'_> {
                 property,
                 runs: runs(self.args.search.runs),
             };
-            *self
-                .question
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner) = subject.question();
+            *self.question.lock().unwrap_or_else(PoisonError::into_inner) = subject.question();
             let report = self.search(&subject, i + 1 == properties.len())?;
             if output.json {
                 let mut object = self.object(source, &subject, &report);
@@ -168,7 +168,14 @@ impl Run<'_> {
         let mut problems = Vec::new();
         let mut properties = Vec::with_capacity(parsed.len());
         for one in parsed {
-            match Ltl::new(program, &source, self.dialect(), &formulas, &atoms, one.formula) {
+            match Ltl::new(
+                program,
+                &source,
+                self.dialect(),
+                &formulas,
+                &atoms,
+                one.formula,
+            ) {
                 Ok(ltl) => properties.push((one.name, Property::Ltl(Arc::new(ltl)))),
                 Err(mut diagnostics) => problems.append(&mut diagnostics),
             }

@@ -41,8 +41,8 @@ use hashbrown::HashTable;
 
 use crate::lasso::{self, Component};
 use crate::path::{Link, Ways};
-use crate::tables::{Calls, Edge, Interner, NONE, hash_pair, stats};
 use crate::shorten::shorten;
+use crate::tables::{Calls, Edge, Interner, NONE, hash_pair, stats};
 use crate::{Options, Outcome, Runs, Stats};
 
 /// Searches for a run that meets every proposition of `marks` (at most 32) infinitely often;

@@ -12,7 +12,9 @@
 
 use std::hash::{BuildHasher as _, BuildHasherDefault};
 
-use droste_base::{CallId, Cycle, Model, Position, PropId, Run, RunId, Step, Steps, Trace, Verdict, Via};
+use droste_base::{
+    CallId, Cycle, Model, Position, PropId, Run, RunId, Step, Steps, Trace, Verdict, Via,
+};
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;
 
@@ -216,7 +218,10 @@ fn shorten_cycle<M: Model>(
         let Verdict::Violated(found) = reach(&round, Round::<M>::BACK, options).verdict else {
             continue;
         };
-        let calls = found.positions.iter().any(|p| matches!(p.via, Via::Call(_)));
+        let calls = found
+            .positions
+            .iter()
+            .any(|p| matches!(p.via, Via::Call(_)));
         let length = length(&found.runs, &found.positions);
         if length < known && (pumping || !calls) {
             known = length;
@@ -270,7 +275,10 @@ fn shorten_stem<M: Model>(
     let Verdict::Violated(stem) = reach(&seek, Seek::<M>::FOUND, options).verdict else {
         return trace;
     };
-    let entered = stem.positions.last().and_then(|last| seek.find(&last.state));
+    let entered = stem
+        .positions
+        .last()
+        .and_then(|last| seek.find(&last.state));
     let Some(entered) = entered else { return trace };
     if length(&stem.runs, &stem.positions) >= known {
         return trace;

@@ -146,7 +146,13 @@ mod tests {
         let text = format!("G (p3 && p100 && !p64) && ({})", text.join(" || "));
         let formula = parse_text(&text, &mut formulas, &mut atoms).unwrap();
         let options = Options::default();
-        let automaton = translate(&mut formulas, formula, atoms.len(), &options, &Limits::default());
+        let automaton = translate(
+            &mut formulas,
+            formula,
+            atoms.len(),
+            &options,
+            &Limits::default(),
+        );
         let observer = Buchi::new(&automaton.unwrap());
         let id = |name: &str| atoms.list().iter().position(|a| a.text == name).unwrap() as u32;
         let moves = |holds: &dyn Fn(u32) -> bool| {

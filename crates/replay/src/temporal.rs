@@ -21,8 +21,8 @@ use droste_lang::execution::{Action, Ending, Execution, Step, Valuation};
 use droste_lang::program::{NodeId, Program, Proposition};
 use droste_lang::temporal::{Formula, Temporal};
 
-use crate::watch::apply;
 use crate::values::{Scene, evaluate};
+use crate::watch::apply;
 
 /// A row: the truth of each node of the formula. Index into [`Rows`].
 type Row = u32;
@@ -375,12 +375,7 @@ impl<'a> Truth<'a> {
     }
 
     /// What a callee's run makes of the row after it.
-    fn stretch(
-        &mut self,
-        run: u32,
-        after: Row,
-        guard: &mut Guard,
-    ) -> Result<Stretch, StopReason> {
+    fn stretch(&mut self, run: u32, after: Row, guard: &mut Guard) -> Result<Stretch, StopReason> {
         if let Some(&known) = self.stretches.get(&(run, after)) {
             return Ok(known);
         }

@@ -189,7 +189,11 @@ impl Explainer<'_> {
     }
 
     fn ends_before(&mut self, a: u32, b: u32, place: Place) {
-        let text = format!("`{}` ends and there was no `{}`", self.text(a), self.text(b));
+        let text = format!(
+            "`{}` ends and there was no `{}`",
+            self.text(a),
+            self.text(b)
+        );
         self.say(place, text);
     }
 }

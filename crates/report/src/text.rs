@@ -12,12 +12,12 @@ use droste_lang::program::{NodeId, Op, ProcId, Procedure, Program, Value, VarRef
 use droste_lang::source::SourceFile;
 use droste_replay::{MonitorRun, Reading};
 
-use crate::{Reasons, Remarks, Style};
 use crate::explain;
 use crate::layout::{Kind, Line, lay_out};
 use crate::view::{
     View, binding, bindings, count, name, shorten, steps as steps_text, value, visible,
 };
+use crate::{Reasons, Remarks, Style};
 
 /// More locals than this are not listed when a procedure is entered.
 const LOCALS: usize = 6;
@@ -629,7 +629,11 @@ impl<'a> Writer<'a> {
             return;
         };
         for reason in reasons.at.range(steps).flat_map(|(_, reasons)| reasons) {
-            let before = if line.monitor.is_empty() { "▸ " } else { "; " };
+            let before = if line.monitor.is_empty() {
+                "▸ "
+            } else {
+                "; "
+            };
             line.monitor.push_str(before);
             line.monitor.push_str(reason);
         }

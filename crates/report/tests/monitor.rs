@@ -11,7 +11,9 @@ use droste_lang::program::Program;
 use droste_lang::properties;
 use droste_lang::source::SourceFile;
 use droste_replay::walk::random_walk;
-use droste_report::{Remarks, Style, json, json_with_remarks, monitor_run, text, text_with_remarks};
+use droste_report::{
+    Remarks, Style, json, json_with_remarks, monitor_run, text, text_with_remarks,
+};
 use support::{Random, mutant};
 
 fn with(run: &droste_report::MonitorRun) -> Remarks<'_> {
@@ -150,8 +152,25 @@ fn odd_executions_do_no_harm() {
         let odd = mutant(&good, &mut random);
         let own = monitor_run(&program, &odd, &monitor, false);
         for run in [&run, &own] {
-            text_with_remarks(&program, &source, &odd, Remarks { monitor: run.as_ref(), reasons: None }, &Style::default());
-            json_with_remarks(&program, &source, &odd, Remarks { monitor: run.as_ref(), reasons: None });
+            text_with_remarks(
+                &program,
+                &source,
+                &odd,
+                Remarks {
+                    monitor: run.as_ref(),
+                    reasons: None,
+                },
+                &Style::default(),
+            );
+            json_with_remarks(
+                &program,
+                &source,
+                &odd,
+                Remarks {
+                    monitor: run.as_ref(),
+                    reasons: None,
+                },
+            );
         }
     }
 }

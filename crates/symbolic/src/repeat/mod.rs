@@ -116,8 +116,15 @@ impl Work<'_> {
         Ok(Verdict::Violated(lasso(stem, cycle)))
     }
 
-    fn product(&self, mode: Mode<'_>) -> Product {
-        Product::new(self.program, self.propositions, &self.automaton, mode)
+    fn product(&self, mode: Mode<'_>) -> Result<Product, StopReason> {
+        let mut guard = self.limits().guard();
+        Product::new(
+            self.program,
+            self.propositions,
+            &self.automaton,
+            mode,
+            &mut guard,
+        )
     }
 
     /// What is left of the limits.
@@ -135,7 +142,7 @@ impl Work<'_> {
         report: &dyn Fn(Progress),
         stats: &mut Stats,
     ) -> Result<Option<Head>, StopReason> {
-        let product = self.product(Mode::Hull);
+        let product = self.product(Mode::Hull)?;
         let live = Matters {
             product: &product,
             live: self.live,
@@ -162,7 +169,7 @@ impl Work<'_> {
         report: &dyn Fn(Progress),
         stats: &mut Stats,
     ) -> Result<Trace<Valued>, StopReason> {
-        let product = self.product(mode);
+        let product = self.product(mode)?;
         let live = Matters {
             product: &product,
             live: self.live,
@@ -178,7 +185,10 @@ impl Work<'_> {
         }
         let found = search.run();
         search.count(stats);
-        assert!(found?.is_some(), "the head is on a cycle that can be reached");
+        assert!(
+            found?.is_some(),
+            "the head is on a cycle that can be reached"
+        );
         let rounds = stats.rounds;
         let trace = trace::trace(search, self.tuning, stats)?;
         stats.rounds += rounds;

@@ -15,12 +15,15 @@
 //! * [`Mode::Cycle`], for a run from a position back to it: `main` is a copy of the position's procedure that
 //!   begins there and never returns, and the mark is a global, so that it also counts across calls that do not return.
 //!
+//! A head is asked for by the values of what its procedure can change or read, in the first of the three; the other two see to it that
+//! the same variables are part of their states.
+//!
 //! The outermost frame has a copy of `main` of its own. Where that returns, the run goes on in a node
 //! in which nothing happens any more but that the automaton reads.
 
 use std::sync::Arc;
 
-use droste_base::{Position, Run, Trace, Via};
+use droste_base::{Guard, Position, Run, Trace, Via};
 use droste_lang::liveness::Liveness;
 use droste_lang::program::{
     Expr, ExprNode, Node, NodeId, Op, ProcId, Procedure, Program, Proposition, Threads, Type,
@@ -30,6 +33,7 @@ use droste_lang::source::Span;
 
 use super::automaton::Buchi;
 use super::condition::Condition;
+use crate::encode::Result;
 use crate::{Place, Runs, Valued};
 
 /// A position, in both the program and the automaton: what a cycle goes through.
@@ -129,7 +133,8 @@ impl Product {
         propositions: &[Proposition],
         automaton: &Buchi,
         mode: Mode<'_>,
-    ) -> Self {
+        guard: &mut Guard,
+    ) -> Result<Self> {
         let span = source.procedure(source.main).span;
         let mut globals = source.globals.clone();
         let mut state = Vec::new();
@@ -158,9 +163,9 @@ impl Product {
             reads: vec![NodeId(u32::MAX); source.nodes.len()],
             by_procedure,
         };
-        let (procedures, locals) = builder.procedures();
+        let (procedures, locals) = builder.procedures(guard)?;
         let wanted = builder.wanted();
-        Product {
+        Ok(Product {
             base: ProcId(procedures.len() as u32 - 1),
             program: Program {
                 main: ProcId(procedures.len() as u32 - 1),
@@ -177,7 +182,7 @@ impl Product {
             state,
             is_cycle: matches!(mode, Mode::Cycle(..)),
             is_hull: matches!(mode, Mode::Hull),
-        }
+        })
     }
 
     /// Which locals of a procedure are the program's.
@@ -290,11 +295,16 @@ impl Builder<'_> {
         let bits = self.state.iter().enumerate();
         let bits = bits.map(|(bit, &var)| (var, Value::from(head.state >> bit & 1)));
         let mark = self.mark.map(|var| (var, 1));
-        head.values.iter().copied().chain(bits).chain(mark).collect()
+        head.values
+            .iter()
+            .copied()
+            .chain(bits)
+            .chain(mark)
+            .collect()
     }
 
     /// All procedures that are needed, under their numbers, and that of the outermost frame behind them.
-    fn procedures(&mut self) -> (Vec<Procedure>, Vec<(usize, usize)>) {
+    fn procedures(&mut self, guard: &mut Guard) -> Result<(Vec<Procedure>, Vec<(usize, usize)>)> {
         let source = self.source;
         // Whose copy the outermost frame runs: none's if the program is over.
         let first = match self.mode {
@@ -321,7 +331,7 @@ impl Builder<'_> {
                 if frame.mark.is_some() {
                     copy.results.push(Type::Bool);
                 }
-                copy.entry = self.body(&frame);
+                copy.entry = self.body(&frame, guard)?;
             } else {
                 let origin = Origin {
                     role: Role::Do,
@@ -355,10 +365,10 @@ impl Builder<'_> {
         }
         copy.entry = match frame.end {
             Some(end) if is_end => self.enter(&frame, end),
-            _ => self.body(&frame),
+            _ => self.body(&frame, guard)?,
         };
         procedures.push(copy);
-        (procedures, locals)
+        Ok((procedures, locals))
     }
 
     fn add_marks(&self, copy: &mut Procedure, frame: &mut Frame) {
@@ -480,12 +490,14 @@ impl Builder<'_> {
     }
 
     /// Copies all nodes of a procedure; where it begins.
-    fn body(&mut self, frame: &Frame) -> NodeId {
+    fn body(&mut self, frame: &Frame, guard: &mut Guard) -> Result<NodeId> {
         let nodes = std::mem::take(&mut self.by_procedure[frame.source.0 as usize]);
         for &node in &nodes {
             self.reads[node.0 as usize] = self.reader(frame, Some(node));
         }
         for &node in &nodes {
+            // A large automaton many times over takes its time, and memory.
+            guard.check_now()?;
             self.statement(frame, node);
         }
         let first = match self.mode {
@@ -495,7 +507,7 @@ impl Builder<'_> {
         let first = first.unwrap_or(self.source.procedure(frame.source).entry);
         let first = self.head(first);
         self.by_procedure[frame.source.0 as usize] = nodes;
-        self.enter(frame, first)
+        Ok(self.enter(frame, first))
     }
 
     /// Where control goes when it comes to a statement of the procedure that is being copied.
@@ -631,6 +643,13 @@ impl Builder<'_> {
         constrain: Option<&Expr>,
         next: NodeId,
     ) -> Op {
+        let mut discards = discards;
+        if self.is_asked(frame, node) {
+            // Who asks for a value looks at it: the procedure and its callers must not leave it out of their states, even if
+            // without a mark the automaton's moves have lost it.
+            let asked = self.wanted().into_iter();
+            discards.extend(asked.map(|(var, _)| Expr::var(var)));
+        }
         let mark = self.mark.or(frame.mark.map(|(mark, _)| mark));
         let any = Expr {
             nodes: vec![ExprNode::Nondet(Type::Bool)],
