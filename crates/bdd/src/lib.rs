@@ -383,6 +383,17 @@ impl Bdd {
         self.run(|store| store.and_exists(self.edge, other.edge, cube.conjunction.edge))
     }
 
+    /// [`and_exists`](Self::and_exists), if it takes no more than about so many steps; otherwise nothing.
+    pub fn and_exists_within(&self, other: &Bdd, cube: &Cube, steps: u64) -> Result<Option<Bdd>> {
+        let edge = {
+            let mut store = self.core.store.borrow_mut();
+            store.collect_if_worth_while();
+            let (f, g, cube) = (self.edge, other.edge, cube.conjunction.edge);
+            store.within(steps, |store| store.and_exists(f, g, cube))?
+        };
+        Ok(edge.map(|edge| wrap(&self.core, edge)))
+    }
+
     /// Simultaneous renaming.
     pub fn rename(&self, renaming: &Renaming) -> Result<Bdd> {
         let levels = Manager::levels(&self.core, renaming);
@@ -463,17 +474,31 @@ impl Bdd {
         count
     }
 
+    /// Whether the diagram has more than `limit` nodes; takes no longer than counting so many.
+    pub fn is_larger_than(&self, limit: usize) -> bool {
+        let mut store = self.core.store.borrow_mut();
+        store.is_larger(self.edge, limit)
+    }
+
     /// The variables it depends on, in the order from top to bottom.
     pub fn support(&self) -> Vec<Var> {
+        self.support_and_size().0
+    }
+
+    /// Its [`support`](Self::support) and its [`node_count`](Self::node_count).
+    pub fn support_and_size(&self) -> (Vec<Var>, usize) {
         let mut store = self.core.store.borrow_mut();
         let mut occurs = vec![false; store.var_at.len()];
+        let mut count = 0;
         store.walk(self.edge, |_, node| {
+            count += 1;
             if node.level != BOTTOM {
                 occurs[node.level as usize] = true;
             }
         });
         let levels = occurs.iter().enumerate().filter(|&(_, &occurs)| occurs);
-        levels.map(|(level, _)| Var(store.var_at[level])).collect()
+        let vars = levels.map(|(level, _)| Var(store.var_at[level]));
+        (vars.collect(), count)
     }
 
     /// The number of models over `vars`, which contain everything it depends on.

@@ -114,8 +114,11 @@ pub(crate) struct Store {
     /// A collection is worth while when this many nodes are in use.
     threshold: usize,
     guard: Guard,
-    /// Steps of operations so far.
+    /// Steps of operations so far, and when to look at the limits again.
     pub(crate) ticks: u64,
+    next_check: u64,
+    /// When the operation that is running has to give up, see [`Store::within`].
+    last_tick: u64,
     /// The last walk that came by, for each node.
     visited: Vec<u32>,
     walk: u32,
@@ -126,6 +129,8 @@ pub(crate) struct Store {
 const SMALLEST_TABLE: usize = 1 << 10;
 /// The computed table stops growing here (20 bytes an entry).
 const LARGEST_COMPUTED: usize = 1 << 21;
+/// The limits are looked at once in so many steps.
+const CHECK_EVERY: u64 = 1 << 14;
 const FIRST_THRESHOLD: usize = 1 << 16;
 
 #[inline]
@@ -153,6 +158,8 @@ impl Store {
             threshold: FIRST_THRESHOLD,
             guard: limits.guard(),
             ticks: 0,
+            next_check: CHECK_EVERY,
+            last_tick: u64::MAX,
             visited: Vec::new(),
             walk: 0,
             level_of: Vec::new(),
@@ -193,10 +200,39 @@ impl Store {
     #[inline]
     pub(crate) fn tick(&mut self) -> Result<(), StopReason> {
         self.ticks += 1;
-        if self.ticks.trailing_zeros() >= 14 {
-            self.guard.check_now()
+        if self.ticks >= self.next_check {
+            self.look()
         } else {
             Ok(())
+        }
+    }
+
+    #[cold]
+    fn look(&mut self) -> Result<(), StopReason> {
+        if self.ticks >= self.last_tick {
+            // The reason is not looked at: `within` knows.
+            return Err(StopReason::Cancelled);
+        }
+        self.next_check = (self.ticks + CHECK_EVERY).min(self.last_tick);
+        self.guard.check_now()
+    }
+
+    /// Runs an operation that may take so many steps; nothing if that is not enough.
+    pub(crate) fn within(
+        &mut self,
+        steps: u64,
+        operation: impl FnOnce(&mut Self) -> Result<Edge, StopReason>,
+    ) -> Result<Option<Edge>, StopReason> {
+        let next_check = self.next_check;
+        self.last_tick = self.ticks.saturating_add(steps);
+        self.next_check = next_check.min(self.last_tick);
+        let result = operation(self);
+        let exhausted = self.ticks >= self.last_tick;
+        self.last_tick = u64::MAX;
+        self.next_check = next_check.max(self.ticks);
+        match result {
+            Err(_) if exhausted => Ok(None),
+            other => other.map(Some),
         }
     }
 
@@ -368,14 +404,19 @@ impl Store {
         self.rehash(self.unique.len());
     }
 
-    /// Calls `f` with each node of a diagram once, the constant included, in no particular order.
-    pub(crate) fn walk(&mut self, edge: Edge, mut f: impl FnMut(u32, &Node)) {
+    /// Before the nodes of a diagram are marked in `visited`.
+    fn new_walk(&mut self) {
         self.visited.resize(self.nodes.len(), 0);
         self.walk = self.walk.wrapping_add(1);
         if self.walk == 0 {
             self.visited.fill(0);
             self.walk = 1;
         }
+    }
+
+    /// Calls `f` with each node of a diagram once, the constant included, in no particular order.
+    pub(crate) fn walk(&mut self, edge: Edge, mut f: impl FnMut(u32, &Node)) {
+        self.new_walk();
         let mut stack = vec![edge.node()];
         self.visited[edge.node() as usize] = self.walk;
         while let Some(id) = stack.pop() {
@@ -389,6 +430,29 @@ impl Store {
                 }
             }
         }
+    }
+
+    /// Whether a diagram has more than `limit` nodes, the constant included.
+    pub(crate) fn is_larger(&mut self, edge: Edge, limit: usize) -> bool {
+        self.new_walk();
+        let mut stack = vec![edge.node()];
+        self.visited[edge.node() as usize] = self.walk;
+        let mut count = 1;
+        while let Some(id) = stack.pop() {
+            let node = self.nodes[id as usize];
+            for child in [node.low.node(), node.high.node()] {
+                let visited = &mut self.visited[child as usize];
+                if *visited != self.walk {
+                    *visited = self.walk;
+                    count += 1;
+                    stack.push(child);
+                }
+            }
+            if count > limit {
+                return true;
+            }
+        }
+        count > limit
     }
 
     /// Whether the node is in use.

@@ -90,3 +90,47 @@ fn garbage_is_collected() {
     // The function and nothing else.
     assert!(manager.node_count() <= nodes + 1);
 }
+
+#[test]
+fn an_operation_that_takes_too_long_is_given_up_and_leaves_no_trace() {
+    let manager = Manager::new(&Limits::default());
+    let vars = manager.new_vars(32);
+    let f = equal_halves(&manager, &vars[..24]).unwrap();
+    let g = equal_halves(&manager, &vars[4..28]).unwrap();
+    let cube = manager.cube(&vars[8..12]).unwrap();
+    assert!(f.and_exists_within(&g, &cube, 10).unwrap().is_none());
+    let some = f.and_exists_within(&g, &cube, u64::MAX).unwrap();
+    let all = f.and_exists(&g, &cube).unwrap();
+    assert_eq!(some, Some(all.clone()));
+    let products = f.and(&g).unwrap().exists(&cube).unwrap();
+    assert_eq!(all, products);
+}
+
+#[test]
+fn limits_hold_within_and_after_an_operation_with_a_budget() {
+    let cancel = Arc::new(AtomicBool::new(false));
+    let manager = Manager::new(&Limits {
+        cancel: Some(Arc::clone(&cancel)),
+        ..Limits::default()
+    });
+    let vars = manager.new_vars(60);
+    let f = equal_halves(&manager, &vars[..24]).unwrap();
+    let g = equal_halves(&manager, &vars[4..28]).unwrap();
+    let none = manager.cube(&[]).unwrap();
+    assert!(f.and_exists_within(&g, &none, 10).unwrap().is_none());
+    cancel.store(true, std::sync::atomic::Ordering::Relaxed);
+    assert_eq!(equal_halves(&manager, &vars), Err(StopReason::Cancelled));
+}
+
+#[test]
+fn sizes_are_compared_without_counting_all() {
+    let manager = Manager::new(&Limits::default());
+    let vars = manager.new_vars(20);
+    let function = equal_halves(&manager, &vars).unwrap();
+    let size = function.node_count();
+    for limit in [0, 1, 5, size - 1, size, size + 1, usize::MAX] {
+        assert_eq!(function.is_larger_than(limit), size > limit, "{limit}");
+    }
+    assert_eq!(function.support_and_size(), (function.support(), size));
+    assert!(!manager.constant(true).is_larger_than(1));
+}

@@ -2,7 +2,7 @@
 
 use crate::driver::{self, Shape};
 use crate::papers::{RESOURCE_FLIP, VERA_DRIVERS, VERA_QUICKSORT, VERA_RIO};
-use crate::{Ask, Case, Goal, Setup, flip, locks, quicksort, raw, symbolic, wide};
+use crate::{Ask, Case, Goal, Setup, flip, locks, quicksort, raw, symbolic, temporal, wide};
 
 /// All cases, family by family.
 pub fn all() -> Vec<Case> {
@@ -14,6 +14,7 @@ pub fn all() -> Vec<Case> {
     raws(&mut cases);
     ablations(&mut cases);
     symbolic::cases(&mut cases);
+    temporal::cases(&mut cases);
     cases
 }
 

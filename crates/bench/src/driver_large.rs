@@ -21,13 +21,18 @@ pub struct Shape {
     pub locals: usize,
     /// Whether the lock is misused.
     pub bug: bool,
+    /// Another number, another program; not 0.
+    pub seed: u64,
 }
+
+/// The programs that are measured.
+pub const SEEDS: [u64; 4] = [0x5851_f42d_4c95_7f2d, 0x1234_5678, 0xdead_beef, 0xabcd_ef01];
 
 /// The program.
 pub fn program(shape: &Shape) -> String {
     let mut writer = Writer {
         shape: *shape,
-        seed: 0x5851_f42d_4c95_7f2d,
+        seed: shape.seed,
         text: String::new(),
         lines: 0,
         signatures: Vec::new(),
@@ -272,6 +277,7 @@ mod tests {
                 globals: 3,
                 locals: 5,
                 bug,
+                seed: SEEDS[0],
             };
             let text = program(&shape);
             for engine in [Engine::Explicit, Engine::Bdd] {

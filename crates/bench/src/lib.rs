@@ -15,6 +15,7 @@ pub mod papers;
 pub mod quicksort;
 pub mod raw;
 pub mod symbolic;
+pub mod temporal;
 pub mod terminator;
 pub mod wide;
 pub mod yardsticks;
@@ -34,6 +35,10 @@ pub enum Ask {
     Repeat(&'static str),
     /// The monitor with this text.
     Monitor(&'static str),
+    /// Every run satisfies the formula.
+    Ltl(&'static str),
+    /// Every finite-stack run satisfies the formula.
+    FiniteStack(&'static str),
     /// As [`Ask::Default`], for a program with threads and so many switches.
     Switches(usize),
 }
@@ -45,6 +50,8 @@ impl fmt::Display for Ask {
             Ask::Reach(label) => write!(f, "reach {label}"),
             Ask::Repeat(label) => write!(f, "repeat {label}"),
             Ask::Switches(most) => write!(f, "{most} switches"),
+            Ask::Ltl(formula) => f.write_str(formula),
+            Ask::FiniteStack(formula) => write!(f, "{formula} (finite-stack)"),
             // `monitor NAME {`: the first two words say it.
             Ask::Monitor(text) => {
                 f.write_str(&text.split(' ').take(2).collect::<Vec<_>>().join(" "))
@@ -90,6 +97,7 @@ impl fmt::Display for Setup {
             Engine::Calculus => "calculus ef",
             Engine::Tableau => "tableau",
             Engine::Auto => "auto",
+            Engine::Tableau => "tableau",
         })?;
         for (said, word) in [
             (self.eager, " eager"),

@@ -1,11 +1,12 @@
 //! One run: from the text to the verdict, with time and memory.
 
 use std::fmt::Write;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use droste_base::{Limits, Verdict};
 use droste_check::{
-    Contexts, Options, Order, Passes, Property, Report, Stats, SymbolicStats, check,
+    Contexts, Ltl, Options, Order, Passes, Property, Report, Runs, Stats, SymbolicStats, check,
     check_concurrent,
 };
 use droste_lang::diagnostics::render;
@@ -134,6 +135,12 @@ fn load_monitor(text: &str, program: &Program) -> Result<Monitor, String> {
     properties::monitor(&syntax, program).map_err(|d| render(&d, &source, false))
 }
 
+fn load_formula(text: &str, program: &Program) -> Result<Arc<Ltl>, String> {
+    let source = SourceFile::new("<formula>", text);
+    let ltl = Ltl::parse(program, &source, Dialect::Union);
+    ltl.map(Arc::new).map_err(|d| render(&d, &source, false))
+}
+
 fn options(setup: Setup, cap: Option<Cap>) -> Options<'static> {
     Options {
         engine: setup.engine,
@@ -162,8 +169,13 @@ fn ask(program: &Program, ask: &Ask, setup: Setup, cap: Option<Cap>) -> Result<R
         Ask::Reach(label) => Property::Reach(vec![(*label).to_owned()]),
         Ask::Repeat(label) => Property::Repeat(vec![(*label).to_owned()]),
         Ask::Monitor(text) => Property::Monitor(load_monitor(text, program)?),
+        Ask::Ltl(text) | Ask::FiniteStack(text) => Property::Ltl(load_formula(text, program)?),
     };
-    check(program, &property, &options(setup, cap)).map_err(|fault| fault.to_string())
+    let mut options = options(setup, cap);
+    if matches!(ask, Ask::FiniteStack(_)) {
+        options.runs = Runs::FiniteStack;
+    }
+    check(program, &property, &options).map_err(|fault| fault.to_string())
 }
 
 /// Loads and checks, without limits.

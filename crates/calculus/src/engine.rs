@@ -13,9 +13,10 @@ use rustc_hash::FxHashMap;
 
 use crate::order::{Order, order};
 use crate::product;
+use crate::ranged::Ranged;
 use crate::term::{Argument, DefId, Of, Term, TermId, VarId};
 use crate::theory::Theory;
-use crate::types::{TypeId, code_bit};
+use crate::types::code_bit;
 
 type Result<T> = std::result::Result<T, StopReason>;
 
@@ -80,6 +81,9 @@ pub(crate) struct Engine {
     merged: FxHashMap<(TermId, u32), Merged>,
     /// Values that are values of the variable's type; nothing if all are.
     ranges: FxHashMap<VarId, Option<Bdd>>,
+    pub(crate) ranged: Ranged,
+    /// By `exists`, the variables whose range has to be seen to.
+    open: FxHashMap<TermId, Rc<[VarId]>>,
 }
 
 impl Engine {
@@ -100,6 +104,8 @@ impl Engine {
             cubes: FxHashMap::default(),
             merged: FxHashMap::default(),
             ranges: FxHashMap::default(),
+            ranged: Ranged::default(),
+            open: FxHashMap::default(),
         }
     }
 
@@ -375,31 +381,29 @@ impl Engine {
                 }
             }
             Term::Exists(vars, body) => {
+                let open = self.open_vars(id, &vars);
                 let mut values = Vec::new();
-                let mut in_range: Vec<(u32, TypeId)> = Vec::new();
                 let terms = &self.theory.terms;
-                terms.operands(id, |operand| {
-                    values.push(self.value(operand));
-                    // Members of relations are values of their types.
-                    if let Term::Apply(def, _, arguments) = terms.get(operand) {
-                        let parameters = &self.theory.definition(*def).parameters;
-                        for (argument, &parameter) in arguments.iter().zip(parameters) {
-                            if let Argument::Bits(first) = argument {
-                                in_range.push((*first, self.theory.variable(parameter).ty));
-                            }
-                        }
-                    }
-                });
+                terms.operands(id, |operand| values.push(self.value(operand)));
                 debug_assert!(body < id);
-                for &var in &vars {
-                    let variable = self.theory.variable(var);
-                    if !in_range.contains(&(variable.first, variable.ty)) {
-                        values.extend(self.range(var)?);
-                    }
+                for &var in open.iter() {
+                    values.extend(self.range(var)?);
                 }
                 self.exists((id, 0), &vars, values)
             }
         }
+    }
+
+    /// The variables of an `exists` that its conjuncts do not keep within their types.
+    fn open_vars(&mut self, id: TermId, vars: &[VarId]) -> Rc<[VarId]> {
+        if let Some(known) = self.open.get(&id) {
+            return Rc::clone(known);
+        }
+        let mut conjuncts = Vec::new();
+        self.theory.terms.operands(id, |part| conjuncts.push(part));
+        let open: Rc<[VarId]> = self.ranged.open(&self.theory, vars, &conjuncts).into();
+        self.open.insert(id, Rc::clone(&open));
+        open
     }
 
     /// The conjunction, quantified. Conjuncts that are the same as at the last time with this key are multiplied with

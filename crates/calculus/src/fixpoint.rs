@@ -7,15 +7,18 @@
 //!
 //! Done literally, that starts inner fixpoints again in every outer round. Here the predicates are first divided into
 //! strongly connected components. In a component that is all `mu` or all `nu`, and monotone, the nested fixpoints are one
-//! simultaneous fixpoint (Bekić), and all members are iterated side by side; greatest ones as least ones of the complement.
-//! The parts of bodies that distribute over union see only the *frontier*, what the last round added. In a conjunction of
-//! several such parts each in turn sees the frontier and the others everything (semi-naive evaluation, as in Datalog), and
-//! what a part has been so far is added up rather than computed again. What remains sees everything. Only where `mu` and `nu` mix, or a body is not monotone, is the component nested: the predicate that is used
-//! from outside is the outermost, and what remains of the component without it is divided again. A component that is
-//! evaluated again starts from its last value if what it depends on has only changed in the right direction.
+//! simultaneous fixpoint (Bekić), and all members are iterated side by side ([`simultaneous`]). Only where `mu` and `nu`
+//! mix, or a body is not monotone, is the component nested: the predicate that is used from outside is the outermost, and
+//! what remains of the component without it is divided again. A component that is evaluated again starts from its last
+//! value if what it depends on has only changed in the right direction.
 //!
 //! What keeps it honest: thousands of random theories are compared with a literal `Evaluate` over sets of
-//! tuples (`tests/random.rs`).
+//! tuples (`tests/random`).
+
+mod closure;
+mod division;
+mod image;
+mod simultaneous;
 
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -24,11 +27,11 @@ use droste_base::StopReason;
 use droste_bdd::Bdd;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::depend::components;
 use crate::engine::Engine;
-use crate::rewrite::{Parts, Product, parts, to_complement, to_frontier};
+use crate::rewrite::Parts;
 use crate::syntax::Fixpoint;
-use crate::term::{DefId, Of, Term, TermId};
+use crate::term::{DefId, Of, TermId};
+use division::{Component, Kind, Region};
 
 /// Why there is no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,9 +60,6 @@ type Result<T> = std::result::Result<T, Unanswered>;
 /// So many alternating fixpoints may be nested in each other. (Each doubles the work at least.)
 const DEEPEST: u32 = 200;
 
-/// A diagram with so many nodes is small.
-const SMALL: usize = 500;
-
 /// Rounds are reported at most so often: counting nodes takes time.
 const EVERY: Duration = Duration::from_millis(50);
 
@@ -81,27 +81,6 @@ pub struct Round<'a> {
 /// Somebody who wants to know.
 pub type Reporter<'a> = Box<dyn FnMut(&Round<'_>) + 'a>;
 
-/// What a component is and how it is computed.
-#[derive(Debug)]
-struct Component {
-    members: Vec<DefId>,
-    kind: Kind,
-    /// Members that others use.
-    wanted: Vec<DefId>,
-    /// What the members use that is no member.
-    outside: Vec<(DefId, crate::theory::Sign)>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// One predicate that does not depend on itself.
-    Once,
-    /// All `mu` or all `nu`, and monotone.
-    Simultaneous,
-    /// Anything else; whether it is monotone.
-    Nested(bool),
-}
-
 /// A computed value, and what it was computed from.
 struct Known {
     outside: Vec<Bdd>,
@@ -110,52 +89,15 @@ struct Known {
     complete: bool,
 }
 
-/// A part of a body that sees only what is new, and what that is.
-struct Task {
-    /// Whose body.
-    member: usize,
-    work: Work,
-    /// The members it depends on, and what it has not seen of each yet.
-    pending: Vec<(usize, Bdd)>,
-    /// Whether it has not been evaluated at all.
-    fresh: bool,
-    /// How long it took lately.
-    time: Duration,
-}
-
-enum Work {
-    /// Distributes over union.
-    Linear(TermId),
-    /// With what each conjunct has been so far: the union over all frontiers.
-    Product(Product, Vec<Bdd>),
-}
-
-impl Task {
-    fn is_waiting(&self) -> bool {
-        self.fresh || self.pending.iter().any(|(_, set)| !set.is_false())
-    }
-}
-
-/// A question that may be decided before a fixpoint is reached.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Early {
-    /// Once this holds of what is new, the question is decided.
-    root: TermId,
-    /// The answer then.
-    answer: bool,
-}
-
 /// Key of a known value: the members, and the outermost one if it is nested.
 type Key = (Box<[DefId]>, Option<DefId>);
-/// Key of a division: where it begins and which predicates are in it.
-type Region = (Box<[DefId]>, Box<[DefId]>);
-
 /// Computes values of predicates.
 pub(crate) struct Fixpoints<'a> {
     pub(crate) engine: Engine,
     known: FxHashMap<Key, Known>,
     divisions: FxHashMap<Region, Rc<Vec<Component>>>,
     parts: FxHashMap<(DefId, Box<[DefId]>), Rc<Parts>>,
+    images: FxHashMap<(Option<DefId>, TermId), image::Known>,
     pub(crate) reporter: Option<Reporter<'a>>,
     /// Rounds of fixpoints, in all.
     pub(crate) rounds: u64,
@@ -170,6 +112,7 @@ impl<'a> Fixpoints<'a> {
             known: FxHashMap::default(),
             divisions: FxHashMap::default(),
             parts: FxHashMap::default(),
+            images: FxHashMap::default(),
             reporter,
             rounds: 0,
             next_report: Instant::now(),
@@ -236,79 +179,6 @@ impl<'a> Fixpoints<'a> {
             }
         }
         Ok(None)
-    }
-
-    fn divide(&mut self, demand: &[DefId], inside: Option<&[DefId]>) -> Rc<Vec<Component>> {
-        // All predicates are never listed.
-        let key: Region = (demand.into(), inside.unwrap_or_default().into());
-        if let Some(known) = self.divisions.get(&key) {
-            return Rc::clone(known);
-        }
-        let theory = &self.engine.theory;
-        let allowed: Option<FxHashSet<DefId>> = inside.map(|list| list.iter().copied().collect());
-        let allows = |def: DefId| allowed.as_ref().is_none_or(|set| set.contains(&def));
-        let roots: Vec<DefId> = demand.iter().copied().filter(|d| allows(*d)).collect();
-        let lists = components(&roots, |def, out| {
-            let uses = theory.definition(def).references.iter().map(|(d, _)| *d);
-            out.extend(uses.filter(|d| allows(*d)));
-        });
-        let mut component_of: FxHashMap<DefId, usize> = FxHashMap::default();
-        for (i, list) in lists.iter().enumerate() {
-            component_of.extend(list.iter().map(|def| (*def, i)));
-        }
-        let mut used: FxHashSet<DefId> = roots.iter().copied().collect();
-        for (i, list) in lists.iter().enumerate() {
-            for &def in list {
-                let uses = theory.definition(def).references.iter().map(|(d, _)| *d);
-                used.extend(uses.filter(|d| component_of.get(d).is_some_and(|&c| c != i)));
-            }
-        }
-        let division = lists.into_iter().map(|members| {
-            let set: FxHashSet<DefId> = members.iter().copied().collect();
-            let first = theory.definition(members[0]);
-            let mut recursive = members.len() > 1;
-            let mut monotone = true;
-            let mut same = true;
-            let mut outside: Vec<(DefId, crate::theory::Sign)> = Vec::new();
-            let mut place: FxHashMap<DefId, usize> = FxHashMap::default();
-            for &def in &members {
-                let definition = theory.definition(def);
-                same &= definition.fixpoint == first.fixpoint;
-                for &(used, sign) in &definition.references {
-                    if set.contains(&used) {
-                        recursive = true;
-                        monotone &= !sign.negative;
-                    } else {
-                        let at = *place.entry(used).or_insert_with(|| {
-                            outside.push((used, crate::theory::Sign::default()));
-                            outside.len() - 1
-                        });
-                        outside[at].1.positive |= sign.positive;
-                        outside[at].1.negative |= sign.negative;
-                    }
-                }
-            }
-            let kind = if !recursive {
-                Kind::Once
-            } else if same && monotone {
-                Kind::Simultaneous
-            } else {
-                Kind::Nested(monotone)
-            };
-            Component {
-                wanted: members
-                    .iter()
-                    .copied()
-                    .filter(|d| used.contains(d))
-                    .collect(),
-                members,
-                kind,
-                outside,
-            }
-        });
-        let division = Rc::new(division.collect());
-        self.divisions.insert(key, Rc::clone(&division));
-        division
     }
 
     /// The present values of what a component uses.
@@ -476,277 +346,5 @@ impl<'a> Fixpoints<'a> {
                 last,
             });
         }
-    }
-
-    /// All members at once.
-    fn simultaneous(
-        &mut self,
-        component: &Component,
-        question: Option<(TermId, TermId)>,
-    ) -> Result<Option<bool>> {
-        let members = &component.members;
-        let key: Key = (members[..].into(), None);
-        let outside = self.outside(component);
-        let least = self.engine.theory.definition(members[0]).fixpoint == Fixpoint::Mu;
-        // What grows: the relation, or its complement.
-        let of = if least { Of::Value } else { Of::Complement };
-        let mut spaces = Vec::new();
-        for &def in members {
-            spaces.push(self.engine.space(def)?);
-        }
-        let nothing = self.engine.manager.constant(false);
-        let mut grown: Vec<Bdd> = vec![nothing.clone(); members.len()];
-        if let Some(known) = self.known.get(&key) {
-            if known.complete && known.outside == outside {
-                let values = known.values.clone();
-                self.publish(members, &values, &spaces, least)?;
-                return Ok(None);
-            }
-            let (old, values) = (known.outside.clone(), known.values.clone());
-            if Self::moved_on(component, &old, &outside, least)? {
-                grown = values;
-            }
-        }
-        let early = match question {
-            Some((root, dual)) => self.early(members, root, dual, of),
-            None => Vec::new(),
-        };
-        let mut bodies = Vec::new();
-        for &def in members {
-            bodies.push(self.parts_of(def, members, of));
-        }
-        let mut tasks = Vec::new();
-        for (member, parts) in bodies.iter().enumerate() {
-            let products = parts.products.iter().map(|product| {
-                let sums = vec![nothing.clone(); product.factors.len()];
-                Work::Product(product.clone(), sums)
-            });
-            for work in parts
-                .linear
-                .iter()
-                .map(|&term| Work::Linear(term))
-                .chain(products)
-            {
-                let mentioned = self.mentions(&work, members);
-                tasks.push(Task {
-                    member,
-                    work,
-                    // Everything is new at first, the empty relations included.
-                    pending: mentioned
-                        .into_iter()
-                        .map(|i| (i, grown[i].clone()))
-                        .collect(),
-                    fresh: true,
-                    time: Duration::ZERO,
-                });
-            }
-        }
-        // For each member, the tasks that depend on it.
-        let mut listeners: Vec<Vec<usize>> = vec![Vec::new(); members.len()];
-        for (number, task) in tasks.iter().enumerate() {
-            for (member, _) in &task.pending {
-                listeners[*member].push(number);
-            }
-        }
-        let mut round = 0;
-        let mut seen: Option<Vec<Bdd>> = None;
-        // What has to be evaluated with everything: at first all that is constant, then the rest.
-        let mut whole: Vec<(usize, TermId)> = Vec::new();
-        for (member, parts) in bodies.iter().enumerate() {
-            whole.push((member, parts.base));
-        }
-        loop {
-            let mut news: Vec<(usize, Bdd)> = Vec::new();
-            // The cheapest task that has something to do goes first.
-            let waiting = tasks.iter_mut().filter(|task| task.is_waiting());
-            if !whole.is_empty() {
-                for (i, &def) in members.iter().enumerate() {
-                    self.engine.set(def, of, grown[i].clone());
-                }
-                for (member, term) in whole.drain(..) {
-                    news.push((member, self.engine.evaluate(term)?));
-                }
-            } else if let Some(task) = waiting.min_by_key(|task| task.time) {
-                let start = Instant::now();
-                for (i, pending) in &mut task.pending {
-                    let (i, def) = (*i, members[*i]);
-                    let pending = std::mem::replace(pending, nothing.clone());
-                    // Anything between what is new and what is known will do: the smaller diagram. Of a
-                    // small one that need not be asked.
-                    let size = pending.node_count();
-                    let large = size > SMALL && size > grown[i].node_count();
-                    let frontier = if large { grown[i].clone() } else { pending };
-                    self.engine.set(def, Of::Frontier, frontier);
-                }
-                task.fresh = false;
-                let new = match &mut task.work {
-                    Work::Linear(term) => self.engine.evaluate(*term)?,
-                    Work::Product(product, sums) => self.product(product, sums)?,
-                };
-                task.time = (task.time + start.elapsed()) / 2;
-                news.push((task.member, new));
-            } else {
-                break;
-            }
-            round += 1;
-            for (i, new) in news {
-                let fresh = new.and(&spaces[i])?.minus(&grown[i])?;
-                if fresh.is_false() {
-                    continue;
-                }
-                grown[i] = grown[i].or(&fresh)?;
-                for &task in &listeners[i] {
-                    let task: &mut Task = &mut tasks[task];
-                    for (_, pending) in task.pending.iter_mut().filter(|(j, _)| *j == i) {
-                        *pending = pending.or(&fresh)?;
-                    }
-                }
-                if !early.is_empty() {
-                    for &def in members {
-                        self.engine.set(def, Of::Frontier, nothing.clone());
-                    }
-                    self.engine.set(members[i], Of::Frontier, fresh);
-                }
-                for question in &early {
-                    if self.engine.evaluate(question.root)?.is_true() {
-                        self.report(members[0], round, &grown[0], true);
-                        self.remember(key, outside, grown, false);
-                        return Ok(Some(question.answer));
-                    }
-                }
-            }
-            if tasks.iter().any(Task::is_waiting) {
-                self.report(members[0], round, &grown[0], false);
-            } else {
-                // Nothing is left but what has to see everything; if that has seen it, this is the fixpoint.
-                if seen.as_ref() != Some(&grown) {
-                    seen = Some(grown.clone());
-                    let rest = bodies.iter().enumerate();
-                    let rest = rest.filter(|(_, parts)| parts.rest != crate::term::FALSE);
-                    whole.extend(rest.map(|(member, parts)| (member, parts.rest)));
-                }
-                self.report(members[0], round, &grown[0], whole.is_empty());
-            }
-        }
-        for &def in members {
-            self.engine.set(def, Of::Frontier, nothing.clone());
-        }
-        self.publish(members, &grown, &spaces, least)?;
-        self.remember(key, outside, grown, true);
-        Ok(None)
-    }
-
-    /// The members whose frontiers a task sees.
-    fn mentions(&self, work: &Work, members: &[DefId]) -> Vec<usize> {
-        let roots: &[TermId] = match work {
-            Work::Linear(term) => std::slice::from_ref(term),
-            Work::Product(product, _) => &product.factors,
-        };
-        let terms = &self.engine.theory.terms;
-        let mut mentioned: FxHashSet<DefId> = FxHashSet::default();
-        let mut seen: FxHashSet<TermId> = FxHashSet::default();
-        let mut stack = roots.to_vec();
-        while let Some(id) = stack.pop() {
-            if !seen.insert(id) {
-                continue;
-            }
-            if let Term::Apply(def, Of::Frontier, _) = terms.get(id) {
-                mentioned.insert(*def);
-            }
-            terms.operands(id, |operand| stack.push(operand));
-        }
-        let all = members.iter().enumerate();
-        all.filter(|(_, def)| mentioned.contains(def))
-            .map(|(i, _)| i)
-            .collect()
-    }
-
-    /// What a product gains from the frontier: one conjunct sees what is new, the others everything.
-    fn product(&mut self, product: &Product, sums: &mut [Bdd]) -> Result<Bdd> {
-        let mut new = self.engine.manager.constant(false);
-        let mut news = Vec::new();
-        for &factor in &product.factors {
-            news.push(self.engine.evaluate(factor)?);
-        }
-        let mut constants = Vec::new();
-        for &constant in &product.constants {
-            constants.push(self.engine.evaluate(constant)?);
-        }
-        for &var in &product.vars {
-            constants.extend(self.engine.range(var)?);
-        }
-        for (sum, new) in sums.iter_mut().zip(&news) {
-            *sum = sum.or(new)?;
-        }
-        for (i, factor) in news.iter().enumerate() {
-            if factor.is_false() {
-                continue;
-            }
-            let mut parts = constants.clone();
-            parts.push(factor.clone());
-            let others = sums.iter().enumerate().filter(|(j, _)| *j != i);
-            parts.extend(others.map(|(_, sum)| sum.clone()));
-            let key = (product.whole, i as u32 + 1);
-            new = new.or(&self.engine.exists(key, &product.vars, parts)?)?;
-        }
-        Ok(new)
-    }
-
-    /// Sets the values of a component from what has grown.
-    fn publish(
-        &mut self,
-        members: &[DefId],
-        grown: &[Bdd],
-        spaces: &[Bdd],
-        least: bool,
-    ) -> Result<()> {
-        for ((&def, grown), space) in members.iter().zip(grown).zip(spaces) {
-            let value = if least {
-                grown.clone()
-            } else {
-                space.minus(grown)?
-            };
-            self.engine.set(def, Of::Value, value);
-        }
-        Ok(())
-    }
-
-    /// The body of a member, in parts.
-    fn parts_of(&mut self, def: DefId, members: &[DefId], of: Of) -> Rc<Parts> {
-        let key = (def, members.into());
-        if let Some(known) = self.parts.get(&key) {
-            return Rc::clone(known);
-        }
-        let set: FxHashSet<DefId> = members.iter().copied().collect();
-        let body = self.body(def);
-        let theory = &mut self.engine.theory;
-        let root = if of == Of::Value {
-            body
-        } else {
-            let dual = theory.definition(def).dual.unwrap_or(crate::term::TRUE);
-            to_complement(&mut theory.terms, dual, |def| set.contains(&def))
-        };
-        let parts = Rc::new(parts(&mut theory.terms, root, of, |def| set.contains(&def)));
-        self.parts.insert(key, Rc::clone(&parts));
-        parts
-    }
-
-    /// The ways to decide a question from the frontier.
-    fn early(&mut self, members: &[DefId], root: TermId, dual: TermId, of: Of) -> Vec<Early> {
-        let set: FxHashSet<DefId> = members.iter().copied().collect();
-        let terms = &mut self.engine.theory.terms;
-        let mut list = Vec::new();
-        for (root, answer) in [(root, true), (dual, false)] {
-            let root = match of {
-                Of::Complement => to_complement(terms, root, |def| set.contains(&def)),
-                _ => root,
-            };
-            let shape = crate::rewrite::shapes(terms, root, of, |def| set.contains(&def))[&root];
-            if shape == crate::rewrite::Shape::Linear {
-                let root = to_frontier(terms, root, of, |def| set.contains(&def));
-                list.push(Early { root, answer });
-            }
-        }
-        list
     }
 }

@@ -89,7 +89,11 @@ impl Resolver {
                             }
                         }
                         self.in_scope.remove(id);
-                        self.open.pop();
+                        self.time += 1;
+                        let variable = &mut self.theory.variables[id.0 as usize];
+                        if let Some(scope) = variable.scopes.last_mut() {
+                            scope.1 = self.time;
+                        }
                     }
                     let [body] = pop(&mut values);
                     let term = self.theory.terms.exists(&vars, body);
@@ -257,12 +261,10 @@ impl Resolver {
                 self.locals.push(id);
                 id
             };
-            for &other in &self.open {
-                self.theory.variables[id.0 as usize].conflicts.push(other);
-                self.theory.variables[other.0 as usize].conflicts.push(id);
-            }
+            self.time += 1;
+            let variable = &mut self.theory.variables[id.0 as usize];
+            variable.scopes.push((self.time, u32::MAX));
             self.in_scope.insert(id);
-            self.open.push(id);
             self.scope.entry(name).or_default().push(id);
             vars.push(id);
         }

@@ -24,7 +24,7 @@
 //!
 //! The way of a text: `token`, `parser` and `expressions` make syntax; `resolve` and `formula` make types, variables and
 //! terms in negation normal form; `depend` finds what is recursive and warns; `order` (with `layout`) chooses one order of
-//! BDD variables for everything; `engine` (with `product`) evaluates terms; `fixpoint` (with `rewrite`) computes values of
+//! BDD variables for everything; `engine` (with `product` and `ranged`) evaluates terms; `fixpoint` (with `rewrite`) computes values of
 //! predicates; `witness` shows why; `report` writes it down.
 
 mod depend;
@@ -37,6 +37,7 @@ mod order;
 mod parser;
 mod printer;
 mod product;
+mod ranged;
 pub mod report;
 mod resolve;
 mod rewrite;

@@ -307,24 +307,34 @@ impl Allocator<'_> {
         let mut taken: FxHashSet<(u32, u32)> = FxHashSet::default();
         for &id in parameters {
             for bit in theory.bits_of(id) {
-                let slot = self.choose(bit, &liked, &taken, &FxHashSet::default());
-                taken.insert((self.cells.find(bit), slot));
+                let cell = self.cells.find(bit);
+                let slot = self.choose(bit, &liked, |slot| !taken.contains(&(cell, slot)));
+                taken.insert((cell, slot));
             }
         }
-        for &id in locals {
-            let mut conflicts = theory.variable(id).conflicts.clone();
-            conflicts.sort_unstable();
-            conflicts.dedup();
-            let mut also = FxHashSet::default();
-            for other in conflicts {
-                for bit in theory.bits_of(other) {
-                    if self.slot[bit as usize] != NONE {
-                        also.insert((self.cells.find(bit), self.slot[bit as usize]));
+        // For each cell the slots that locals have got so far, and whose they are (by place in the list). There may be
+        // thousands in one cell: what is known about the present one is in tables, under its own number.
+        let mut given: FxHashMap<u32, Vec<(u32, usize)>> = FxHashMap::default();
+        let mut compared = vec![(usize::MAX, false); locals.len()];
+        let mut used = Vec::new();
+        for (i, &id) in locals.iter().enumerate() {
+            for bit in theory.bits_of(id) {
+                let cell = self.cells.find(bit);
+                let others = given.entry(cell).or_default();
+                for &(slot, other) in others.iter() {
+                    let (of, overlaps) = &mut compared[other];
+                    if *of != i {
+                        (*of, *overlaps) = (i, theory.overlap(id, locals[other]));
+                    }
+                    if *overlaps {
+                        used.resize(used.len().max(slot as usize + 1), NONE);
+                        used[slot as usize] = bit;
                     }
                 }
-            }
-            for bit in theory.bits_of(id) {
-                self.choose(bit, &liked, &taken, &also);
+                let slot = self.choose(bit, &liked, |slot| {
+                    used.get(slot as usize) != Some(&bit) && !taken.contains(&(cell, slot))
+                });
+                others.push((slot, i));
             }
         }
     }
@@ -333,16 +343,17 @@ impl Allocator<'_> {
         &mut self,
         bit: u32,
         liked: &FxHashMap<u32, Vec<u32>>,
-        taken: &FxHashSet<(u32, u32)>,
-        also: &FxHashSet<(u32, u32)>,
+        free: impl Fn(u32) -> bool,
     ) -> u32 {
         let cell = self.cells.find(bit);
-        let free = |slot: &u32| !taken.contains(&(cell, *slot)) && !also.contains(&(cell, *slot));
         let slot = liked
             .get(&bit)
-            .and_then(|list| list.iter().copied().find(|slot| free(slot)))
+            .and_then(|list| list.iter().copied().find(|&slot| free(slot)))
             // There are fewer bits in the cell than slots that are tried.
-            .unwrap_or_else(|| (0..=self.owner.len() as u32).find(free).unwrap_or(0));
+            .unwrap_or_else(|| {
+                let mut all = 0..=self.owner.len() as u32;
+                all.find(|&slot| free(slot)).unwrap_or(0)
+            });
         self.slot[bit as usize] = slot;
         let count = &mut self.slots[cell as usize];
         *count = (*count).max(slot + 1);

@@ -132,9 +132,8 @@ struct Part {
 
 impl Part {
     fn new(bdd: Bdd, quantified: &FxHashSet<Var>) -> Self {
-        let mut vars = bdd.support();
+        let (mut vars, size) = bdd.support_and_size();
         vars.retain(|var| quantified.contains(var));
-        let size = bdd.node_count();
         Part { bdd, vars, size }
     }
 }

@@ -28,8 +28,9 @@ pub struct Variable {
     pub ty: TypeId,
     /// The number of its first bit.
     pub first: u32,
-    /// The variables of the same predicate that may be in scope together with it, other than parameters.
-    pub conflicts: Vec<VarId>,
+    /// If a quantifier binds it: from when to when it is in scope, each time, in the order of reading. Variables whose times
+    /// overlap must not share BDD variables.
+    pub scopes: Vec<(u32, u32)>,
 }
 
 /// A wish about the order.
@@ -153,6 +154,21 @@ pub struct Theory {
 }
 
 impl Theory {
+    /// Whether two variables of quantifiers are ever in scope together.
+    pub(crate) fn overlap(&self, a: VarId, b: VarId) -> bool {
+        let (mut a, mut b) = (&self.variable(a).scopes[..], &self.variable(b).scopes[..]);
+        while let ([x, rest_a @ ..], [y, rest_b @ ..]) = (a, b) {
+            if x.1 <= y.0 {
+                a = rest_a;
+            } else if y.1 <= x.0 {
+                b = rest_b;
+            } else {
+                return true;
+            }
+        }
+        false
+    }
+
     /// The types.
     pub fn types(&self) -> &Types {
         &self.types

@@ -74,6 +74,8 @@ pub enum Kind {
     Colon,
     /// `?`, used nowhere
     Question,
+    /// A character that means nothing; it has been told.
+    Unknown,
     /// `<`
     Less,
     /// `>`
@@ -214,12 +216,21 @@ pub fn tokens(source: &SourceFile) -> (Vec<Token>, Vec<Diagnostic>) {
                         format!("`{}` has no meaning here", character.escape_debug()),
                     )
                     .label("unknown character");
-                    if matches!(bytes[start], b'+' | b'-' | b'*' | b'/' | b'\\') {
+                    if bytes[start] == b'-' && bytes.get(at).is_some_and(u8::is_ascii_digit) {
+                        error = error.help(
+                            "there are no negative numbers; a range may begin with any number from 0 on",
+                        );
+                    } else if matches!(bytes[start], b'+' | b'-' | b'*' | b'/' | b'\\') {
                         error = error.help("the calculus has no arithmetic");
                     } else if bytes[start] == b'~' {
                         error = error.help("negation is written `!`");
                     }
                     errors.push(error);
+                    // What it stands in is not to be taken for something else.
+                    list.push(Token {
+                        kind: Kind::Unknown,
+                        span: span(at),
+                    });
                 }
             }
         }

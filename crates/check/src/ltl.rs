@@ -50,6 +50,17 @@ pub struct Automaton {
 const SHORT: usize = 60;
 
 impl Ltl {
+    /// Parses and resolves a formula.
+    pub fn parse(
+        program: &Program,
+        source: &SourceFile,
+        dialect: Dialect,
+    ) -> Result<Self, Vec<Diagnostic>> {
+        let (mut formulas, mut atoms) = (Formulas::new(), Atoms::new());
+        let formula = droste_ltl::parse(source, &mut formulas, &mut atoms)?;
+        Ltl::new(program, source, dialect, &formulas, &atoms, formula)
+    }
+
     /// Resolves a formula that was parsed from `source`.
     pub fn new(
         program: &Program,

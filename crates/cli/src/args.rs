@@ -63,6 +63,20 @@ Exit codes:
   2  there are errors in the file, or a fault of ours
   3  a limit was reached, or Ctrl-C was pressed: not every query was answered";
 
+const LTL_EXAMPLES: &str = "\
+Examples:
+  droste ltl 'G (request -> F grant)'          how large is the automaton, and of which class?
+  droste ltl 'G (request -> F grant)' --negate the automaton of the violations
+  droste ltl 'G F {x = 3}' --to hoa            the automaton, for other tools
+  droste ltl '[]<>p' --to dot | dot -Tsvg      a picture
+  droste ltl --ltl-file properties.ltl         several properties
+  droste ltl --hoa property.hoa --to dot       somebody else's automaton
+
+Exit codes:
+  0  done
+  2  there are errors in the formula or file, or a fault of ours
+  3  a limit was reached, or Ctrl-C was pressed";
+
 /// The whole command line.
 #[derive(Debug, Parser)]
 #[command(name = "droste", version, about = ABOUT, long_about = LONG_ABOUT, after_help = EXAMPLES)]
@@ -89,6 +103,12 @@ pub(crate) enum Command {
     /// the language.
     #[command(after_help = SOLVE_EXAMPLES)]
     Solve(SolveArgs),
+    /// Translate formulas of linear temporal logic into automata
+    ///
+    /// Without --to, shows the simplified formula and how large its automaton is. docs/LTL.md describes the
+    /// syntax, files of properties, and the automata.
+    #[command(after_help = LTL_EXAMPLES)]
+    Ltl(LtlArgs),
     /// Print a script that completes droste's commands and flags in a shell
     Completions(CompletionsArgs),
     /// Print the man page
@@ -136,6 +156,44 @@ pub(crate) struct SolveArgs {
     /// Say on standard error how every fixpoint was computed
     #[arg(short, long, help_heading = "Output")]
     pub(crate) verbose: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("input").required(true))]
+pub(crate) struct LtlArgs {
+    /// The formula, for example 'G (request -> F grant)'
+    #[arg(value_name = "FORMULA", group = "input", allow_hyphen_values = true)]
+    pub(crate) formula: Option<String>,
+    /// The properties in FILE, each `name: formula`; `-` is standard input
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, group = "input")]
+    pub(crate) ltl_file: Option<PathBuf>,
+    /// The automaton in FILE, in the Hanoi omega-automata format; `-` is standard input
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, group = "input")]
+    #[arg(conflicts_with = "negate")]
+    pub(crate) hoa: Option<PathBuf>,
+    /// Take the negation of every formula: its automaton accepts the violations
+    #[arg(long)]
+    pub(crate) negate: bool,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+    /// Write the automaton
+    #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Output")]
+    pub(crate) to: Option<LtlFormat>,
+    /// Write one JSON object to standard output instead of text
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+    /// When to use colours; NO_COLOR is respected
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
+    #[arg(help_heading = "Output")]
+    pub(crate) color: Color,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LtlFormat {
+    /// The Hanoi omega-automata format, version 1
+    Hoa,
+    /// For Graphviz
+    Dot,
 }
 
 /// What is asked. One kind at a time.

@@ -2,7 +2,7 @@
 //!
 //! Everything that decides anything is in the libraries; here is how they are driven and what
 //! people see. [`args`] declares the flags, [`input`] reads files, [`check`] drives a check, [`solve`]
-//! the fixed-point calculus,
+//! the fixed-point calculus, [`ltl`] temporal logic,
 //! [`verdict`] words its answer, [`progress`] shows how far it has come, [`console`] writes,
 //! [`watchdog`] enforces limits, [`manual`] makes completions and man pages.
 //!
@@ -12,6 +12,7 @@ mod args;
 mod check;
 mod console;
 mod input;
+mod ltl;
 mod manual;
 mod progress;
 mod solve;
@@ -65,6 +66,11 @@ fn main() -> ExitCode {
         Command::Solve(args) => {
             let console = Console::new(args.color);
             let result = solve::solve(args, &console);
+            (console, result)
+        }
+        Command::Ltl(args) => {
+            let console = Console::new(args.color);
+            let result = ltl::ltl(args, &console);
             (console, result)
         }
         Command::Completions(args) => {

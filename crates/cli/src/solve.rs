@@ -133,7 +133,11 @@ fn loader(main: &Path) -> impl FnMut(&str) -> Result<SourceFile, String> + use<>
         let found = tries.iter().find(|path| path.is_file());
         match found {
             Some(path) => input::read(path, || ()),
-            None => Err(format!("there is no file `{name}` and no `{name}.mu`")),
+            None => Err(match tries.iter().find(|path| path.exists()) {
+                Some(path) if path.is_dir() => format!("`{}` is a directory", path.display()),
+                Some(path) => format!("`{}` is not a regular file", path.display()),
+                None => format!("there is no file `{name}` and no `{name}.mu`"),
+            }),
         }
     }
 }
@@ -276,7 +280,10 @@ impl Run<'_> {
                 Err(error) => self.wrong(&solver, action, &error),
             }
         }
-        (solver.statistics(), Ok(()))
+        let statistics = solver.statistics();
+        // The process is about to end: giving back a large table piece by piece would only make it late.
+        std::mem::forget(solver);
+        (statistics, Ok(()))
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Known> {

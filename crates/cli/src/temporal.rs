@@ -7,7 +7,7 @@ use droste_base::Limits;
 use droste_check::{Automaton, Ltl, Property};
 use droste_lang::program::Program;
 use droste_lang::source::SourceFile;
-use droste_ltl::{Atoms, Formulas, HoaError, parse, parse_properties, read_hoa};
+use droste_ltl::{Atoms, Formulas, HoaError, parse_properties, read_hoa};
 use serde_json::json;
 
 use crate::check::{Run, exit_code, runs};
@@ -19,14 +19,13 @@ impl Run<'_> {
     /// The formula of `--ltl`.
     pub(crate) fn ltl(&self, text: &str, program: &Program) -> Result<Property, Failure> {
         let source = SourceFile::new("--ltl", text);
-        let (mut formulas, mut atoms) = (Formulas::new(), Atoms::new());
-        let refuse = |diagnostics: Vec<_>| match self.refused(&diagnostics, &source) {
-            Err(failure) => failure,
-            Ok(()) => Failure::Told,
-        };
-        let formula = parse(&source, &mut formulas, &mut atoms).map_err(refuse)?;
-        let ltl = Ltl::new(program, &source, self.dialect(), &formulas, &atoms, formula);
-        Ok(Property::Ltl(Arc::new(ltl.map_err(refuse)?)))
+        match Ltl::parse(program, &source, self.dialect()) {
+            Ok(ltl) => Ok(Property::Ltl(Arc::new(ltl))),
+            Err(diagnostics) => {
+                self.refused(&diagnostics, &source)?;
+                Err(Failure::Told)
+            }
+        }
     }
 
     /// The automaton of `--hoa`.

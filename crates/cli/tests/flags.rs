@@ -24,6 +24,25 @@ fn exit_codes() {
 }
 
 #[test]
+fn temporal_logic() {
+    droste(&["ltl", "G p"]).expect(0);
+    droste(&["ltl", "G p", "--negate", "--to", "dot"]).expect(0);
+    droste(&["ltl", "G"]).expect(2);
+    droste(&["ltl"]).expect(2);
+    droste(&["ltl", "G p", "--ltl-file", "x"]).expect(2);
+    droste(&["ltl", "--hoa", "no-such-file.hoa"]).expect(2);
+    // What is written is read.
+    let written = droste(&["ltl", "p U {x = 3}", "--to", "hoa"]).expect(0);
+    let read = droste_with(written.out.as_bytes(), &["ltl", "--hoa", "-", "--json"]).expect(0);
+    assert_eq!(read.json()["properties"][0]["states"], 2, "{read:#?}");
+    // More eventualities than anybody has states for.
+    let many: Vec<String> = (0..60).map(|i| format!("F (p{i} & X q{i})")).collect();
+    let many = many.join(" & ");
+    let done = droste(&["ltl", &many, "--timeout", "0.5", "--json"]).expect(3);
+    assert_eq!(done.json()["verdict"], "unknown", "{done:#?}");
+}
+
+#[test]
 fn properties() {
     let flip = |args: &[&str], code| {
         let args: Vec<&str> = ["check", "flip.bp"].iter().chain(args).copied().collect();

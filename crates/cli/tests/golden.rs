@@ -56,6 +56,28 @@ fn verdicts() {
 }
 
 #[test]
+fn temporal_logic() {
+    shows("help-ltl", &["ltl", "--help"]);
+    shows("ltl", &["ltl", "G (p -> F q) & !({x = 3} U at(main:L))"]);
+    shows("ltl-hoa", &["ltl", "GF & G F {x = 3}", "--to", "hoa"]);
+    shows(
+        "ltl-dot",
+        &["ltl", "--negate", "[](p -> <>q)", "--to", "dot"],
+    );
+    shows("ltl-json", &["ltl", "p U q", "--to", "hoa", "--json"]);
+    shows("ltl-errors", &["ltl", "G (p -> main::x) & & q )"]);
+    let from = |name: &str, text: &str, args: &[&str]| {
+        golden(name, args, &droste_with(text.as_bytes(), args));
+    };
+    let properties = "one: G p;\ntwo: F (q &\n  X r)";
+    from("ltl-file", properties, &["ltl", "--ltl-file", "-"]);
+    let twice = "one: G p; one: q\nthree: (r";
+    from("ltl-file-errors", twice, &["ltl", "--ltl-file", "-"]);
+    let rabin = "HOA: v1\nStates: 1\nStart: 0\nacc-name: Rabin 1\nAcceptance: 2 Fin(0) & Inf(1)\n--BODY--\nState: 0\n--END--\n";
+    from("ltl-rabin", rabin, &["ltl", "--hoa", "-"]);
+}
+
+#[test]
 fn solving() {
     shows("help-solve", &["solve", "--help"]);
     shows("solve-holds", &["solve", "peterson.mu"]);

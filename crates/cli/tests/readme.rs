@@ -3,7 +3,7 @@
 //!
 //! In `README.md` and `docs/*.md`, a block marked `console` holds commands, each a line that starts
 //! with `$ droste `, followed by what the command writes (standard error, then standard output).
-//! A code block whose first line is a comment that names a file, `// NAME.bp`, `.mon` or `.mu`,
+//! A code block whose first line is a comment that names a file, `// NAME.bp`, `.mon`, `.mu` or `.ltl`,
 //! is that file for the commands of the same document. Commands run in a directory with
 //! the repository's `examples` and `corpus`. Times are not compared.
 //!
@@ -69,7 +69,9 @@ fn file_name(line: &str) -> Option<&str> {
     let plain = name
         .chars()
         .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
-    let known = ["bp", "mon", "mu"].iter().any(|known| extension == *known);
+    let known = ["bp", "mon", "mu", "ltl"]
+        .iter()
+        .any(|known| extension == *known);
     (plain && known).then_some(name)
 }
 

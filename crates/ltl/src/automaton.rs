@@ -42,13 +42,13 @@ pub struct Guards {
     /// Where each conjunction begins in `literals`, and the end.
     cubes: Vec<u32>,
     /// Where each guard begins in `cubes`, and the end.
-    guards: Vec<u32>,
+    starts: Vec<u32>,
 }
 
 impl Guards {
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.guards.len().saturating_sub(1)
+        self.starts.len().saturating_sub(1)
     }
 
     /// Whether there are none.
@@ -57,7 +57,7 @@ impl Guards {
     }
 
     fn range(&self, guard: u32) -> Range<usize> {
-        self.guards[guard as usize] as usize..self.guards[guard as usize + 1] as usize
+        self.starts[guard as usize] as usize..self.starts[guard as usize + 1] as usize
     }
 
     /// The conjunctions of a guard; the guard that always holds has an empty one.
@@ -162,7 +162,7 @@ impl Tgba {
         let all = all_marks(marks);
         let mut guards = Guards {
             cubes: vec![0],
-            guards: vec![0],
+            starts: vec![0],
             ..Guards::default()
         };
         let mut known: FxHashMap<Vec<Vec<Literal>>, u32> = FxHashMap::default();
@@ -188,8 +188,8 @@ impl Tgba {
                     guards.literals.extend_from_slice(cube);
                     guards.cubes.push(guards.literals.len() as u32);
                 }
-                guards.guards.push(guards.cubes.len() as u32 - 1);
-                guards.guards.len() as u32 - 2
+                guards.starts.push(guards.cubes.len() as u32 - 1);
+                guards.starts.len() as u32 - 2
             });
             list.push(Edge {
                 source: edge.source,

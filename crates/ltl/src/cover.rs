@@ -20,6 +20,15 @@ struct Frame {
 
 /// Cubes whose disjunction is `function`; none can be left out, and no literal of them.
 pub(crate) fn cover(manager: &Manager, function: &Bdd) -> Result<Vec<Cube>, StopReason> {
+    Ok(cover_at_most(manager, function, usize::MAX)?.unwrap_or_default())
+}
+
+/// The same, if there are not more than `most`.
+pub(crate) fn cover_at_most(
+    manager: &Manager,
+    function: &Bdd,
+    most: usize,
+) -> Result<Option<Vec<Cube>>, StopReason> {
     let mut cubes = Vec::new();
     let mut path: Cube = Vec::new();
     let mut frames: Vec<Frame> = Vec::new();
@@ -30,6 +39,9 @@ pub(crate) fn cover(manager: &Manager, function: &Bdd) -> Result<Vec<Cube>, Stop
             if lower.is_false() {
                 result = lower;
             } else if upper.is_true() {
+                if cubes.len() == most {
+                    return Ok(None);
+                }
                 cubes.push(path.clone());
                 result = upper;
             } else {
@@ -57,7 +69,7 @@ pub(crate) fn cover(manager: &Manager, function: &Bdd) -> Result<Vec<Cube>, Stop
             }
         }
         let Some(frame) = frames.last_mut() else {
-            return Ok(cubes);
+            return Ok(Some(cubes));
         };
         frame.covered.push(result.clone());
         match &frame.covered[..] {

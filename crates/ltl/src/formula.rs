@@ -265,13 +265,13 @@ impl Formulas {
         }
     }
 
-    fn nary(&mut self, op: Op, operands: &mut Vec<FormulaId>) -> FormulaId {
+    fn nary(&mut self, op: Op, operands: &[FormulaId]) -> FormulaId {
         let (neutral, dominant) = match op {
             Op::And => (Self::TRUE, Self::FALSE),
             _ => (Self::FALSE, Self::TRUE),
         };
         let mut flat = Vec::with_capacity(operands.len());
-        for &operand in operands.iter() {
+        for &operand in operands {
             let stored = self.nodes[operand.0 as usize];
             if stored.op == op {
                 flat.extend_from_slice(self.operands(stored));
@@ -305,12 +305,12 @@ impl Formulas {
 
     /// The conjunction of any number of formulas.
     pub fn and(&mut self, operands: impl IntoIterator<Item = FormulaId>) -> FormulaId {
-        self.nary(Op::And, &mut operands.into_iter().collect())
+        self.nary(Op::And, &operands.into_iter().collect::<Vec<_>>())
     }
 
     /// The disjunction of any number of formulas.
     pub fn or(&mut self, operands: impl IntoIterator<Item = FormulaId>) -> FormulaId {
-        self.nary(Op::Or, &mut operands.into_iter().collect())
+        self.nary(Op::Or, &operands.into_iter().collect::<Vec<_>>())
     }
 
     /// `a -> b`.

@@ -566,26 +566,25 @@ impl<'a> Reader<'a> {
                 });
             }
         }
-        let initial = match self.starts[..] {
-            [(only, _)] => only,
-            _ => {
-                // One new state with the edges of all initial ones; without any, nothing is accepted.
-                let new = states.len() as u32;
-                states.push(StateInfo::default());
-                let mut starts: Vec<u32> = self.starts.iter().map(|&(state, _)| state).collect();
-                starts.sort_unstable();
-                starts.dedup();
-                let copies: Vec<NewEdge> = edges
-                    .iter()
-                    .filter(|edge| starts.binary_search(&edge.source).is_ok())
-                    .map(|edge| NewEdge {
-                        source: new,
-                        ..edge.clone()
-                    })
-                    .collect();
-                edges.extend(copies);
-                new
-            }
+        let initial = if let [(only, _)] = self.starts[..] {
+            only
+        } else {
+            // One new state with the edges of all initial ones; without any, nothing is accepted.
+            let new = states.len() as u32;
+            states.push(StateInfo::default());
+            let mut starts: Vec<u32> = self.starts.iter().map(|&(state, _)| state).collect();
+            starts.sort_unstable();
+            starts.dedup();
+            let copies: Vec<NewEdge> = edges
+                .iter()
+                .filter(|edge| starts.binary_search(&edge.source).is_ok())
+                .map(|edge| NewEdge {
+                    source: new,
+                    ..edge.clone()
+                })
+                .collect();
+            edges.extend(copies);
+            new
         };
         let marks = vec![None; condition.count() as usize];
         debug_assert!(condition.count() <= MOST_MARKS);

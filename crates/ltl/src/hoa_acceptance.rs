@@ -7,6 +7,7 @@ use crate::automaton::MOST_MARKS;
 use crate::hoa_tokens::{Kind, Tokens};
 
 /// An `Acceptance:` item.
+#[allow(clippy::struct_excessive_bools, reason = "what occurs in a condition")]
 pub(crate) struct Acceptance {
     /// How many sets there are.
     pub(crate) sets: u32,
@@ -17,9 +18,8 @@ pub(crate) struct Acceptance {
     fin: usize,
     or: bool,
     and: bool,
-    /// Whether `f` occurs.
+    /// Whether `f` occurs; `t` says nothing in a conjunction.
     never: bool,
-    always: bool,
 }
 
 /// A generalised Büchi condition: one mark for each of these sets, or its complement.
@@ -55,7 +55,6 @@ impl Acceptance {
             or: false,
             and: false,
             never: false,
-            always: false,
         };
         let mut open = 0usize;
         loop {
@@ -67,7 +66,7 @@ impl Acceptance {
                     open += 1;
                     continue;
                 }
-                Kind::True => acceptance.always = true,
+                Kind::True => {}
                 Kind::False => acceptance.never = true,
                 Kind::Identifier => {
                     let name = tokens.text(span);

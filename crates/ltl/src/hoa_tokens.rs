@@ -63,14 +63,14 @@ impl<'a> Tokens<'a> {
                     })?;
                     continue;
                 }
-                '"' => match string_length(rest) {
-                    Some(length) => (Kind::String, length),
-                    None => {
+                '"' => {
+                    let length = string_length(rest).ok_or_else(|| {
                         let span = Span::new(at as u32, at as u32 + 1);
-                        return Err(Diagnostic::error(span, "this string is not closed")
-                            .label("there is no `\"` for it"));
-                    }
-                },
+                        Diagnostic::error(span, "this string is not closed")
+                            .label("there is no `\"` for it")
+                    })?;
+                    (Kind::String, length)
+                }
                 '[' => (Kind::OpenBracket, 1),
                 ']' => (Kind::CloseBracket, 1),
                 '{' => (Kind::OpenBrace, 1),

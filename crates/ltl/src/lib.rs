@@ -15,6 +15,11 @@
 //! meaning; `tableau` makes a `draft` of an automaton, which becomes a [`Tgba`]. [`word`] says what formulas mean, by
 //! other means, and whether an automaton accepts a word.
 
+#![allow(
+    clippy::mutable_key_type,
+    reason = "a diagram is hashed and compared by its edge, which does not change"
+)]
+
 pub mod automaton;
 pub mod classes;
 mod components;

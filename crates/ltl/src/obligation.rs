@@ -17,8 +17,8 @@ use rustc_hash::FxHashMap;
 use crate::components::{components, has_accepting};
 use crate::draft::{Draft, DraftEdge, MOST_DRAFT_MARKS, Marks};
 
-/// Subsets that are explored at most for each state of the automaton.
-const MOST_SUBSETS: usize = 4096;
+/// Subsets that are explored at most.
+const MOST_SUBSETS: usize = 1024;
 
 /// A mark that automata do not use.
 const EXTRA: Marks = 1 << (MOST_DRAFT_MARKS - 1);

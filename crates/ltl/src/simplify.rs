@@ -3,12 +3,13 @@
 //! The rules are those of Somenzi and Bloem (*Efficient Büchi automata from LTL formulae*, CAV 2000), of Etessami and Holzmann
 //! (*Optimizing Büchi automata*, CONCUR 2000) for eventual and universal formulas, and of Babiak, Křetínský, Řehák and Strejček
 //! (*LTL to Büchi automata translation: fast and more deterministic*, TACAS 2012); the list in Duret-Lutz, *LTL
-//! translation improvements in Spot* (VECoS 2011), was the guide. Everything is in negation normal form. Rules are written
+//! translation improvements in Spot* (`VECoS` 2011), was the guide. Everything is in negation normal form. Rules are written
 //! for `|`, `F`, `U` and `W`; those for `&`, `G`, `R` and `M` are the same ones under negation, which is remembered.
 //!
 //! A rule may call another; the depth of such calls is bounded, and beyond it the formula is left as it is. So is the number of
 //! implications that are tried. Random formulas are compared before and after on random words.
 
+use droste_base::{Guard, Limits, StopReason};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::classes::{Table, Traits};
@@ -38,25 +39,32 @@ pub struct Simplifier {
 /// The simplified negation normal form of any formula.
 pub fn simplify(formulas: &mut Formulas, formula: FormulaId) -> FormulaId {
     let (positive, _) = formulas.negation_normal_forms(formula);
-    Simplifier::default().simplify(formulas, positive)
+    let simpler =
+        Simplifier::default().simplify(formulas, positive, &mut Limits::default().guard());
+    simpler.unwrap_or(positive)
 }
 
 impl Simplifier {
     /// A simpler equivalent of a formula in negation normal form.
-    pub fn simplify(&mut self, formulas: &mut Formulas, formula: FormulaId) -> FormulaId {
+    pub fn simplify(
+        &mut self,
+        formulas: &mut Formulas,
+        formula: FormulaId,
+        guard: &mut Guard,
+    ) -> Result<FormulaId, StopReason> {
         let mut root = formula;
         let mut work = Work {
             own: self,
             formulas,
         };
         for _ in 0..ROUNDS {
-            let next = work.round(root);
+            let next = work.round(root, guard)?;
             if next == root {
                 break;
             }
             root = next;
         }
-        root
+        Ok(root)
     }
 
     pub(crate) fn traits(&mut self, formulas: &Formulas, formula: FormulaId) -> Traits {
@@ -119,10 +127,11 @@ impl Work<'_> {
     }
 
     /// Rebuilds a formula from the bottom up, by the rules.
-    fn round(&mut self, root: FormulaId) -> FormulaId {
+    fn round(&mut self, root: FormulaId, guard: &mut Guard) -> Result<FormulaId, StopReason> {
         let closure = self.formulas.closure(root);
         let mut new = vec![Formulas::FALSE; root.0 as usize + 1];
         for id in closure {
+            guard.check()?;
             let of = |f: &FormulaId| new[f.0 as usize];
             let simpler = match self.formulas.node(id) {
                 Node::And(operands) => {
@@ -144,7 +153,7 @@ impl Work<'_> {
             };
             new[id.0 as usize] = simpler;
         }
-        new[root.0 as usize]
+        Ok(new[root.0 as usize])
     }
 
     /// Runs a rule, or `plain` if rules are nested too deep.
@@ -641,6 +650,18 @@ impl Work<'_> {
             }
             true
         });
+        // G a | F (!a & e) = a W (!a & e): if e holds at some moment, it does at all before, so the first !a will do.
+        for f in &mut rest {
+            let Node::Globally(a) = self.formulas.node(*f) else {
+                continue;
+            };
+            let not = self.negate(a);
+            let Some(place) = finally.iter().position(|&b| self.begins_with(b, not)) else {
+                continue;
+            };
+            *f = self.formulas.weak_until(a, finally[place]);
+            finally.remove(place);
+        }
         // a | X F a = F a.
         let mut i = 0;
         while i < next.len() {
@@ -713,6 +734,19 @@ impl Work<'_> {
         }
     }
 
+    /// Whether `f` is a conjunction of `first` and eventual formulas.
+    fn begins_with(&mut self, f: FormulaId, first: FormulaId) -> bool {
+        let (operands, parts) = match (self.formulas.node(f), self.formulas.node(first)) {
+            (Node::And(operands), Node::And(parts)) => (operands.to_vec(), parts.to_vec()),
+            (Node::And(operands), _) => (operands.to_vec(), vec![first]),
+            _ => return false,
+        };
+        parts.iter().all(|part| operands.contains(part))
+            && operands
+                .iter()
+                .all(|&g| parts.contains(&g) || self.traits(g).eventual())
+    }
+
     /// Whether the syntax shows that `f` implies `g`.
     fn implies(&mut self, f: FormulaId, g: FormulaId) -> bool {
         self.implication(f, g, IMPLICATION_DEPTH)
@@ -756,8 +790,7 @@ impl Work<'_> {
                 let operands = operands.to_vec();
                 operands.into_iter().any(|a| imp(self, a, g))
             }
-            Node::Next(a) => eventual && imp(self, a, g),
-            Node::Finally(a) => eventual && imp(self, a, g),
+            Node::Next(a) | Node::Finally(a) => eventual && imp(self, a, g),
             Node::Globally(a) => imp(self, a, g),
             Node::Until(a, b) => imp(self, b, g) && (eventual || imp(self, a, g)),
             Node::WeakUntil(a, b) => imp(self, a, g) && imp(self, b, g),
@@ -778,10 +811,8 @@ impl Work<'_> {
                 let operands = operands.to_vec();
                 operands.into_iter().any(|b| imp(self, f, b))
             }
-            Node::Next(b) => universal && imp(self, f, b),
-            Node::Finally(b) => imp(self, f, b),
-            Node::Globally(b) => universal && imp(self, f, b),
-            Node::Until(_, b) => imp(self, f, b),
+            Node::Next(b) | Node::Globally(b) => universal && imp(self, f, b),
+            Node::Finally(b) | Node::Until(_, b) => imp(self, f, b),
             Node::WeakUntil(a, b) => imp(self, f, b) || (universal && imp(self, f, a)),
             Node::Release(a, b) => imp(self, f, b) && (universal || imp(self, f, a)),
             Node::StrongRelease(a, b) => imp(self, f, a) && imp(self, f, b),
@@ -794,8 +825,8 @@ impl Work<'_> {
         match (self.formulas.node(f), self.formulas.node(g)) {
             (Node::Next(a), Node::Next(b)) => imp(self, a, b),
             (Node::Until(a, b), Node::Until(c, d) | Node::WeakUntil(c, d))
-            | (Node::WeakUntil(a, b), Node::WeakUntil(c, d)) => imp(self, a, c) && imp(self, b, d),
-            (Node::StrongRelease(a, b), Node::StrongRelease(c, d) | Node::Release(c, d))
+            | (Node::WeakUntil(a, b), Node::WeakUntil(c, d))
+            | (Node::StrongRelease(a, b), Node::StrongRelease(c, d) | Node::Release(c, d))
             | (Node::Release(a, b), Node::Release(c, d)) => imp(self, a, c) && imp(self, b, d),
             (Node::StrongRelease(a, b), Node::Until(c, d) | Node::WeakUntil(c, d))
             | (Node::Release(a, b), Node::WeakUntil(c, d)) => {

@@ -11,14 +11,18 @@
 //! over its edges of the guard, a variable for each mark that the edge does *not* have, and variables for the classes that
 //! simulate the class it leads to. Apart from letters it is monotone, so that implication of signatures is simulation.
 
+use std::collections::hash_map::Entry;
+
 use droste_base::StopReason;
 use droste_bdd::{Bdd, Var};
 use rustc_hash::FxHashMap;
 
 use crate::draft::{Draft, DraftEdge, Marks};
 
-/// Automata with more states are only reduced by comparing signatures for equality.
+/// With more classes than this only equality of signatures is looked for.
 const ORDERED: usize = 300;
+/// Automata with more states, or ten times as many edges, are left alone: a long chain takes as many rounds as it has states.
+const LARGEST: usize = 1000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
@@ -29,12 +33,15 @@ pub(crate) enum Direction {
 /// The classes of states that simulate each other.
 struct Relation {
     class: Vec<u32>,
-    /// `simulated[c][d]`: class c is simulated by class d.
-    simulated: Vec<Vec<bool>>,
+    /// For each class, in order, those that simulate it, itself included.
+    above: Vec<Vec<u32>>,
 }
 
 /// Reduces an automaton once; it has to be pruned afterwards.
 pub(crate) fn reduce(draft: &mut Draft, direction: Direction) -> Result<(), StopReason> {
+    if draft.len() > LARGEST || draft.edge_count() > 10 * LARGEST {
+        return Ok(());
+    }
     let relation = relate(draft, direction)?;
     quotient(draft, direction, &relation)
 }
@@ -50,12 +57,14 @@ fn relate(draft: &mut Draft, direction: Direction) -> Result<Relation, StopReaso
     let mut parts: Vec<Vec<(Bdd, u32)>> = vec![Vec::new(); states];
     for (source, edges) in draft.edges.iter().enumerate() {
         for edge in edges {
-            if !missing.contains_key(&edge.marks) {
-                let absent = (0..draft.marks.len()).filter(|&i| edge.marks >> i & 1 == 0);
-                let cube = manager.minterm(absent.map(|i| (mark_vars[i], true)))?;
-                missing.insert(edge.marks, cube);
-            }
-            let part = edge.guard.and(&missing[&edge.marks])?;
+            let absent = match missing.entry(edge.marks) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => {
+                    let absent = (0..draft.marks.len()).filter(|&i| edge.marks >> i & 1 == 0);
+                    new.insert(manager.minterm(absent.map(|i| (mark_vars[i], true)))?)
+                }
+            };
+            let part = edge.guard.and(absent)?;
             match direction {
                 Direction::Direct => parts[source].push((part, edge.target)),
                 Direction::Reverse => parts[edge.target as usize].push((part, source as u32)),
@@ -64,6 +73,7 @@ fn relate(draft: &mut Draft, direction: Direction) -> Result<Relation, StopReaso
     }
     let mut class = vec![0u32; states];
     let mut codes = vec![manager.constant(true)];
+    let mut related: Vec<Vec<u32>> = vec![vec![0]];
     let mut before = (1usize, 1usize);
     loop {
         let mut numbers: FxHashMap<Bdd, u32> = FxHashMap::default();
@@ -84,24 +94,39 @@ fn relate(draft: &mut Draft, direction: Direction) -> Result<Relation, StopReaso
             });
         }
         let count = signatures.len();
-        let mut simulated = vec![vec![false; count]; count];
+        // The relation only ever shrinks: pairs that are not related any more need not be compared.
+        let mut members = vec![0u32; count];
+        for (state, &number) in next.iter().enumerate() {
+            members[number as usize] = class[state];
+        }
+        let mut above: Vec<Vec<u32>> = Vec::with_capacity(count);
         let mut pairs = 0;
         for c in 0..count {
+            let mut row = Vec::new();
             for d in 0..count {
-                let related =
-                    c == d || (count <= ORDERED && signatures[c].implies_all(&signatures[d])?);
-                simulated[c][d] = related;
-                pairs += usize::from(related);
+                let candidate = count <= ORDERED
+                    && related[members[c] as usize]
+                        .binary_search(&members[d])
+                        .is_ok();
+                if c == d || (candidate && signatures[c].implies_all(&signatures[d])?) {
+                    row.push(d as u32);
+                }
             }
+            pairs += row.len();
+            above.push(row);
         }
         codes.clear();
-        for row in &simulated {
-            let above = row.iter().enumerate().filter(|&(_, &related)| related);
-            codes.push(manager.minterm(above.map(|(d, _)| (class_vars[d], true)))?);
+        for row in &above {
+            let vars = row.iter().map(|&d| (class_vars[d as usize], true));
+            codes.push(manager.minterm(vars)?);
         }
         class = next;
+        related = above;
         if (count, pairs) == before {
-            return Ok(Relation { class, simulated });
+            return Ok(Relation {
+                class,
+                above: related,
+            });
         }
         before = (count, pairs);
     }
@@ -112,7 +137,7 @@ fn quotient(
     direction: Direction,
     relation: &Relation,
 ) -> Result<(), StopReason> {
-    let count = relation.simulated.len();
+    let count = relation.above.len();
     let class = |state: u32| relation.class[state as usize];
     let mut representative = vec![u32::MAX; count];
     for state in (0..draft.len() as u32).rev() {
@@ -168,7 +193,7 @@ fn quotient(
                 if i != j
                     && (edge.marks, mine) != (rival.marks, other)
                     && edge.marks & rival.marks == edge.marks
-                    && relation.simulated[mine as usize][other as usize]
+                    && relation.above[mine as usize].binary_search(&other).is_ok()
                 {
                     guard = guard.minus(&rival.guard)?;
                 }

@@ -222,7 +222,17 @@ pub(crate) fn tokens(
             if let Some(token) = reserved(word) {
                 tokens.push((token, place));
             } else {
-                if c.is_ascii_digit() {
+                // Labels of Boolean programs may be numbers.
+                let is_at = |&(token, place): &(Token, Span)| {
+                    let word = (place.start - offset) as usize..(place.end - offset) as usize;
+                    token == Token::Word && &text[word] == "at"
+                };
+                let is_label = match tokens.as_slice() {
+                    [.., at, (Token::Open, _)] => is_at(at),
+                    [.., at, (Token::Open, _), _, (Token::Colon, _)] => is_at(at),
+                    _ => false,
+                };
+                if c.is_ascii_digit() && !is_label {
                     diagnostics.push(
                         Diagnostic::error(place, format!("`{word}` is not a proposition"))
                             .label("a name does not begin with a digit")
@@ -304,5 +314,26 @@ fn raw_length(rest: &str) -> Option<Result<usize, char>> {
             })
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Atoms, tokens};
+    use crate::formula::Formulas;
+    use crate::parser::parse_text;
+
+    #[test]
+    fn labels_may_be_numbers() {
+        let (mut formulas, mut atoms) = (Formulas::new(), Atoms::new());
+        for text in ["F at(12)", "at(f:12) U at(g:0)", "at(1)"] {
+            let parsed = parse_text(text, &mut formulas, &mut atoms);
+            assert!(parsed.is_ok(), "{text}: {parsed:?}");
+        }
+        for text in ["F 12", "var(12)", "at(x) 12", "(12)"] {
+            let mut diagnostics = Vec::new();
+            tokens(text, 0, false, &mut diagnostics);
+            assert_eq!(diagnostics.len(), 1, "{text}");
+        }
     }
 }

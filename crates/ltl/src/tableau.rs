@@ -1,7 +1,7 @@
 //! From a formula in negation normal form to an automaton, on the fly.
 //!
 //! This is the construction of Couvreur, *On-the-fly verification of linear temporal logic* (FM 1999), as refined by Duret-Lutz,
-//! *LTL translation improvements in Spot* (VECoS 2011). A state is a formula. Its one-step unfolding is a decision
+//! *LTL translation improvements in Spot* (`VECoS` 2011). A state is a formula. Its one-step unfolding is a decision
 //! diagram over three kinds of variables: atoms; `next(g)`, which says that `g` must hold from the next position on; and
 //! `promise(g)`, which says that an until whose right side is `g` has been put off. States whose unfoldings are the same
 //! diagram are the same state. The atoms are on top of the order, so each diagram below them is what is left to
@@ -14,7 +14,7 @@ use droste_base::StopReason;
 use droste_bdd::{Bdd, Manager, Var};
 use rustc_hash::FxHashMap;
 
-use crate::cover::cover;
+use crate::cover::cover_at_most;
 use crate::draft::{Draft, DraftEdge, MOST_DRAFT_MARKS, Marks, all_marks};
 use crate::formula::{AtomId, FormulaId, Formulas, Node};
 use crate::translate::Untranslatable;
@@ -32,7 +32,7 @@ pub(crate) struct Tableau<'a> {
     atoms: Vec<(Var, AtomId)>,
     atom_vars: FxHashMap<AtomId, Var>,
     next: FxHashMap<FormulaId, Var>,
-    promises: FxHashMap<FormulaId, (Var, u32)>,
+    promises: FxHashMap<FormulaId, Var>,
     meanings: FxHashMap<Var, Meaning>,
     marks: Vec<Option<FormulaId>>,
     unfolded: FxHashMap<FormulaId, Bdd>,
@@ -74,13 +74,12 @@ impl<'a> Tableau<'a> {
         };
         let mut result = self.manager.constant(true);
         for part in parts {
-            let var = match self.next.get(&part) {
-                Some(&var) => var,
-                None => {
-                    let var = self.new_var(Meaning::Next(part));
-                    self.next.insert(part, var);
-                    var
-                }
+            let var = if let Some(&var) = self.next.get(&part) {
+                var
+            } else {
+                let var = self.new_var(Meaning::Next(part));
+                self.next.insert(part, var);
+                var
             };
             result = result.and(&self.manager.var(var)?)?;
         }
@@ -89,18 +88,17 @@ impl<'a> Tableau<'a> {
 
     /// An until with this right side is put off.
     fn promise(&mut self, formula: FormulaId, until: FormulaId) -> Result<Bdd, Untranslatable> {
-        let var = match self.promises.get(&formula) {
-            Some(&(var, _)) => var,
-            None => {
-                let mark = self.marks.len();
-                if mark == MOST_DRAFT_MARKS {
-                    return Err(Untranslatable::TooManyMarks);
-                }
-                let var = self.new_var(Meaning::Promise(mark as u32));
-                self.promises.insert(formula, (var, mark as u32));
-                self.marks.push(Some(until));
-                var
+        let var = if let Some(&var) = self.promises.get(&formula) {
+            var
+        } else {
+            let mark = self.marks.len();
+            if mark == MOST_DRAFT_MARKS {
+                return Err(Untranslatable::TooManyMarks);
             }
+            let var = self.new_var(Meaning::Promise(mark as u32));
+            self.promises.insert(formula, var);
+            self.marks.push(Some(until));
+            var
         };
         Ok(self.manager.var(var)?)
     }
@@ -138,14 +136,14 @@ impl<'a> Tableau<'a> {
             Node::Not(a) => known(self, a).not(),
             Node::And(operands) => {
                 let mut result = self.manager.constant(true);
-                for operand in operands.to_vec() {
+                for &operand in operands {
                     result = result.and(&known(self, operand))?;
                 }
                 result
             }
             Node::Or(operands) => {
                 let mut result = self.manager.constant(false);
-                for operand in operands.to_vec() {
+                for &operand in operands {
                     result = result.or(&known(self, operand))?;
                 }
                 result
@@ -197,12 +195,11 @@ impl<'a> Tableau<'a> {
                 Some((var, ..)) if var.0 < atoms => waiting.entry(var.0).or_default(),
                 _ => leaves,
             };
-            match places.get(&f) {
-                Some(&place) => list[place].1 = list[place].1.or(&letters)?,
-                None => {
-                    places.insert(f.clone(), list.len());
-                    list.push((f, letters));
-                }
+            if let Some(&place) = places.get(&f) {
+                list[place].1 = list[place].1.or(&letters)?;
+            } else {
+                places.insert(f.clone(), list.len());
+                list.push((f, letters));
             }
             Ok(())
         };
@@ -228,7 +225,13 @@ impl<'a> Tableau<'a> {
     ///
     /// The conjunction that a state stands for must not be replaced by an equivalent one: which untils wait in it matters
     /// for the promises.
-    pub(crate) fn build(mut self, root: FormulaId) -> Result<Draft, Untranslatable> {
+    /// Nothing if there are more than `most` edges.
+    pub(crate) fn build(
+        mut self,
+        root: FormulaId,
+        most: usize,
+    ) -> Result<Option<Draft>, Untranslatable> {
+        let mut left = most;
         let mut states: FxHashMap<Bdd, u32> = FxHashMap::default();
         let mut by_formula: FxHashMap<FormulaId, u32> = FxHashMap::default();
         let mut queue: Vec<(FormulaId, Bdd)> = Vec::new();
@@ -243,7 +246,11 @@ impl<'a> Tableau<'a> {
             at += 1;
             let mut list = Vec::new();
             for (rest, letters) in self.letters(&diagram)? {
-                for cube in cover(&self.manager, &rest)? {
+                let Some(cubes) = cover_at_most(&self.manager, &rest, left)? else {
+                    return Ok(None);
+                };
+                left -= cubes.len();
+                for cube in cubes {
                     self.manager.check_limits()?;
                     let mut put_off: Marks = 0;
                     let mut parts = Vec::new();
@@ -255,18 +262,17 @@ impl<'a> Tableau<'a> {
                         }
                     }
                     let conjunction = self.formulas.and(parts);
-                    let target = match by_formula.get(&conjunction) {
-                        Some(&target) => target,
-                        None => {
-                            let diagram = self.unfold(conjunction)?;
-                            let next = queue.len() as u32;
-                            let target = *states.entry(diagram.clone()).or_insert(next);
-                            if target == next {
-                                queue.push((conjunction, diagram));
-                            }
-                            by_formula.insert(conjunction, target);
-                            target
+                    let target = if let Some(&target) = by_formula.get(&conjunction) {
+                        target
+                    } else {
+                        let diagram = self.unfold(conjunction)?;
+                        let next = queue.len() as u32;
+                        let target = *states.entry(diagram.clone()).or_insert(next);
+                        if target == next {
+                            queue.push((conjunction, diagram));
                         }
+                        by_formula.insert(conjunction, target);
+                        target
                     };
                     // Later, when all marks are known, these become the marks it has.
                     list.push(DraftEdge {
@@ -295,6 +301,6 @@ impl<'a> Tableau<'a> {
             spare: Vec::new(),
         };
         draft.merge_edges()?;
-        Ok(draft)
+        Ok(Some(draft))
     }
 }

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use droste_base::{Limits, StopReason};
+use droste_base::{Guard, Limits, StopReason};
 use droste_bdd::{Manager, Var, on_large_stack};
 
-use crate::automaton::Tgba;
+use crate::automaton::{MOST_MARKS, Tgba};
 use crate::draft::{Draft, MOST_DRAFT_MARKS};
 use crate::formula::{AtomId, FormulaId, Formulas};
 use crate::obligation;
@@ -34,11 +34,14 @@ impl fmt::Display for Untranslatable {
             Untranslatable::Stopped(reason) => reason.fmt(f),
             Untranslatable::TooManyMarks => write!(
                 f,
-                "the formula has more than {MOST_DRAFT_MARKS} different eventualities"
+                "the formula has more than {MOST_DRAFT_MARKS} different eventualities, or its automaton needs more than {MOST_MARKS} marks"
             ),
         }
     }
 }
+
+/// To find out whether a formula is an obligation, the automaton of its negation may have so many edges.
+const MOST_COMPLEMENT: usize = 10_000;
 
 /// What is done to make automata small.
 #[derive(Clone, Debug)]
@@ -85,8 +88,9 @@ fn build(
     limits: &Limits,
 ) -> Result<Tgba, Untranslatable> {
     let mut simplifier = Simplifier::default();
+    let mut guard = limits.guard();
     let root = if options.simplify {
-        simplifier.simplify(formulas, root)
+        simplifier.simplify(formulas, root, &mut guard)?
     } else {
         root
     };
@@ -99,8 +103,11 @@ fn build(
         manager,
         used,
         simplifier,
+        guard,
     };
-    let mut draft = maker.tableau(root)?;
+    let Some(mut draft) = maker.tableau(root, usize::MAX)? else {
+        unreachable!("there is no bound on edges");
+    };
     if options.reduce {
         draft = reduced(draft)?;
         if let Some(weak) = maker.weak(root, &mut draft)?
@@ -118,16 +125,20 @@ struct Maker<'a> {
     manager: Manager,
     used: Vec<(Var, AtomId)>,
     simplifier: Simplifier,
+    guard: Guard,
 }
 
 impl Maker<'_> {
-    /// The automaton of a formula, without what is useless.
-    fn tableau(&mut self, root: FormulaId) -> Result<Draft, Untranslatable> {
-        let mut draft = Tableau::new(self.formulas, &self.manager, &self.used).build(root)?;
+    /// The automaton of a formula, without what is useless; nothing if it has more than `most` edges.
+    fn tableau(&mut self, root: FormulaId, most: usize) -> Result<Option<Draft>, Untranslatable> {
+        let tableau = Tableau::new(self.formulas, &self.manager, &self.used);
+        let Some(mut draft) = tableau.build(root, most)? else {
+            return Ok(None);
+        };
         draft.prune();
         draft.simplify_marks(false);
         draft.merge_edges()?;
-        Ok(draft)
+        Ok(Some(draft))
     }
 
     /// The minimal deterministic weak automaton, if there is one and it can be had without much effort.
@@ -140,8 +151,14 @@ impl Maker<'_> {
             return Ok(obligation::minimal_weak(draft, None)?);
         }
         let (_, negation) = self.formulas.negation_normal_forms(root);
-        let negation = self.simplifier.simplify(self.formulas, negation);
-        let complement = self.tableau(negation)?;
+        let negation = self
+            .simplifier
+            .simplify(self.formulas, negation, &mut self.guard)?;
+        let complement = match self.tableau(negation, MOST_COMPLEMENT) {
+            Ok(Some(complement)) => complement,
+            Ok(None) | Err(Untranslatable::TooManyMarks) => return Ok(None),
+            Err(stopped) => return Err(stopped),
+        };
         Ok(obligation::minimal_weak(draft, Some(&complement))?)
     }
 }

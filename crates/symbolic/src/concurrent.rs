@@ -28,8 +28,10 @@
 //! rebuilt from it elsewhere, and replayed.
 
 mod contexts;
+mod park;
 mod prepare;
 mod schedule;
+mod seeds;
 
 use droste_base::{Limits, Progress, StopReason};
 use droste_blast::bits;

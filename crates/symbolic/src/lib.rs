@@ -10,12 +10,13 @@
 //! * `relation`: what a node does to a set.
 //! * `search`: the fixed point, procedures along the call graph.
 //! * `repeat`: infinite runs that an automaton accepts.
-//! * `trace`: a shortest run, from a second search that goes in rounds and remembers them.
+//! * `trace`: a run, a shortest one where that can be had: from a second search that goes in rounds and remembers them.
 //!
 //! It is compared with the explicit engine and the naive oracle on random programs, for every label;
 //! every trace is replayed.
 
 pub mod concurrent;
+mod control;
 mod encode;
 mod relation;
 pub mod repeat;

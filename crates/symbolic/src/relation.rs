@@ -148,6 +148,47 @@ impl Call {
         }
         Ok(set)
     }
+
+    /// What callers, with their arguments, enter the callee with, over its entry copies.
+    pub(crate) fn entries(&self, encoding: &Encoding<'_>, callers: &Bdd) -> Result<Bdd> {
+        callers.exists(&self.not_entry)?.rename(&encoding.enter)
+    }
+
+    /// Callers, with their arguments, and exits of the callee: how the callers go on.
+    pub(crate) fn resume(
+        &self,
+        encoding: &Encoding<'_>,
+        callers: &Bdd,
+        exits: &Bdd,
+    ) -> Result<Resumed> {
+        let exits = exits.rename(&encoding.leave)?;
+        let joined = self.back.join(callers, &exits)?;
+        for (violation, failure) in &self.back.failures {
+            let failing = joined.and(failure)?;
+            if !failing.is_false() {
+                return Ok(Resumed::Fails {
+                    violation: *violation,
+                    failure: failure.clone(),
+                    failing,
+                });
+            }
+        }
+        Ok(Resumed::At(self.back.finish(&joined)?))
+    }
+}
+
+/// After a call.
+pub(crate) enum Resumed {
+    /// Storing the results can be a violation.
+    Fails {
+        violation: Violation,
+        /// Where, over what is left after caller and exit are joined.
+        failure: Bdd,
+        /// What is left of these callers and exits.
+        failing: Bdd,
+    },
+    /// Where control goes on, with these.
+    At(Bdd),
 }
 
 impl Back {

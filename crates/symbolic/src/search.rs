@@ -13,11 +13,12 @@ use droste_bdd::{Bdd, Cube, Var};
 use droste_blast::encode;
 use droste_lang::effects::Effects;
 use droste_lang::liveness::Liveness;
-use droste_lang::program::{NodeId, Op, ProcId, Program, Value, VarRef};
-use rustc_hash::{FxHashMap, FxHashSet};
+use droste_lang::program::{NodeId, ProcId, Program, Value, VarRef};
+use rustc_hash::FxHashMap;
 
+use crate::control::{callers, marked, ranks, stored};
 use crate::encode::{Copy, Encoding, Result};
-use crate::relation::{Action, Call, Compiler, Relation};
+use crate::relation::{Action, Call, Compiler, Relation, Resumed};
 use crate::trace::layers::{Goal, Log};
 use crate::{Query, Stats, Tuning};
 
@@ -39,6 +40,10 @@ pub(crate) struct Search<'a> {
     /// Per node: pairs found, and those of them not yet propagated.
     pub(crate) reached: Vec<Bdd>,
     pending: Vec<Bdd>,
+    /// Whether the pairs found at a node are kept. Inside a basic block they are not: what is new at its beginning is
+    /// new enough, and the sets of a long block would be many.
+    is_stored: Vec<bool>,
+    visited: Vec<bool>,
     /// Per procedure, over the entry copies.
     entries: Vec<Bdd>,
     /// Per procedure: entry, current globals, results.
@@ -55,6 +60,9 @@ pub(crate) struct Search<'a> {
     pub(crate) images: u64,
     reorderings: u64,
     sift_at: usize,
+    /// After so many steps of operations. Sifting may look at as many nodes as there have been steps since: about the same
+    /// time once more. All bits of a program with a hundred of them would take longer than the search that they are to help.
+    sifted_at: u64,
     tuning: Tuning,
     /// What was found when, if that is wanted.
     pub(crate) log: Option<Log>,
@@ -62,10 +70,6 @@ pub(crate) struct Search<'a> {
     time: u64,
     next_report: Instant,
 }
-
-/// Sifting may look at so many times the number of nodes. Moving one bit with its copies past all others takes about ten to
-/// twenty times; all of them, in programs with a hundred bits, take longer than the search that they are to help.
-const SIFT_EFFORT: u64 = 64;
 
 impl<'a> Search<'a> {
     pub(crate) fn new(
@@ -80,16 +84,6 @@ impl<'a> Search<'a> {
         let nothing = encoding.manager.constant(false);
         let nodes = program.nodes.len();
         let procedures = program.procedures.len();
-        let mut is_target = vec![false; nodes];
-        for node in query.targets {
-            is_target[node.0 as usize] = true;
-        }
-        let mut callers = vec![Vec::new(); procedures];
-        for (i, node) in program.nodes.iter().enumerate() {
-            if let Op::Call { callee, .. } = node.op {
-                callers[callee.0 as usize].push(NodeId(i as u32));
-            }
-        }
         Ok(Search {
             program,
             live,
@@ -98,14 +92,16 @@ impl<'a> Search<'a> {
             report,
             relations: vec![None; nodes],
             dead: vec![None; nodes],
-            is_target,
+            is_target: marked(program, query.targets),
             wanted: FxHashMap::default(),
             reached: vec![nothing.clone(); nodes],
             pending: vec![nothing.clone(); nodes],
+            is_stored: stored(program),
+            visited: vec![false; nodes],
             entries: vec![nothing.clone(); procedures],
             exits: vec![nothing.clone(); procedures],
             used: vec![nothing.clone(); nodes],
-            callers,
+            callers: callers(program),
             predecessors: Vec::new(),
             rank: ranks(program),
             queue: BinaryHeap::new(),
@@ -114,6 +110,7 @@ impl<'a> Search<'a> {
             images: 0,
             reorderings: 0,
             sift_at: tuning.sift_from,
+            sifted_at: 0,
             tuning,
             log: None,
             time: 0,
@@ -121,6 +118,11 @@ impl<'a> Search<'a> {
             nothing,
             encoding,
         })
+    }
+
+    /// Whether all pairs found at the node are kept.
+    pub(crate) fn is_stored(&self, node: NodeId) -> bool {
+        self.is_stored[node.0 as usize]
     }
 
     /// Makes the node a target where variables have these values.
@@ -303,9 +305,10 @@ impl<'a> Search<'a> {
             self.encoding.manager.collect();
             if self.encoding.manager.node_count() > self.sift_at / 2 {
                 self.tell("reordering");
-                let effort = self.encoding.manager.node_count() as u64 * SIFT_EFFORT;
+                let effort = self.encoding.manager.steps() - self.sifted_at;
                 let groups = self.encoding.groups();
                 self.encoding.manager.sift_groups(&groups, effort)?;
+                self.sifted_at = self.encoding.manager.steps();
                 self.reorderings += 1;
             }
             self.sift_at = self
@@ -341,11 +344,17 @@ impl<'a> Search<'a> {
     fn expand(&mut self, node: NodeId) -> Result<Option<Goal>> {
         let i = node.0 as usize;
         let pending = std::mem::replace(&mut self.pending[i], self.nothing.clone());
-        let new = pending.minus(&self.reached[i])?;
+        let new = if self.is_stored[i] || self.log.is_some() {
+            let new = pending.minus(&self.reached[i])?;
+            self.reached[i] = self.reached[i].or(&new)?;
+            new
+        } else {
+            pending
+        };
         if new.is_false() {
             return Ok(None);
         }
-        self.reached[i] = self.reached[i].or(&new)?;
+        self.visited[i] = true;
         if let Some(log) = &mut self.log {
             log.nodes[i].push(self.time, &new, &self.reached[i]);
         }
@@ -371,9 +380,7 @@ impl<'a> Search<'a> {
             Action::Call(call) => {
                 self.images += 1;
                 let callers = call.prepare(&new)?;
-                let entry = callers
-                    .exists(&call.not_entry)?
-                    .rename(&self.encoding.enter)?;
+                let entry = call.entries(&self.encoding, &callers)?;
                 let goal = self.enter(call.callee, &entry)?;
                 if goal.is_some() {
                     return Ok(goal);
@@ -454,15 +461,12 @@ impl<'a> Search<'a> {
             return Ok(None);
         }
         self.images += 1;
-        let exits = exits.rename(&self.encoding.leave)?;
-        let joined = call.back.join(callers, &exits)?;
-        for (violation, failure) in &call.back.failures {
-            if !joined.and(failure)?.is_false() {
-                return Ok(Some(Goal::FailsAfter(node, *violation, failure.clone())));
-            }
-        }
-        let after = call.back.finish(&joined)?;
-        let after = self.arrive(call.back.to, &after)?;
+        let after = match call.resume(&self.encoding, callers, exits)? {
+            Resumed::Fails {
+                violation, failure, ..
+            } => return Ok(Some(Goal::FailsAfter(node, violation, failure))),
+            Resumed::At(after) => self.arrive(call.back.to, &after)?,
+        };
         self.add(call.back.to, &after)
     }
 
@@ -482,8 +486,8 @@ impl<'a> Search<'a> {
 
     pub(crate) fn count(&self, stats: &mut Stats) {
         stats.images += self.images;
-        let reached = self.reached.iter().filter(|set| !set.is_false());
-        stats.nodes_reached = stats.nodes_reached.max(reached.count() as u64);
+        let visited = self.visited.iter().filter(|&&visited| visited);
+        stats.nodes_reached = stats.nodes_reached.max(visited.count() as u64);
         let manager = &self.encoding.manager;
         stats.variables = u64::from(manager.var_count());
         stats.peak_nodes = stats.peak_nodes.max(manager.peak_nodes() as u64);
@@ -511,6 +515,7 @@ impl<'a> Search<'a> {
     pub(crate) fn forget(&mut self) {
         self.reached.fill(self.nothing.clone());
         self.pending.fill(self.nothing.clone());
+        self.visited.fill(false);
         self.entries.fill(self.nothing.clone());
         self.exits.fill(self.nothing.clone());
         self.used.fill(self.nothing.clone());
@@ -520,62 +525,4 @@ impl<'a> Search<'a> {
         self.images = 0;
         self.reorderings = 0;
     }
-}
-
-/// The order of work: components of the call graph from the leaves up, reverse postorder within
-/// a procedure.
-fn ranks(program: &Program) -> Vec<u32> {
-    let procedures = program.procedures.len();
-    let mut callees: Vec<Vec<u32>> = vec![Vec::new(); procedures];
-    for node in &program.nodes {
-        if let Op::Call { callee, .. } = node.op {
-            callees[node.procedure.0 as usize].push(callee.0);
-        }
-    }
-    // Postorder from `main`: a callee comes before its callers, except along cycles.
-    let order = postorder(program.main.0, |p, out| {
-        out.extend_from_slice(&callees[p as usize]);
-    });
-    let mut rank = vec![u32::MAX; program.nodes.len()];
-    let mut next = 0;
-    for procedure in order {
-        let entry = program.procedures[procedure as usize].entry;
-        let mut nodes = postorder(entry.0, |node, out| {
-            program.nodes[node as usize]
-                .op
-                .for_each_next(|to| out.push(to.0));
-        });
-        nodes.reverse();
-        for node in nodes {
-            rank[node as usize] = next;
-            next += 1;
-        }
-    }
-    rank
-}
-
-/// Depth-first postorder of what is reachable from `start`.
-pub(crate) fn postorder(start: u32, successors: impl Fn(u32, &mut Vec<u32>)) -> Vec<u32> {
-    let mut seen = FxHashSet::default();
-    let mut order = Vec::new();
-    let mut stack: Vec<(u32, Vec<u32>)> = Vec::new();
-    let open = |node: u32| {
-        let mut next = Vec::new();
-        successors(node, &mut next);
-        next.reverse();
-        (node, next)
-    };
-    seen.insert(start);
-    stack.push(open(start));
-    while let Some((node, next)) = stack.last_mut() {
-        if let Some(child) = next.pop() {
-            if seen.insert(child) {
-                stack.push(open(child));
-            }
-        } else {
-            order.push(*node);
-            stack.pop();
-        }
-    }
-    order
 }

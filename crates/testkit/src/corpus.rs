@@ -198,6 +198,7 @@ mod tests {
                 Ok(oracle) => oracle,
                 Err(Refusal::TooLarge | Refusal::Concurrent) => continue,
                 Err(Refusal::NoMain) => panic!("{}: no main", file.display()),
+                Err(Refusal::UnknownName) => unreachable!("there is no formula"),
             };
             for case in cases.iter().filter(|case| case.file == file) {
                 let violated = match case.question() {

@@ -2,7 +2,8 @@
 //! the corpus of hand-written programs. A dev-dependency of everything else.
 //!
 //! * [`generate`] makes random Boolean programs that the front end accepts, from a seed;
-//! * [`oracle`] answers reachability, repeatability and monitors by eager enumeration,
+//! * [`ltl`] has formulas of linear temporal logic, random ones too, and what they mean on words;
+//! * [`oracle`] answers reachability, repeatability, monitors and formulas by eager enumeration,
 //!   straight from the syntax tree: it shares nothing with the lowering or the engines;
 //! * [`shrink`] makes a failing program small;
 //! * [`source`] reads programs and monitors for tests;
@@ -10,6 +11,7 @@
 
 pub mod corpus;
 pub mod generate;
+pub mod ltl;
 pub mod oracle;
 pub mod random;
 pub mod shrink;

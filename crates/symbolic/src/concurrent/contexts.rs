@@ -1,10 +1,12 @@
 //! One context after the other: the sets of tuples.
+//!
+//! What a context begins with is in `seeds`, how it ends in `park`.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 use droste_base::{Limits, Progress, Units};
-use droste_bdd::{Bdd, Cube, Renaming, Var};
+use droste_bdd::{Bdd, Cube, Var};
 use droste_blast::order::Kind;
 use droste_lang::effects::Effects;
 use droste_lang::program::{NodeId, Op, ProcId, Program, Threads, VarRef};
@@ -13,27 +15,28 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::prepare::Prepared;
 use super::{Answer, Question};
 use crate::Stats;
+use crate::control::{callers, marked};
 use crate::encode::{Copy, Encoding, Result};
-use crate::relation::{Action, Call, Compiler, Relation};
+use crate::relation::{Action, Call, Compiler, Relation, Resumed};
 
 /// Which frame of a thread: the outermost, or one entered in some context.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-enum Frame {
+pub(super) enum Frame {
     Outermost,
     Entered(usize),
 }
 
 /// A set of tuples is for a thread, a frame and a node.
-type Key = (usize, Frame, NodeId);
+pub(super) type Key = (usize, Frame, NodeId);
 
 /// What is known about one context.
 #[derive(Default)]
-struct Context {
-    reached: FxHashMap<Key, Bdd>,
+pub(super) struct Context {
+    pub(super) reached: FxHashMap<Key, Bdd>,
     /// By thread, context of the entry, and procedure.
-    exits: FxHashMap<(usize, usize, ProcId), Bdd>,
+    pub(super) exits: FxHashMap<(usize, usize, ProcId), Bdd>,
     /// States in which a thread may be left, with the globals in the next context's copy.
-    parked: BTreeMap<Key, Bdd>,
+    pub(super) parked: BTreeMap<Key, Bdd>,
 }
 
 enum Job {
@@ -51,12 +54,12 @@ pub(super) struct Search<'a, 'r> {
     capacity: usize,
     /// At most so many rounds.
     pub(super) rounds: Option<usize>,
-    nothing: Bdd,
+    pub(super) nothing: Bdd,
     relations: Vec<Option<Rc<Relation>>>,
     callers: Vec<Vec<NodeId>>,
     identities: Vec<Option<Bdd>>,
     is_target: Vec<bool>,
-    contexts: Vec<Context>,
+    pub(super) contexts: Vec<Context>,
     /// Of the context being explored.
     pending: FxHashMap<Key, Bdd>,
     /// Exits used by a call (context, thread, frame, node) in the context being explored.
@@ -68,11 +71,11 @@ pub(super) struct Search<'a, 'r> {
     /// For each started thread, bits of the node it begins at.
     pub(super) start_bits: Vec<Vec<Var>>,
     /// Everything but what never changes.
-    state: Cube,
+    pub(super) state: Cube,
     /// Of threads so far, with rounds: see `lengthen`.
-    sequences: BTreeMap<(usize, usize), Bdd>,
+    pub(super) sequences: BTreeMap<(usize, usize), Bdd>,
     images: u64,
-    threads: usize,
+    pub(super) threads: usize,
 }
 
 /// A tuple that meets a target: context, thread, set.
@@ -108,16 +111,6 @@ impl<'a, 'r> Search<'a, 'r> {
         let thread_bits = (0..contexts).map(|_| take(width)).collect();
         let start_bits = (0..prepared.slots).map(|_| take(start_width)).collect();
         let nothing = encoding.manager.constant(false);
-        let mut is_target = vec![false; program.nodes.len()];
-        for node in question.query.targets {
-            is_target[node.0 as usize] = true;
-        }
-        let mut callers = vec![Vec::new(); program.procedures.len()];
-        for (i, node) in program.nodes.iter().enumerate() {
-            if let Op::Call { callee, .. } = node.op {
-                callers[callee.0 as usize].push(NodeId(i as u32));
-            }
-        }
         let mut state = encoding.entries.vars();
         state.extend(encoding.current_locals.vars());
         for i in 0..program.globals.len() as u32 {
@@ -138,8 +131,8 @@ impl<'a, 'r> Search<'a, 'r> {
             capacity,
             rounds,
             nothing,
-            callers,
-            is_target,
+            callers: callers(program),
+            is_target: marked(program, question.query.targets),
             contexts: Vec::new(),
             pending: FxHashMap::default(),
             used: FxHashMap::default(),
@@ -157,7 +150,7 @@ impl<'a, 'r> Search<'a, 'r> {
         &self.prepared.program
     }
 
-    fn has_init(&self) -> bool {
+    pub(super) fn has_init(&self) -> bool {
         matches!(self.program().threads, Threads::Init { .. })
     }
 
@@ -244,225 +237,7 @@ impl<'a, 'r> Search<'a, 'r> {
         unreachable!("contexts are bounded")
     }
 
-    /// The number of the thread in context `context` is `thread`.
-    fn thread_is(&self, context: usize, thread: usize) -> Result<Bdd> {
-        let bits = self.thread_bits[context].iter().enumerate();
-        self.encoding
-            .manager
-            .minterm(bits.map(|(k, &var)| (var, thread >> k & 1 != 0)))
-    }
-
-    /// The current values of the shared globals are those at the beginning of `context`.
-    fn globals_are(&self, context: usize) -> Result<Bdd> {
-        let manager = &self.encoding.manager;
-        let mut all = manager.constant(true);
-        for &i in &self.prepared.shared {
-            let var = VarRef::Global(i);
-            let current = self.encoding.vars(self.program().main, var, Copy::Current);
-            let copy = self.encoding.extra(self.program().main, var, context);
-            for (current, copy) in current.zip(copy) {
-                all = all.and(&manager.var(current)?.iff(&manager.var(copy)?)?)?;
-            }
-        }
-        Ok(all)
-    }
-
-    /// A global of any type has this code.
-    fn current_is(&self, global: u32, code: u64) -> Result<Bdd> {
-        let vars = self
-            .encoding
-            .vars(self.program().main, VarRef::Global(global), Copy::Current);
-        let literals: Vec<(Var, bool)> = vars
-            .enumerate()
-            .map(|(k, var)| (var, code >> k & 1 != 0))
-            .collect();
-        self.encoding.manager.minterm(literals)
-    }
-
-    /// What the threads begin the context with; and whether there is anything.
-    fn seeds(&mut self, context: usize) -> Result<(Vec<(Key, Bdd)>, bool)> {
-        let mut seeds = Vec::new();
-        let mut any = false;
-        let not_init = usize::from(self.has_init());
-        if context == 0 {
-            let threads = match self.program().threads {
-                Threads::Sections(_) => self.question.declared.len(),
-                _ => 1,
-            };
-            for thread in 0..threads {
-                let mut set = self.encoding.manager.constant(true);
-                if let Some(started) = self.prepared.started {
-                    set = set.and(&self.current_is(started, 0)?)?;
-                }
-                seeds.extend(self.beginning(thread, &set)?);
-            }
-            return Ok((seeds, true));
-        }
-        // Everything that can be interrupted or has ended before.
-        let mut before = self.nothing.clone();
-        let parked = std::mem::take(&mut self.contexts[context - 1].parked);
-        for ((thread, _, _), set) in &parked {
-            let set = set.exists(&self.state)?;
-            let by = self.thread_is(context - 1, *thread)?;
-            before = before.or(&set.and(&by)?)?;
-        }
-        self.contexts[context - 1].parked = parked;
-        for thread in not_init..self.threads {
-            let mut here = before.minus(&self.thread_is(context - 1, thread)?)?;
-            if let Some(rounds) = self.rounds
-                && context > not_init
-            {
-                here = here.and(&self.in_rounds(thread, rounds)?)?;
-            }
-            if here.is_false() {
-                continue;
-            }
-            any = true;
-            let now = here.and(&self.globals_are(context)?)?;
-            // For the first time.
-            let mut first = now.clone();
-            for earlier in 0..context {
-                first = first.minus(&self.thread_is(earlier, thread)?)?;
-            }
-            if !first.is_false() {
-                seeds.extend(self.beginning(thread, &first)?);
-            }
-            // Back to where it was.
-            for last in (not_init..context).rev() {
-                let mut again = now.and(&self.thread_is(last, thread)?)?;
-                for between in last + 1..context {
-                    again = again.minus(&self.thread_is(between, thread)?)?;
-                }
-                if again.is_false() {
-                    continue;
-                }
-                let parked: Vec<(Key, Bdd)> = self.contexts[last]
-                    .parked
-                    .iter()
-                    .filter(|((by, _, node), _)| *by == thread && node.0 != ENDED)
-                    .map(|(key, set)| (*key, set.clone()))
-                    .collect();
-                for (key, set) in parked {
-                    let set = set.and(&again)?;
-                    if !set.is_false() {
-                        seeds.push((key, set));
-                    }
-                }
-            }
-        }
-        Ok((seeds, any))
-    }
-
-    /// The threads before `context` and this one make no more rounds than allowed.
-    fn in_rounds(&self, thread: usize, rounds: usize) -> Result<Bdd> {
-        let mut all = self.nothing.clone();
-        for (&(last, round), set) in &self.sequences {
-            if round + usize::from(thread <= last) <= rounds {
-                all = all.or(set)?;
-            }
-        }
-        Ok(all)
-    }
-
-    /// The sequences of threads up to and including `context`, by the last thread and the number of rounds.
-    fn lengthen(&mut self, context: usize, rounds: usize) -> Result<()> {
-        let init = usize::from(self.has_init());
-        let mut longer: BTreeMap<(usize, usize), Bdd> = BTreeMap::new();
-        for next in init..self.threads {
-            let is_next = self.thread_is(context, next)?;
-            if context == init {
-                longer.insert((next, 1), is_next);
-                continue;
-            }
-            for (&(last, round), set) in &self.sequences {
-                let round = round + usize::from(next <= last);
-                if round <= rounds {
-                    let known = longer
-                        .entry((next, round))
-                        .or_insert_with(|| self.nothing.clone());
-                    *known = known.or(&set.and(&is_next)?)?;
-                }
-            }
-        }
-        self.sequences = longer;
-        Ok(())
-    }
-
-    /// The first states of a thread, for each place it can begin at.
-    fn beginning(&mut self, thread: usize, set: &Bdd) -> Result<Vec<(Key, Bdd)>> {
-        let declared = self.question.declared.len();
-        let mut set = set.clone();
-        if let Some(atomic) = self.prepared.atomic {
-            set = set.and(&self.current_is(atomic, 0)?)?;
-        }
-        if thread < declared {
-            let procedure = self.question.declared[thread];
-            let set = self.any_rest(procedure, &set, true)?;
-            let entry = self.program().procedure(procedure).entry;
-            return Ok(vec![((thread, Frame::Outermost, entry), set)]);
-        }
-        let slot = thread - declared;
-        let Some(started) = self.prepared.started else {
-            return Ok(Vec::new());
-        };
-        // It has been started.
-        let mut enough = self.nothing.clone();
-        for count in slot + 1..=self.prepared.slots {
-            enough = enough.or(&self.current_is(started, count as u64)?)?;
-        }
-        let set = set.and(&enough)?;
-        if set.is_false() {
-            return Ok(Vec::new());
-        }
-        let mut seeds = Vec::new();
-        for (index, &start) in self.prepared.starts.iter().enumerate() {
-            let procedure = self.program().node(start).procedure;
-            let set = set.and(&self.starts_at(slot, index)?)?;
-            let set = set.and(&self.frame_is(slot, procedure)?)?;
-            let set = self.any_rest(procedure, &set, false)?;
-            if !set.is_false() {
-                seeds.push(((thread, Frame::Outermost, start), set));
-            }
-        }
-        Ok(seeds)
-    }
-
-    /// Started thread `slot` begins at the start with this index.
-    fn starts_at(&self, slot: usize, index: usize) -> Result<Bdd> {
-        let bits = self.start_bits[slot].iter().enumerate();
-        self.encoding
-            .manager
-            .minterm(bits.map(|(k, &var)| (var, index >> k & 1 != 0)))
-    }
-
-    /// The locals of the procedure are those of the frame that started thread `slot` begins with.
-    fn frame_is(&self, slot: usize, procedure: ProcId) -> Result<Bdd> {
-        let manager = &self.encoding.manager;
-        let mut all = manager.constant(true);
-        for i in 0..self.program().procedure(procedure).locals.len() as u32 {
-            let var = VarRef::Local(i);
-            let current = self.encoding.vars(procedure, var, Copy::Current);
-            for (current, copy) in current.zip(self.encoding.extra(procedure, var, slot)) {
-                all = all.and(&manager.var(current)?.iff(&manager.var(copy)?)?)?;
-            }
-        }
-        Ok(all)
-    }
-
-    /// Everything else has some value of its type.
-    fn any_rest(&mut self, procedure: ProcId, set: &Bdd, locals: bool) -> Result<Bdd> {
-        let mut set = set.clone();
-        let globals = (0..self.program().globals.len() as u32).map(VarRef::Global);
-        let count = self.program().procedure(procedure).locals.len() as u32;
-        let locals = (0..if locals { count } else { 0 }).map(VarRef::Local);
-        for var in globals.chain(locals) {
-            let valid = self.encoding.in_range(procedure, var, Copy::Current)?;
-            set = set.and(&valid)?;
-        }
-        Ok(set)
-    }
-
-    fn relation(&mut self, node: NodeId) -> Result<Rc<Relation>> {
+    pub(super) fn relation(&mut self, node: NodeId) -> Result<Rc<Relation>> {
         if let Some(relation) = &self.relations[node.0 as usize] {
             return Ok(Rc::clone(relation));
         }
@@ -489,7 +264,7 @@ impl<'a, 'r> Search<'a, 'r> {
         }
     }
 
-    fn now(&self) -> usize {
+    pub(super) fn now(&self) -> usize {
         self.contexts.len() - 1
     }
 
@@ -564,9 +339,7 @@ impl<'a, 'r> Search<'a, 'r> {
             Action::Call(call) => {
                 self.images += 1;
                 let callers = call.prepare(&new)?;
-                let entry = callers
-                    .exists(&call.not_entry)?
-                    .rename(&self.encoding.enter)?;
+                let entry = call.entries(&self.encoding, &callers)?;
                 let pairs = entry.and(&self.identity(call.callee)?)?;
                 let first = self.program().procedure(call.callee).entry;
                 if let Some(hit) = self.add((thread, Frame::Entered(now), first), &pairs)? {
@@ -653,20 +426,15 @@ impl<'a, 'r> Search<'a, 'r> {
             return Ok(None);
         }
         self.images += 1;
-        let exits = exits.rename(&self.encoding.leave)?;
-        let joined = call.back.join(callers, &exits)?;
-        for (_, failure) in &call.back.failures {
-            let failed = joined.and(failure)?;
-            if !failed.is_false() {
-                return Ok(Some(self.hit(key.0, &failed)));
-            }
-        }
-        let after = call.back.finish(&joined)?;
+        let after = match call.resume(&self.encoding, callers, exits)? {
+            Resumed::Fails { failing, .. } => return Ok(Some(self.hit(key.0, &failing))),
+            Resumed::At(after) => after,
+        };
         self.add((key.0, key.1, call.back.to), &after)
     }
 
     /// At the entry: current values are entry values; the locals have any.
-    fn identity(&mut self, procedure: ProcId) -> Result<Bdd> {
+    pub(super) fn identity(&mut self, procedure: ProcId) -> Result<Bdd> {
         if let Some(identity) = &self.identities[procedure.0 as usize] {
             return Ok(identity.clone());
         }
@@ -696,118 +464,6 @@ impl<'a, 'r> Search<'a, 'r> {
         Ok(identity)
     }
 
-    /// The states after starting a thread that will be active, one set for each number it may have.
-    fn started(&mut self, set: &Bdd, node: NodeId, start: NodeId) -> Result<Vec<Bdd>> {
-        let Some(started) = self.prepared.started else {
-            return Ok(Vec::new());
-        };
-        let procedure = self.program().node(node).procedure;
-        let index = self
-            .prepared
-            .starts
-            .iter()
-            .position(|&s| s == start)
-            .unwrap_or(0);
-        let bits: Vec<Var> = self
-            .encoding
-            .vars(procedure, VarRef::Global(started), Copy::Current)
-            .collect();
-        let cube = self.encoding.manager.cube(&bits)?;
-        let mut sets = Vec::new();
-        for slot in 0..self.prepared.slots {
-            let before = set.and_exists(&self.current_is(started, slot as u64)?, &cube)?;
-            if before.is_false() {
-                continue;
-            }
-            let after = before
-                .and(&self.current_is(started, slot as u64 + 1)?)?
-                .and(&self.starts_at(slot, index)?)?
-                .and(&self.frame_is(slot, procedure)?)?;
-            sets.push(after);
-        }
-        Ok(sets)
-    }
-
-    /// Where the threads can be interrupted at the end of the context.
-    fn park(&mut self, context: usize) -> Result<()> {
-        let program = self.program();
-        let manager = self.encoding.manager.clone();
-        let mut pairs = Vec::new();
-        for &i in &self.prepared.shared {
-            let var = VarRef::Global(i);
-            let current = self.encoding.vars(program.main, var, Copy::Current);
-            pairs.extend(current.zip(self.encoding.extra(program.main, var, context + 1)));
-        }
-        let away: Renaming = manager.renaming(&pairs);
-        let is_init = context == 0 && self.has_init();
-        let calm = match self.prepared.atomic {
-            // `init` is not disturbed whatever it does.
-            Some(atomic) if !is_init => Some(self.current_is(atomic, 0)?),
-            _ => None,
-        };
-        let keys: Vec<Key> = self.contexts[context].reached.keys().copied().collect();
-        for key in keys {
-            let (thread, frame, node) = key;
-            let set = self.contexts[context].reached[&key].clone();
-            if is_init {
-                if let Threads::Init { end_init, .. } = program.threads
-                    && node != end_init
-                {
-                    continue;
-                }
-            } else if self.ends(frame, node) {
-                // An atomic section ends with its thread.
-                let ended = match &self.relation(node)?.action {
-                    Action::Return(parts) => {
-                        let mut set = set.clone();
-                        for part in parts {
-                            set = set.and(part)?;
-                        }
-                        set.exists(&self.result_cube()?)?
-                    }
-                    _ => set.clone(),
-                };
-                let ended = ended.rename(&away)?.exists(&self.state)?;
-                let known = self.contexts[context]
-                    .parked
-                    .entry((thread, Frame::Outermost, NodeId(ENDED)))
-                    .or_insert_with(|| self.nothing.clone());
-                *known = known.or(&ended)?;
-            }
-            let mut set = set;
-            if let Some(calm) = &calm {
-                set = set.and(calm)?;
-            }
-            if set.is_false() {
-                continue;
-            }
-            let set = set.rename(&away)?;
-            self.contexts[context].parked.insert(key, set);
-        }
-        Ok(())
-    }
-
-    fn result_cube(&self) -> Result<Cube> {
-        let program = self.program();
-        let procedures = program.procedures.iter().enumerate();
-        let vars: Vec<Var> = procedures
-            .flat_map(|(p, procedure)| {
-                (0..procedure.results.len())
-                    .flat_map(move |i| self.encoding.result_vars(ProcId(p as u32), i))
-            })
-            .collect();
-        self.encoding.manager.cube(&vars)
-    }
-
-    /// Whether the thread can end by executing the node.
-    fn ends(&self, frame: Frame, node: NodeId) -> bool {
-        match self.program().node(node).op {
-            Op::EndThread => true,
-            Op::Return(_) => frame == Frame::Outermost,
-            _ => false,
-        }
-    }
-
     fn housekeeping(&self) {
         if self.images.is_multiple_of(64) {
             (self.report)(Progress {
@@ -820,6 +476,3 @@ impl<'a, 'r> Search<'a, 'r> {
         }
     }
 }
-
-/// Stands for the end of a thread among the nodes.
-const ENDED: u32 = u32::MAX;

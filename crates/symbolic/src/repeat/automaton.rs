@@ -15,7 +15,7 @@ use droste_lang::program::{Expr, ExprNode, NodeId, Program, Proposition};
 use droste_ltl::automaton::NewEdge;
 use droste_ltl::{AtomId, Literal, StateInfo, Tgba};
 
-use crate::search::postorder;
+use crate::control::postorder;
 
 /// Conjunctions of atoms (by number) and negated atoms, of which one must hold.
 pub(crate) type Guard = Vec<Vec<(u32, bool)>>;

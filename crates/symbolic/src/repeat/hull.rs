@@ -29,8 +29,9 @@ use super::preimage;
 use super::product::{Head, Product, Role};
 use crate::Runs;
 use crate::encode::{Copy, Result};
-use crate::relation::Action;
-use crate::search::{Search, postorder};
+use crate::relation::{Action, Resumed};
+use crate::control::postorder;
+use crate::search::Search;
 
 /// A set of heads for each node of the product; the mark is no part of them.
 type Heads = Vec<Bdd>;
@@ -151,14 +152,29 @@ impl<'s, 'a> Hull<'s, 'a> {
         self.pick(&hull)
     }
 
-    /// All reachable heads.
+    /// All reachable heads. Where control comes from one place only, the search has kept nothing; that place is earlier in the
+    /// order, and what it leads to is computed again.
     fn reached(&mut self) -> Result<Heads> {
         let mut heads = self.none();
-        for &node in &self.order {
-            let procedure = self.product.program.nodes[node as usize].procedure;
-            let pairs = &self.search.reached[node as usize];
-            let set = pairs.exists(&self.search.encoding.entries)?;
-            heads[node as usize] = set.exists(&self.marks[procedure.0 as usize].0)?;
+        for i in 0..self.order.len() {
+            let node = NodeId(self.order[i]);
+            let procedure = self.product.program.node(node).procedure;
+            let set = if self.search.is_stored(node) {
+                let pairs = &self.search.reached[node.0 as usize];
+                let set = pairs.exists(&self.search.encoding.entries)?;
+                set.exists(&self.marks[procedure.0 as usize].0)?
+            } else {
+                let mut set = self.search.nothing.clone();
+                for k in 0..self.before[node.0 as usize].len() {
+                    let from = self.before[node.0 as usize][k];
+                    for (_, image) in self.images(from, &heads[from.0 as usize], Some(node))? {
+                        set = set.or(&image)?;
+                    }
+                }
+                set
+            };
+            heads[node.0 as usize] = set;
+            self.search.housekeeping()?;
         }
         Ok(heads)
     }
@@ -287,8 +303,7 @@ impl<'s, 'a> Hull<'s, 'a> {
                 let first = self.product.program.procedure(call.callee).entry;
                 if self.runs == Runs::All && wanted(first) {
                     self.search.images += 1;
-                    let entry = callers.exists(&call.not_entry)?;
-                    let entry = entry.rename(&self.search.encoding.enter)?;
+                    let entry = call.entries(&self.search.encoding, &callers)?;
                     let pairs = entry.and(&self.search.identity(call.callee)?)?;
                     let pairs = self.search.arrive(first, &pairs)?;
                     out.push((first, pairs.exists(&self.search.encoding.entries)?));
@@ -296,9 +311,10 @@ impl<'s, 'a> Hull<'s, 'a> {
                 if wanted(call.back.to) {
                     self.search.images += 1;
                     let exits = self.search.exits[call.callee.0 as usize].clone();
-                    let exits = exits.rename(&self.search.encoding.leave)?;
-                    let joined = call.back.join(&callers, &exits)?;
-                    let after = call.back.finish(&joined)?;
+                    let resumed = call.resume(&self.search.encoding, &callers, &exits)?;
+                    let Resumed::At(after) = resumed else {
+                        unreachable!("violations are not asked for")
+                    };
                     out.push((call.back.to, self.search.arrive(call.back.to, &after)?));
                 }
             }

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::layers::{Goal, Log};
 use crate::encode::Result;
-use crate::relation::{Action, Call};
+use crate::relation::{Action, Call, Resumed};
 use crate::search::Search;
 
 pub(super) struct Rounds<'s, 'a> {
@@ -91,8 +91,7 @@ impl Rounds<'_, '_> {
                     }
                     Action::Call(call) => {
                         let callers = call.prepare(set)?;
-                        let entry = callers.exists(&call.not_entry)?;
-                        let entry = entry.rename(&self.search.encoding.enter)?;
+                        let entry = call.entries(&self.search.encoding, &callers)?;
                         let pairs = entry.and(&self.search.identity(call.callee)?)?;
                         let first = program.procedure(call.callee).entry;
                         find(first, self.search.arrive(first, &pairs)?)?;
@@ -136,14 +135,12 @@ impl Rounds<'_, '_> {
         exits: &Bdd,
         find: &mut dyn FnMut(NodeId, Bdd) -> Result<()>,
     ) -> Result<Option<Goal>> {
-        let exits = exits.rename(&self.search.encoding.leave)?;
-        let joined = call.back.join(callers, &exits)?;
-        for (violation, failure) in &call.back.failures {
-            if !joined.and(failure)?.is_false() {
-                return Ok(Some(Goal::FailsAfter(node, *violation, failure.clone())));
-            }
-        }
-        let after = call.back.finish(&joined)?;
+        let after = match call.resume(&self.search.encoding, callers, exits)? {
+            Resumed::Fails {
+                violation, failure, ..
+            } => return Ok(Some(Goal::FailsAfter(node, violation, failure))),
+            Resumed::At(after) => after,
+        };
         find(call.back.to, self.search.arrive(call.back.to, &after)?)?;
         Ok(None)
     }

@@ -58,6 +58,9 @@ pub struct Config {
     pub stars: u32,
     /// In how many of 100 cases a statement has a label.
     pub labels: u32,
+    /// In how many of 100 cases a call that may recur is under a `*`, whatever else it is under, so that
+    /// runs need not recur.
+    pub escapes: u32,
     /// The most valuations of globals and locals together, per procedure.
     pub valuations: usize,
     /// The most variables, globals and locals together, that the expressions of a procedure read.
@@ -81,6 +84,7 @@ impl Config {
             integers: 25,
             stars: 15,
             labels: 30,
+            escapes: 0,
             valuations: 64,
             readable: usize::MAX,
             weights: Weights {
@@ -137,6 +141,42 @@ impl Config {
                 dead: 2,
                 error: 0,
                 shape: 22,
+            },
+            ..Config::tiny()
+        }
+    }
+
+    /// Recursion that can run away and loops that cannot, so that a formula is often true of the runs on a
+    /// bounded stack and false of others. Small, for products with automata.
+    pub fn runaway() -> Self {
+        Config {
+            procedures: (1, 2),
+            globals: (1, 2),
+            locals: (0, 1),
+            params: (0, 1),
+            results: (0, 1),
+            statements: (1, 4),
+            expression_depth: 1,
+            integers: 10,
+            stars: 10,
+            labels: 45,
+            escapes: 75,
+            valuations: 16,
+            weights: Weights {
+                assign: 14,
+                call: 10,
+                assert: 1,
+                assume: 1,
+                constrain: 1,
+                enforce: 1,
+                branch: 8,
+                repeat: 5,
+                goto: 3,
+                give_back: 2,
+                skip: 8,
+                dead: 1,
+                error: 0,
+                shape: 30,
             },
             ..Config::tiny()
         }

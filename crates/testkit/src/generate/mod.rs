@@ -204,6 +204,12 @@ impl Generator {
             let call = Stm::new(self.call(index + 1));
             self.insert_anywhere(&mut body, call);
         }
+        if index == 0 && self.config.escapes > 0 && self.random.percent(50) {
+            // It comes by here again and again, if all that is called returns.
+            let home = self.labelled(StmKind::Skip);
+            body.push(home);
+            body = vec![Stm::new(StmKind::While(Exp::bool(true), body))];
+        }
         if !results.is_empty() && self.random.percent(92) || self.random.percent(5) {
             let last = self.give_back();
             body.push(last);
@@ -337,7 +343,7 @@ impl Generator {
                     0 if self.random.percent(75) => self.current,
                     other => other,
                 };
-                let call = self.call(callee);
+                let call = self.escapable(callee);
                 // Without a way out, recursion never comes back.
                 if callee <= self.current && self.random.percent(85) {
                     self.guarded(call)
@@ -384,6 +390,17 @@ impl Generator {
             _ => return self.shape(depth, out),
         };
         out.push(Stm::new(kind));
+    }
+
+    /// A call; one that may recur may be under a `*`.
+    fn escapable(&mut self, callee: usize) -> StmKind {
+        let call = self.call(callee);
+        let escapes = self.config.escapes;
+        if escapes > 0 && callee <= self.current && self.random.percent(escapes) {
+            StmKind::If(vec![(Exp::star(), vec![Stm::new(call)])], None)
+        } else {
+            call
+        }
     }
 
     fn guarded(&mut self, kind: StmKind) -> StmKind {
@@ -487,7 +504,7 @@ impl Generator {
             // The stack grows for ever, and only then is the label seen for ever.
             0 | 1 => {
                 let seen = self.labelled(StmKind::Skip);
-                let again = Stm::new(self.call(self.current));
+                let again = Stm::new(self.escapable(self.current));
                 if self.random.percent(75) {
                     let condition = self.condition();
                     out.push(Stm::new(StmKind::If(
@@ -515,7 +532,7 @@ impl Generator {
             // A loop around a call.
             4 => {
                 let callee = self.random.below(self.signatures.len());
-                let call = self.call(callee);
+                let call = self.escapable(callee);
                 let body = vec![self.labelled(call)];
                 let condition = self.condition();
                 out.push(Stm::new(StmKind::While(condition, body)));
@@ -546,7 +563,7 @@ impl Generator {
             _ => {
                 let callee = self.random.below(self.signatures.len());
                 let seen = self.labelled(StmKind::Skip);
-                let call = Stm::new(self.call(callee));
+                let call = Stm::new(self.escapable(callee));
                 let mut arm = vec![call];
                 if let Some(flag) = &flag {
                     arm.insert(0, assign(flag, Exp::var(flag).negated()));

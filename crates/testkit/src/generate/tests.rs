@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use droste_lang::ast::{Ast, ExprKind, StmtKind, Target};
 
 use super::{Config, program};
+use crate::ltl::{Formula, Shape, formula};
 use crate::oracle::{Label, Oracle, Refusal};
 use crate::random::seeds;
 
@@ -113,6 +114,7 @@ fn lowering_accepts_every_random_program() {
         (Config::tiny(), 2000),
         (Config::boolean(), 500),
         (Config::liveness(), 500),
+        (Config::runaway(), 500),
         (Config::wide(), 500),
         (Config::large(), 100),
     ] {
@@ -140,6 +142,7 @@ fn printing_and_parsing_gives_the_program_back() {
     for (config, count) in [
         (Config::tiny(), 2000),
         (Config::liveness(), 300),
+        (Config::runaway(), 300),
         (Config::wide(), 200),
         (Config::large(), 50),
     ] {
@@ -218,6 +221,74 @@ fn every_form_of_the_language_occurs() {
         for form in expected {
             let count = counts.get(form).copied().unwrap_or(0);
             assert!(count >= 10, "{form} occurs in {count} of 1000 programs");
+        }
+    }
+}
+
+/// How the verdicts of random formulas are spread; run with `--ignored --nocapture`.
+#[test]
+#[ignore = "prints statistics"]
+fn statistics_of_formulas() {
+    for (name, config, count) in [
+        ("runaway", Config::runaway(), 1500),
+        ("liveness", Config::liveness(), 300),
+        ("tiny", Config::tiny(), 300),
+    ] {
+        let mut tally: BTreeMap<String, usize> = BTreeMap::new();
+        let mut add = |key: &str, n: usize| *tally.entry(key.to_owned()).or_default() += n;
+        let (mut seconds, mut slowest) = (0.0, (0.0, 0, String::new()));
+        for seed in seeds(0, count) {
+            let ast = program(seed, &config);
+            let begin = std::time::Instant::now();
+            let Ok(oracle) = Oracle::new(&ast) else {
+                add("programs refused", 1);
+                continue;
+            };
+            seconds += begin.elapsed().as_secs_f64();
+            add("programs", 1);
+            let never = Formula::Constant(false);
+            let infinite = oracle.ltl(&never).unwrap_or_default();
+            add(
+                &format!("infinite runs, and on a bounded stack: {infinite:?}"),
+                1,
+            );
+            for i in 0..4 {
+                let shape = if i % 2 == 0 {
+                    Shape::default()
+                } else {
+                    Shape::without_next()
+                };
+                let formula = formula(4 * seed + i, &ast, &shape);
+                let begin = std::time::Instant::now();
+                let answer = oracle.ltl(&formula);
+                let took = begin.elapsed().as_secs_f64();
+                seconds += took;
+                if took > slowest.0 {
+                    slowest = (took, seed, formula.to_string());
+                }
+                match answer {
+                    Err(refusal) => {
+                        assert_eq!(refusal, Refusal::TooLarge, "seed {seed}: {formula}");
+                        add("pairs refused", 1);
+                    }
+                    Ok([all, finite]) => {
+                        add("pairs", 1);
+                        add(
+                            &format!("pairs: violated {all}, on a bounded stack {finite}"),
+                            1,
+                        );
+                        let differ = all != finite && infinite[1];
+                        add(
+                            "pairs: differ, though there are runs on a bounded stack",
+                            usize::from(differ),
+                        );
+                    }
+                }
+            }
+        }
+        println!("== {name}, {seconds:.2} s; slowest {slowest:?}");
+        for (key, n) in &tally {
+            println!("   {key}: {n}");
         }
     }
 }

@@ -97,7 +97,8 @@ impl Runs {
             }
         }
         let cycles = [all, bounded].map(|mut edges| {
-            let component = components(2 * graph.nodes.len(), &edges);
+            let pairs = edges.iter().map(|&(from, _, to)| (from, to));
+            let component = components(2 * graph.nodes.len(), pairs);
             edges.retain(|&(from, _, to)| component[from] == component[to]);
             edges.into_iter().collect()
         });
@@ -151,10 +152,13 @@ impl Runs {
 }
 
 /// The strongly connected component of every vertex, by two depth-first searches (Kosaraju).
-fn components(vertices: usize, edges: &BTreeSet<Edge>) -> Vec<usize> {
+pub(super) fn components(
+    vertices: usize,
+    edges: impl Iterator<Item = (usize, usize)>,
+) -> Vec<usize> {
     let mut forward = vec![Vec::new(); vertices];
     let mut backward = vec![Vec::new(); vertices];
-    for &(from, _, to) in edges {
+    for (from, to) in edges {
         forward[from].push(to);
         backward[to].push(from);
     }

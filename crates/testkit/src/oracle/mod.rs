@@ -17,6 +17,7 @@ pub mod interleave;
 mod lowered;
 #[cfg(test)]
 mod lowering_tests;
+mod ltl;
 mod machine;
 mod monitor;
 mod product;
@@ -24,12 +25,14 @@ mod product;
 mod tests;
 
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
 use droste_lang::ast::Ast;
 use droste_lang::monitor::MonitorSyntax;
 use droste_lang::program::Violation;
 
 use graph::Runs;
+use ltl::pushdown::Pushdown;
 use machine::Machine;
 use monitor::{AtLabels, Watch};
 use product::{Idle, State, saturate};
@@ -48,6 +51,8 @@ pub enum Refusal {
     Concurrent,
     /// There is no procedure `main`.
     NoMain,
+    /// A formula has a name that the program does not have, or that is both a variable and a label.
+    UnknownName,
 }
 
 /// A label, in one procedure or in all.
@@ -84,6 +89,8 @@ pub struct Oracle<'a> {
     terminates: bool,
     /// Of the program alone, for any question about labels.
     runs: Runs,
+    /// Of the program alone, for any formula.
+    pushdown: OnceLock<Pushdown>,
 }
 
 impl<'a> Oracle<'a> {
@@ -113,6 +120,7 @@ impl<'a> Oracle<'a> {
             terminates,
             violations: violations.collect(),
             runs,
+            pushdown: OnceLock::new(),
             machine,
         })
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use droste_lang::ast::{BinaryOp, ExprId, ExprKind, Type};
+use droste_lang::ast::{Ast, BinaryOp, ExprId, ExprKind, Type};
 use droste_lang::monitor::{MonitorSyntax, Otherwise, StateKind};
 use droste_lang::program::Value;
 
@@ -38,23 +38,18 @@ impl Watcher for AtLabels<'_> {
     }
 }
 
-/// A monitor. Mode 0 is the initial state before the first move, mode `i + 1` is state `i`
-/// after a move.
-pub(super) struct Watch<'a> {
+/// What expressions of properties say about a state.
+#[derive(Clone, Copy)]
+pub(super) struct Guards<'a> {
     pub(super) machine: &'a Machine<'a>,
-    pub(super) monitor: &'a MonitorSyntax,
+    /// Where the expressions are.
+    pub(super) ast: &'a Ast,
 }
 
-impl Watch<'_> {
-    fn state(&self, name: &str) -> usize {
-        let mut states = self.monitor.states.iter();
-        states
-            .position(|state| &*state.name.text == name)
-            .expect("the state is declared")
-    }
-
-    pub(super) fn is_target(&self, mode: usize) -> bool {
-        mode > 0 && self.monitor.states[mode - 1].kind == StateKind::Target
+impl Guards<'_> {
+    /// Whether the expression is true there.
+    pub(super) fn hold(&self, guard: ExprId, state: &State) -> bool {
+        self.value(guard, true, state) == Some(1)
     }
 
     fn ty(&self, kind: &ExprKind) -> Type {
@@ -75,7 +70,7 @@ impl Watch<'_> {
     /// Whether `e` mentions, outside of comparisons in it, a local of a procedure that is
     /// not on top of the stack.
     fn is_absent(&self, e: ExprId, on_top: Option<usize>) -> bool {
-        match &self.monitor.ast.expr(e).kind {
+        match &self.ast.expr(e).kind {
             ExprKind::Qualified(procedure, _) => {
                 on_top.is_none() || self.machine.procedure(&procedure.text) != on_top
             }
@@ -91,7 +86,7 @@ impl Watch<'_> {
     /// none; a Boolean without a value counts as false, and so does the innermost
     /// comparison in which such a local occurs.
     fn value(&self, e: ExprId, boolean: bool, state: &State) -> Option<Value> {
-        let ast = &self.monitor.ast;
+        let ast = self.ast;
         let on_top = match state {
             State::At(position, _) => Some(self.machine.positions[*position].procedure),
             State::Terminated(_) => None,
@@ -149,6 +144,34 @@ impl Watch<'_> {
     }
 }
 
+/// A monitor. Mode 0 is the initial state before the first move, mode `i + 1` is state `i`
+/// after a move.
+pub(super) struct Watch<'a> {
+    pub(super) machine: &'a Machine<'a>,
+    pub(super) monitor: &'a MonitorSyntax,
+}
+
+impl Watch<'_> {
+    fn state(&self, name: &str) -> usize {
+        let mut states = self.monitor.states.iter();
+        states
+            .position(|state| &*state.name.text == name)
+            .expect("the state is declared")
+    }
+
+    pub(super) fn is_target(&self, mode: usize) -> bool {
+        mode > 0 && self.monitor.states[mode - 1].kind == StateKind::Target
+    }
+
+    fn holds(&self, guard: ExprId, state: &State) -> bool {
+        let guards = Guards {
+            machine: self.machine,
+            ast: &self.monitor.ast,
+        };
+        guards.hold(guard, state)
+    }
+}
+
 impl Watcher for Watch<'_> {
     fn moves(&self, mode: usize, state: &State) -> Vec<usize> {
         let states = &self.monitor.states;
@@ -160,7 +183,7 @@ impl Watcher for Watch<'_> {
             _ => mode - 1,
         };
         let enabled = states[from].edges.iter();
-        let enabled = enabled.filter(|(guard, _)| self.value(*guard, true, state) == Some(1));
+        let enabled = enabled.filter(|(guard, _)| self.holds(*guard, state));
         let next: BTreeSet<usize> = enabled.map(|(_, to)| self.state(&to.text) + 1).collect();
         if !next.is_empty() {
             return next.into_iter().collect();

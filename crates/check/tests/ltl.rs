@@ -1,0 +1,321 @@
+//! Formulas of linear temporal logic: every engine against the naive oracle, on random programs and random
+//! formulas, for each kind of runs; every violation is replayed on the way.
+//!
+//! The oracle builds the whole Büchi pushdown system from the syntax tree and shares nothing with the front end, the
+//! translation of formulas or the engines. Formulas are also asked as monitors, which do not need the
+//! translation.
+//!
+//! `SEED=n` runs one program alone; `PROGRAMS=n` sets how many. A failure is shrunk and printed with the command that
+//! shows it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use droste_base::Verdict;
+use droste_check::{Engine, Ltl, Options, Passes, Property, Runs, Violators, check};
+use droste_lang::ast::Ast;
+use droste_lang::lower::lower;
+use droste_lang::parser::Dialect;
+use droste_lang::printer::print;
+use droste_lang::program::Program;
+use droste_lang::source::SourceFile;
+use droste_ltl::{Atoms, Formulas, parse};
+use droste_testkit::generate::{self, Config};
+use droste_testkit::ltl::{self, Formula, Shape};
+use droste_testkit::oracle::{Oracle, Refusal};
+
+/// A formula as a monitor has at most this many edges, or is not asked.
+const EDGES: usize = 300;
+
+/// How to ask.
+struct Way {
+    /// For people.
+    name: &'static str,
+    options: Options<'static>,
+    as_monitor: bool,
+}
+
+/// The ways that must agree. Those that users take see every pair; the others take turns.
+fn ways(turn: u64) -> Vec<Way> {
+    let way = |name, engine, passes| Way {
+        name,
+        options: Options {
+            engine,
+            passes,
+            ..Options::default()
+        },
+        as_monitor: false,
+    };
+    let (some, none) = (Passes::default, Passes::none);
+    let mut ways = vec![
+        way("--engine explicit", Engine::Explicit, some()),
+        way("--engine tableau", Engine::Tableau, some()),
+    ];
+    let mut others = vec![
+        way("--engine explicit, no passes", Engine::Explicit, none()),
+        way("--engine tableau, no passes", Engine::Tableau, none()),
+        way("--engine explicit, eager", Engine::Explicit, some()),
+        way("--engine auto", Engine::Auto, some()),
+        way("as a monitor", Engine::Explicit, some()),
+        way("as a monitor, no passes", Engine::Explicit, none()),
+    ];
+    others[2].options.eager = true;
+    others[4].as_monitor = true;
+    others[5].as_monitor = true;
+    let turn = turn as usize % others.len();
+    ways.push(others.swap_remove(turn));
+    ways
+}
+
+/// What is wrong with an answer.
+enum Problem {
+    /// It is not the oracle's.
+    Wrong(String),
+    /// There is none.
+    None(String),
+}
+
+/// The property, asked in this way; `None` if it cannot be.
+fn property(
+    program: &Program,
+    formula: &Formula,
+    way: &Way,
+    turn: u64,
+) -> Option<Result<Property, String>> {
+    if way.as_monitor {
+        let monitor = ltl::monitor(formula, EDGES)?;
+        let monitor = droste_lang::properties::monitor(&monitor, program);
+        return Some(match monitor {
+            Ok(monitor) => Ok(Property::Monitor(monitor)),
+            Err(diagnostics) => Err(format!("{diagnostics:?}")),
+        });
+    }
+    let text = if turn.is_multiple_of(2) {
+        formula.to_string()
+    } else {
+        format!("{formula:#}")
+    };
+    let source = SourceFile::new("formula", text);
+    let (mut formulas, mut atoms) = (Formulas::new(), Atoms::new());
+    let property = parse(&source, &mut formulas, &mut atoms).and_then(|formula| {
+        let dialect = Dialect::Union;
+        Ltl::new(program, &source, dialect, &formulas, &atoms, formula)
+    });
+    Some(match property {
+        Ok(property) => Ok(Property::Ltl(Arc::new(property))),
+        Err(diagnostics) => Err(format!("{diagnostics:?}")),
+    })
+}
+
+/// Whether the formula is violated, as this way of asking says, and by which runs.
+fn answer(
+    program: &Program,
+    property: &Property,
+    way: &Way,
+    runs: Runs,
+) -> Result<(bool, Option<Violators>), String> {
+    let options = Options {
+        runs,
+        ..way.options.clone()
+    };
+    match check(program, property, &options) {
+        Err(fault) => Err(fault.to_string()),
+        Ok(report) => match report.verdict {
+            Verdict::Holds(_) => Ok((false, report.violators)),
+            Verdict::Violated(_) => Ok((true, report.violators)),
+            Verdict::Unknown(reason) => Err(format!("unknown: {reason}")),
+        },
+    }
+}
+
+/// Whether that is what the oracle says of all runs and of those on a bounded stack.
+fn is_right(
+    (violated, violators): (bool, Option<Violators>),
+    runs: Runs,
+    [all, bounded]: [bool; 2],
+) -> bool {
+    let known = match violators {
+        None => !violated,
+        Some(Violators::Bounded) => bounded,
+        Some(Violators::OnlyUnbounded) => all && !bounded,
+        // Nothing is said about the others, which is too little if it was asked.
+        Some(Violators::Unbounded) => all && runs == Runs::All,
+    };
+    let expected = if runs == Runs::FiniteStack {
+        bounded
+    } else {
+        all
+    };
+    known && violated == expected
+}
+
+/// How many pairs were compared, and on how many the kinds of runs differ, and so on.
+#[derive(Default)]
+struct Tally {
+    pairs: AtomicUsize,
+    refused: AtomicUsize,
+    holds: AtomicUsize,
+    violated: AtomicUsize,
+    differ: AtomicUsize,
+    asked: AtomicUsize,
+}
+
+fn count(counter: &AtomicUsize, yes: bool) {
+    counter.fetch_add(usize::from(yes), Ordering::Relaxed);
+}
+
+/// What is wrong in some way of asking, if anything.
+fn mismatch(
+    program: &Program,
+    oracle: &Oracle<'_>,
+    formula: &Formula,
+    turn: u64,
+    tally: Option<&Tally>,
+) -> Option<Problem> {
+    let expected = match oracle.ltl(formula) {
+        Ok(expected) => expected,
+        Err(refusal) => {
+            if let Some(tally) = tally {
+                assert_eq!(refusal, Refusal::TooLarge, "{formula}");
+                count(&tally.refused, true);
+            }
+            return None;
+        }
+    };
+    if let Some(tally) = tally {
+        let [all, bounded] = expected;
+        count(&tally.pairs, true);
+        count(&tally.holds, !all);
+        count(&tally.violated, all);
+        count(&tally.differ, all != bounded);
+    }
+    for way in ways(turn) {
+        let name = way.name;
+        let property = match property(program, formula, &way, turn) {
+            None => continue,
+            Some(Ok(property)) => property,
+            Some(Err(reason)) => return Some(Problem::None(format!("{name}: {reason}"))),
+        };
+        for runs in [Runs::All, Runs::FiniteStack, Runs::Both] {
+            if let Some(tally) = tally {
+                count(&tally.asked, true);
+            }
+            let found = answer(program, &property, &way, runs);
+            let text = format!(
+                "{name}, {runs:?} runs: all and bounded runs violate: {expected:?}, found {found:?}"
+            );
+            match found {
+                Ok(found) if is_right(found, runs, expected) => {}
+                Ok(_) => return Some(Problem::Wrong(text)),
+                Err(_) => return Some(Problem::None(text)),
+            }
+        }
+    }
+    None
+}
+
+/// The same for any program and formula; those that the front end refuses have no problem.
+fn problem(ast: &Ast, formula: &Formula, turn: u64) -> Option<Problem> {
+    let program = lower(ast).0?;
+    let oracle = Oracle::new(ast).ok()?;
+    mismatch(&program, &oracle, formula, turn, None)
+}
+
+/// Makes the failure small and says how to see it.
+fn explain(seed: u64, turn: u64, ast: &Ast, formula: &Formula, first: &Problem) -> String {
+    let wrong = matches!(first, Problem::Wrong(_));
+    let mut fails = |ast: &Ast, formula: &Formula| {
+        problem(ast, formula, turn).is_some_and(|p| matches!(p, Problem::Wrong(_)) == wrong)
+    };
+    let (ast, formula) = ltl::shrink(ast, formula, &mut fails);
+    let (Problem::Wrong(text) | Problem::None(text)) = first;
+    let small = match problem(&ast, &formula, turn) {
+        Some(Problem::Wrong(text) | Problem::None(text)) => text,
+        None => String::new(),
+    };
+    format!(
+        "SEED={seed}: {text}\nshrunk to ({small}):\n{}\n    droste check FILE --ltl '{formula}' --runs all|finite-stack|both",
+        print(&ast)
+    )
+}
+
+/// The program of a seed: mostly such with recursion that can run away.
+fn program(seed: u64) -> Ast {
+    let config = match seed % 8 {
+        0 | 1 => Config::liveness(),
+        2 => Config::tiny(),
+        _ => Config::runaway(),
+    };
+    generate::program(seed, &config)
+}
+
+/// Compares random programs and formulas, on all processors.
+fn sweep(first: u64, programs: u64, formulas: u64) {
+    let number = |variable: &str| std::env::var(variable).ok().and_then(|v| v.parse().ok());
+    let seeds = match number("SEED") {
+        Some(seed) => seed..seed + 1,
+        None => first..first + number("PROGRAMS").unwrap_or(programs),
+    };
+    let next = AtomicU64::new(seeds.start);
+    let tally = Tally::default();
+    let work = || {
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= seeds.end {
+                return;
+            }
+            let ast = program(seed);
+            let Ok(oracle) = Oracle::new(&ast) else {
+                continue;
+            };
+            let lowered = lower(&ast).0.expect("random programs are accepted");
+            for i in 0..formulas {
+                let shape = if i % 2 == 0 {
+                    Shape::default()
+                } else {
+                    Shape::without_next()
+                };
+                let turn = formulas * seed + i;
+                let formula = ltl::formula(turn, &ast, &shape);
+                let problem = mismatch(&lowered, &oracle, &formula, turn, Some(&tally));
+                if let Some(problem) = problem {
+                    panic!("{}", explain(seed, turn, &ast, &formula, &problem));
+                }
+            }
+        }
+    };
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (1..processors).map(|_| scope.spawn(work)).collect();
+        work();
+        for other in others {
+            // The program that fails is printed by whoever finds it.
+            assert!(other.join().is_ok(), "a program fails");
+        }
+    });
+    let all = |counter: &AtomicUsize| counter.load(Ordering::Relaxed);
+    let (pairs, refused) = (all(&tally.pairs), all(&tally.refused));
+    let (holds, violated) = (all(&tally.holds), all(&tally.violated));
+    let differ = all(&tally.differ);
+    println!(
+        "{pairs} pairs ({refused} too large): {holds} hold, {violated} violated, of these {differ} not on a bounded stack; {} questions",
+        all(&tally.asked)
+    );
+    if number("SEED").is_none() {
+        // The comparison is worth something only if all verdicts are frequent.
+        assert!(4 * holds >= pairs && 4 * violated >= pairs);
+        assert!(10 * differ >= violated);
+        assert!(50 * refused <= pairs);
+    }
+}
+
+#[test]
+fn engines_agree_with_the_oracle() {
+    sweep(0, 150, 4);
+}
+
+#[test]
+#[ignore = "sweep; run in release"]
+fn engines_agree_with_the_oracle_on_many_pairs() {
+    sweep(1_000_000, 5_200, 4);
+}

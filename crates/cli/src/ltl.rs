@@ -1,0 +1,263 @@
+//! `droste ltl`: formulas of linear temporal logic on their own, simplified and as automata.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use droste_base::{Limits, StopReason};
+use droste_lang::source::SourceFile;
+use droste_ltl::{
+    Atoms, FormulaId, Formulas, HoaError, Options, Tgba, Untranslatable, class, parse,
+    parse_properties, print, read_hoa, simplify, translate, write_dot, write_hoa,
+};
+use serde_json::{Value, json};
+
+use crate::args::{LtlArgs, LtlFormat};
+use crate::console::{Console, Failure};
+use crate::input;
+use crate::watchdog::Watchdog;
+
+/// The exit code of a shell command that Ctrl-C killed.
+const KILLED: i32 = 130;
+/// The exit code if a limit was reached.
+const UNKNOWN: u8 = 3;
+
+/// What is to be shown: a formula, or an automaton from a file.
+struct Subject {
+    name: Option<String>,
+    formula: Option<FormulaId>,
+    automaton: Option<Tgba>,
+}
+
+/// Runs the command; the exit code.
+pub(crate) fn ltl(args: &LtlArgs, console: &Console) -> Result<u8, Failure> {
+    let start = Instant::now();
+    let memory = args
+        .limits
+        .memory
+        .map(|megabytes| megabytes.saturating_mul(1_000_000));
+    let watchdog = Watchdog::new(start, args.limits.timeout, memory);
+    let cancel = Arc::clone(&watchdog.cancel);
+    // If there is no such thing as Ctrl-C here, nobody can press it.
+    let _ = ctrlc::set_handler(move || {
+        if cancel.swap(true, Ordering::Relaxed) {
+            std::process::exit(KILLED);
+        }
+    });
+    let json = args.json;
+    watchdog.watch(move |reason| {
+        let told = unknown(json, &reason.to_string());
+        std::process::exit(if told.is_ok() { i32::from(UNKNOWN) } else { 2 });
+    });
+    let limits = Limits {
+        timeout: args.limits.timeout,
+        memory,
+        cancel: Some(Arc::clone(&watchdog.cancel)),
+        ..Limits::default()
+    };
+    let result = answer(args, console, &watchdog, &limits);
+    watchdog.claim();
+    match result {
+        Ok(Answer::Text(text)) => {
+            Console::print(&text)?;
+            Ok(0)
+        }
+        Ok(Answer::Unknown(reason)) => {
+            unknown(args.json, &reason)?;
+            Ok(UNKNOWN)
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+enum Answer {
+    Text(String),
+    Unknown(String),
+}
+
+/// Says why there is no answer.
+fn unknown(json: bool, reason: &str) -> Result<(), Failure> {
+    if json {
+        let object = json!({ "verdict": "unknown", "reason": reason });
+        Console::print(&format!("{object}\n"))?;
+    }
+    Console::note(&format!("unknown: {reason}\n"));
+    Ok(())
+}
+
+fn answer(
+    args: &LtlArgs,
+    console: &Console,
+    watchdog: &Arc<Watchdog>,
+    limits: &Limits,
+) -> Result<Answer, Failure> {
+    let (mut formulas, mut atoms) = (Formulas::new(), Atoms::new());
+    let read = |path| input::read(path, || watchdog.pause_at_limit()).map_err(Failure::Because);
+    let told = |list: &[_], source: &SourceFile| {
+        console.diagnostics(list, source, false);
+        Failure::Told
+    };
+    let stopped = |reason: StopReason| Ok(Answer::Unknown(reason.to_string()));
+    let mut subjects: Vec<Subject> = Vec::new();
+    if let Some(text) = &args.formula {
+        let source = SourceFile::new("<formula>", text.as_str());
+        let formula = parse(&source, &mut formulas, &mut atoms).map_err(|e| told(&e, &source))?;
+        subjects.push(Subject {
+            name: None,
+            formula: Some(formula),
+            automaton: None,
+        });
+    }
+    if let Some(path) = &args.ltl_file {
+        let source = read(path)?;
+        let list =
+            parse_properties(&source, &mut formulas, &mut atoms).map_err(|e| told(&e, &source))?;
+        subjects.extend(list.into_iter().map(|property| Subject {
+            name: Some(property.name),
+            formula: Some(property.formula),
+            automaton: None,
+        }));
+    }
+    watchdog.search_begins();
+    if let Some(path) = &args.hoa {
+        let source = read(path)?;
+        match read_hoa(&source, &mut atoms, limits) {
+            Ok(automaton) => subjects.push(Subject {
+                name: Some(source.name().to_owned()),
+                formula: None,
+                automaton: Some(automaton),
+            }),
+            Err(HoaError::Refused(diagnostic)) => return Err(told(&[*diagnostic], &source)),
+            Err(HoaError::Stopped(reason)) => return stopped(reason),
+        }
+    }
+    let mut show = Show {
+        args,
+        formulas,
+        atoms,
+        text: String::new(),
+        objects: Vec::new(),
+    };
+    for subject in subjects {
+        if let Err(reason) = show.subject(subject, limits) {
+            let reason = match (reason, args.limits.timeout) {
+                (Untranslatable::Stopped(StopReason::Time(_)), Some(given)) => {
+                    StopReason::Time(given).to_string()
+                }
+                (reason, _) => reason.to_string(),
+            };
+            return Ok(Answer::Unknown(reason));
+        }
+    }
+    Ok(Answer::Text(if args.json {
+        format!("{}\n", json!({ "properties": show.objects }))
+    } else {
+        show.text
+    }))
+}
+
+struct Show<'a> {
+    args: &'a LtlArgs,
+    formulas: Formulas,
+    atoms: Atoms,
+    text: String,
+    objects: Vec<Value>,
+}
+
+impl Show<'_> {
+    fn subject(&mut self, subject: Subject, limits: &Limits) -> Result<(), Untranslatable> {
+        let mut object = json!({});
+        let mut lines: Vec<(&str, String)> = Vec::new();
+        let mut title = subject.name.clone().unwrap_or_default();
+        if let Some(name) = subject.name {
+            object["name"] = json!(name);
+            let what = if subject.formula.is_some() {
+                "property"
+            } else {
+                "file"
+            };
+            lines.push((what, name));
+        }
+        let automaton = match (subject.formula, subject.automaton) {
+            (Some(formula), _) => {
+                let formula = if self.args.negate {
+                    self.formulas.not(formula)
+                } else {
+                    formula
+                };
+                let written = print(&self.formulas, &self.atoms, formula);
+                let simple = simplify(&mut self.formulas, formula);
+                let shown = print(&self.formulas, &self.atoms, simple);
+                let class = class(&self.formulas, simple).name();
+                object["formula"] = json!(written);
+                object["simplified"] = json!(shown);
+                object["class"] = json!(class);
+                if title.is_empty() {
+                    title.clone_from(&written);
+                }
+                lines.push(("formula", written));
+                lines.push(("simplified", shown));
+                lines.push(("class", class.to_owned()));
+                let count = self.atoms.len();
+                translate(
+                    &mut self.formulas,
+                    formula,
+                    count,
+                    &Options::default(),
+                    limits,
+                )?
+            }
+            (None, Some(automaton)) => automaton,
+            (None, None) => return Ok(()),
+        };
+        let kinds = [
+            (automaton.is_deterministic(), "deterministic"),
+            (automaton.is_weak(), "weak"),
+            (automaton.is_terminal(), "terminal"),
+        ];
+        object["states"] = json!(automaton.state_count());
+        object["edges"] = json!(automaton.edges().len());
+        object["marks"] = json!(automaton.mark_count());
+        let mut size = format!(
+            "{}, {}, {}",
+            plural(automaton.state_count(), "state"),
+            plural(automaton.edges().len(), "edge"),
+            plural(automaton.mark_count() as usize, "mark"),
+        );
+        for (holds, kind) in kinds {
+            object[kind] = json!(holds);
+            if holds {
+                let _ = write!(size, ", {kind}");
+            }
+        }
+        lines.push(("automaton", size));
+        let output = self.args.to.map(|format| {
+            let write = match format {
+                LtlFormat::Hoa => write_hoa,
+                LtlFormat::Dot => write_dot,
+            };
+            write(&automaton, &self.formulas, &self.atoms, &title)
+        });
+        match output {
+            Some(output) => {
+                object["automaton"] = json!(output);
+                self.text.push_str(&output);
+            }
+            None => {
+                if !self.text.is_empty() {
+                    self.text.push('\n');
+                }
+                for (what, value) in lines {
+                    let _ = writeln!(self.text, "{what:<10}  {value}");
+                }
+            }
+        }
+        self.objects.push(object);
+        Ok(())
+    }
+}
+
+fn plural(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}

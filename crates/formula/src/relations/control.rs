@@ -1,0 +1,82 @@
+//! `Entry`, `Exit`, `Init`, `Target`: where procedures begin and end, where runs start, and what must not be reached.
+
+use std::fmt::Write as _;
+
+use droste_blast::in_range;
+use droste_lang::program::{ProcId, VarRef};
+
+use super::{Relations, one_of, or_false};
+use crate::points::Point;
+use crate::write::{Piece, conjunction};
+
+impl Relations<'_> {
+    pub(super) fn control(&mut self) {
+        let entries: Vec<(ProcId, u32)> = self
+            .points
+            .procedures
+            .iter()
+            .map(|&p| (p, self.points.entry(self.program, p)))
+            .collect();
+        let exits = self.points.procedures.iter().map(|&p| self.points.exit(p));
+        let (exits, all) = (
+            one_of("pc", exits.collect()),
+            entries.iter().map(|e| e.1).collect(),
+        );
+        let _ = writeln!(
+            self.out,
+            "bool Entry(PC pc)\n      {};\n",
+            one_of("pc", all)
+        );
+        let _ = writeln!(self.out, "bool Exit(PC pc)\n      {exits};\n");
+        let mut clauses = Vec::new();
+        for &(procedure, entry) in &entries {
+            let mark = self.terms.mark();
+            let text = format!("u.pc = {entry} & Blank_{}(u.l)", procedure.0);
+            let mut pieces = vec![Piece::Text(text)];
+            let params = self.program.procedure(procedure).params;
+            let vars = (0..params).map(VarRef::Local);
+            let vars = vars.chain((0..self.program.globals.len() as u32).map(VarRef::Global));
+            let state = self.state(&self.u, procedure);
+            for var in vars {
+                let ty = self.program.variable(procedure, var).ty;
+                let Ok(bit) = in_range(&mut self.terms, ty, state.code(var));
+                pieces.push(Piece::Holds(bit));
+            }
+            clauses.extend(conjunction(&self.terms, &pieces));
+            self.terms.forget(mark);
+        }
+        let _ = writeln!(
+            self.out,
+            "// u is at the entry of a procedure, with any arguments and globals.\n\
+             bool EntryState(State u)\n      {};\n",
+            or_false(&clauses, "\n    | ")
+        );
+        let main = self.points.entry(self.program, self.program.main);
+        let mut calm = String::new();
+        for &place in self.fields.atomic.iter().chain(&self.fields.started) {
+            let _ = write!(calm, " & !u.g.{}", self.fields.names[place as usize]);
+        }
+        let _ = writeln!(
+            self.out,
+            "// Where runs start.\nbool Init(State u)\n      u.pc = {main} & EntryState(u){calm};\n"
+        );
+        let mut targets: Vec<u32> = self
+            .question
+            .targets
+            .iter()
+            .filter_map(|&node| self.points.node(node))
+            .collect();
+        let fails = self.points.list.iter().enumerate();
+        targets.extend(
+            fails
+                .filter(|(_, point)| matches!(point, Point::Fail(_)))
+                .map(|(i, _)| i as u32),
+        );
+        targets.sort_unstable();
+        let _ = writeln!(
+            self.out,
+            "// What must not be reached.\nbool Target(PC pc)\n      {};\n",
+            one_of("pc", targets)
+        );
+    }
+}

@@ -1,0 +1,186 @@
+//! `ProgramInt`: steps within a procedure, violations included.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use droste_blast::{Logic, Place, in_range};
+use droste_lang::program::{NodeId, Op, ProcId, VarRef, Violation};
+
+use super::{Clauses, Frame, Relations, one_of, uninitialised};
+use crate::fields::Component;
+use crate::points::Point;
+use crate::term::Term;
+use crate::write::Piece;
+
+impl Relations<'_> {
+    /// The steps of a node within its procedure.
+    pub(super) fn internal(&mut self, node: NodeId, clauses: &mut Clauses) {
+        let op = &self.program.node(node).op;
+        let procedure = self.program.node(node).procedure;
+        let here = self.points.at(node);
+        let mark = self.terms.mark();
+        let effect = self.effect(node);
+        for (violation, bit) in &effect.failures {
+            self.failure(here, *violation, &[Piece::Holds(*bit)], clauses);
+        }
+        match op {
+            Op::Return(_) => {
+                let to = self.points.exit(procedure);
+                let mut pieces = vec![
+                    Piece::Text(format!("u.pc = {here} & v.pc = {to}")),
+                    Piece::Holds(effect.guard),
+                ];
+                for store in &effect.stores {
+                    self.stored(procedure, store, None, |r| &r.v, &mut pieces);
+                }
+                let frame = Frame {
+                    locals: None,
+                    globals: Some(Vec::new()),
+                };
+                self.add(clauses, frame, &pieces);
+            }
+            // Arguments are a matter of `IntoCall1`.
+            Op::Call { .. } => {}
+            _ => {
+                let mut stores = Vec::new();
+                for store in &effect.stores {
+                    self.stored(procedure, store, None, |r| &r.v, &mut stores);
+                }
+                let changed = effect.stores.iter();
+                let changed = changed.flat_map(|s| self.places(procedure, s.place, None));
+                let mut changed: Vec<Component> = changed.collect();
+                if let (Some(place), Op::AtomicBegin(_) | Op::AtomicEnd(_)) =
+                    (self.fields.atomic, op)
+                {
+                    let component = Component::Global(place);
+                    let begins = self.terms.constant(matches!(op, Op::AtomicBegin(_)));
+                    stores.push(Piece::Is(self.path(&self.v, component), begins));
+                    changed.push(component);
+                }
+                let frame = Frame::changing(changed);
+                let after = self.after(node);
+                // Edges to the same place, or with the same guard, are one clause.
+                let mut guards: BTreeMap<u32, Term> = BTreeMap::new();
+                for (to, guard) in &effect.edges {
+                    let known = guards.entry(self.points.at(*to)).or_insert(*guard);
+                    let Ok(either) = self.terms.or(known, guard);
+                    *known = either;
+                }
+                let mut edges: BTreeMap<Term, Vec<u32>> = BTreeMap::new();
+                for (to, guard) in guards {
+                    edges.entry(guard).or_default().push(to);
+                }
+                let mut some = self.terms.constant(false);
+                for (guard, targets) in edges {
+                    let Ok(either) = self.terms.or(&some, &guard);
+                    some = either;
+                    let mut pieces = vec![
+                        Piece::Text(format!("u.pc = {here} & {}", one_of("v.pc", targets))),
+                        Piece::Holds(guard),
+                    ];
+                    pieces.extend(stores.iter().cloned());
+                    pieces.extend(after.as_ref().map(|after| Piece::Holds(after.holds)));
+                    self.add(clauses, frame.clone(), &pieces);
+                    if let (Op::StartThread { start, .. }, false) =
+                        (op, self.fields.started.is_empty())
+                    {
+                        let start = self.points.at(*start);
+                        let known = self.beginnings.iter().position(|&at| at == start);
+                        let index = known.unwrap_or_else(|| {
+                            self.beginnings.push(start);
+                            self.beginnings.len() - 1
+                        });
+                        pieces.push(Piece::Text(format!("s = {index}")));
+                        let counter = self.fields.started.iter().copied();
+                        let frame = Frame::changing(counter.map(Component::Global));
+                        let mut starts = std::mem::take(&mut self.starts);
+                        self.add(&mut starts, frame, &pieces);
+                        self.starts = starts;
+                    }
+                }
+                for (violation, bit) in after.iter().flat_map(|after| &after.failures) {
+                    let mut pieces = vec![Piece::Holds(some), Piece::Holds(*bit)];
+                    pieces.extend(stores.iter().cloned());
+                    self.failure(here, *violation, &pieces, clauses);
+                }
+            }
+        }
+        self.terms.forget(mark);
+    }
+
+    fn failure(&mut self, here: u32, violation: Violation, when: &[Piece], clauses: &mut Clauses) {
+        let Some(to) = self.points.fail(violation) else {
+            return;
+        };
+        let mut pieces = vec![Piece::Text(format!("u.pc = {here} & v.pc = {to}"))];
+        pieces.extend_from_slice(when);
+        self.add(clauses, Frame::default(), &pieces);
+    }
+
+    /// From a procedure's entry to its first node: locals get values.
+    pub(super) fn enter(&mut self, procedure: ProcId, clauses: &mut Clauses) {
+        if !self.points.has_entry(procedure) {
+            return;
+        }
+        let mark = self.terms.mark();
+        let here = self.points.entry(self.program, procedure);
+        let first = self.points.at(self.program.procedure(procedure).entry);
+        let mut pieces = vec![Piece::Text(format!("u.pc = {here} & v.pc = {first}"))];
+        let mut changed = Vec::new();
+        let locals = uninitialised(self.program, procedure, &self.fields, self.question.live);
+        for local in locals {
+            let places = self.places(procedure, Place::Var(VarRef::Local(local)), None);
+            let bits: Vec<Term> = places.iter().map(|&c| Self::bit(&self.v, c)).collect();
+            let ty = self.program.variable(procedure, VarRef::Local(local)).ty;
+            let Ok(bit) = in_range(&mut self.terms, ty, &bits);
+            pieces.push(Piece::Holds(bit));
+            changed.extend(places);
+        }
+        self.add(clauses, Frame::changing(changed), &pieces);
+        self.terms.forget(mark);
+    }
+
+    /// One relation per procedure, and their union.
+    pub(super) fn program_int(&mut self) {
+        let mut names = Vec::new();
+        let mut nodes = vec![Vec::new(); self.program.procedures.len()];
+        for point in &self.points.list {
+            if let Point::Node(node) = *point {
+                nodes[self.program.node(node).procedure.0 as usize].push(node);
+            }
+        }
+        for &procedure in &self.points.procedures.clone() {
+            let mut clauses = Clauses::new();
+            self.enter(procedure, &mut clauses);
+            for &node in &nodes[procedure.0 as usize] {
+                self.internal(node, &mut clauses);
+            }
+            let name = format!("ProgramInt_{}", procedure.0);
+            let title = &self.program.procedure(procedure).name;
+            let _ = writeln!(self.out, "// Steps within {title}.");
+            let head = format!("bool {name}(State u, State v) u ~+ v");
+            self.define(&head, clauses, |r| &r.u, |r| &r.v);
+            names.push(format!("{name}(u, v)"));
+        }
+        let _ = writeln!(
+            self.out,
+            "// Steps within a procedure.\nbool ProgramInt(State u, State v) u ~+ v\n      {};\n",
+            names.join(" | ")
+        );
+        if !self.fields.started.is_empty() {
+            let starts = std::mem::take(&mut self.starts);
+            let _ = write!(self.out, "// Where started threads begin:");
+            for (i, start) in self.beginnings.iter().enumerate() {
+                let _ = write!(self.out, " {i} at {start}");
+            }
+            let last = self.beginnings.len().saturating_sub(1);
+            let _ = writeln!(self.out, "\nenum Beginning {{ 0 .. {last} }};\n");
+            let _ = writeln!(
+                self.out,
+                "// A thread is started at s; the counter of started threads is left open."
+            );
+            let head = "bool StartInt(State u, State v, Beginning s) u ~+ v";
+            self.define(head, starts, |r| &r.u, |r| &r.v);
+        }
+    }
+}
