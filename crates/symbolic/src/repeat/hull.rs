@@ -1,11 +1,11 @@
 //! Fair cycles in the graph of heads, by diagrams.
 //!
-//! Esparza and Schwoon, *A BDD-based Model Checker for Recursive Programs* (CAV 2001), section 2: there is an accepting run
-//! iff the graph of heads (control, globals, locals of the topmost frame, automaton) has a reachable cycle that meets the mark. Its edges are steps,
-//! calls that return as one edge (summaries, with the mark met inside), both of which keep the height of
-//! the stack (the paper's 0-edges), and calls (1-edges). Without calls, a cycle is one of bounded stack.
+//! Basu, Narayan Kumar, Pokorny and Ramakrishnan, *Resource-Constrained Model Checking of Recursive Programs* (TACAS 2002), section 2: there is an
+//! accepting run iff the R-graph, the graph of heads (control, globals, locals of the topmost frame, automaton), has a reachable cycle that meets the
+//! mark. Its edges are steps and calls that return as one edge (summaries, with the mark met inside), both of which keep the height of
+//! the stack (the paper's 0-edges), and calls (1-edges). Without 1-edges, a cycle is one of bounded stack.
 //!
-//! The search has computed the reachable heads and the summaries. The paper then looks for components; here the graph
+//! The search has computed the reachable heads and the summaries. The paper then looks for components, one head at a time; here the graph
 //! stays implicit and its *hull* is computed (Emerson and Lei, LICS 1986; the forward variant of Somenzi, Ravi, Bloem,
 //! *Analysis of Symbolic SCC Hull Algorithms*, FMCAD 2002): the greatest set Z in which every head is reachable from a marked edge
 //! whose source is in Z. Z is empty iff there is no fair cycle: from a head in Z one can go back through marks for ever, and
@@ -28,9 +28,9 @@ use droste_lang::program::{NodeId, Op, ProcId, Type, VarRef};
 use super::preimage;
 use super::product::{Head, Product, Role};
 use crate::Runs;
+use crate::control::postorder;
 use crate::encode::{Copy, Result};
 use crate::relation::{Action, Resumed};
-use crate::control::postorder;
 use crate::search::Search;
 
 /// A set of heads for each node of the product; the mark is no part of them.

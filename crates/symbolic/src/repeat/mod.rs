@@ -1,7 +1,8 @@
 //! Is there an infinite run that an automaton accepts?
 //!
-//! Esparza and Schwoon, *A BDD-based Model Checker for Recursive Programs* (CAV 2001), sections 2 and 3, over
-//! the summaries of this engine instead of pushdown automata. In four steps:
+//! S. Basu, K. Narayan Kumar, L. R. Pokorny and C. R. Ramakrishnan, *Resource-Constrained Model Checking of Recursive Programs* (TACAS
+//! 2002), sections 2 and 3, with sets of heads as diagrams where the paper has one node of its R-graph for each (J. Esparza and S. Schwoon, *A
+//! BDD-based Model Checker for Recursive Programs*, CAV 2001, do the same with pushdown automata). In four steps:
 //!
 //! 1. The program and the automaton become one program (`product`), with one mark (`automaton`).
 //! 2. `search` computes the heads that can be reached, and summaries that know whether the mark was met.

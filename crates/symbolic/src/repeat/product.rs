@@ -1,6 +1,6 @@
 //! The product of a program and an automaton, as a program.
 //!
-//! Esparza and Schwoon (*A BDD-based Model Checker for Recursive Programs*, CAV 2001, section 2) multiply
+//! Basu, Narayan Kumar, Pokorny and Ramakrishnan (*Resource-Constrained Model Checking of Recursive Programs*, TACAS 2002, section 2) multiply
 //! the pushdown system with the automaton and look for accepting runs. Here the product is written in
 //! the language of programs itself: the automaton's state is a few Boolean globals, and at every position it makes
 //! one move, before the statement is executed or together with it. Everything the symbolic engine knows about programs (relations, summaries,
