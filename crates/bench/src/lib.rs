@@ -4,6 +4,7 @@
 //! is run with which expectations; `cargo bench -p droste-bench` runs it, each case in a process of its own,
 //! and prints one line of tab-separated values per case. See `docs/BENCHMARKS.md`.
 
+pub mod arbiter;
 pub mod cases;
 pub mod driver;
 pub mod driver_large;

@@ -27,7 +27,7 @@ pub(crate) fn search(
     runs: Runs,
 ) -> Result<Found, Fault> {
     let start = Instant::now();
-    if symbolic::targets(question).is_none() {
+    if !symbolic::answers(question) {
         return explicit::search(program, question, options, runs);
     }
     let limit = options.limits.contexts;

@@ -101,7 +101,7 @@ pub enum Engine {
     /// State by state, on the fly. Answers every property.
     #[default]
     Explicit,
-    /// Sets of states as decision diagrams; reachability only.
+    /// Sets of states as decision diagrams. Answers everything but monitors with targets.
     Bdd,
     /// The question as a formula of the fixed-point calculus, see [`Options::algorithm`]; reachability only.
     Calculus,
@@ -397,20 +397,24 @@ fn search_again(
     start: Instant,
     runs: explicit::Runs,
 ) -> Result<Found, Fault> {
-    let found = search(program, question, options, runs)?;
-    if matches!(found.verdict, Verdict::Violated(Err(Gap::Lasso))) && options.passes.dead {
-        let mut options = options.with_time_left(start);
+    let unconcrete =
+        |found: &Found| matches!(found.verdict, Verdict::Violated(Err(Gap::Lasso)));
+    let mut found = search(program, question, options, runs)?;
+    let mut options = options.with_time_left(start);
+    if unconcrete(&found) && options.passes.dead {
         options.passes.dead = false;
-        if options.engine != Engine::Tableau {
-            options.engine = Engine::Explicit;
-        }
-        return search(program, question, &options, runs);
+        found = search(program, question, &options, runs)?;
+    }
+    if unconcrete(&found) && matches!(options.engine, Engine::Bdd | Engine::Auto) {
+        options = options.with_time_left(start);
+        options.engine = Engine::Explicit;
+        found = search(program, question, &options, runs)?;
     }
     Ok(found)
 }
 
 impl Options<'_> {
-    /// The same with what is left of the time.
+    /// The same with what is left of the time that was given at the start.
     fn with_time_left(&self, start: Instant) -> Self {
         let mut options = self.clone();
         if let Some(timeout) = &mut options.limits.timeout {
@@ -432,8 +436,8 @@ fn search(
         Engine::Calculus => calculus::search(program, question, options),
         Engine::Bdd => symbolic::search(program, question, options, runs).ok_or_else(|| {
             Fault::Refused(
-                "the bdd engine answers questions about reachability (assertions, --reach); \
-                 use --engine explicit for --repeat and --monitor"
+                "the bdd engine does not answer questions about monitors with target states; \
+                 use --engine explicit"
                     .to_owned(),
             )
         }),

@@ -1,10 +1,10 @@
 //! The symbolic engine's driver.
 
-use droste_base::{Guard, StopReason, Trace, Verdict};
-use droste_lang::program::NodeId;
-use droste_lang::program::Program;
+use droste_base::{Guard, Limits, StopReason, Trace, Verdict};
+use droste_lang::program::{NodeId, Program, Proposition};
 use droste_passes::{Cleaned, Query, clean_within};
-use droste_symbolic::{Place, Valued};
+use droste_symbolic::repeat::{of_monitor, of_nodes};
+use droste_symbolic::{Outcome, Place, Valued};
 use droste_unfold::{AllLive, Control, Gap, Machine, concretize};
 
 use crate::explicit::{Known, Runs};
@@ -36,39 +36,27 @@ pub(crate) fn cleaned(
     clean_within(program, &query, &passes, guard)
 }
 
-/// Answers a question about reachability; others are none of its business.
+/// Whether the symbolic engine answers a question.
+pub(crate) fn answers(question: &Question<'_>) -> bool {
+    targets(question).is_some() || question.is_about_infinite_runs()
+}
+
+/// Answers a question about reachability or about infinite runs; others are none of its business.
 pub(crate) fn search(
     program: &Program,
     question: &Question<'_>,
     options: &Options<'_>,
-    _runs: Runs,
+    runs: Runs,
 ) -> Option<Found> {
-    let (targets, violations) = targets(question)?;
     let mut guard = options.limits.guard();
-    let cleaned = cleaned(program, targets, violations, options.passes, &mut guard);
-    let Cleaned {
-        program: clean,
-        live,
-        report,
-    } = match cleaned {
-        Ok(cleaned) => cleaned,
+    let outcome = match targets(question) {
+        Some(targets) => reach(program, targets, options, &mut guard),
+        None => repeat(program, question, options, runs, &mut guard)?,
+    };
+    let (outcome, clean, report) = match outcome {
+        Ok(outcome) => outcome,
         Err(reason) => return Some(Found::stopped("bdd", reason)),
     };
-    let mut limits = options.limits.clone();
-    limits.timeout = limits.timeout.map(|t| t.saturating_sub(guard.elapsed()));
-    let query = droste_symbolic::Query {
-        targets,
-        violations,
-    };
-    let live = Known(live);
-    let outcome = droste_symbolic::reach(
-        &clean,
-        &live,
-        query,
-        options.tuning,
-        &limits,
-        options.reporter,
-    );
     let verdict = outcome.verdict.map(|trace: Trace<Valued>| {
         let machine = Machine::new(&clean, &AllLive, true);
         let trace = trace.map(|state| -> Box<[u64]> {
@@ -76,6 +64,7 @@ pub(crate) fn search(
                 Place::At(node) => Control::At(node),
                 Place::Failed(node, violation) => Control::Failed(node, violation),
                 Place::Exit(procedure) => Control::Exit(procedure),
+                Place::Terminated => Control::Terminated,
             };
             machine.pack(control, &state.globals, &state.locals)
         });
@@ -94,4 +83,90 @@ pub(crate) fn search(
         symbolic: Some(outcome.stats),
         notes: report,
     })
+}
+
+/// What the engine found, in which program, and what the passes did.
+type Searched = Result<(Outcome, Program, Vec<String>), StopReason>;
+
+fn reach(
+    program: &Program,
+    (targets, violations): (&[NodeId], bool),
+    options: &Options<'_>,
+    guard: &mut Guard,
+) -> Searched {
+    let cleaned = cleaned(program, targets, violations, options.passes, guard)?;
+    let query = droste_symbolic::Query {
+        targets,
+        violations,
+    };
+    let live = Known(cleaned.live);
+    let outcome = droste_symbolic::reach(
+        &cleaned.program,
+        &live,
+        query,
+        options.tuning,
+        &left(options, guard),
+        options.reporter,
+    );
+    Ok((outcome, cleaned.program, cleaned.report))
+}
+
+fn repeat(
+    program: &Program,
+    question: &Question<'_>,
+    options: &Options<'_>,
+    runs: Runs,
+    guard: &mut Guard,
+) -> Option<Searched> {
+    let made;
+    let (automaton, propositions) = match question {
+        Question::Repeat(nodes) => {
+            made = of_nodes(program, nodes);
+            (&made.1, &made.0[..])
+        }
+        Question::Repeating(monitor) => {
+            made = of_monitor(monitor);
+            (&made.1, &made.0[..])
+        }
+        _ => question.automaton()?,
+    };
+    let asked: Vec<&Proposition> = propositions.iter().collect();
+    let query = Query {
+        targets: match question {
+            Question::Repeat(nodes) => nodes,
+            _ => &[],
+        },
+        violations: false,
+        propositions: &asked,
+        every_position: true,
+    };
+    let cleaned = match clean_within(program, &query, &options.passes, guard) {
+        Ok(cleaned) => cleaned,
+        Err(reason) => return Some(Err(reason)),
+    };
+    let question = droste_symbolic::repeat::Question {
+        propositions,
+        automaton,
+        runs: match runs {
+            Runs::All => droste_symbolic::Runs::All,
+            Runs::FiniteStack => droste_symbolic::Runs::FiniteStack,
+        },
+    };
+    let live = Known(cleaned.live);
+    let outcome = droste_symbolic::repeat::repeat(
+        &cleaned.program,
+        &live,
+        question,
+        options.tuning,
+        &left(options, guard),
+        options.reporter,
+    );
+    Some(Ok((outcome, cleaned.program, cleaned.report)))
+}
+
+/// The limits that are left.
+fn left(options: &Options<'_>, guard: &Guard) -> Limits {
+    let mut limits = options.limits.clone();
+    limits.timeout = limits.timeout.map(|t| t.saturating_sub(guard.elapsed()));
+    limits
 }

@@ -50,18 +50,20 @@ fn ways(turn: u64) -> Vec<Way> {
     let mut ways = vec![
         way("--engine explicit", Engine::Explicit, some()),
         way("--engine tableau", Engine::Tableau, some()),
+        way("--engine bdd", Engine::Bdd, some()),
     ];
     let mut others = vec![
         way("--engine explicit, no passes", Engine::Explicit, none()),
         way("--engine tableau, no passes", Engine::Tableau, none()),
+        way("--engine bdd, no passes", Engine::Bdd, none()),
         way("--engine explicit, eager", Engine::Explicit, some()),
         way("--engine auto", Engine::Auto, some()),
         way("as a monitor", Engine::Explicit, some()),
         way("as a monitor, no passes", Engine::Explicit, none()),
     ];
-    others[2].options.eager = true;
-    others[4].as_monitor = true;
+    others[3].options.eager = true;
     others[5].as_monitor = true;
+    others[6].as_monitor = true;
     let turn = turn as usize % others.len();
     ways.push(others.swap_remove(turn));
     ways

@@ -74,7 +74,7 @@ pub(crate) fn ranks(program: &Program) -> Vec<u32> {
 }
 
 /// Depth-first postorder of what is reachable from `start`.
-fn postorder(start: u32, successors: impl Fn(u32, &mut Vec<u32>)) -> Vec<u32> {
+pub(crate) fn postorder(start: u32, successors: impl Fn(u32, &mut Vec<u32>)) -> Vec<u32> {
     let mut seen = FxHashSet::default();
     let mut order = Vec::new();
     let mut stack: Vec<(u32, Vec<u32>)> = Vec::new();

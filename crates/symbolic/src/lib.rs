@@ -9,6 +9,7 @@
 //! * `encode`: the copies of the variables, in the order of [`droste_blast::order`].
 //! * `relation`: what a node does to a set.
 //! * `search`: the fixed point, procedures along the call graph.
+//! * `repeat`: infinite runs that an automaton accepts.
 //! * `trace`: a run, a shortest one where that can be had: from a second search that goes in rounds and remembers them.
 //!
 //! It is compared with the explicit engine and the naive oracle on random programs, for every label;
@@ -18,6 +19,7 @@ pub mod concurrent;
 mod control;
 mod encode;
 mod relation;
+pub mod repeat;
 mod search;
 mod trace;
 
@@ -68,6 +70,18 @@ pub enum Place {
     Failed(NodeId, Violation),
     /// The procedure has returned.
     Exit(ProcId),
+    /// The program is over.
+    Terminated,
+}
+
+/// Which infinite runs count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Runs {
+    /// Every one, also those that recurse for ever.
+    #[default]
+    All,
+    /// Those whose stack height stays bounded.
+    FiniteStack,
 }
 
 /// A state of a trace: values of the variables that matter there.
@@ -119,6 +133,18 @@ pub fn reach(
     limits: &Limits,
     reporter: Option<Reporter<'_>>,
 ) -> Outcome {
+    on_worker(program, reporter, &|report| {
+        run(program, live, query, tuning, limits, report)
+    })
+}
+
+/// Runs `work` on a thread whose stack is large enough for diagrams over the variables of `program` (and as many
+/// of its own as an automaton needs), and hands on what it reports.
+fn on_worker<T: Send>(
+    program: &Program,
+    reporter: Option<Reporter<'_>>,
+    work: &(dyn Fn(&dyn Fn(Progress)) -> T + Sync),
+) -> T {
     let bits = |ty| droste_blast::bits(ty);
     let globals: usize = program.globals.iter().map(|v| bits(v.ty)).sum();
     let widest = program.procedures.iter().map(|p| {
@@ -131,8 +157,7 @@ pub fn reach(
     std::thread::scope(|scope| {
         let work = move || {
             // Nobody listens any more: then nobody wants to know.
-            let report = |progress| sender.send(progress).unwrap_or_default();
-            run(program, live, query, tuning, limits, &report)
+            work(&|progress| sender.send(progress).unwrap_or_default())
         };
         let worker = std::thread::Builder::new()
             .stack_size(droste_bdd::stack_size(variables))

@@ -10,9 +10,11 @@ use std::time::{Duration, Instant};
 
 use droste_base::{Limits, Progress};
 use droste_bdd::{Bdd, Cube, Var};
+use droste_blast::encode;
 use droste_lang::effects::Effects;
 use droste_lang::liveness::Liveness;
-use droste_lang::program::{NodeId, ProcId, Program, VarRef};
+use droste_lang::program::{NodeId, ProcId, Program, Value, VarRef};
+use rustc_hash::FxHashMap;
 
 use crate::control::{callers, marked, ranks, stored};
 use crate::encode::{Copy, Encoding, Result};
@@ -33,6 +35,8 @@ pub(crate) struct Search<'a> {
     /// What is forgotten at each node, once known.
     dead: Vec<Option<Cube>>,
     is_target: Vec<bool>,
+    /// Targets that are met with some values only.
+    wanted: FxHashMap<NodeId, Bdd>,
     /// Per node: pairs found, and those of them not yet propagated.
     pub(crate) reached: Vec<Bdd>,
     pending: Vec<Bdd>,
@@ -43,7 +47,7 @@ pub(crate) struct Search<'a> {
     /// Per procedure, over the entry copies.
     entries: Vec<Bdd>,
     /// Per procedure: entry, current globals, results.
-    exits: Vec<Bdd>,
+    pub(crate) exits: Vec<Bdd>,
     /// Per call: the exits already used.
     used: Vec<Bdd>,
     /// Per procedure: the calls of it.
@@ -89,6 +93,7 @@ impl<'a> Search<'a> {
             relations: vec![None; nodes],
             dead: vec![None; nodes],
             is_target: marked(program, query.targets),
+            wanted: FxHashMap::default(),
             reached: vec![nothing.clone(); nodes],
             pending: vec![nothing.clone(); nodes],
             is_stored: stored(program),
@@ -115,8 +120,35 @@ impl<'a> Search<'a> {
         })
     }
 
-    pub(crate) fn is_target(&self, node: NodeId) -> bool {
-        self.is_target[node.0 as usize]
+    /// Whether all pairs found at the node are kept.
+    pub(crate) fn is_stored(&self, node: NodeId) -> bool {
+        self.is_stored[node.0 as usize]
+    }
+
+    /// Makes the node a target where variables have these values.
+    pub(crate) fn want(&mut self, node: NodeId, values: &[(VarRef, Value)]) -> Result<()> {
+        let procedure = self.program.node(node).procedure;
+        let mut literals = Vec::new();
+        for &(var, value) in values {
+            let code = encode(self.program.variable(procedure, var).ty, value);
+            let bits = self.encoding.vars(procedure, var, Copy::Current);
+            literals.extend(bits.enumerate().map(|(k, bit)| (bit, code >> k & 1 == 1)));
+        }
+        let values = self.encoding.manager.minterm(literals)?;
+        self.wanted.insert(node, values);
+        Ok(())
+    }
+
+    /// Whether control at the node, with one of these pairs, is what is looked for.
+    pub(crate) fn meets(&self, node: NodeId, set: &Bdd) -> Result<Option<Goal>> {
+        if self.is_target[node.0 as usize] {
+            return Ok(Some(Goal::At(node, set.clone())));
+        }
+        let Some(values) = self.wanted.get(&node) else {
+            return Ok(None);
+        };
+        let met = set.and(values)?;
+        Ok((!met.is_false()).then_some(Goal::At(node, met)))
     }
 
     /// What the node does.
@@ -263,7 +295,7 @@ impl<'a> Search<'a> {
         });
     }
 
-    fn housekeeping(&mut self) -> Result<()> {
+    pub(crate) fn housekeeping(&mut self) -> Result<()> {
         if self.images.is_multiple_of(16) && Instant::now() >= self.next_report {
             self.next_report = Instant::now() + Duration::from_millis(200);
             self.tell("images");
@@ -300,8 +332,8 @@ impl<'a> Search<'a> {
         if set.is_false() {
             return Ok(None);
         }
-        if self.is_target(node) {
-            return Ok(Some(Goal::At(node, set.clone())));
+        if let Some(goal) = self.meets(node, set)? {
+            return Ok(Some(goal));
         }
         let pending = &mut self.pending[node.0 as usize];
         *pending = pending.or(set)?;

@@ -15,6 +15,8 @@ pub enum Control {
     Failed(NodeId, Violation),
     /// The procedure has returned.
     Exit(ProcId),
+    /// The program is over.
+    Terminated,
 }
 
 impl Machine {
@@ -41,6 +43,10 @@ impl Machine {
             Control::Exit(procedure) => {
                 self.layout.set_control(words, 0, Status::Exited);
                 &self.layout.results[procedure.0 as usize]
+            }
+            Control::Terminated => {
+                self.layout.set_control(words, 0, Status::Terminated);
+                &[]
             }
         };
         let globals = self.layout.globals.iter().zip(globals);

@@ -38,8 +38,8 @@ impl Rounds<'_, '_> {
             for node in order {
                 let set = &found[&node];
                 if let Some(set) = self.log.nodes[node.0 as usize].add(round, set, &nothing)? {
-                    if self.search.is_target(node) {
-                        return Ok(Some((round, Goal::At(node, set))));
+                    if let Some(goal) = self.search.meets(node, &set)? {
+                        return Ok(Some((round, goal)));
                     }
                     new.push((node, set));
                 }

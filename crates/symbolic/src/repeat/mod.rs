@@ -1,0 +1,237 @@
+//! Is there an infinite run that an automaton accepts?
+//!
+//! S. Basu, K. Narayan Kumar, L. R. Pokorny and C. R. Ramakrishnan, *Resource-Constrained Model Checking of Recursive Programs* (TACAS
+//! 2002), sections 2 and 3, with sets of heads as diagrams where the paper has one node of its R-graph for each (J. Esparza and S. Schwoon, *A
+//! BDD-based Model Checker for Recursive Programs*, CAV 2001, do the same with pushdown automata). In four steps:
+//!
+//! 1. The program and the automaton become one program (`product`), with one mark (`automaton`).
+//! 2. `search` computes the heads that can be reached, and summaries that know whether the mark was met.
+//! 3. `hull` computes the fair hull of the graph of heads. If it is empty, no run is accepted. Otherwise it
+//!    finds one head on a fair cycle.
+//! 4. Two questions about reachability give a shortest stem to that head and a shortest cycle back
+//!    to it (`trace`, on two further products). A head is one valuation, so neither needs a second copy of the variables.
+//!
+//! It is compared with the explicit engine, which shares no code with it, on random programs and automata, for
+//! both kinds of runs; every lasso is made concrete and replayed.
+
+mod automaton;
+mod condition;
+mod hull;
+mod preimage;
+mod product;
+
+use std::time::Instant;
+
+use droste_base::{
+    Certificate, Cycle, Limits, Position, Progress, Reporter, RunId, StopReason, Trace, Verdict,
+    Via,
+};
+use droste_lang::effects::Effects;
+use droste_lang::liveness::Liveness;
+use droste_lang::program::{Program, Proposition};
+use droste_ltl::Tgba;
+
+pub use automaton::{of_monitor, of_nodes};
+
+use self::automaton::Buchi;
+use self::hull::Hull;
+use self::product::{Head, Matters, Mode, Product};
+use crate::search::Search;
+use crate::{Outcome, Query, Runs, Stats, Tuning, Valued, on_worker, trace};
+
+/// Which runs are looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// The atoms of the automaton, by number.
+    pub propositions: &'a [Proposition],
+    /// It accepts them.
+    pub automaton: &'a Tgba,
+    /// Whether runs whose stack grows for ever count.
+    pub runs: Runs,
+}
+
+/// Whether some infinite run of `program` is one that the question asks for. A run that has terminated repeats its last
+/// state; one that is stuck is none. If there is one, the trace is a stem and a cycle.
+///
+/// `live` says which values matter, for the program and the propositions.
+pub fn repeat(
+    program: &Program,
+    live: &(dyn Liveness + Sync),
+    question: Question<'_>,
+    tuning: Tuning,
+    limits: &Limits,
+    reporter: Option<Reporter<'_>>,
+) -> Outcome {
+    let Some(automaton) = Buchi::new(question.automaton) else {
+        return Outcome {
+            verdict: Verdict::Holds(Certificate::default()),
+            stats: Stats::default(),
+        };
+    };
+    let work = Work {
+        program,
+        live,
+        propositions: question.propositions,
+        automaton,
+        runs: question.runs,
+        tuning,
+        limits,
+        start: Instant::now(),
+    };
+    on_worker(program, reporter, &|report| {
+        let mut stats = Stats::default();
+        let verdict = work.decide(report, &mut stats);
+        let verdict = verdict.unwrap_or_else(|reason| {
+            // The limit as it was given, not what was left of it.
+            Verdict::Unknown(match (reason, limits.timeout) {
+                (StopReason::Time(_), Some(limit)) => StopReason::Time(limit),
+                (reason, _) => reason,
+            })
+        });
+        Outcome { verdict, stats }
+    })
+}
+
+struct Work<'a> {
+    program: &'a Program,
+    live: &'a (dyn Liveness + Sync),
+    propositions: &'a [Proposition],
+    automaton: Buchi,
+    runs: Runs,
+    tuning: Tuning,
+    limits: &'a Limits,
+    start: Instant,
+}
+
+impl Work<'_> {
+    fn decide(
+        &self,
+        report: &dyn Fn(Progress),
+        stats: &mut Stats,
+    ) -> Result<Verdict<Trace<Valued>>, StopReason> {
+        let Some(head) = self.head(report, stats)? else {
+            return Ok(Verdict::Holds(Certificate::default()));
+        };
+        let stem = self.path(Mode::Stem(&head), report, stats)?;
+        let cycle = self.path(Mode::Cycle(&head, self.runs), report, stats)?;
+        Ok(Verdict::Violated(lasso(stem, cycle)))
+    }
+
+    fn product(&self, mode: Mode<'_>) -> Result<Product, StopReason> {
+        let mut guard = self.limits().guard();
+        Product::new(
+            self.program,
+            self.propositions,
+            &self.automaton,
+            mode,
+            &mut guard,
+        )
+    }
+
+    /// What is left of the limits.
+    fn limits(&self) -> Limits {
+        let mut limits = self.limits.clone();
+        limits.timeout = limits
+            .timeout
+            .map(|timeout| timeout.saturating_sub(self.start.elapsed()));
+        limits
+    }
+
+    /// A head on a fair cycle.
+    fn head(
+        &self,
+        report: &dyn Fn(Progress),
+        stats: &mut Stats,
+    ) -> Result<Option<Head>, StopReason> {
+        let product = self.product(Mode::Hull)?;
+        let live = Matters {
+            product: &product,
+            live: self.live,
+        };
+        let query = Query {
+            targets: &[],
+            violations: false,
+        };
+        let limits = self.limits();
+        let mut search = Search::new(&product.program, &live, query, self.tuning, &limits, report)?;
+        let found = search.run().map(|_| ());
+        let found = match found {
+            Ok(()) => Hull::new(&mut search, &product, self.runs).and_then(|mut hull| hull.find()),
+            Err(reason) => Err(reason),
+        };
+        search.count(stats);
+        found
+    }
+
+    /// A shortest run that a product asks for; there is one.
+    fn path(
+        &self,
+        mode: Mode<'_>,
+        report: &dyn Fn(Progress),
+        stats: &mut Stats,
+    ) -> Result<Trace<Valued>, StopReason> {
+        let product = self.product(mode)?;
+        let live = Matters {
+            product: &product,
+            live: self.live,
+        };
+        let query = Query {
+            targets: &[],
+            violations: false,
+        };
+        let limits = self.limits();
+        let mut search = Search::new(&product.program, &live, query, self.tuning, &limits, report)?;
+        for &node in &product.targets {
+            search.want(node, &product.wanted)?;
+        }
+        let found = search.run();
+        search.count(stats);
+        assert!(
+            found?.is_some(),
+            "the head is on a cycle that can be reached"
+        );
+        let rounds = stats.rounds;
+        let trace = trace::trace(search, self.tuning, stats)?;
+        stats.rounds += rounds;
+        let effects = Effects::new(&product.program);
+        let base = product.base;
+        Ok(product.restore(trace, |global| effects.touches(base.0, global)))
+    }
+}
+
+/// The stem, and the cycle behind it.
+fn lasso(stem: Trace<Valued>, cycle: Trace<Valued>) -> Trace<Valued> {
+    let offset = stem.runs.len() as u32;
+    let renumber = |positions: Vec<Position<Valued>>| {
+        positions.into_iter().map(move |mut position| {
+            if let Via::Summary(call, run) = position.via {
+                position.via = Via::Summary(call, RunId(run.0 + offset));
+            }
+            position
+        })
+    };
+    let pumping = cycle
+        .positions
+        .iter()
+        .any(|position| matches!(position.via, Via::Call(_)));
+    let Trace {
+        mut runs,
+        mut positions,
+        ..
+    } = stem;
+    let start = positions.len() - 1;
+    runs.extend(cycle.runs.into_iter().map(|mut run| {
+        run.positions = renumber(run.positions).collect();
+        run
+    }));
+    positions.extend(renumber(cycle.positions).skip(1));
+    // It comes back to the state in which it began.
+    if let Some(last) = positions.len().checked_sub(1) {
+        positions[last].state = positions[start].state.clone();
+    }
+    Trace {
+        runs,
+        positions,
+        cycle: Some(Cycle { start, pumping }),
+    }
+}

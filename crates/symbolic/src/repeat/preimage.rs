@@ -1,0 +1,104 @@
+//! Where the edges of the graph of heads come from.
+//!
+//! The relations of `relation.rs`, read from right to left: what a step gives its variables is known, the
+//! current values are asked for. A verdict does not depend on it: it only helps to find a head
+//! upstream of another.
+
+use droste_bdd::{Bdd, Var};
+use droste_lang::program::{NodeId, VarRef};
+use rustc_hash::FxHashSet;
+
+use crate::encode::{Copy, Result};
+use crate::relation::{Action, Call, Edge};
+use crate::search::Search;
+
+/// The heads at `from` from which an edge leads into `set`, a set of heads at `to`; `calls` says whether calls that
+/// do not return are edges.
+pub(crate) fn of(
+    search: &mut Search<'_>,
+    from: NodeId,
+    to: NodeId,
+    set: &Bdd,
+    calls: bool,
+) -> Result<Bdd> {
+    let relation = search.relation(from)?;
+    let mut found = search.nothing.clone();
+    match &relation.action {
+        Action::Steps(edges) => {
+            for edge in edges.iter().filter(|edge| edge.to == to) {
+                search.images += 1;
+                found = found.or(&step(search, edge, set)?)?;
+            }
+        }
+        Action::Call(call) => {
+            if call.back.to == to {
+                search.images += 1;
+                found = found.or(&summary(search, call, set)?)?;
+            }
+            if calls && search.program.procedure(call.callee).entry == to {
+                search.images += 1;
+                found = found.or(&entry(search, call, set)?)?;
+            }
+        }
+        Action::Return(_) => {}
+    }
+    Ok(found)
+}
+
+fn step(search: &Search<'_>, edge: &Edge, set: &Bdd) -> Result<Bdd> {
+    let manager = &search.encoding.manager;
+    let moved: FxHashSet<Var> = edge.moves.iter().map(|&(_, to)| to).collect();
+    // Variables that get any value.
+    let any: Vec<Var> = edge
+        .written
+        .iter()
+        .copied()
+        .filter(|var| !moved.contains(var))
+        .collect();
+    let set = set.exists(&manager.cube(&any)?)?;
+    let back: Vec<(Var, Var)> = edge.moves.iter().map(|&(from, to)| (to, from)).collect();
+    let mut set = set.rename(&manager.renaming(&back))?;
+    for part in &edge.parts {
+        set = set.and(&part.relation)?;
+    }
+    set.exists(&search.encoding.nexts)
+}
+
+fn summary(search: &Search<'_>, call: &Call, set: &Bdd) -> Result<Bdd> {
+    let manager = &search.encoding.manager;
+    let back = &call.back;
+    let moves: Vec<(Var, Var)> = back.moves.iter().map(|&(from, to)| (to, from)).collect();
+    let mut set = set.rename(&manager.renaming(&moves))?;
+    if let Some((store, _)) = &back.store {
+        // The next copies of the targets stand for what is stored here, and for the callee's exit below.
+        set = set.and_exists(store, &manager.cube(&back.targets)?)?;
+    }
+    let exits = search.exits[call.callee.0 as usize].rename(&search.encoding.leave)?;
+    set = set.and(&exits)?;
+    for argument in &call.arguments {
+        set = set.and(argument)?;
+    }
+    let results = search.program.procedure(call.callee).results.len();
+    let mut gone: Vec<Var> = search.encoding.nexts.vars();
+    for i in 0..results {
+        gone.extend(search.encoding.result_vars(call.callee, i));
+    }
+    set.exists(&manager.cube(&gone)?)
+}
+
+fn entry(search: &mut Search<'_>, call: &Call, set: &Bdd) -> Result<Bdd> {
+    let identity = search.identity(call.callee)?;
+    let manager = &search.encoding.manager;
+    let mut current: Vec<Var> = search.encoding.current_locals.vars();
+    for i in 0..search.program.globals.len() as u32 {
+        let global = VarRef::Global(i);
+        current.extend(search.encoding.vars(call.callee, global, Copy::Current));
+    }
+    let entry = set.and_exists(&identity, &manager.cube(&current)?)?;
+    // Only entry copies are left: they are renamed to what the caller sees.
+    let mut set = entry.rename(&search.encoding.leave)?;
+    for argument in &call.arguments {
+        set = set.and(argument)?;
+    }
+    set.exists(&search.encoding.next_locals)
+}
