@@ -97,7 +97,6 @@ impl fmt::Display for Setup {
             Engine::Calculus => "calculus ef",
             Engine::Tableau => "tableau",
             Engine::Auto => "auto",
-            Engine::Tableau => "tableau",
         })?;
         for (said, word) in [
             (self.eager, " eager"),

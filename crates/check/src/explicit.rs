@@ -105,8 +105,9 @@ pub(crate) fn search(
             let atoms = propositions.iter().map(|p| machine.ask(p)).collect();
             Goal::Prove(ltl.tableau()?, atoms)
         }
-        Question::Ltl(_, automaton) | Question::Automaton(crate::Automaton { automaton, .. }) => {
+        Question::Ltl(..) | Question::Automaton(_) => {
             let atoms = propositions.iter().map(|p| machine.ask(p)).collect();
+            let (automaton, _) = question.automaton().expect("they have an automaton");
             Goal::Accept(Buchi::new(automaton), atoms)
         }
     };

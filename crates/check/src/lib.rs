@@ -477,7 +477,7 @@ enum Question<'a> {
     Target(&'a Monitor),
     Repeating(&'a Monitor),
     /// A formula, and the automaton of the runs that violate it.
-    Ltl(&'a Ltl, Tgba),
+    Ltl(&'a Ltl, Box<Tgba>),
     Automaton(&'a Automaton),
 }
 
@@ -517,7 +517,7 @@ impl<'a> Question<'a> {
                     Question::Repeating(monitor)
                 }
             }
-            Property::Ltl(ltl) => Question::Ltl(ltl, ltl.violations(limits)?),
+            Property::Ltl(ltl) => Question::Ltl(ltl, Box::new(ltl.violations(limits)?)),
             Property::Automaton(automaton) => Question::Automaton(automaton),
         })
     }

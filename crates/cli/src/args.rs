@@ -96,7 +96,7 @@ pub(crate) enum Command {
         after_help = "`droste check --help` says more, with examples.",
         after_long_help = CHECK_EXAMPLES
     )]
-    Check(CheckArgs),
+    Check(Box<CheckArgs>),
     /// Solve equations of the fixed-point calculus, in the language of MUCKE
     ///
     /// Queries are answered on standard output in the order of the file. docs/CALCULUS.md describes

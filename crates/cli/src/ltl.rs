@@ -239,18 +239,15 @@ impl Show<'_> {
             };
             write(&automaton, &self.formulas, &self.atoms, &title)
         });
-        match output {
-            Some(output) => {
-                object["automaton"] = json!(output);
-                self.text.push_str(&output);
+        if let Some(output) = output {
+            object["automaton"] = json!(output);
+            self.text.push_str(&output);
+        } else {
+            if !self.text.is_empty() {
+                self.text.push('\n');
             }
-            None => {
-                if !self.text.is_empty() {
-                    self.text.push('\n');
-                }
-                for (what, value) in lines {
-                    let _ = writeln!(self.text, "{what:<10}  {value}");
-                }
+            for (what, value) in lines {
+                let _ = writeln!(self.text, "{what:<10}  {value}");
             }
         }
         self.objects.push(object);

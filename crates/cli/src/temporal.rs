@@ -1,5 +1,6 @@
 //! Temporal logic on the command line: formulas, files of formulas, automata.
 
+use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
@@ -121,7 +122,8 @@ impl Run<'_> {
                 Console::print(&format!("{}\n{page}\n", self.console.paint("1", name)))?;
             }
             let word = self.word(&report.verdict);
-            summary += &format!("{name:width$}  {word}: {property}\n");
+            // Writing to a string cannot fail.
+            let _ = writeln!(summary, "{name:width$}  {word}: {property}");
             codes.push(exit_code(&report.verdict));
         }
         // A violation is a violation, whatever is unknown besides.

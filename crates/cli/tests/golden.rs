@@ -145,7 +145,10 @@ fn usage_errors() {
         &["check", "lock.bp", "--raech", "TAKE"],
     );
     shows("usage-no-engine", &["check", "lock.bp", "--engine", "wpds"]);
-    shows("usage-no-ltl", &["check", "lock.bp", "--ltl", "G F locked"]);
+    shows(
+        "ltl-unknown-name",
+        &["check", "lock.bp", "--ltl", "G F locket"],
+    );
     shows("usage-timeout", &["check", "lock.bp", "--timeout", "-3"]);
     shows("unknown-label", &["check", "lock.bp", "--reach", "TKAE"]);
     shows(

@@ -153,7 +153,7 @@ impl<M: Model> Model for Round<'_, M> {
     }
 
     fn holds(&self, (state, met): &Self::State, _: PropId) -> bool {
-        let all = (1 << self.marks.len()) - 1 | MOVED;
+        let all = ((1 << self.marks.len()) - 1) | MOVED;
         met & all == all && *state == self.from
     }
 

@@ -228,8 +228,8 @@ pub(crate) fn tokens(
                     token == Token::Word && &text[word] == "at"
                 };
                 let is_label = match tokens.as_slice() {
-                    [.., at, (Token::Open, _)] => is_at(at),
-                    [.., at, (Token::Open, _), _, (Token::Colon, _)] => is_at(at),
+                    [.., at, (Token::Open, _)]
+                    | [.., at, (Token::Open, _), _, (Token::Colon, _)] => is_at(at),
                     _ => false,
                 };
                 if c.is_ascii_digit() && !is_label {

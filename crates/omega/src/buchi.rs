@@ -4,8 +4,18 @@
 //! carries as few of them as possible. Edges that lead on to another component are tried first: an automaton
 //! of a negated formula guesses when things begin to go wrong, and a search that follows the guess at once
 //! finds a violation without having seen everything that goes well.
+//!
+//! **When to guess.** An automaton for `F G p` may guess at every position that `p` holds from there on. If it holds from here on and it held at the
+//! position before, the guess could have been made there; it need not be made again. So a place of the observer is a state of the automaton and its *cover*:
+//! states in which runs on the same word are that have left a strongly connected component earlier. An edge that leaves the component is
+//! not followed if it leads to a state that the cover reaches at the same time. Nothing is lost: compare accepting runs on a word by the times at which they leave
+//! their first component, their second, and so on. There is a least one, since these are finitely many numbers, and the least one is never given up: what
+//! covers it, continued as it goes on, would be less. Procedures in which nothing happens that matters are then not searched for guesses.
+
+use std::cell::RefCell;
 
 use droste_ltl::Tgba;
+use rustc_hash::FxHashMap;
 
 use crate::observe::{Move, Observer};
 
@@ -20,6 +30,7 @@ pub struct Buchi {
     edges: Vec<Edge>,
     /// For each cube, `words` of which propositions it mentions and `words` of their values.
     cubes: Vec<u64>,
+    places: RefCell<Places>,
 }
 
 #[derive(Clone, Debug)]
@@ -37,17 +48,36 @@ struct Edge {
     step: Move,
 }
 
+/// Pairs of a state and a cover, one bit for each state; numbered as they are met.
+#[derive(Clone, Debug, Default)]
+struct Places {
+    list: Vec<(u32, u64)>,
+    index: FxHashMap<(u32, u64), u32>,
+    /// The propositions that matter at a place.
+    mentions: Vec<Vec<u32>>,
+    /// There are no more places than this with a cover; others do without.
+    most: usize,
+}
+
+/// So many places for each state, at most.
+const PLACES: usize = 8;
+
 impl Buchi {
     /// An observer that accepts what `automaton` accepts; its propositions are the automaton's atoms.
     pub fn new(automaton: &Tgba) -> Self {
         let words = automaton.atom_count().div_ceil(64).max(1);
+        let states = automaton.state_count();
         let mut observer = Buchi {
-            initial: automaton.initial(),
+            initial: 0,
             marks: automaton.mark_count(),
             words,
-            states: Vec::with_capacity(automaton.state_count()),
+            states: Vec::with_capacity(states),
             edges: Vec::with_capacity(automaton.edges().len()),
             cubes: Vec::new(),
+            places: RefCell::new(Places {
+                most: if states <= 64 { PLACES * states } else { 0 },
+                ..Places::default()
+            }),
         };
         let mut guards = Vec::with_capacity(automaton.guards().len());
         for guard in 0..automaton.guards().len() as u32 {
@@ -65,7 +95,7 @@ impl Buchi {
             let end = observer.cubes.len() / (2 * words);
             guards.push((first as u32, end as u32));
         }
-        for state in 0..automaton.state_count() as u32 {
+        for state in 0..states as u32 {
             let component = automaton.component(state);
             let accepting = automaton.is_accepting_component(component);
             let first = observer.edges.len() as u32;
@@ -90,7 +120,45 @@ impl Buchi {
                 mentions,
             });
         }
+        observer.initial = observer.place(automaton.initial(), 0);
         observer
+    }
+
+    /// The place for a state and a cover.
+    fn place(&self, state: u32, cover: u64) -> u32 {
+        let places = &mut *self.places.borrow_mut();
+        let known = |places: &Places, cover: u64| places.index.get(&(state, cover)).copied();
+        if let Some(place) = known(places, cover) {
+            return place;
+        }
+        let cover = if places.list.len() < places.most {
+            cover
+        } else {
+            0
+        };
+        if let Some(place) = known(places, cover) {
+            return place;
+        }
+        let place = places.list.len() as u32;
+        places.list.push((state, cover));
+        places.index.insert((state, cover), place);
+        let mut mentions = self.states[state as usize].mentions.clone();
+        for covered in ones(cover) {
+            mentions.extend(&self.states[covered as usize].mentions);
+        }
+        mentions.sort_unstable();
+        mentions.dedup();
+        places.mentions.push(mentions);
+        place
+    }
+
+    /// The edges of a state that a letter allows.
+    fn allowed(&self, state: u32, letter: &[u64]) -> impl Iterator<Item = Move> {
+        let (first, end) = self.states[state as usize].edges;
+        let edges = self.edges[first as usize..end as usize].iter();
+        let allowed = edges
+            .filter(|edge| (edge.cubes.0..edge.cubes.1).any(|cube| self.cube_holds(cube, letter)));
+        allowed.map(|edge| edge.step)
     }
 
     fn cube_holds(&self, cube: u32, letter: &[u64]) -> bool {
@@ -103,6 +171,20 @@ impl Buchi {
     }
 }
 
+/// The places of the bits that are set.
+fn ones(mut bits: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let next = bits.trailing_zeros();
+        bits &= bits.checked_sub(1)?;
+        Some(next)
+    })
+}
+
+/// The bit of a state; none if covers are not kept.
+fn bit(state: u32) -> u64 {
+    1u64.checked_shl(state).unwrap_or(0)
+}
+
 impl Observer for Buchi {
     fn initial(&self, out: &mut Vec<u32>) {
         out.push(self.initial);
@@ -113,7 +195,6 @@ impl Observer for Buchi {
     }
 
     fn moves(&self, place: u32, holds: &mut dyn FnMut(u32) -> bool, out: &mut Vec<Move>) {
-        let state = &self.states[place as usize];
         let mut small = [0u64; 1];
         let mut large;
         let letter: &mut [u64] = if self.words == 1 {
@@ -122,13 +203,35 @@ impl Observer for Buchi {
             large = vec![0; self.words];
             &mut large
         };
-        for &i in &state.mentions {
-            letter[i as usize / 64] |= u64::from(holds(i)) << (i % 64);
-        }
-        for edge in &self.edges[state.edges.0 as usize..state.edges.1 as usize] {
-            if (edge.cubes.0..edge.cubes.1).any(|cube| self.cube_holds(cube, letter)) {
-                out.push(edge.step);
+        let (state, cover) = {
+            let places = self.places.borrow();
+            for &i in &places.mentions[place as usize] {
+                letter[i as usize / 64] |= u64::from(holds(i)) << (i % 64);
             }
+            places.list[place as usize]
+        };
+        let mut covered = 0;
+        for other in ones(cover) {
+            for step in self.allowed(other, letter) {
+                covered |= bit(step.to);
+            }
+        }
+        // Where runs are that leave now or have left before.
+        let mut left = covered;
+        for step in self.allowed(state, letter) {
+            if step.leaves {
+                left |= bit(step.to);
+            }
+        }
+        for step in self.allowed(state, letter) {
+            if step.leaves && covered & bit(step.to) != 0 {
+                continue;
+            }
+            let cover = if step.leaves { covered } else { left };
+            out.push(Move {
+                to: self.place(step.to, cover & !bit(step.to)),
+                ..step
+            });
         }
     }
 }

@@ -141,15 +141,16 @@ impl Explainer<'_> {
             (And(a, b), true) | (Or(a, b), false) | (Iff(a, b), _) => {
                 agenda.extend([(a, position), (b, position)]);
             }
-            (And(a, b), false) => agenda.push((if is_true(a) { b } else { a }, position)),
             (Or(a, b), true) => agenda.push((if is_true(a) { a } else { b }, position)),
-            (Implies(a, b), true) => agenda.push((if is_true(a) { b } else { a }, position)),
+            (And(a, b), false) | (Implies(a, b), true) => {
+                agenda.push((if is_true(a) { b } else { a }, position));
+            }
             (Implies(a, b), false) => agenda.extend([(a, position), (b, position)]),
             (Next(a), _) => {
                 let is = if value { "true" } else { "false" };
                 self.say(here, format!("`{}` is {is} at the next step", self.text(a)));
             }
-            (Finally(a), true) => self.follow(a, true, position, agenda),
+            (Finally(a) | StrongRelease(a, _), true) => self.follow(a, true, position, agenda),
             (Finally(a), false) => self.wait(a, position),
             (Globally(a), false) => self.follow(a, false, position, agenda),
             (Globally(a), true) => {
@@ -178,7 +179,6 @@ impl Explainer<'_> {
                 Some(_) => self.follow(b, false, position, agenda),
                 None => self.wait(a, position),
             },
-            (StrongRelease(a, _), true) => self.follow(a, true, position, agenda),
         }
     }
 
