@@ -133,7 +133,7 @@ pub fn reach(
     limits: &Limits,
     reporter: Option<Reporter<'_>>,
 ) -> Outcome {
-    on_worker(program, reporter, &|report| {
+    on_worker(program, reporter, |report| {
         run(program, live, query, tuning, limits, report)
     })
 }
@@ -143,7 +143,7 @@ pub fn reach(
 fn on_worker<T: Send>(
     program: &Program,
     reporter: Option<Reporter<'_>>,
-    work: &(dyn Fn(&dyn Fn(Progress)) -> T + Sync),
+    work: impl FnOnce(&dyn Fn(Progress)) -> T + Send,
 ) -> T {
     let bits = |ty| droste_blast::bits(ty);
     let globals: usize = program.globals.iter().map(|v| bits(v.ty)).sum();

@@ -211,3 +211,53 @@ impl Condition {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constants_vanish_and_the_rest_is_a_tree_in_postorder() {
+        let x = || VarRef::Global(0);
+        let mut condition = Condition::default();
+        // (true & (x & !false)) | (at(3) & x), at node 2.
+        condition.constant(1);
+        condition.var(x());
+        condition.constant(0);
+        condition.not();
+        condition.and();
+        condition.and();
+        let label = Expr {
+            nodes: vec![ExprNode::At([NodeId(3)].into())],
+        };
+        condition.expression(&label, Some(NodeId(2)));
+        condition.var(x());
+        condition.and();
+        condition.or();
+        assert_eq!(condition.finish(), Expr::var(x()));
+    }
+
+    #[test]
+    fn what_stands_behind_a_constant_moves_up() {
+        let mut condition = Condition::default();
+        condition.constant(1);
+        condition.var(VarRef::Global(0));
+        condition.literal(VarRef::Global(1), true, false);
+        condition.equal();
+        condition.and();
+        let nodes = vec![
+            ExprNode::Var(VarRef::Global(0)),
+            ExprNode::Next(VarRef::Global(1)),
+            ExprNode::Not(1),
+            ExprNode::Binary(Operator::Eq, 0, 2),
+        ];
+        assert_eq!(condition.finish(), Expr { nodes });
+    }
+
+    #[test]
+    fn no_disjunct_is_false() {
+        let mut condition = Condition::default();
+        condition.any(0);
+        assert!(condition.is_false());
+    }
+}

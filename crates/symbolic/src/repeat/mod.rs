@@ -78,7 +78,7 @@ pub fn repeat(
         limits,
         start: Instant::now(),
     };
-    on_worker(program, reporter, &|report| {
+    on_worker(program, reporter, |report| {
         let mut stats = Stats::default();
         let verdict = work.decide(report, &mut stats);
         let verdict = verdict.unwrap_or_else(|reason| {

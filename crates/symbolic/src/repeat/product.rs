@@ -77,6 +77,9 @@ pub(crate) struct Origin {
     pub(crate) node: Option<NodeId>,
 }
 
+/// How many locals and how many results of a procedure are the program's.
+type Own = (usize, usize);
+
 /// A program that runs another one and an automaton.
 pub(crate) struct Product {
     pub(crate) program: Program,
@@ -88,7 +91,7 @@ pub(crate) struct Product {
     /// How many globals the program has; those behind are ours.
     globals: usize,
     /// For each procedure, how many of its locals and results are the program's.
-    locals: Vec<(usize, usize)>,
+    locals: Vec<Own>,
     /// The procedure of the outermost frame.
     pub(crate) base: ProcId,
     /// The bits of the automaton's state.
@@ -304,7 +307,7 @@ impl Builder<'_> {
     }
 
     /// All procedures that are needed, under their numbers, and that of the outermost frame behind them.
-    fn procedures(&mut self, guard: &mut Guard) -> Result<(Vec<Procedure>, Vec<(usize, usize)>)> {
+    fn procedures(&mut self, guard: &mut Guard) -> Result<(Vec<Procedure>, Vec<Own>)> {
         let source = self.source;
         // Whose copy the outermost frame runs: none's if the program is over.
         let first = match self.mode {
