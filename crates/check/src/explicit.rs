@@ -56,16 +56,7 @@ pub(crate) fn search(
     };
     // One clock for the passes, the search and concretising.
     let mut guard = options.limits.guard();
-    let propositions: Vec<&Proposition> = match question {
-        Question::Target(monitor) | Question::Repeating(monitor) => monitor
-            .states
-            .iter()
-            .flat_map(|s| s.edges.iter().map(|(guard, _)| guard))
-            .collect(),
-        _ => question
-            .automaton()
-            .map_or_else(Vec::new, |(_, propositions)| propositions.iter().collect()),
-    };
+    let propositions = question.propositions();
     let targets: &[NodeId] = match question {
         Question::Default(nodes) | Question::Reach(nodes) | Question::Repeat(nodes) => nodes,
         _ => &[],
@@ -114,6 +105,7 @@ pub(crate) fn search(
     let programs = Programs {
         written: program,
         cleaned: &cleaned.program,
+        watched: &propositions,
     };
     let (verdict, stats) = match machine.words() {
         1 => run::<[u64; 1]>(&programs, &machine, &goal, (options, runs), &mut guard),
@@ -155,6 +147,8 @@ fn watcher(monitor: &Monitor, machine: &mut Machine) -> Watcher {
 struct Programs<'a> {
     written: &'a Program,
     cleaned: &'a Program,
+    /// What the property looks at.
+    watched: &'a [&'a Proposition],
 }
 
 type Verdicts = (Verdict<Result<Execution, Gap>>, Stats);
@@ -191,7 +185,13 @@ fn run<W: Words>(
     };
     let verdict = match outcome.verdict {
         Verdict::Violated(trace) => {
-            match concretize(programs.written, programs.cleaned, trace, guard) {
+            match concretize(
+                programs.written,
+                programs.cleaned,
+                programs.watched,
+                trace,
+                guard,
+            ) {
                 Err(Gap::Stopped(reason)) => Verdict::Unknown(reason),
                 found => Verdict::Violated(found),
             }

@@ -397,8 +397,7 @@ fn search_again(
     start: Instant,
     runs: explicit::Runs,
 ) -> Result<Found, Fault> {
-    let unconcrete =
-        |found: &Found| matches!(found.verdict, Verdict::Violated(Err(Gap::Lasso)));
+    let unconcrete = |found: &Found| matches!(found.verdict, Verdict::Violated(Err(Gap::Lasso)));
     let mut found = search(program, question, options, runs)?;
     let mut options = options.with_time_left(start);
     if unconcrete(&found) && options.passes.dead {
@@ -550,6 +549,19 @@ impl<'a> Question<'a> {
             | Question::Repeating(_)
             | Question::Ltl(..)
             | Question::Automaton(_) => true,
+        }
+    }
+
+    /// The propositions that it looks at, at every position.
+    fn propositions(&self) -> Vec<&Proposition> {
+        match self {
+            Question::Target(monitor) | Question::Repeating(monitor) => {
+                let edges = monitor.states.iter().flat_map(|state| &state.edges);
+                edges.map(|(guard, _)| guard).collect()
+            }
+            _ => self
+                .automaton()
+                .map_or_else(Vec::new, |(_, propositions)| propositions.iter().collect()),
         }
     }
 

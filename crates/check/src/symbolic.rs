@@ -68,7 +68,7 @@ pub(crate) fn search(
             };
             machine.pack(control, &state.globals, &state.locals)
         });
-        concretize(program, &clean, trace, &mut guard)
+        concretize(program, &clean, &question.propositions(), trace, &mut guard)
     });
     let verdict = match verdict {
         Verdict::Violated(Err(Gap::Stopped(reason))) => Verdict::Unknown(reason),

@@ -298,7 +298,7 @@ fn symbolic(
         machine.pack(control, &state.globals, &state.locals)
     });
     let mut guard = limits.guard();
-    let execution = match concretize(program, &cleaned.program, trace, &mut guard) {
+    let execution = match concretize(program, &cleaned.program, &propositions, trace, &mut guard) {
         Ok(execution) => execution,
         Err(Gap::Lasso) if passes.dead => {
             let passes = Passes {
@@ -422,6 +422,12 @@ fn sweep(config: &Config, first: u64, programs: u64) {
             "all answers occur"
         );
     }
+}
+
+/// `f1` does not touch `g0`, but the automaton looks at it there: what is wanted of it inside is wanted before the call.
+#[test]
+fn watched_globals_of_procedures_that_do_not_touch_them() {
+    sweep(&Config::liveness(), 3009, 1);
 }
 
 #[test]

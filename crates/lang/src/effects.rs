@@ -4,7 +4,7 @@
 //! part of the callee's entry state (calls that differ only in such globals share one
 //! exploration of the callee), and the caller keeps its own value over the return.
 
-use crate::program::{ExprNode, Op, Program, VarRef};
+use crate::program::{ExprNode, Op, Program, Proposition, VarRef};
 
 /// A set of globals for each procedure.
 #[derive(Clone, Debug)]
@@ -14,6 +14,21 @@ pub struct Effects {
 }
 
 impl Effects {
+    /// Whoever watches a global touches it, in every procedure.
+    pub fn watch(&mut self, proposition: &Proposition) {
+        let exprs = proposition.by_procedure.iter();
+        for part in exprs
+            .chain([&proposition.terminated])
+            .flat_map(|expr| &expr.nodes)
+        {
+            if let ExprNode::Var(VarRef::Global(i)) = *part {
+                for set in self.bits.chunks_mut(self.words) {
+                    set[i as usize / 64] |= 1 << (i % 64);
+                }
+            }
+        }
+    }
+
     /// The least sets that contain what each procedure touches itself and what its callees
     /// touch.
     pub fn new(program: &Program) -> Self {

@@ -22,7 +22,7 @@ mod plan;
 
 use droste_base::{Cycle, Guard, StopReason, Trace};
 use droste_lang::execution::Execution;
-use droste_lang::program::Program;
+use droste_lang::program::{Program, Proposition};
 
 use self::forward::Forward;
 use self::paths::Paths;
@@ -49,10 +49,12 @@ impl From<StopReason> for Gap {
     }
 }
 
-/// The concrete execution of `program` that `trace` describes, which was found in `cleaned`.
+/// The concrete execution of `program` that `trace` describes, which was found in `cleaned`, under the eyes of
+/// whoever watches these propositions.
 pub fn concretize<W: Words>(
     program: &Program,
     cleaned: &Program,
+    watched: &[&Proposition],
     trace: Trace<W>,
     guard: &mut Guard,
 ) -> Result<Execution, Gap> {
@@ -61,6 +63,9 @@ pub fn concretize<W: Words>(
     let pumping = trace.cycle.is_some_and(|cycle| cycle.pumping);
     let (paths, start) = Paths::new(trace);
     let mut work = Concretizer::new(cleaned, &machine, paths);
+    for proposition in watched {
+        work.effects.watch(proposition);
+    }
     let plan = work.plan_main(start, guard)?;
     let cycle = start.map(|start| Cycle { start, pumping });
     Forward::new(&work, guard).main(&plan, cycle)
