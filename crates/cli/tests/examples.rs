@@ -5,6 +5,7 @@ mod common;
 use std::fs;
 
 use common::{droste, examples};
+use droste_testkit::corpus::split;
 
 /// The commands in comments, each with the verdict that follows it, there or on the next line.
 fn promises(text: &str) -> Vec<(String, String)> {
@@ -43,7 +44,8 @@ fn examples_keep_their_promises() {
         let path = entry.expect("an example").path();
         let text = fs::read_to_string(&path).expect("examples are text");
         for (command, verdict) in promises(&text) {
-            let args: Vec<&str> = command.split_whitespace().collect();
+            let args = split(&command);
+            let args: Vec<&str> = args.iter().map(String::as_str).collect();
             let done = droste(&args);
             let code = match verdict.as_str() {
                 "holds" => 0,

@@ -149,7 +149,7 @@ pub fn parse(file: &Path, text: &str) -> io::Result<Vec<Case>> {
 }
 
 /// Splits at spaces, except between single quotes.
-fn split(options: &str) -> Vec<String> {
+pub fn split(options: &str) -> Vec<String> {
     let mut words = Vec::new();
     for (i, part) in options.split('\'').enumerate() {
         if i % 2 == 1 {
