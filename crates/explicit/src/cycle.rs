@@ -24,6 +24,9 @@
 //! component has all its edges, and no exit of its entries is missing. Every context is expanded
 //! once: linear in contexts and edges, up to a heap of waiting callers.
 //!
+//! **Chains.** States without a choice are passed, not remembered (`chain`): an internal edge leads to the end of the chain that it begins, and
+//! has the marks of the states on the way.
+//!
 //! **Early termination.** A back edge contracts the path into one component at once; the search stops
 //! as soon as a component with a cycle has every mark.
 //!
@@ -41,6 +44,7 @@ use hashbrown::HashTable;
 
 use crate::lasso::{self, Component};
 use crate::path::{Link, Ways};
+use crate::chain;
 use crate::shorten::shorten;
 use crate::tables::{Calls, Edge, Interner, NONE, hash_pair, stats};
 use crate::{Options, Outcome, Runs, Stats};
@@ -135,6 +139,8 @@ pub(crate) struct Search<'a, M: Model> {
     late: BinaryHeap<(u32, u32)>,
     resumed: Vec<M::State>,
     steps: Steps<M::State>,
+    /// For following chains.
+    chain: Steps<M::State>,
 }
 
 impl<'a, M: Model> Search<'a, M> {
@@ -157,6 +163,7 @@ impl<'a, M: Model> Search<'a, M> {
             late: BinaryHeap::new(),
             resumed: Vec::new(),
             steps: Steps::new(),
+            chain: Steps::new(),
         }
     }
 
@@ -246,10 +253,21 @@ impl<'a, M: Model> Search<'a, M> {
 
     /// Follows an edge from a member of the top component (UPDATE-SCCs).
     fn follow(&mut self, edge: Successor<M::State>) -> Result<Option<Component>, StopReason> {
-        let Successor { from, edge, state } = edge;
+        let Successor {
+            from,
+            edge,
+            mut state,
+        } = edge;
         let source = self.contexts[from as usize];
-        let (state, _) = self.states.intern(state)?;
         let mut edge_marks = 0;
+        if let Edge::Chain(_) = edge {
+            let mut steps = std::mem::take(&mut self.chain);
+            state = chain::follow(self.model, state, &mut steps, |state| {
+                edge_marks |= self.own_marks(state);
+            });
+            self.chain = steps;
+        }
+        let (state, _) = self.states.intern(state)?;
         let (entry, marks) = match edge {
             Edge::Refine => (source.entry, source.marks),
             Edge::Call(call) => {
@@ -435,9 +453,10 @@ impl<'a, M: Model> Search<'a, M> {
                 return Err(StopReason::TooManySuccessors);
             }
             own = self.own_marks(&state);
-            for step in steps.drain() {
+            for (index, step) in steps.drain().enumerate() {
                 let (edge, state) = match step {
-                    Step::Internal(state) => (Edge::Step, state),
+                    // There are not so many steps that the index does not fit.
+                    Step::Internal(state) => (Edge::Chain(index as u32), state),
                     Step::Call(call, state) => {
                         if call.0 > Edge::LARGEST {
                             return Err(StopReason::TooManyStates);

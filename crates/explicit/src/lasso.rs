@@ -5,10 +5,11 @@
 //! of contexts play no part any more: vertices are pairs (entry, state), marks sit on states and on
 //! summary edges.
 
-use droste_base::{CallId, Cycle, Model, Position, Step, Steps, Trace};
+use droste_base::{CallId, Cycle, Model, Position, Step, Steps, Trace, Via};
 use rustc_hash::FxHashMap;
 
 use crate::Runs;
+use crate::chain;
 use crate::cycle::Search;
 use crate::path::RunBuilder;
 use crate::tables::{Edge, NONE};
@@ -58,6 +59,7 @@ impl Graph {
                 });
         }
         let mut steps = Steps::new();
+        let mut passed = Steps::new();
         let mut resumed = Vec::new();
         for from in 0..graph.contexts.len() as u32 {
             graph.first.push(graph.arcs.len() as u32);
@@ -92,10 +94,14 @@ impl Graph {
                 continue;
             }
             graph.marks.push(search.own_marks(state));
-            for step in steps.items() {
+            for (index, step) in steps.items().iter().enumerate() {
                 match step {
                     Step::Internal(next) => {
-                        add(record.entry, next, Edge::Step, 0, 0);
+                        let mut marks = 0;
+                        let end = chain::follow(search.model, next.clone(), &mut passed, |state| {
+                            marks |= search.own_marks(state);
+                        });
+                        add(record.entry, &end, Edge::Chain(index as u32), 0, marks);
                     }
                     Step::Call(call, callee) => {
                         let Some(callee_state) = search.states.find(callee) else {
@@ -349,6 +355,7 @@ pub(crate) fn lasso<M: Model>(
     // The way there need not have met any marks: the shortest one known will do.
     let first = search.first_like(start);
     drop(component);
+    let model = search.model;
     let ways = search.into_ways();
     let mut builder = RunBuilder::new(&ways);
     let mut positions = builder.stem(first);
@@ -356,6 +363,14 @@ pub(crate) fn lasso<M: Model>(
     let mut pumping = false;
     for (arc, context) in cycle {
         pumping |= matches!(arc.edge, Edge::Call(_));
+        if let (Edge::Chain(index), Some(last)) = (arc.edge, positions.last()) {
+            let states = chain::states(model, &last.state, index);
+            positions.extend(states.into_iter().map(|state| Position {
+                via: Via::Step,
+                state,
+            }));
+            continue;
+        }
         let via = builder.via_call(arc.edge, CallId(arc.call));
         positions.push(Position {
             via,

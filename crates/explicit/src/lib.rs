@@ -9,6 +9,7 @@
 //! the procedure; both stop as soon as what they have seen contains an answer; neither
 //! uses the native stack for its search.
 
+mod chain;
 mod cycle;
 mod lasso;
 mod path;

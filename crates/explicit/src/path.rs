@@ -9,6 +9,7 @@
 use droste_base::{CallId, Model, Position, Run, RunId, Step, Steps, Trace, Via};
 use rustc_hash::FxHashMap;
 
+use crate::chain;
 use crate::tables::{Calls, Edge, Entry, Exit, Interner};
 
 /// How a context was found.
@@ -114,17 +115,17 @@ impl<'a, M: Model> RunBuilder<'a, M> {
             if stack.len() > before {
                 continue; // Callees first.
             }
-            let positions = path
-                .iter()
-                .map(|&(context, parent, edge)| Position {
-                    via: if context == start {
-                        Via::Start
-                    } else {
-                        self.via(parent, edge, context)
-                    },
-                    state: self.ways.state(context).clone(),
-                })
-                .collect();
+            let mut positions = Vec::with_capacity(path.len());
+            for &(context, parent, edge) in &path {
+                if context == start {
+                    positions.push(Position {
+                        via: Via::Start,
+                        state: self.ways.state(context).clone(),
+                    });
+                } else {
+                    self.arrive(parent, edge, context, &mut positions);
+                }
+            }
             let id = RunId(self.runs.len() as u32);
             let exit_state = self.ways.states[record.state as usize].clone();
             self.runs.push(Run {
@@ -141,7 +142,7 @@ impl<'a, M: Model> RunBuilder<'a, M> {
     fn via(&self, parent: u32, edge: Edge, context: u32) -> Via {
         match edge {
             Edge::Start => Via::Start,
-            Edge::Step => Via::Step,
+            Edge::Step | Edge::Chain(_) => Via::Step,
             Edge::Refine => Via::Refine,
             Edge::Call(call) => Via::Call(CallId(call)),
             Edge::Summary(exit) => {
@@ -181,15 +182,27 @@ impl<'a, M: Model> RunBuilder<'a, M> {
         last.unwrap_or(CallId(0))
     }
 
-    /// The position `context` when reached from `parent` by `edge`.
-    pub(crate) fn position(&mut self, parent: u32, edge: Edge, context: u32) -> Position<M::State> {
-        if let Edge::Summary(exit) = edge {
-            self.run(exit);
+    /// Adds the position `context`, reached from `parent` by `edge`, after those of a chain that leads there. The run of a summary must
+    /// have been built.
+    fn arrive(
+        &self,
+        parent: u32,
+        edge: Edge,
+        context: u32,
+        positions: &mut Vec<Position<M::State>>,
+    ) {
+        if let Edge::Chain(index) = edge {
+            let states = chain::states(self.ways.model, self.ways.state(parent), index);
+            positions.extend(states.into_iter().map(|state| Position {
+                via: Via::Step,
+                state,
+            }));
+            return;
         }
-        Position {
+        positions.push(Position {
             via: self.via(parent, edge, context),
             state: self.ways.state(context).clone(),
-        }
+        });
     }
 
     /// An edge that is not the one a context was found through.
@@ -198,7 +211,7 @@ impl<'a, M: Model> RunBuilder<'a, M> {
             Edge::Summary(exit) => Via::Summary(call, self.run(exit)),
             Edge::Call(_) => Via::Call(call),
             Edge::Start => Via::Start,
-            Edge::Step => Via::Step,
+            Edge::Step | Edge::Chain(_) => Via::Step,
             Edge::Refine => Via::Refine,
             Edge::Terminated => Via::Terminated,
         }
@@ -207,9 +220,14 @@ impl<'a, M: Model> RunBuilder<'a, M> {
     /// The positions from the start of the run to `context`.
     pub(crate) fn stem(&mut self, context: u32) -> Vec<Position<M::State>> {
         let path = self.contexts(context, |_, edge| edge == Edge::Start);
-        path.into_iter()
-            .map(|(context, parent, edge)| self.position(parent, edge, context))
-            .collect()
+        let mut positions = Vec::with_capacity(path.len());
+        for (context, parent, edge) in path {
+            if let Edge::Summary(exit) = edge {
+                self.run(exit);
+            }
+            self.arrive(parent, edge, context, &mut positions);
+        }
+        positions
     }
 
     pub(crate) fn finish(self) -> Vec<Run<M::State>> {

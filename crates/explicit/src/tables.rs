@@ -166,6 +166,8 @@ pub(crate) enum Edge {
     Call(u32),
     Summary(u32),
     Terminated,
+    /// This of the parent's steps, and then on along a chain.
+    Chain(u32),
 }
 
 impl Edge {
@@ -181,6 +183,7 @@ impl Edge {
             Edge::Call(call) => 3 | call << 3,
             Edge::Summary(exit) => 4 | exit << 3,
             Edge::Terminated => 5,
+            Edge::Chain(index) => 6 | index << 3,
         }
     }
 
@@ -192,7 +195,8 @@ impl Edge {
             2 => Edge::Refine,
             3 => Edge::Call(bits >> 3),
             4 => Edge::Summary(bits >> 3),
-            _ => Edge::Terminated,
+            5 => Edge::Terminated,
+            _ => Edge::Chain(bits >> 3),
         }
     }
 }

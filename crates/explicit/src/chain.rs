@@ -1,0 +1,59 @@
+//! States that need not be remembered: those with nothing to choose.
+//!
+//! A state whose only step is internal is passed on the way to the next one that has a choice, calls or exits. The search for cycles
+//! keeps contexts for the ends of such chains only: straight-line code and loops over known values cost time, no memory. Where a
+//! chain runs in a circle, or is very long, it ends somewhere on the way, so that cycles of such states are still found: a chain
+//! from a given state always ends in the same one, hence the ends on a circle of passing states repeat.
+
+use droste_base::{Model, Step, Steps};
+
+/// Longer chains are cut.
+const LONGEST: u32 = 256;
+
+/// Follows the chain that begins in `first`; `pass` gets to see the states before its end, which is returned.
+pub(crate) fn follow<M: Model>(
+    model: &M,
+    first: M::State,
+    steps: &mut Steps<M::State>,
+    mut pass: impl FnMut(&M::State),
+) -> M::State {
+    let mut state = first;
+    // A state passed before, to notice circles (Brent, BIT 1980).
+    let mut anchor: Option<M::State> = None;
+    for length in 1..=LONGEST {
+        steps.clear();
+        model.steps(&state, steps);
+        if steps.as_split().is_some() || steps.overflowed() {
+            break;
+        }
+        let [Step::Internal(_)] = steps.items() else {
+            break;
+        };
+        let Some(Step::Internal(next)) = steps.drain().next() else {
+            break;
+        };
+        if next == state || anchor.as_ref() == Some(&next) {
+            break;
+        }
+        pass(&state);
+        if length.is_power_of_two() {
+            anchor = Some(state);
+        }
+        state = next;
+    }
+    state
+}
+
+/// The states of the chain that begins with step number `index` of `state`, its end included.
+pub(crate) fn states<M: Model>(model: &M, state: &M::State, index: u32) -> Vec<M::State> {
+    let mut steps = Steps::new();
+    model.steps(state, &mut steps);
+    let mut states = Vec::new();
+    if let Some(Step::Internal(first)) = steps.drain().nth(index as usize) {
+        let end = follow(model, first, &mut Steps::new(), |state| {
+            states.push(state.clone());
+        });
+        states.push(end);
+    }
+    states
+}
