@@ -37,6 +37,8 @@ pub enum StopReason {
     TooManySuccessors,
     /// More states or contexts than 32-bit ids can name.
     TooManyStates,
+    /// A formula has more eventualities than can be kept apart.
+    TooManyMarks,
 }
 
 impl fmt::Display for StopReason {
@@ -60,6 +62,9 @@ impl fmt::Display for StopReason {
                 f.write_str("one statement offers more than 16 million choices in one state")
             }
             StopReason::TooManyStates => f.write_str("there are more than 4 billion states"),
+            StopReason::TooManyMarks => f.write_str(
+                "the formula has more eventualities than can be kept apart (128 in the formula, 32 in its automaton)",
+            ),
         }
     }
 }

@@ -74,7 +74,7 @@ fn relations(
     let (targets, violations) = symbolic::targets(question).ok_or_else(|| {
         Fault::Refused(
             "the calculus engine answers questions about reachability (assertions, --reach); \
-             use --engine explicit for --repeat and --monitor"
+             use --engine auto, explicit or bdd for others"
                 .to_owned(),
         )
     })?;

@@ -62,8 +62,10 @@ pub(crate) fn search(
         _ => &[],
     };
     let violations = matches!(question, Question::Default(_));
-    let watched = matches!(question, Question::Target(_) | Question::Repeating(_))
-        || question.automaton().is_some();
+    let watched = matches!(
+        question,
+        Question::Target(_) | Question::Repeating(_) | Question::Ltl(..) | Question::Automaton(_)
+    );
     let query = Query {
         targets,
         violations,
@@ -94,7 +96,10 @@ pub(crate) fn search(
         }
         Question::Ltl(ltl, _) if options.engine == Engine::Tableau => {
             let atoms = propositions.iter().map(|p| machine.ask(p)).collect();
-            Goal::Prove(ltl.tableau()?, atoms)
+            match ltl.tableau() {
+                Ok(tableau) => Goal::Prove(tableau, atoms),
+                Err(reason) => return Ok(Found::stopped(engine, reason)),
+            }
         }
         Question::Ltl(..) | Question::Automaton(_) => {
             let atoms = propositions.iter().map(|p| machine.ask(p)).collect();

@@ -26,8 +26,6 @@ use droste_ltl::Tgba;
 use droste_replay::{Claim, Halt, replay_within};
 use droste_unfold::Gap;
 
-use crate::ltl::Untranslated;
-
 pub use calculus::{Algorithm, formula};
 pub use concurrent::{ConcurrentReport, Contexts, Levels, check_concurrent};
 pub use droste_explicit::{Order, Stats};
@@ -80,7 +78,8 @@ pub enum Runs {
     All,
     /// Those whose stack height stays bounded.
     FiniteStack,
-    /// Every one; and if the property is violated, it is found out for certain whether runs of bounded stack violate it.
+    /// Every one; and if the property is violated, everything that the limits allow is done to find out whether runs of bounded
+    /// stack violate it.
     Both,
 }
 
@@ -217,14 +216,27 @@ pub fn check(
         ));
     }
     let mut guard = options.limits.guard();
-    let question = match Question::new(program, property, &options.limits) {
+    let question = match Question::new(program, property, options)? {
         Ok(question) => question,
-        Err(Untranslated::Refused(fault)) => return Err(fault),
-        Err(Untranslated::Stopped(reason)) => {
-            return Ok(Found::stopped("explicit", reason).report(options.limits.timeout, start));
+        Err(reason) => {
+            let engine = match options.engine {
+                Engine::Bdd => "bdd",
+                Engine::Tableau => "tableau",
+                _ => "explicit",
+            };
+            return Ok(Found::stopped(engine, reason).report(options.limits.timeout, start));
         }
     };
     let mut found = search_runs(program, &question, options, start)?;
+    if let Some((automaton, _)) = question.automaton() {
+        let note = format!(
+            "automaton of what is looked for: {} states, {} edges, {} marks",
+            automaton.state_count(),
+            automaton.edges().len(),
+            automaton.mark_count()
+        );
+        found.notes.insert(0, note);
+    }
     if options.shorten
         && found.engine == "explicit"
         && options.order == Order::Dfs
@@ -344,30 +356,25 @@ fn search_runs(
     };
     match options.runs {
         Runs::FiniteStack => search(options, explicit::Runs::FiniteStack),
-        Runs::Both => {
-            let bounded = search(options, explicit::Runs::FiniteStack)?;
-            if !matches!(bounded.verdict, Verdict::Holds(_)) {
-                return Ok(bounded);
-            }
-            let mut all = search(&options.with_time_left(start), explicit::Runs::All)?;
-            if all.pumps() {
-                all.violators = Some(Violators::OnlyUnbounded);
-            }
-            Ok(all)
-        }
-        Runs::All => {
+        Runs::All | Runs::Both => {
             let mut all = search(options, explicit::Runs::All)?;
             if !all.pumps() {
                 return Ok(all);
             }
-            // A run of bounded stack says more, if there is one and it is not much harder to find.
+            // A run of bounded stack says more, if there is one.
             let mut further = options.with_time_left(start);
             further.reporter = None;
-            further.limits.contexts = Some((4 * all.stats.contexts).max(MORE_CONTEXTS));
-            further.limits.timeout = Some(match further.limits.timeout {
-                Some(left) => left / 2,
-                None => (4 * start.elapsed()).max(MORE_TIME),
-            });
+            if options.runs == Runs::All {
+                // And if it is not much harder to find.
+                further.limits.contexts = Some((4 * all.stats.contexts).max(MORE_CONTEXTS));
+                further.limits.timeout = Some(match further.limits.timeout {
+                    Some(left) => left / 2,
+                    None => (4 * start.elapsed()).max(MORE_TIME),
+                });
+            } else if let Some(left) = &mut further.limits.timeout {
+                // The run that is known has yet to be replayed.
+                *left = *left * 9 / 10;
+            }
             let bounded = search(&further, explicit::Runs::FiniteStack)?;
             Ok(match bounded.verdict {
                 Verdict::Violated(Ok(_)) => bounded,
@@ -480,27 +487,27 @@ enum Question<'a> {
     Target(&'a Monitor),
     Repeating(&'a Monitor),
     /// A formula, and the automaton of the runs that violate it.
-    Ltl(&'a Ltl, Box<Tgba>),
+    Ltl(&'a Ltl, Option<Box<Tgba>>),
     Automaton(&'a Automaton),
 }
 
 impl<'a> Question<'a> {
+    /// The outer result is about the question, the inner one about limits.
     fn new(
         program: &Program,
         property: &'a Property,
-        limits: &Limits,
-    ) -> Result<Self, Untranslated> {
-        let nodes = |labels: &[String]| -> Result<Vec<NodeId>, Untranslated> {
+        options: &Options<'_>,
+    ) -> Result<Result<Self, StopReason>, Fault> {
+        let nodes = |labels: &[String]| -> Result<Vec<NodeId>, Fault> {
             let mut nodes = Vec::new();
             for label in labels {
-                let refused = |reason| Untranslated::Refused(Fault::Refused(reason));
-                nodes.extend(labels::find(program, label).map_err(refused)?);
+                nodes.extend(labels::find(program, label).map_err(Fault::Refused)?);
             }
             nodes.sort_unstable();
             nodes.dedup();
             Ok(nodes)
         };
-        Ok(match property {
+        Ok(Ok(match property {
             Property::Default => {
                 let is_error = |label: &std::sync::Arc<str>| ERROR_LABELS.contains(&label.as_ref());
                 let nodes = program.nodes.iter().enumerate();
@@ -520,9 +527,14 @@ impl<'a> Question<'a> {
                     Question::Repeating(monitor)
                 }
             }
-            Property::Ltl(ltl) => Question::Ltl(ltl, Box::new(ltl.violations(limits)?)),
+            // The tableau does without an automaton.
+            Property::Ltl(ltl) if options.engine == Engine::Tableau => Question::Ltl(ltl, None),
+            Property::Ltl(ltl) => match ltl.violations(&options.limits) {
+                Ok(automaton) => Question::Ltl(ltl, Some(Box::new(automaton))),
+                Err(reason) => return Ok(Err(reason)),
+            },
             Property::Automaton(automaton) => Question::Automaton(automaton),
-        })
+        }))
     }
 
     /// The question of an engine that does not answer those for which an automaton has to be made.
@@ -531,15 +543,13 @@ impl<'a> Question<'a> {
             let reason = if program.is_concurrent() {
                 "temporal logic and automata are for programs without threads"
             } else {
-                "the calculus engine answers questions about reachability (assertions, --reach); \
-                 use --engine explicit, bdd or auto for temporal logic"
+                "the calculus answers questions about reachability (assertions, --reach); \
+                 use --engine auto, explicit or bdd for others"
             };
             return Err(Fault::Refused(reason.to_owned()));
         }
-        Question::new(program, property, &Limits::default()).map_err(|reason| match reason {
-            Untranslated::Refused(fault) => fault,
-            Untranslated::Stopped(reason) => Fault::Refused(reason.to_string()),
-        })
+        Question::new(program, property, &Options::default())?
+            .map_err(|reason| Fault::Refused(reason.to_string()))
     }
 
     fn is_about_infinite_runs(&self) -> bool {
@@ -559,6 +569,7 @@ impl<'a> Question<'a> {
                 let edges = monitor.states.iter().flat_map(|state| &state.edges);
                 edges.map(|(guard, _)| guard).collect()
             }
+            Question::Ltl(ltl, _) => ltl.meaning.propositions.iter().collect(),
             _ => self
                 .automaton()
                 .map_or_else(Vec::new, |(_, propositions)| propositions.iter().collect()),
@@ -568,7 +579,9 @@ impl<'a> Question<'a> {
     /// The automaton whose runs are searched for, and what its atoms mean.
     fn automaton(&self) -> Option<(&Tgba, &[Proposition])> {
         match self {
-            Question::Ltl(ltl, automaton) => Some((automaton, &ltl.meaning.propositions)),
+            Question::Ltl(ltl, automaton) => {
+                Some((automaton.as_deref()?, &ltl.meaning.propositions[..]))
+            }
             Question::Automaton(own) => Some((&own.automaton, &own.propositions)),
             _ => None,
         }

@@ -19,8 +19,6 @@ use droste_ltl::{
 };
 use droste_omega::{Tableau, TooManyMarks};
 
-use crate::Fault;
-
 /// A formula about a program.
 #[derive(Clone, Debug)]
 pub struct Ltl {
@@ -80,9 +78,17 @@ impl Ltl {
             renumbered[id.0 as usize] = propositions.len() as u32;
             let span = match atom.kind {
                 AtomKind::Expression => atom.text_span,
+                // `var(proc::x)`: the expression `proc::x` can mean nothing else.
+                AtomKind::Var if atom.text.contains("::") => atom.text_span,
                 _ => atom.span,
             };
-            match proposition(program, dialect, source.slice(span), span.start) {
+            let found = match atom.kind {
+                AtomKind::Terminated => no_clash(program, atom),
+                _ => Ok(()),
+            };
+            let found =
+                found.and_then(|()| proposition(program, dialect, source.slice(span), span.start));
+            match found {
                 Ok(proposition) => propositions.push(proposition),
                 Err(mut diagnostics) => problems.append(&mut diagnostics),
             }
@@ -103,34 +109,44 @@ impl Ltl {
     }
 
     /// An automaton of the runs that violate the formula.
-    pub(crate) fn violations(&self, limits: &Limits) -> Result<Tgba, Untranslated> {
+    pub(crate) fn violations(&self, limits: &Limits) -> Result<Tgba, StopReason> {
         let mut formulas = self.formulas.clone();
         let negated = formulas.not(self.formula);
         let options = droste_ltl::Options::default();
-        translate(&mut formulas, negated, self.atoms, &options, limits).map_err(|reason| {
-            match reason {
-                Untranslatable::Stopped(reason) => Untranslated::Stopped(reason),
-                reason @ Untranslatable::TooManyMarks => {
-                    Untranslated::Refused(Fault::Refused(reason.to_string()))
-                }
-            }
+        let automaton = translate(&mut formulas, negated, self.atoms, &options, limits);
+        automaton.map_err(|reason| match reason {
+            Untranslatable::Stopped(reason) => reason,
+            Untranslatable::TooManyMarks => StopReason::TooManyMarks,
         })
     }
 
     /// The tableau that proves the formula.
-    pub(crate) fn tableau(&self) -> Result<Tableau, Fault> {
-        Tableau::new(&self.formulas, self.formula).map_err(|TooManyMarks(marks)| {
-            Fault::Refused(format!(
-                "the formula has {marks} subformulas that may have to hold for ever; the tableau can tell 32 apart"
-            ))
-        })
+    pub(crate) fn tableau(&self) -> Result<Tableau, StopReason> {
+        Tableau::new(&self.formulas, self.formula)
+            .map_err(|TooManyMarks(_)| StopReason::TooManyMarks)
     }
 }
 
-/// Why there is no automaton.
-pub(crate) enum Untranslated {
-    Stopped(StopReason),
-    Refused(Fault),
+/// Nothing else in the program is called `terminated`.
+fn no_clash(program: &Program, atom: &Atom) -> Result<(), Vec<Diagnostic>> {
+    let name = &atom.text;
+    let global = program.globals.iter().any(|g| *g.name == **name);
+    let label = program
+        .nodes
+        .iter()
+        .any(|node| node.labels.iter().any(|label| **label == **name));
+    if !global && !label {
+        return Ok(());
+    }
+    let what = if global { "a variable" } else { "a label" };
+    let diagnostic = Diagnostic::error(
+        atom.span,
+        format!("`{name}` is {what} of the program, and says that the program has ended"),
+    )
+    .help(format!(
+        "write `{{{name}}}` for the end of the program, `var({name})` for a variable, `at({name})` for a label"
+    ));
+    Err(vec![diagnostic])
 }
 
 /// What a piece of text, which begins at `offset` of its source, says about configurations of `program`.
@@ -147,7 +163,19 @@ fn proposition(
         None => Err(diagnostics),
     };
     resolved.map_err(|diagnostics| {
-        let shifted = diagnostics.into_iter().map(|d| d.shifted(offset));
+        let shifted = diagnostics.into_iter().map(|diagnostic| {
+            let mut diagnostic = diagnostic.shifted(offset);
+            // In a formula, a local variable is written in braces.
+            for help in &mut diagnostic.help {
+                if let Some((before, local)) = help.split_once("; write `")
+                    && let Some(local) = local.strip_suffix('`')
+                    && before.contains("is a local variable")
+                {
+                    *help = format!("{before}; write `{{{local}}}`");
+                }
+            }
+            diagnostic
+        });
         shifted.collect()
     })
 }

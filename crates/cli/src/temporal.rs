@@ -53,9 +53,19 @@ impl Run<'_> {
             Ok(automaton) => Ok(Property::Automaton(Arc::new(automaton))),
             Err(problems) => {
                 for (text, diagnostics) in problems {
-                    let name = format!("{}, proposition", source.name());
                     // All of them are shown, and then there is no check.
-                    let _ = self.refused(&diagnostics, &SourceFile::new(name, text));
+                    let _ = match source.text().find(&format!("\"{text}\"")) {
+                        Some(quote) => {
+                            let offset = quote as u32 + 1;
+                            let shifted = diagnostics.into_iter().map(|d| d.shifted(offset));
+                            self.refused(&shifted.collect::<Vec<_>>(), &source)
+                        }
+                        // It is written with escapes.
+                        None => {
+                            let name = format!("{}, proposition", source.name());
+                            self.refused(&diagnostics, &SourceFile::new(name, text))
+                        }
+                    };
                 }
                 Err(Failure::Told)
             }
@@ -81,7 +91,7 @@ impl Run<'_> {
     ) -> Result<u8, Failure> {
         if program.is_concurrent() {
             return Err(Failure::Because(
-                "temporal logic is for programs without threads".to_owned(),
+                "temporal logic and automata are for programs without threads".to_owned(),
             ));
         }
         let properties = self.properties(program, file)?;

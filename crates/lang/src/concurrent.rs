@@ -187,10 +187,20 @@ pub fn end_of_init(program: &Program) -> Option<NodeId> {
 /// A node at which an unbounded number of threads may be started, if there is one: it can be executed again
 /// and again, judging by the text alone. Without one, the number of threads is bounded.
 ///
-/// A node is *repeated* if it lies on a cycle of the graph of statements, calls and starts, or if it
-/// belongs to what is called or started at a repeated node.
+/// A node is *repeated* if it lies on a cycle of the graph of statements, calls, starts and returns among procedures that
+/// call each other, or if it belongs to what is called or started at a repeated node.
 pub fn unbounded_start(program: &Program) -> Option<NodeId> {
     let nodes = program.nodes.len();
+    let groups = recursive_groups(program);
+    // Where a return of each procedure may lead, in another activation of a procedure of the same group.
+    let mut returns: Vec<Vec<usize>> = vec![Vec::new(); program.procedures.len()];
+    for node in &program.nodes {
+        if let Op::Call { callee, next, .. } = &node.op
+            && groups[node.procedure.0 as usize] == groups[callee.0 as usize]
+        {
+            returns[callee.0 as usize].push(next.0 as usize);
+        }
+    }
     // Where one gets from a node: on in the procedure, into a callee, into a started thread.
     let successors = |node: usize, out: &mut Vec<usize>| {
         out.clear();
@@ -199,8 +209,11 @@ pub fn unbounded_start(program: &Program) -> Option<NodeId> {
         if let Op::Call { callee, .. } = op {
             out.push(program.procedure(*callee).entry.0 as usize);
         }
+        if let Op::Return(_) = op {
+            out.extend(&returns[program.nodes[node].procedure.0 as usize]);
+        }
     };
-    let mut repeated = on_cycles(nodes, successors);
+    let (mut repeated, _) = components(nodes, successors);
     // What repeated calls and starts lead to is repeated.
     let mut work: Vec<usize> = Vec::new();
     let into = |node: usize| match &program.nodes[node].op {
@@ -227,6 +240,26 @@ pub fn unbounded_start(program: &Program) -> Option<NodeId> {
     let is_start = |node: &usize| matches!(program.nodes[*node].op, Op::StartThread { .. });
     let found = (0..nodes).find(|node| repeated[*node] && is_start(node));
     found.map(|node| NodeId(node as u32))
+}
+
+/// A number for each procedure; those that call each other, directly or not, have the same.
+fn recursive_groups(program: &Program) -> Vec<usize> {
+    let procedures = program.procedures.len();
+    let mut callees = vec![Vec::new(); procedures];
+    for node in &program.nodes {
+        if let Op::Call { callee, .. } = node.op {
+            callees[node.procedure.0 as usize].push(callee.0 as usize);
+        }
+    }
+    for list in &mut callees {
+        list.sort_unstable();
+        list.dedup();
+    }
+    let (_, groups) = components(procedures, |procedure, out| {
+        out.clear();
+        out.extend(&callees[procedure]);
+    });
+    groups
 }
 
 /// No more threads than so many are ever started, judging by the text alone; `usize::MAX` if it
@@ -269,13 +302,18 @@ pub fn most_started(program: &Program) -> usize {
     }
 }
 
-/// Which nodes of a graph lie on a cycle: Tarjan's algorithm (1972) with a stack of its own.
-fn on_cycles(nodes: usize, successors: impl Fn(usize, &mut Vec<usize>)) -> Vec<bool> {
+/// Which nodes of a graph lie on a cycle, and one of the members of each one's strongly connected component: Tarjan's
+/// algorithm (1972) with a stack of its own.
+fn components(
+    nodes: usize,
+    successors: impl Fn(usize, &mut Vec<usize>),
+) -> (Vec<bool>, Vec<usize>) {
     const NEW: u32 = u32::MAX;
     let mut index = vec![NEW; nodes];
     let mut low = vec![NEW; nodes];
     let mut open = vec![false; nodes];
     let mut cyclic = vec![false; nodes];
+    let mut number = vec![0; nodes];
     let mut component = Vec::new();
     let mut count = 0;
     for root in 0..nodes {
@@ -321,11 +359,12 @@ fn on_cycles(nodes: usize, successors: impl Fn(usize, &mut Vec<usize>)) -> Vec<b
                 for member in component.drain(start..) {
                     open[member] = false;
                     cyclic[member] |= many;
+                    number[member] = node;
                 }
             }
         }
     }
-    cyclic
+    (cyclic, number)
 }
 
 #[cfg(test)]
@@ -356,6 +395,17 @@ mod tests {
         ));
         assert!(unbounded(
             "void main() begin f(); end void f() begin start_thread skip; if (*) then f(); fi; end"
+        ));
+        // After the return of a recursive call, in the activation that made it.
+        assert!(unbounded(
+            "void main() begin f(); end void f() begin if (*) then f(); fi; start_thread skip; end"
+        ));
+        assert!(unbounded(
+            "void main() begin f(); end void f() begin if (*) then g(); fi; end
+             void g() begin f(); start_thread skip; end"
+        ));
+        assert!(!unbounded(
+            "void main() begin f(); end void f() begin if (*) then f(); else start_thread skip; fi; end"
         ));
         assert!(unbounded(
             "void main() begin L: skip; start_thread goto L; end"

@@ -20,6 +20,10 @@ use crate::draft::{Draft, DraftEdge, MOST_DRAFT_MARKS, Marks};
 /// Subsets that are explored at most.
 const MOST_SUBSETS: usize = 1024;
 
+/// The same, and edges between them, where it is not known that the effort pays.
+const MOST_TRIED: usize = 128;
+const MOST_TRIED_EDGES: usize = 1024;
+
 /// A mark that automata do not use.
 const EXTRA: Marks = 1 << (MOST_DRAFT_MARKS - 1);
 
@@ -39,7 +43,8 @@ pub(crate) fn minimal_weak(
     if draft.all_marks() & EXTRA != 0 || negation.is_some_and(|n| n.all_marks() & EXTRA != 0) {
         return Ok(None);
     }
-    let Some(mut weak) = subsets(draft)? else {
+    let known = negation.is_none();
+    let Some(mut weak) = subsets(draft, known)? else {
         return Ok(None);
     };
     mark_accepting(draft, &mut weak)?;
@@ -52,7 +57,13 @@ pub(crate) fn minimal_weak(
 }
 
 /// The construction of subsets; the empty one included.
-fn subsets(draft: &Draft) -> Result<Option<Weak>, StopReason> {
+fn subsets(draft: &Draft, known: bool) -> Result<Option<Weak>, StopReason> {
+    let (most, most_edges) = if known {
+        (MOST_SUBSETS, usize::MAX)
+    } else {
+        (MOST_TRIED, MOST_TRIED_EDGES)
+    };
+    let mut all_edges = 0;
     let manager = &draft.manager;
     let mut numbers: FxHashMap<Vec<u32>, u32> = FxHashMap::default();
     let mut list: Vec<Vec<u32>> = vec![vec![draft.initial]];
@@ -80,7 +91,7 @@ fn subsets(draft: &Draft) -> Result<Option<Weak>, StopReason> {
                     }
                 }
                 parts = split;
-                if parts.len() > MOST_SUBSETS {
+                if parts.len() > most {
                     return Ok(None);
                 }
             }
@@ -97,8 +108,12 @@ fn subsets(draft: &Draft) -> Result<Option<Weak>, StopReason> {
                 None => found.push((letters, target)),
             }
         }
+        all_edges += found.len();
+        if all_edges > most_edges {
+            return Ok(None);
+        }
         edges.push(found);
-        if list.len() > MOST_SUBSETS {
+        if list.len() > most {
             return Ok(None);
         }
     }

@@ -5,13 +5,13 @@
 //! hit needs the fewest. If no new node is left, no further switch leads anywhere: the answer is
 //! good for every bound.
 //!
-//! If the text does not bound how many threads are started, a run with `k` switches left can make at most `k` of those
+//! If the text does not bound how many threads are started, or says that they are many, a run with `k` switches left can make at most `k` of those
 //! started from now on active. So each start may be remembered or forgotten, and at most `k` are remembered; the search
 //! is then made for one bound at a time and never says that it is good for all.
 
 use droste_base::{Progress, PropId, Reporter, StopReason, Units};
 use droste_explicit::Stats;
-use droste_lang::concurrent::{declared, end_of_init, unbounded_start};
+use droste_lang::concurrent::{declared, end_of_init, most_started};
 use droste_lang::program::{NodeId, Program, Threads, Value};
 use droste_unfold::{Machine, Threading, Unfolding, Words};
 use rustc_hash::FxHashSet;
@@ -59,14 +59,17 @@ pub(super) struct Question<'a> {
     pub(super) guide: Option<&'a Schedule>,
 }
 
+/// More threads than this count as unboundedly many.
+const MANY: usize = 16;
+
 /// Searches level by level.
 pub(super) fn search<W: Words>(question: &Question<'_>) -> (Found, Stats) {
     if let Some(guide) = question.guide {
         let most = Some(guide.turns.len());
         return one::<W>(question, most, Starts::Some(0), question.limits, None);
     }
-    let unbounded = unbounded_start(question.program).is_some();
-    if !unbounded {
+    // Keeping track of very many threads is of no use where few of them can run.
+    if most_started(question.program) <= MANY {
         return one::<W>(question, question.most, Starts::All, question.limits, None);
     }
     // One bound at a time.
