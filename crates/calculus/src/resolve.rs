@@ -57,7 +57,7 @@ pub(crate) struct Resolver {
     pub(crate) file: u32,
     /// The variables in scope, innermost last.
     pub(crate) scope: FxHashMap<String, Vec<VarId>>,
-    /// How often variables of quantifiers have come into scope and left it: the time, for [`Variable::scopes`].
+    /// How often variables of quantifiers have come into scope and left it: the time, for `Variable::scopes`.
     pub(crate) time: u32,
     /// Variables of quantifiers of the current predicate, by name and type, for reuse.
     pub(crate) pool: FxHashMap<(String, TypeId), Vec<VarId>>,

@@ -54,17 +54,15 @@ impl Run<'_> {
             Err(problems) => {
                 for (text, diagnostics) in problems {
                     // All of them are shown, and then there is no check.
-                    let _ = match source.text().find(&format!("\"{text}\"")) {
-                        Some(quote) => {
-                            let offset = quote as u32 + 1;
-                            let shifted = diagnostics.into_iter().map(|d| d.shifted(offset));
-                            self.refused(&shifted.collect::<Vec<_>>(), &source)
-                        }
+                    let quoted = format!("\"{text}\"");
+                    let _ = if let Some(quote) = source.text().find(&quoted) {
+                        let offset = quote as u32 + 1;
+                        let shifted = diagnostics.into_iter().map(|d| d.shifted(offset));
+                        self.refused(&shifted.collect::<Vec<_>>(), &source)
+                    } else {
                         // It is written with escapes.
-                        None => {
-                            let name = format!("{}, proposition", source.name());
-                            self.refused(&diagnostics, &SourceFile::new(name, text))
-                        }
+                        let name = format!("{}, proposition", source.name());
+                        self.refused(&diagnostics, &SourceFile::new(name, text))
                     };
                 }
                 Err(Failure::Told)

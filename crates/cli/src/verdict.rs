@@ -294,7 +294,9 @@ fn hint(reason: &StopReason) -> Option<&'static str> {
         StopReason::Contexts(_) | StopReason::Cancelled => None,
         StopReason::TooManySuccessors => Some("Fewer `*` in one statement would help."),
         StopReason::TooManyStates => Some("Smaller types or fewer variables would help."),
-        StopReason::TooManyMarks => Some("Checking the parts of a conjunction one by one would help."),
+        StopReason::TooManyMarks => {
+            Some("Checking the parts of a conjunction one by one would help.")
+        }
     }
 }
 

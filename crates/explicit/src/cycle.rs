@@ -42,9 +42,9 @@ use droste_base::{
 };
 use hashbrown::HashTable;
 
+use crate::chain;
 use crate::lasso::{self, Component};
 use crate::path::{Link, Ways};
-use crate::chain;
 use crate::shorten::shorten;
 use crate::tables::{Calls, Edge, Interner, NONE, hash_pair, stats};
 use crate::{Options, Outcome, Runs, Stats};

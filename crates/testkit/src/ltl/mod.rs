@@ -2,7 +2,7 @@
 //! `--ltl` reads.
 //!
 //! Nothing here is shared with the parser, the translation or the engines, so that a mistake of
-//! theirs is not repeated. [`generate`] makes random formulas over the names of a program, [`shrink`]
+//! theirs is not repeated. `generate` makes random formulas over the names of a program, `shrink`
 //! makes a failing one small, and [`word`] says by direct definition whether an ultimately
 //! periodic word satisfies one. Trees are small; walking them by native recursion is fine.
 
