@@ -242,9 +242,12 @@ impl Excerpt {
             if part.start > full.start {
                 text.push('…');
             }
+            let cut = part.end < full.end;
+            let visible = source.slice(part).trim_end_matches('\r');
+            part.end = part.start + visible.len() as u32;
             shown.push((part, text.len() as u32));
-            text.push_str(source.slice(part).trim_end_matches('\r'));
-            if part.end < full.end {
+            text.push_str(visible);
+            if cut {
                 text.push('…');
             }
         }
@@ -344,6 +347,15 @@ error: `y` is not declared
   = help: declare it
 "
         );
+    }
+
+    #[test]
+    fn carriage_returns_where_a_long_line_is_cut() {
+        let text = format!("{}{}{}", "a".repeat(100), "\r".repeat(300), "b".repeat(100));
+        let source = SourceFile::new("cut", text);
+        for end in 0..=500 {
+            assert!(!render(&[error(end.min(90), end)], &source, false).is_empty());
+        }
     }
 
     #[test]

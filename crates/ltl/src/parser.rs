@@ -531,11 +531,14 @@ impl Parser<'_> {
         let mut error =
             Diagnostic::error(span, format!("expected a binary operator, found `{found}`"))
                 .label("expected `&`, `|`, `->`, `U` and so on before this");
-        let before = self.source.slice(list[at - 1].1);
-        let joined = list[at - 1].1.end == span.start;
+        // After another error there may be nothing before it.
+        let previous = at.checked_sub(1).map(|i| list[i]);
+        let before = previous.map_or("", |(_, span)| self.source.slice(span));
+        let after_word =
+            previous.is_some_and(|(token, own)| token == Token::Word && own.end == span.start);
         if list[at].0 == Token::Colon {
             error = error.help("a label of a procedure is written `at(proc:LABEL)`");
-        } else if list[at].0 == Token::Open && list[at - 1].0 == Token::Word && joined {
+        } else if list[at].0 == Token::Open && after_word {
             let near = nearest(before, ["at", "in", "var"].into_iter());
             error = error.help(match near {
                 Some(near) => format!("did you mean `{near}(...)`?"),

@@ -189,3 +189,23 @@ fn mistakes_in_files_are_reported() {
         }
     }
 }
+
+/// After a mistake the parser may be where nothing comes before.
+#[test]
+fn mistakes_at_the_beginning_are_survived() {
+    let pieces = [
+        ":", "::", "(", ")", "a", "!", "U", ";", "p:", "at(", "{x}", "[]", "\n",
+    ];
+    for a in pieces {
+        for b in pieces {
+            for c in pieces {
+                for text in [format!("{a}{b}{c}"), format!("{a} {b} {c}")] {
+                    let source = SourceFile::new("pieces", text);
+                    let (mut formulas, mut atoms) = (Formulas::new(), Atoms::new());
+                    let _ = parse_properties(&source, &mut formulas, &mut atoms);
+                    let _ = parse(&source, &mut formulas, &mut atoms);
+                }
+            }
+        }
+    }
+}
