@@ -247,6 +247,9 @@ pub(crate) fn which_runs(violators: Violators, asked: Runs) -> &'static str {
         (Violators::OnlyUnbounded, _) => {
             "It holds on every finite-stack run; it is violated only by runs that recurse for ever.\n"
         }
+        (Violators::Unbounded, Runs::Both) => {
+            "This run recurses for ever. Whether a finite-stack run violates the property, too, was not known when a limit was reached.\n"
+        }
         (Violators::Unbounded, _) => {
             "This run recurses for ever. Whether a finite-stack run violates the property, too, is not known;\n\
              --runs both finds out.\n"
