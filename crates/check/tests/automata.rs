@@ -443,6 +443,6 @@ fn accepting_runs_of_programs_of_every_form() {
 #[test]
 #[ignore = "sweep; run in release"]
 fn accepting_runs_of_many_programs() {
-    sweep(&Config::liveness(), 1_000_000, 1_500);
-    sweep(&Config::tiny(), 2_000_000, 500);
+    sweep(&Config::liveness(), 1_000_000, 800);
+    sweep(&Config::tiny(), 2_000_000, 300);
 }

@@ -239,7 +239,7 @@ fn the_engine_agrees_with_all_interleavings() {
 #[test]
 #[ignore = "sweep; run in release"]
 fn the_engine_agrees_with_all_interleavings_of_many_programs() {
-    compare(&seeds(10_000, 1_000));
+    compare(&seeds(10_000, 600));
 }
 
 /// Fig. 3 of La Torre, Madhusudan and Parlato (PLDI 2009): adders, stoppers, up to how many switches the table goes, and

@@ -287,5 +287,5 @@ fn liveness_agrees_with_the_oracle_on_many_programs() {
 #[test]
 #[ignore = "sweep; run in release"]
 fn monitors_agree_with_the_oracle_on_many_programs() {
-    sweep("monitor", &Config::liveness(), 3_000_000, 5_000, monitors);
+    sweep("monitor", &Config::liveness(), 3_000_000, 2_000, monitors);
 }
