@@ -41,7 +41,7 @@ impl Machine {
             observed: Vec::new(),
             failures,
             eager: false,
-            observes: false,
+            observes: vec![false; program.nodes.len() + 1],
             layout,
         }
     }

@@ -113,8 +113,8 @@ pub struct Machine {
     pub(crate) failures: bool,
     /// Whether every variable that matters gets a value at once.
     pub(crate) eager: bool,
-    /// Whether some question is about variables.
-    pub(crate) observes: bool,
+    /// Per node, and at the end for the terminated program: whether some question there is about variables.
+    pub(crate) observes: Vec<bool>,
     /// The globals (by slot) that questions are about.
     pub(crate) observed: Vec<u32>,
 }
@@ -205,7 +205,7 @@ impl Machine {
             };
             scope.compile(&proposition.by_procedure[node.procedure as usize], true)
         });
-        let codes = codes.collect();
+        let codes: Vec<Code> = codes.collect();
         for (node, &index) in self.nodes.iter().zip(&self.ahead) {
             if index != NOT {
                 let reads = &mut self.reads[index as usize * self.layout.words..];
@@ -222,9 +222,12 @@ impl Machine {
             after: false,
         };
         let terminated = scope.compile(&proposition.terminated, true);
+        let all = codes.iter().chain([&terminated]);
+        for (observes, code) in self.observes.iter_mut().zip(all) {
+            *observes |= !matches!(code, Code::Const(_));
+        }
         self.questions
             .push(Question::Proposition(codes, terminated));
-        self.observes = true;
         let exprs = proposition
             .by_procedure
             .iter()
@@ -305,10 +308,12 @@ impl Machine {
     pub(crate) fn steps<W: Words>(&self, state: &W, out: &mut Steps<W>) {
         let words = state.words();
         let status = self.layout.status(words);
-        if self.observes
-            && matches!(status, Status::Running | Status::Terminated)
-            && let Err(needs) = self.observe(words, status)
-        {
+        let observes = match status {
+            Status::Running => self.observes[self.layout.node(words) as usize],
+            Status::Terminated => self.observes[self.nodes.len()],
+            _ => false,
+        };
+        if observes && let Err(needs) = self.observe(words, status) {
             return self.split(words, &needs, out);
         }
         if self.eager
