@@ -24,8 +24,8 @@
 //! component has all its edges, and no exit of its entries is missing. Every context is expanded
 //! once: linear in contexts and edges, up to a heap of waiting callers.
 //!
-//! **Chains.** States without a choice are passed, not remembered (`chain`): an internal edge leads to the end of the chain that it begins, and
-//! has the marks of the states on the way.
+//! **Chains.** States without a choice are passed, not remembered (`chain`): an internal edge, or that of a summary, leads to the end of the chain that it
+//! begins, and has the marks of the states on the way. If all that the end does is exit, it is not remembered either.
 //!
 //! **Early termination.** A back edge contracts the path into one component at once; the search stops
 //! as soon as a component with a cycle has every mark.
@@ -369,12 +369,24 @@ impl<'a, M: Model> Search<'a, M> {
         } = edge;
         let source = self.contexts[from as usize];
         let mut edge_marks = 0;
-        if let Edge::Chain(_) = edge {
+        if let Edge::Chain(_) | Edge::Summary(_) = edge {
             let mut steps = std::mem::take(&mut self.chain);
             state = chain::follow(self.model, state, &mut steps, |state| {
                 edge_marks |= self.own_marks(state);
             });
+            if let Edge::Summary(exit) = edge {
+                edge_marks |= self.calls.exits[exit as usize].marks;
+            }
+            let initial = self.calls.entries[source.entry as usize].initial;
+            let exit = chain::only_exit(&mut steps).filter(|_| !initial);
             self.chain = steps;
+            if let Some(exit) = exit {
+                // All that it does is exit: it need not be remembered.
+                let own = self.own_marks(&state) | self.own_marks(self.states.get(source.state));
+                let marks = source.marks | own | edge_marks;
+                self.exit(source.entry, exit, marks, (from, edge))?;
+                return Ok(None);
+            }
         }
         let (state, _) = self.states.intern(state)?;
         let (entry, marks) = match edge {
@@ -388,9 +400,6 @@ impl<'a, M: Model> Search<'a, M> {
                 (entry, 0)
             }
             _ => {
-                if let Edge::Summary(exit) = edge {
-                    edge_marks = self.calls.exits[exit as usize].marks;
-                }
                 let own = self.own_marks(self.states.get(source.state));
                 (source.entry, source.marks | own | edge_marks)
             }
@@ -579,18 +588,7 @@ impl<'a, M: Model> Search<'a, M> {
                         } else {
                             None
                         };
-                        let (exit, _) = self.states.intern(exit)?;
-                        if self
-                            .calls
-                            .add_exit(entry, exit, marks | own, context)?
-                            .is_some()
-                        {
-                            let mut caller = self.calls.entries[entry as usize].first_caller;
-                            while caller != NONE {
-                                self.queue(caller);
-                                caller = self.calls.callers[caller as usize].next;
-                            }
-                        }
+                        self.exit(entry, exit, marks | own, (context, Edge::Start))?;
                         let Some(last) = last else { continue };
                         (Edge::Terminated, last)
                     }
@@ -612,6 +610,25 @@ impl<'a, M: Model> Search<'a, M> {
             cyclic: false,
             searched: 0,
         });
+        Ok(())
+    }
+
+    /// A way out of an entry has been found.
+    fn exit(
+        &mut self,
+        entry: u32,
+        exit: M::State,
+        marks: u32,
+        way: (u32, Edge),
+    ) -> Result<(), StopReason> {
+        let (exit, _) = self.states.intern(exit)?;
+        if self.calls.add_exit(entry, exit, marks, way)?.is_some() {
+            let mut caller = self.calls.entries[entry as usize].first_caller;
+            while caller != NONE {
+                self.queue(caller);
+                caller = self.calls.callers[caller as usize].next;
+            }
+        }
         Ok(())
     }
 
@@ -689,7 +706,9 @@ impl<'a, M: Model> Search<'a, M> {
             state: context.state,
             parent: context.parent,
             edge: context.edge,
+            marks: context.marks,
         });
-        Ways::new(self.model, self.states, self.calls, links.collect())
+        let chains = Some(self.marks);
+        Ways::new(self.model, self.states, self.calls, links.collect(), chains)
     }
 }
