@@ -55,15 +55,10 @@ struct Places {
     index: FxHashMap<(u32, u64), u32>,
     /// The propositions that matter at a place.
     mentions: Vec<Vec<u32>>,
-    /// For places and letters of one word where its moves are in `moves`, and how many.
-    memo: FxHashMap<(u32, u64), (u32, u32)>,
-    moves: Vec<Move>,
+
     /// There are no more places than this with a cover; others do without.
     most: usize,
 }
-
-/// The moves of so many places and letters are remembered, at most.
-const REMEMBERED: usize = 1 << 16;
 
 /// So many places for each state, at most.
 const PLACES: usize = 8;
@@ -200,6 +195,15 @@ impl Observer for Buchi {
         self.marks
     }
 
+    fn letter(&self, place: u32, holds: &mut dyn FnMut(u32) -> bool) -> Option<u64> {
+        if self.words > 1 {
+            return None;
+        }
+        let places = self.places.borrow();
+        let mentions = places.mentions[place as usize].iter();
+        Some(mentions.fold(0, |letter, &i| letter | u64::from(holds(i)) << i))
+    }
+
     fn moves(&self, place: u32, holds: &mut dyn FnMut(u32) -> bool, out: &mut Vec<Move>) {
         let mut small = [0u64; 1];
         let mut large;
@@ -214,15 +218,8 @@ impl Observer for Buchi {
             for &i in &places.mentions[place as usize] {
                 letter[i as usize / 64] |= u64::from(holds(i)) << (i % 64);
             }
-            if self.words == 1
-                && let Some(&(first, count)) = places.memo.get(&(place, letter[0]))
-            {
-                out.extend_from_slice(&places.moves[first as usize..][..count as usize]);
-                return;
-            }
             places.list[place as usize]
         };
-        let before = out.len();
         let mut covered = 0;
         for other in ones(cover) {
             for step in self.allowed(other, letter) {
@@ -245,13 +242,6 @@ impl Observer for Buchi {
                 to: self.place(step.to, cover & !bit(step.to)),
                 ..step
             });
-        }
-        let places = &mut *self.places.borrow_mut();
-        if self.words == 1 && places.memo.len() < REMEMBERED {
-            let moves = &out[before..];
-            let known = (places.moves.len() as u32, moves.len() as u32);
-            places.memo.insert((place, letter[0]), known);
-            places.moves.extend_from_slice(moves);
         }
     }
 }
