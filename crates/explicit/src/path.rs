@@ -300,11 +300,13 @@ impl<'a, M: Model> RunBuilder<'a, M> {
                         (end == *ways.state(context), ways.links[context as usize].marks)
                     }
                     Target::Exit(id) => {
-                        marks |= ways.own_marks(&end);
                         let wanted = ways.exits[id as usize];
                         let exit = chain::only_exit(&mut self.passed);
-                        let wanted_exit = &ways.states[wanted.state as usize];
-                        (exit.as_ref() == Some(wanted_exit), wanted.marks)
+                        let there = exit.as_ref() == Some(&ways.states[wanted.state as usize]);
+                        if there {
+                            marks |= ways.own_marks(&end);
+                        }
+                        (there, wanted.marks)
                     }
                 };
                 if there && (marks == wanted || ways.chains.is_none()) {

@@ -237,6 +237,12 @@ impl Layout {
         })
     }
 
+    /// Whether two states differ in control at most.
+    pub(crate) fn same_values(&self, a: &[u64], b: &[u64]) -> bool {
+        let control = (1 << (self.node_bits + STATUS_BITS)) - 1;
+        (a[0] ^ b[0]) & !control == 0 && a[1..] == b[1..]
+    }
+
     /// Marks the bits of node and status.
     pub(crate) fn cover_control(&self, words: &mut [u64]) {
         words[0] |= (1 << (self.node_bits + STATUS_BITS)) - 1;

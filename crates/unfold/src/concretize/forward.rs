@@ -45,8 +45,6 @@ struct Finished<W> {
     /// What the caller gets to see.
     exit: W,
     run: CalleeRunId,
-    /// The last run that shares its steps, and that one's entry.
-    last: Option<(W, CalleeRunId)>,
 }
 
 pub(super) struct Forward<'a, 'b, W> {
@@ -58,6 +56,8 @@ pub(super) struct Forward<'a, 'b, W> {
     mentions: Vec<u64>,
     /// For each plan the first entry it was executed with.
     first: Vec<Option<Finished<W>>>,
+    /// For plans whose first run shares its steps with others: the last of these, and its entry.
+    last: FxHashMap<u32, (W, CalleeRunId)>,
     /// Plan and entry state, for all others.
     others: FxHashMap<(u32, W), (W, CalleeRunId)>,
     /// Changes are shared: the same few come again and again.
@@ -84,6 +84,7 @@ impl<'a, 'b, W: Words> Forward<'a, 'b, W> {
             steps: Steps::new(),
             runs: Vec::with_capacity(work.plans.len()),
             first: vec![None; work.plans.len()],
+            last: FxHashMap::default(),
             others: FxHashMap::default(),
             shared: FxHashSet::default(),
         }
@@ -91,7 +92,7 @@ impl<'a, 'b, W: Words> Forward<'a, 'b, W> {
 
     /// The run of a plan from an entry, if it has been executed: what the caller gets to see, and the run.
     fn finished(&mut self, plan: u32, entry: &W) -> Option<(W, CalleeRunId)> {
-        let first = self.first[plan as usize].as_mut()?;
+        let first = self.first[plan as usize].as_ref()?;
         if first.entry == *entry {
             return Some((first.exit.clone(), first.run));
         }
@@ -113,13 +114,13 @@ impl<'a, 'b, W: Words> Forward<'a, 'b, W> {
             let kept = global & !mentioned;
             *word = *word & !kept | entry & kept;
         }
-        if let Some((last, run)) = &first.last
+        if let Some((last, run)) = self.last.get(&plan)
             && last == entry
         {
             return Some((exit, *run));
         }
         let run = CalleeRunId(self.runs.len() as u32);
-        first.last = Some((entry.clone(), run));
+        self.last.insert(plan, (entry.clone(), run));
         let same = &self.runs[first.run.0 as usize];
         let (steps, node, results) = (Arc::clone(&same.steps), same.exit, same.results.clone());
         self.runs.push(CalleeRun {
@@ -230,6 +231,9 @@ impl<'a, 'b, W: Words> Forward<'a, 'b, W> {
 
     fn changes(&mut self, from: &W, to: &W) -> Changes {
         let layout = &self.work.machine.layout;
+        if layout.same_values(from.words(), to.words()) {
+            return Changes::default();
+        }
         let globals = layout.globals.iter().enumerate();
         let locals = self.locals(from).iter().enumerate();
         let changes: Changes = globals
@@ -427,7 +431,6 @@ impl<'a, 'b, W: Words> Forward<'a, 'b, W> {
                 mentioned: frame.mentioned,
                 exit,
                 run: id,
-                last: None,
             });
         } else {
             let key = (frame.plan, frame.entry);
