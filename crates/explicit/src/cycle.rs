@@ -36,6 +36,7 @@
 //! when it is closed and has all its edges.
 
 use std::collections::BinaryHeap;
+use std::time::Instant;
 
 use droste_base::{
     CallId, Certificate, Guard, Model, Progress, PropId, Step, Steps, StopReason, Verdict,
@@ -236,6 +237,7 @@ pub(crate) struct Search<'a, M: Model> {
     runs: Runs,
     options: &'a Options<'a>,
     guard: Guard,
+    began: Instant,
     pub(crate) states: Interner<M::State>,
     pub(crate) contexts: Vec<Context>,
     alike: Alike,
@@ -261,6 +263,7 @@ impl<'a, M: Model> Search<'a, M> {
             runs,
             options,
             guard: options.limits.guard(),
+            began: Instant::now(),
             states: Interner::new(),
             contexts: Vec::new(),
             alike: Alike::default(),
@@ -697,7 +700,7 @@ impl<'a, M: Model> Search<'a, M> {
             + self.boundaries.capacity() * size_of::<Boundary>();
         let contexts = self.contexts.len();
         let others = contexts * size_of::<Context>() + self.alike.bytes() + stacks;
-        stats(contexts, &self.states, &self.calls, others)
+        stats(self.began, contexts, &self.states, &self.calls, others)
     }
 
     /// Only what a trace needs.

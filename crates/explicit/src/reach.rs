@@ -22,6 +22,7 @@
 //!   costs nothing.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::time::Instant;
 
 use droste_base::{Certificate, Guard, Model, Progress, PropId, Step, Steps, StopReason, Verdict};
 use hashbrown::HashTable;
@@ -91,6 +92,7 @@ struct Search<'a, M: Model> {
     model: &'a M,
     options: &'a Options<'a>,
     guard: Guard,
+    began: Instant,
     states: Interner<M::State>,
     contexts: Vec<Context>,
     /// For each state its first context, or [`NONE`].
@@ -111,6 +113,7 @@ impl<'a, M: Model> Search<'a, M> {
             model,
             options,
             guard: options.limits.guard(),
+            began: Instant::now(),
             states: Interner::new(),
             contexts: Vec::new(),
             first: Vec::new(),
@@ -492,7 +495,7 @@ impl<'a, M: Model> Search<'a, M> {
             + self.first.len() * 4
             + self.table.capacity() * 5
             + agenda;
-        stats(contexts, &self.states, &self.calls, others)
+        stats(self.began, contexts, &self.states, &self.calls, others)
     }
 
     /// Only what a trace needs.

@@ -4,6 +4,7 @@
 //! in plain vectors; lists (the exits and the callers of an entry) are linked by index.
 
 use std::hash::{BuildHasher, Hash};
+use std::time::Instant;
 
 use droste_base::StopReason;
 use hashbrown::HashTable;
@@ -134,8 +135,9 @@ impl<S: Eq + Hash> Interner<S> {
     }
 }
 
-/// What a search has taken: so many contexts, and so many bytes beside states and calls.
+/// What a search that began then has taken: so many contexts, and so many bytes beside states and calls.
 pub(crate) fn stats<S: Eq + Hash>(
+    began: Instant,
     contexts: usize,
     states: &Interner<S>,
     calls: &Calls,
@@ -147,6 +149,7 @@ pub(crate) fn stats<S: Eq + Hash>(
         entries: calls.entries.len() as u64,
         summaries: calls.exits.len() as u64,
         bytes: states.bytes() + calls.bytes() + others as u64,
+        search: began.elapsed(),
     }
 }
 
