@@ -347,8 +347,11 @@ pub(crate) fn statistics(effort: &Effort<'_>, total: Duration) -> String {
         counted(effort.stats.states, "state"),
         match effort.stats.search {
             // Worth telling apart.
-            search if total > search + search / 4 + Duration::from_millis(100) =>
-                format!("{} ({} to find the answer)", seconds(total), seconds(search)),
+            search if total > search + search / 4 + Duration::from_millis(100) => format!(
+                "{} ({} to find the answer)",
+                seconds(total),
+                seconds(search)
+            ),
             _ => seconds(total),
         }
     )

@@ -66,22 +66,23 @@ impl Graph {
             graph.first.push(graph.arcs.len() as u32);
             let record = search.contexts[graph.contexts[from as usize] as usize];
             let state = search.states.get(record.state);
-            let mut add = |entry: u32, state: &M::State, edge: Edge, call: (u32, u32), marks: u32| {
-                let Some(state) = search.states.find(state) else {
-                    return false;
+            let mut add =
+                |entry: u32, state: &M::State, edge: Edge, call: (u32, u32), marks: u32| {
+                    let Some(state) = search.states.find(state) else {
+                        return false;
+                    };
+                    if let Some(&to) = vertices.get(&(entry, state)) {
+                        graph.arcs.push(Arc {
+                            from,
+                            to,
+                            edge,
+                            call: call.0,
+                            which: call.1,
+                            marks,
+                        });
+                    }
+                    true
                 };
-                if let Some(&to) = vertices.get(&(entry, state)) {
-                    graph.arcs.push(Arc {
-                        from,
-                        to,
-                        edge,
-                        call: call.0,
-                        which: call.1,
-                        marks,
-                    });
-                }
-                true
-            };
             steps.clear();
             search.model.steps(state, &mut steps);
             if let Some(split) = steps.as_split() {

@@ -237,12 +237,7 @@ impl<'a, M: Model> RunBuilder<'a, M> {
     }
 
     /// An edge of another kind.
-    pub(crate) fn other(
-        &self,
-        edge: Edge,
-        context: u32,
-        positions: &mut Vec<Position<M::State>>,
-    ) {
+    pub(crate) fn other(&self, edge: Edge, context: u32, positions: &mut Vec<Position<M::State>>) {
         positions.push(Position {
             via: match edge {
                 Edge::Start => Via::Start,
@@ -296,9 +291,10 @@ impl<'a, M: Model> RunBuilder<'a, M> {
                     marks |= ways.own_marks(state);
                 });
                 let (there, wanted) = match target {
-                    Target::Context(context) => {
-                        (end == *ways.state(context), ways.links[context as usize].marks)
-                    }
+                    Target::Context(context) => (
+                        end == *ways.state(context),
+                        ways.links[context as usize].marks,
+                    ),
                     Target::Exit(id) => {
                         let wanted = ways.exits[id as usize];
                         let exit = chain::only_exit(&mut self.passed);

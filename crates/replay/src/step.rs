@@ -427,12 +427,7 @@ fn near_values(constrain: Option<&Expr>, ensure: Option<&Expr>, now: &Valuation)
 }
 
 /// The result of a call as it is stored in a variable.
-fn stored(
-    program: &Program,
-    caller: ProcId,
-    var: VarRef,
-    result: Value,
-) -> Result<Value, String> {
+fn stored(program: &Program, caller: ProcId, var: VarRef, result: Value) -> Result<Value, String> {
     let variable = program.variable(caller, var);
     convert(result, variable.ty)?.map_err(|_| {
         format!(

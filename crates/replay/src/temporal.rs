@@ -526,7 +526,8 @@ impl<'a> Truth<'a> {
                 row = known.before;
             }
             row = self.step(item.letter, row);
-            let (mut always, mut sometimes) = (top.always.unwrap_or(row), top.sometimes.unwrap_or(row));
+            let (mut always, mut sometimes) =
+                (top.always.unwrap_or(row), top.sometimes.unwrap_or(row));
             for (all, some) in inside.into_iter().chain([(row, row)]) {
                 always = self.rows.join(always, all, true);
                 sometimes = self.rows.join(sometimes, some, false);

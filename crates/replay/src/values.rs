@@ -273,7 +273,9 @@ fn certain(expr: &Expr, scene: &Scene) -> Option<Value> {
             ExprNode::Not(a) => Value::from(operand(*a)? == 0),
             ExprNode::BitNot(a) => !operand(*a)?,
             ExprNode::Neg(a) => operand(*a)?.wrapping_neg(),
-            ExprNode::Binary(operator, a, b) => apply(*operator, operand(*a)?, operand(*b)?).ok()?,
+            ExprNode::Binary(operator, a, b) => {
+                apply(*operator, operand(*a)?, operand(*b)?).ok()?
+            }
             ExprNode::Nondet(_) | ExprNode::Schoose(..) => return None,
         };
         values[i] = value;
