@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use droste_base::StopReason;
 use hashbrown::HashTable;
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::FxBuildHasher;
 
 use crate::Stats;
 
@@ -357,7 +357,8 @@ pub(crate) struct Calls {
     pub(crate) entries: Vec<Entry>,
     pub(crate) exits: Vec<Exit>,
     pub(crate) callers: Vec<Caller>,
-    entry_of_state: FxHashMap<u32, u32>,
+    /// For each state up to the last that is an entry: the entry, or [`NONE`].
+    entry_of_state: Vec<u32>,
     exit_table: HashTable<u32>,
 }
 
@@ -367,29 +368,34 @@ impl Calls {
             entries: Vec::new(),
             exits: Vec::new(),
             callers: Vec::new(),
-            entry_of_state: FxHashMap::default(),
+            entry_of_state: Vec::new(),
             exit_table: HashTable::new(),
         }
     }
 
     /// The entry of a state, and whether it is new. A new one has no context yet.
     pub(crate) fn entry(&mut self, state: u32) -> (u32, bool) {
-        let next = self.entries.len() as u32;
-        let entry = *self.entry_of_state.entry(state).or_insert(next);
-        if entry == next {
-            self.entries.push(Entry {
-                context: NONE,
-                first_exit: NONE,
-                last_exit: NONE,
-                first_caller: NONE,
-                initial: false,
-            });
+        if let Some(entry) = self.find_entry(state) {
+            return (entry, false);
         }
-        (entry, entry == next)
+        let entry = self.entries.len() as u32;
+        if self.entry_of_state.len() <= state as usize {
+            self.entry_of_state.resize(state as usize + 1, NONE);
+        }
+        self.entry_of_state[state as usize] = entry;
+        self.entries.push(Entry {
+            context: NONE,
+            first_exit: NONE,
+            last_exit: NONE,
+            first_caller: NONE,
+            initial: false,
+        });
+        (entry, true)
     }
 
     pub(crate) fn find_entry(&self, state: u32) -> Option<u32> {
-        self.entry_of_state.get(&state).copied()
+        let entry = self.entry_of_state.get(state as usize).copied();
+        entry.filter(|&entry| entry != NONE)
     }
 
     /// Adds a caller of `entry` and returns its index.
@@ -479,6 +485,6 @@ impl Calls {
             + self.exits.len() * size_of::<Exit>()
             + self.exit_table.capacity() * 5
             + self.callers.len() * size_of::<Caller>()
-            + self.entry_of_state.capacity() * 9) as u64
+            + self.entry_of_state.len() * 4) as u64
     }
 }
