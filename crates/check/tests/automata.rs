@@ -15,7 +15,6 @@ use droste_lang::labels;
 use droste_lang::liveness::Liveness;
 use droste_lang::lower::lower;
 use droste_lang::monitor::{Monitor, MonitorState, StateKind};
-use droste_lang::printer::print;
 use droste_lang::program::{
     Expr, ExprNode, NodeId, Operator, ProcId, Program, Proposition, VarRef,
 };
@@ -28,7 +27,7 @@ use droste_symbolic::repeat::{Question, of_monitor, of_nodes, repeat};
 use droste_symbolic::{Place, Runs, Tuning};
 use droste_testkit::generate::{self, Config};
 use droste_testkit::random::Random;
-use droste_testkit::shrink::shrink;
+use droste_testkit::sweep;
 use droste_unfold::{AllLive, Control, Gap, Machine, concretize};
 
 struct Known(Live);
@@ -382,41 +381,13 @@ fn mismatch(ast: &Ast, seed: u64, counts: &Counts) -> Option<String> {
 }
 
 fn sweep(config: &Config, first: u64, programs: u64) {
-    let number = |variable: &str| std::env::var(variable).ok().and_then(|v| v.parse().ok());
-    let seeds = match number("SEED") {
-        Some(seed) => seed..seed + 1,
-        None => first..first + number("PROGRAMS").unwrap_or(programs),
-    };
     let counts = [0; 3].map(AtomicU64::new);
-    let next = AtomicU64::new(seeds.start);
-    let work = || {
-        loop {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= seeds.end {
-                return;
-            }
-            let ast = generate::program(seed, config);
-            if let Some(problem) = mismatch(&ast, seed, &counts) {
-                eprintln!("SEED={seed}: {problem}");
-                let small = shrink(&ast, &mut |ast| mismatch(ast, seed, &counts).is_some());
-                panic!(
-                    "SEED={seed}: {problem}\nshrunk to ({}):\n{}",
-                    mismatch(&small, seed, &counts).unwrap_or_default(),
-                    print(&small)
-                );
-            }
-        }
-    };
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 1..processors {
-            scope.spawn(work);
-        }
-        work();
+    sweep::programs(config, first, programs, |ast, seed| {
+        mismatch(ast, seed, &counts)
     });
     let counts = counts.map(AtomicU64::into_inner);
     eprintln!("none, one, one with a growing stack: {counts:?}");
-    if number("SEED").is_none() && programs > 1 {
+    if sweep::number("SEED").is_none() && programs > 1 {
         assert!(
             counts.iter().all(|&count| count > programs / 20),
             "all answers occur"

@@ -4,19 +4,16 @@
 //! `SEED=n` runs one program alone; `PROGRAMS=n` sets how many; `ALL=1` runs every configuration on every program, instead of
 //! letting those that are not the usual one take turns. A failure is shrunk and printed.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use droste_base::Verdict;
 use droste_check::{Options, Order, Passes, Property, Runs, check};
 use droste_lang::ast::Ast;
 use droste_lang::lower::lower;
 use droste_lang::parser::{Dialect, parse};
-use droste_lang::printer::print;
 use droste_lang::program::Program;
 use droste_lang::source::SourceFile;
 use droste_testkit::generate::{self, Config};
 use droste_testkit::oracle::{Label, Oracle};
-use droste_testkit::shrink::shrink;
+use droste_testkit::sweep;
 
 /// Verdict of one configuration: `Ok(violated)` or what went wrong.
 fn violated(program: &Program, property: &Property, options: &Options<'_>) -> Result<bool, String> {
@@ -189,50 +186,16 @@ fn mismatch(
     None
 }
 
-/// Asks the questions of random programs, in every configuration, on all processors.
+/// Asks the questions of random programs, in configurations that take turns, or in all of them.
 fn sweep(
-    name: &str,
     config: &Config,
     first: u64,
     programs: u64,
     questions: impl Fn(&Ast, &Program, &Oracle<'_>) -> Vec<Question> + Sync,
 ) {
-    let number = |variable: &str| std::env::var(variable).ok().and_then(|v| v.parse().ok());
-    let seeds = match number("SEED") {
-        Some(seed) => seed..seed + 1,
-        None => first..first + number("PROGRAMS").unwrap_or(programs),
-    };
-    let next = AtomicU64::new(seeds.start);
-    let work = || {
-        loop {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= seeds.end {
-                return;
-            }
-            let ast = generate::program(seed, config);
-            let turn = match number("ALL") {
-                Some(1) => None,
-                _ => Some(seed),
-            };
-            if let Some(problem) = mismatch(&ast, turn, &questions) {
-                eprintln!("{name}, SEED={seed}: {problem}");
-                let small = shrink(&ast, &mut |ast| mismatch(ast, turn, &questions).is_some());
-                panic!(
-                    "{name}, SEED={seed}: {problem}\nshrunk to ({}):\n{}",
-                    mismatch(&small, turn, &questions).unwrap_or_default(),
-                    print(&small)
-                );
-            }
-        }
-    };
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        let others: Vec<_> = (1..processors).map(|_| scope.spawn(work)).collect();
-        work();
-        for other in others {
-            // The program that fails is printed by whoever finds it.
-            assert!(other.join().is_ok(), "{name}: a program fails");
-        }
+    let all = sweep::number("ALL") == Some(1);
+    sweep::programs(config, first, programs, |ast, seed| {
+        mismatch(ast, (!all).then_some(seed), &questions)
     });
 }
 
@@ -259,33 +222,33 @@ fn what_is_kept_after_one_call_is_not_kept_after_another() {
 
 #[test]
 fn reachability_agrees_with_the_oracle() {
-    sweep("reach", &Config::tiny(), 0, 300, reachability);
+    sweep(&Config::tiny(), 0, 300, reachability);
 }
 
 #[test]
 fn liveness_agrees_with_the_oracle() {
-    sweep("repeat", &Config::liveness(), 0, 200, liveness);
+    sweep(&Config::liveness(), 0, 200, liveness);
 }
 
 #[test]
 fn monitors_agree_with_the_oracle() {
-    sweep("monitor", &Config::liveness(), 0, 150, monitors);
+    sweep(&Config::liveness(), 0, 150, monitors);
 }
 
 #[test]
 #[ignore = "sweep; run in release"]
 fn reachability_agrees_with_the_oracle_on_many_programs() {
-    sweep("reach", &Config::tiny(), 1_000_000, 20_000, reachability);
+    sweep(&Config::tiny(), 1_000_000, 20_000, reachability);
 }
 
 #[test]
 #[ignore = "sweep; run in release"]
 fn liveness_agrees_with_the_oracle_on_many_programs() {
-    sweep("repeat", &Config::liveness(), 2_000_000, 20_000, liveness);
+    sweep(&Config::liveness(), 2_000_000, 20_000, liveness);
 }
 
 #[test]
 #[ignore = "sweep; run in release"]
 fn monitors_agree_with_the_oracle_on_many_programs() {
-    sweep("monitor", &Config::liveness(), 3_000_000, 2_000, monitors);
+    sweep(&Config::liveness(), 3_000_000, 2_000, monitors);
 }

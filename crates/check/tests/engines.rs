@@ -5,16 +5,14 @@
 //! failure is shrunk and printed.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use droste_base::Verdict;
 use droste_check::{Engine, Formulas, Options, Passes, Property, Tuning, check};
 use droste_lang::ast::Ast;
 use droste_lang::lower::lower;
-use droste_lang::printer::print;
-use droste_testkit::generate::{self, Config};
+use droste_testkit::generate::Config;
 use droste_testkit::oracle::{Label, Oracle};
-use droste_testkit::shrink::shrink;
+use droste_testkit::sweep;
 
 /// The configurations that must agree. The symbolic engine as it is used sees every program; the others take turns,
 /// unless `ALL` is set.
@@ -104,47 +102,13 @@ fn mismatch(ast: &Ast, seed: u64) -> Option<String> {
     None
 }
 
-fn sweep(config: &Config, first: u64, programs: u64) {
-    let number = |variable: &str| std::env::var(variable).ok().and_then(|v| v.parse().ok());
-    let seeds = match number("SEED") {
-        Some(seed) => seed..seed + 1,
-        None => first..first + number("PROGRAMS").unwrap_or(programs),
-    };
-    let next = AtomicU64::new(seeds.start);
-    let work = || {
-        loop {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= seeds.end {
-                return;
-            }
-            let ast = generate::program(seed, config);
-            if let Some(problem) = mismatch(&ast, seed) {
-                eprintln!("SEED={seed}: {problem}");
-                let small = shrink(&ast, &mut |ast| mismatch(ast, seed).is_some());
-                panic!(
-                    "SEED={seed}: {problem}\nshrunk to ({}):\n{}",
-                    mismatch(&small, seed).unwrap_or_default(),
-                    print(&small)
-                );
-            }
-        }
-    };
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 1..processors {
-            scope.spawn(work);
-        }
-        work();
-    });
-}
-
 #[test]
 fn engines_agree_with_the_oracle() {
-    sweep(&Config::tiny(), 0, 300);
+    sweep::programs(&Config::tiny(), 0, 300, mismatch);
 }
 
 #[test]
 #[ignore = "sweep; run in release"]
 fn engines_agree_with_the_oracle_on_many_programs() {
-    sweep(&Config::tiny(), 1_000_000, 20_000);
+    sweep::programs(&Config::tiny(), 1_000_000, 20_000, mismatch);
 }

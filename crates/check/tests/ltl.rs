@@ -9,7 +9,7 @@
 //! shows it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use droste_base::Verdict;
 use droste_check::{Engine, Ltl, Options, Passes, Property, Runs, Violators, check};
@@ -23,6 +23,7 @@ use droste_ltl::{Atoms, Formulas, parse};
 use droste_testkit::generate::{self, Config};
 use droste_testkit::ltl::{self, Formula, Shape};
 use droste_testkit::oracle::{Oracle, Refusal};
+use droste_testkit::sweep;
 
 /// A formula as a monitor has at most this many edges, or is not asked.
 const EDGES: usize = 300;
@@ -262,46 +263,25 @@ fn program(seed: u64) -> Ast {
 
 /// Compares random programs and formulas, on all processors.
 fn sweep(first: u64, programs: u64, formulas: u64) {
-    let number = |variable: &str| std::env::var(variable).ok().and_then(|v| v.parse().ok());
-    let seeds = match number("SEED") {
-        Some(seed) => seed..seed + 1,
-        None => first..first + number("PROGRAMS").unwrap_or(programs),
-    };
-    let next = AtomicU64::new(seeds.start);
     let tally = Tally::default();
-    let work = || {
-        loop {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= seeds.end {
-                return;
-            }
-            let ast = program(seed);
-            let Ok(oracle) = Oracle::new(&ast) else {
-                continue;
+    sweep::seeds(first, programs, |seed| {
+        let ast = program(seed);
+        let Ok(oracle) = Oracle::new(&ast) else {
+            return;
+        };
+        let lowered = lower(&ast).0.expect("random programs are accepted");
+        for i in 0..formulas {
+            let shape = if i % 2 == 0 {
+                Shape::default()
+            } else {
+                Shape::without_next()
             };
-            let lowered = lower(&ast).0.expect("random programs are accepted");
-            for i in 0..formulas {
-                let shape = if i % 2 == 0 {
-                    Shape::default()
-                } else {
-                    Shape::without_next()
-                };
-                let turn = formulas * seed + i;
-                let formula = ltl::formula(turn, &ast, &shape);
-                let problem = mismatch(&lowered, &oracle, &formula, turn, Some(&tally));
-                if let Some(problem) = problem {
-                    panic!("{}", explain(seed, turn, &ast, &formula, &problem));
-                }
+            let turn = formulas * seed + i;
+            let formula = ltl::formula(turn, &ast, &shape);
+            let problem = mismatch(&lowered, &oracle, &formula, turn, Some(&tally));
+            if let Some(problem) = problem {
+                panic!("{}", explain(seed, turn, &ast, &formula, &problem));
             }
-        }
-    };
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        let others: Vec<_> = (1..processors).map(|_| scope.spawn(work)).collect();
-        work();
-        for other in others {
-            // The program that fails is printed by whoever finds it.
-            assert!(other.join().is_ok(), "a program fails");
         }
     });
     let all = |counter: &AtomicUsize| counter.load(Ordering::Relaxed);
@@ -312,7 +292,7 @@ fn sweep(first: u64, programs: u64, formulas: u64) {
         "{pairs} pairs ({refused} too large): {holds} hold, {violated} violated, of these {differ} not on a bounded stack; {} questions",
         all(&tally.asked)
     );
-    if number("SEED").is_none() {
+    if sweep::number("SEED").is_none() {
         // The comparison is worth something only if all verdicts are frequent.
         assert!(4 * holds >= pairs && 4 * violated >= pairs);
         assert!(10 * differ >= violated);

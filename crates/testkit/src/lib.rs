@@ -7,6 +7,7 @@
 //!   straight from the syntax tree: it shares nothing with the lowering or the engines;
 //! * [`shrink`] makes a failing program small;
 //! * [`source`] reads programs and monitors for tests;
+//! * [`sweep`] tries many random programs, on all processors;
 //! * [`corpus`] reads `corpus/*.bp` with the verdicts written in their comments.
 
 pub mod corpus;
@@ -16,4 +17,5 @@ pub mod oracle;
 pub mod random;
 pub mod shrink;
 pub mod source;
+pub mod sweep;
 pub mod tree;
