@@ -1,7 +1,7 @@
 //! Everything that is measured.
 
 use crate::driver::{self, Shape};
-use crate::papers::{RESOURCE_FLIP, VERA_DRIVERS, VERA_QUICKSORT, VERA_RIO};
+use crate::papers::{VERA_DRIVERS, VERA_QUICKSORT, VERA_RIO, resource_flip};
 use crate::{Ask, Case, Goal, Setup, flip, locks, quicksort, raw, symbolic, temporal, wide};
 
 /// All cases, family by family.
@@ -210,13 +210,6 @@ fn lockings(cases: &mut Vec<Case>) {
 
 fn flips(cases: &mut Vec<Case>) {
     use flip::{AGF_REACH, Start, program};
-    let paper = |g, depth: u32| {
-        let key = depth.to_string();
-        let columns = ["cpu_s", "total_mb"];
-        RESOURCE_FLIP
-            .find(&[("g_initially", g), ("n", &key)], &columns)
-            .unwrap_or_default()
-    };
     for depth in [1, 2, 4, 8, 16, 32, 64, 128, 256].map(|k| k * 1024) {
         let quick = depth <= 16384;
         let text = program(depth, Start::False);
@@ -240,14 +233,14 @@ fn flips(cases: &mut Vec<Case>) {
             });
         } else {
             cases.push(Case {
-                paper: paper("false", depth),
+                paper: resource_flip("false", depth),
                 quick,
                 ..case("flip-agf", depth, Ask::Monitor(AGF_REACH), text)
             });
         }
         cases.push(Case {
             expect: "violated",
-            paper: paper("undefined", depth),
+            paper: resource_flip("undefined", depth),
             quick,
             ..case(
                 "flip-agf-g-undefined",

@@ -47,6 +47,13 @@ impl Table {
     }
 }
 
+/// What [`RESOURCE_FLIP`] has for `g` and a depth.
+pub fn resource_flip(g: &str, depth: u32) -> String {
+    let keys = [("g_initially", g), ("n", &depth.to_string())];
+    let found = RESOURCE_FLIP.find(&keys, &["cpu_s", "total_mb"]);
+    found.unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -56,9 +63,7 @@ mod tests {
         let found = VERA_QUICKSORT.find(&[("bits", "10")], &["vera_s", "moped_s"]);
         assert_eq!(found.as_deref(), Some("vera_s 0.10, moped_s gave up"));
         assert_eq!(VERA_QUICKSORT.find(&[("bits", "11")], &["vera_s"]), None);
-        let keys = [("g_initially", "false"), ("n", "1024")];
-        let found = RESOURCE_FLIP.find(&keys, &["cpu_s", "total_mb"]);
-        assert_eq!(found.as_deref(), Some("cpu_s 0.5, total_mb 10"));
+        assert_eq!(resource_flip("false", 1024), "cpu_s 0.5, total_mb 10");
         assert!(
             VERA_DRIVERS
                 .find(&[("example", "p-srdriver")], &["vera_s"])

@@ -4,26 +4,22 @@
 //! Goals of Fig. 5: a fiftieth of the paper's time and a quarter of its memory, where the paper has figures; for `g` false its
 //! largest is at 32,768, and what it would need at 262,144 is eight times as much, since it is linear.
 
+use droste_check::Engine;
+
 use crate::cases::case;
-use crate::papers::RESOURCE_FLIP;
-use crate::{Ask, Case, Goal, Setup, flip, quicksort};
+use crate::papers::resource_flip;
+use crate::{Ask, Case, Goal, Setup, arbiter, flip, quicksort};
 
 /// All of them.
 pub fn cases(cases: &mut Vec<Case>) {
     figure5(cases);
     patterns(cases);
+    arbiters(cases);
     sizes(cases);
 }
 
 fn figure5(cases: &mut Vec<Case>) {
     use flip::{Start, program};
-    let paper = |g, depth: u32| {
-        let key = depth.to_string();
-        let columns = ["cpu_s", "total_mb"];
-        RESOURCE_FLIP
-            .find(&[("g_initially", g), ("n", &key)], &columns)
-            .unwrap_or_default()
-    };
     let goal = |seconds: f64, megabytes: f64| Goal {
         cpu: Some(seconds / 50.0),
         megabytes: Some(megabytes / 4.0),
@@ -32,7 +28,7 @@ fn figure5(cases: &mut Vec<Case>) {
     for depth in [8, 16, 32, 64, 128, 256, 512, 1024].map(|k| k * 1024) {
         let quick = depth <= 16384;
         cases.push(Case {
-            paper: paper("false", depth),
+            paper: resource_flip("false", depth),
             quick,
             goal: match depth {
                 32_768 => goal(17.2, 295.0),
@@ -49,7 +45,7 @@ fn figure5(cases: &mut Vec<Case>) {
         for replay in [true, false] {
             cases.push(Case {
                 expect: "violated",
-                paper: paper("undefined", depth),
+                paper: resource_flip("undefined", depth),
                 quick,
                 setup: Setup {
                     replay,
@@ -113,6 +109,32 @@ fn patterns(cases: &mut Vec<Case>) {
             quick: true,
             ..case("flip-patterns", depth, Ask::Ltl(formula), text.clone())
         });
+    }
+}
+
+/// Many variables: too many states to look at one by one.
+fn arbiters(cases: &mut Vec<Case>) {
+    for clients in [4, 8, 16, 32] {
+        for (fault, expect) in [(false, "holds"), (true, "violated")] {
+            for engine in [Engine::Explicit, Engine::Bdd, Engine::Auto] {
+                cases.push(Case {
+                    expect,
+                    // What it is there to show.
+                    may_give_up: engine == Engine::Explicit && clients > 4,
+                    quick: clients <= 8 && engine != Engine::Explicit,
+                    setup: Setup {
+                        engine,
+                        ..Setup::default()
+                    },
+                    ..case(
+                        if fault { "arbiter-unfair" } else { "arbiter" },
+                        clients,
+                        Ask::Ltl(arbiter::RESPONSE),
+                        arbiter::program(clients, fault),
+                    )
+                });
+            }
+        }
     }
 }
 
