@@ -1,4 +1,8 @@
 //! From formulas to automata: the whole way.
+//!
+//! There are three constructions. [`tableau`](crate::tableau) gives the best automata; where its diagrams become too large,
+//! [`terms`](crate::terms) are tried, first with all the marks, then with levels, as long as their lists are short. If all of these fail, the automaton is
+//! probably large by its nature, and terms without a bound go on until a limit is reached.
 
 use std::fmt;
 
@@ -9,9 +13,11 @@ use crate::automaton::{MOST_MARKS, Tgba};
 use crate::draft::{Draft, MOST_DRAFT_MARKS};
 use crate::formula::{AtomId, FormulaId, Formulas};
 use crate::obligation;
+use crate::promises::Promises;
 use crate::simplify::Simplifier;
 use crate::simulation::{self, Direction};
 use crate::tableau::Tableau;
+use crate::terms::{Expansion, Plan};
 
 /// Why there is no automaton for a formula.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +49,21 @@ impl fmt::Display for Untranslatable {
 /// To find out whether a formula is an obligation, the automaton of its negation may have so many edges.
 const MOST_COMPLEMENT: usize = 10_000;
 
+/// Lists of terms may be so long where there is another way.
+const MOST_TERMS: usize = 256;
+
+/// How an automaton is made of a formula.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Construction {
+    /// By diagrams if they are small, otherwise by terms.
+    #[default]
+    Chosen,
+    /// By lists of terms.
+    Terms,
+    /// By lists of terms, waiting for one eventuality at a time.
+    Levels,
+}
+
 /// What is done to make automata small.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -50,6 +71,8 @@ pub struct Options {
     pub simplify: bool,
     /// Reduce the automaton.
     pub reduce: bool,
+    /// How the automaton is made.
+    pub construction: Construction,
 }
 
 impl Default for Options {
@@ -57,6 +80,7 @@ impl Default for Options {
         Options {
             simplify: true,
             reduce: true,
+            construction: Construction::Chosen,
         }
     }
 }
@@ -105,9 +129,7 @@ fn build(
         simplifier,
         guard,
     };
-    let Some(mut draft) = maker.tableau(root, usize::MAX)? else {
-        unreachable!("there is no bound on edges");
-    };
+    let mut draft = maker.automaton(root, options.construction)?;
     if options.reduce {
         draft = reduced(draft)?;
         if let Some(weak) = maker.weak(root, &mut draft)?
@@ -129,16 +151,69 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// The automaton of a formula, without what is useless; nothing if it has more than `most` edges.
-    fn tableau(&mut self, root: FormulaId, most: usize) -> Result<Option<Draft>, Untranslatable> {
-        let tableau = Tableau::new(self.formulas, &self.manager, &self.used);
-        let Some(mut draft) = tableau.build(root, most)? else {
-            return Ok(None);
+    /// The automaton of a formula, without what is useless.
+    fn automaton(
+        &mut self,
+        root: FormulaId,
+        construction: Construction,
+    ) -> Result<Draft, Untranslatable> {
+        let bounded = |levels| Plan {
+            levels,
+            most: MOST_TERMS,
         };
-        draft.prune();
-        draft.simplify_marks(false);
-        draft.merge_edges()?;
-        Ok(Some(draft))
+        let unbounded = |levels| Plan {
+            levels,
+            most: usize::MAX,
+        };
+        match construction {
+            Construction::Chosen => {}
+            Construction::Terms => return self.terms(root, unbounded(false)).map(unbounded_fits),
+            Construction::Levels => return self.terms(root, unbounded(true)).map(unbounded_fits),
+        }
+        let mut too_many = false;
+        match self.tableau(root, usize::MAX) {
+            Ok(Some(draft)) if draft.marks.len() <= MOST_MARKS as usize => return Ok(draft),
+            Ok(Some(_)) | Err(Untranslatable::TooManyMarks) => too_many = true,
+            Ok(None) => {}
+            Err(stopped) => return Err(stopped),
+        }
+        for levels in [false, true] {
+            if too_many && !levels {
+                continue;
+            }
+            match self.terms(root, bounded(levels))? {
+                Some(draft) if draft.marks.len() <= MOST_MARKS as usize => return Ok(draft),
+                Some(_) => too_many = true,
+                None => {}
+            }
+        }
+        self.terms(root, unbounded(too_many)).map(unbounded_fits)
+    }
+
+    fn promises(&mut self, root: FormulaId) -> Promises {
+        Promises::new(self.simplifier.traits(self.formulas, root).guarantee())
+    }
+
+    /// By diagrams; nothing if there are more than `most` edges, or diagrams become large.
+    fn tableau(&mut self, root: FormulaId, most: usize) -> Result<Option<Draft>, Untranslatable> {
+        let promises = self.promises(root);
+        let tableau = Tableau::new(self.formulas, &self.manager, &self.used, promises);
+        tidy(tableau.build(root, most)?)
+    }
+
+    /// By terms; nothing if their lists become too long.
+    fn terms(&mut self, root: FormulaId, plan: Plan) -> Result<Option<Draft>, Untranslatable> {
+        let promises = self.promises(root);
+        let expansion = Expansion::new(
+            self.formulas,
+            root,
+            &self.manager,
+            &self.used,
+            promises,
+            plan,
+        );
+        let expansion = expansion.ok_or(Untranslatable::TooManyMarks)?;
+        tidy(expansion.build(root)?)
     }
 
     /// The minimal deterministic weak automaton, if there is one and it can be had without much effort.
@@ -161,6 +236,21 @@ impl Maker<'_> {
         };
         Ok(obligation::minimal_weak(draft, Some(&complement))?)
     }
+}
+
+fn unbounded_fits(draft: Option<Draft>) -> Draft {
+    draft.expect("there is no bound on the length of lists")
+}
+
+/// Drops what is useless.
+fn tidy(draft: Option<Draft>) -> Result<Option<Draft>, Untranslatable> {
+    let Some(mut draft) = draft else {
+        return Ok(None);
+    };
+    draft.prune();
+    draft.simplify_marks(false);
+    draft.merge_edges()?;
+    Ok(Some(draft))
 }
 
 /// The smallest of the automata that simulations lead to.
