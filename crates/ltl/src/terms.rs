@@ -31,8 +31,9 @@ use crate::translate::Untranslatable;
 
 /// Of longer lists, terms that are not equal but for their letters are not compared.
 const COMPARED: usize = 512;
-/// How many formulas are looked at on the way down from one.
+/// How many formulas are taken apart on the way down from one, and how many are met at most.
 const DESCENT: usize = 16;
+const MET: usize = 256;
 
 /// One way to satisfy a formula now.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -119,12 +120,12 @@ impl<'a> Expansion<'a> {
         }
         let mut found = vec![f];
         let mut at = 0;
-        while at < found.len() && found.len() < DESCENT {
+        while at < found.len().min(DESCENT) {
             let id = found[at];
             at += 1;
             match (self.formulas.node(id), conjunctive) {
                 (Node::And(operands), true) | (Node::Or(operands), false) => {
-                    let room = DESCENT - found.len();
+                    let room = MET.saturating_sub(found.len());
                     found.extend(operands.iter().take(room));
                 }
                 (Node::Globally(a), true)
@@ -285,6 +286,13 @@ impl<'a> Expansion<'a> {
         }])
     }
 
+    fn conjuncts(&self, f: FormulaId) -> Vec<FormulaId> {
+        match self.formulas.node(f) {
+            Node::And(operands) => operands.to_vec(),
+            _ => vec![f],
+        }
+    }
+
     /// The terms of a formula, with the promises that count at this level.
     fn expand(&mut self, root: FormulaId, level: usize) -> Result<Terms, End> {
         if let Some(known) = self.expanded[level].get(&root) {
@@ -299,8 +307,10 @@ impl<'a> Expansion<'a> {
                 continue;
             }
             needed.push(id);
-            if !matches!(self.formulas.node(id), Node::Next(_)) {
-                self.formulas.children(id, |child| stack.push(child));
+            match self.formulas.node(id) {
+                Node::Next(_) => {}
+                Node::Globally(a) => stack.extend(self.conjuncts(a)),
+                _ => self.formulas.children(id, |child| stack.push(child)),
             }
         }
         needed.sort_unstable();
@@ -356,8 +366,12 @@ impl<'a> Expansion<'a> {
                 self.or(&known(self, a), &put_off)
             }
             Node::Globally(a) => {
-                let next = self.later(id, 0);
-                self.and(&known(self, a), &next)
+                // One after the other, so that what `G` asks for anyway is dropped before there are many combinations.
+                let mut result = self.later(id, 0);
+                for part in self.conjuncts(a) {
+                    result = self.and(&known(self, part), &result)?;
+                }
+                Ok(result)
             }
             Node::Until(a, b) | Node::WeakUntil(a, b) => {
                 let put_off = self.later(id, promise);
