@@ -227,7 +227,18 @@ pub fn check(
             return Ok(Found::stopped(engine, reason).report(options.limits.timeout, start));
         }
     };
+    let large = matches!(question, Question::Ltl(_, None)) && options.engine != Engine::Tableau;
+    let mut instead = options.clone();
+    if large {
+        // Only what the program makes of the formula is looked at.
+        instead.engine = Engine::Tableau;
+    }
+    let options = &instead;
     let mut found = search_runs(program, &question, options, start)?;
+    if large {
+        let note = "the automaton of what is looked for is too large: the tableau is used instead";
+        found.notes.insert(0, note.to_owned());
+    }
     if let Some((automaton, _)) = question.automaton() {
         let note = format!(
             "automaton of what is looked for: {} states, {} edges, {} marks",
@@ -405,7 +416,7 @@ fn search_again(
     runs: explicit::Runs,
 ) -> Result<Found, Fault> {
     let unconcrete = |found: &Found| matches!(found.verdict, Verdict::Violated(Err(Gap::Lasso)));
-    let mut found = search(program, question, options, runs)?;
+    let mut found = search(program, question, &options.with_time_left(start), runs)?;
     let mut options = options.with_time_left(start);
     if unconcrete(&found) && options.passes.dead {
         options.passes.dead = false;
@@ -486,7 +497,7 @@ enum Question<'a> {
     Repeat(Vec<NodeId>),
     Target(&'a Monitor),
     Repeating(&'a Monitor),
-    /// A formula, and the automaton of the runs that violate it.
+    /// A formula, and the automaton of the runs that violate it, unless the tableau is used.
     Ltl(&'a Ltl, Option<Box<Tgba>>),
     Automaton(&'a Automaton),
 }
@@ -529,10 +540,13 @@ impl<'a> Question<'a> {
             }
             // The tableau does without an automaton.
             Property::Ltl(ltl) if options.engine == Engine::Tableau => Question::Ltl(ltl, None),
-            Property::Ltl(ltl) => match ltl.violations(&options.limits) {
-                Ok(automaton) => Question::Ltl(ltl, Some(Box::new(automaton))),
-                Err(reason) => return Ok(Err(reason)),
-            },
+            Property::Ltl(ltl) => {
+                let needed = options.engine == Engine::Bdd;
+                match ltl.violations(needed, &options.limits) {
+                    Ok(automaton) => Question::Ltl(ltl, automaton.map(Box::new)),
+                    Err(reason) => return Ok(Err(reason)),
+                }
+            }
             Property::Automaton(automaton) => Question::Automaton(automaton),
         }))
     }

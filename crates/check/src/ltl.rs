@@ -47,6 +47,9 @@ pub struct Automaton {
 /// Subformulas are cut off here when they are shown in remarks.
 const SHORT: usize = 60;
 
+/// Of an automaton with more edges, a check will see a small part only: it is better not made.
+const MOST_EDGES: usize = 1_000_000;
+
 impl Ltl {
     /// Parses and resolves a formula.
     pub fn parse(
@@ -108,16 +111,25 @@ impl Ltl {
         })
     }
 
-    /// An automaton of the runs that violate the formula.
-    pub(crate) fn violations(&self, limits: &Limits) -> Result<Tgba, StopReason> {
+    /// An automaton of the runs that violate the formula. If it is not `needed`: nothing if it is very large.
+    pub(crate) fn violations(
+        &self,
+        needed: bool,
+        limits: &Limits,
+    ) -> Result<Option<Tgba>, StopReason> {
         let mut formulas = self.formulas.clone();
         let negated = formulas.not(self.formula);
-        let options = droste_ltl::Options::default();
+        let options = droste_ltl::Options {
+            most_edges: (!needed).then_some(MOST_EDGES),
+            ..droste_ltl::Options::default()
+        };
         let automaton = translate(&mut formulas, negated, self.atoms, &options, limits);
-        automaton.map_err(|reason| match reason {
-            Untranslatable::Stopped(reason) => reason,
-            Untranslatable::TooManyMarks => StopReason::TooManyMarks,
-        })
+        match automaton {
+            Ok(automaton) => Ok(Some(automaton)),
+            Err(Untranslatable::Stopped(reason)) => Err(reason),
+            Err(Untranslatable::TooManyMarks) => Err(StopReason::TooManyMarks),
+            Err(Untranslatable::TooLarge) => Ok(None),
+        }
     }
 
     /// The tableau that proves the formula.

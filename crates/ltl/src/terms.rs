@@ -47,16 +47,20 @@ struct Term {
 
 type Terms = Rc<[Term]>;
 
-/// Whether there are levels, and how long lists may become.
+/// How to go about it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
+    /// Whether there are levels.
     pub(crate) levels: bool,
-    pub(crate) most: usize,
+    /// How long lists may become.
+    pub(crate) terms: usize,
+    /// How many edges there may be.
+    pub(crate) edges: usize,
 }
 
 /// Why a construction ended.
 enum End {
-    /// A list became too long.
+    /// A list became too long, or there are too many edges.
     Long,
     Failed(Untranslatable),
 }
@@ -205,7 +209,7 @@ impl<'a> Expansion<'a> {
                 joined[place].guard = joined[place].guard.or(&term.guard)?;
             }
         }
-        if joined.len() > self.plan.most {
+        if joined.len() > self.plan.terms {
             return Err(End::Long);
         }
         if joined.len() <= COMPARED {
@@ -438,7 +442,7 @@ impl<'a> Expansion<'a> {
         Ok((if level == count { 0 } else { level }, all))
     }
 
-    /// The automaton; nothing if a list of terms becomes too long.
+    /// The automaton; nothing if it is larger than planned.
     pub(crate) fn build(mut self, root: FormulaId) -> Result<Option<Draft>, Untranslatable> {
         match self.explore(root) {
             Ok(draft) => Ok(Some(draft)),
@@ -454,6 +458,7 @@ impl<'a> Expansion<'a> {
         let mut by_formula: FxHashMap<(FormulaId, usize), u32> = FxHashMap::default();
         let mut queue: Vec<(FormulaId, usize, Terms)> = Vec::new();
         let mut edges: Vec<Vec<DraftEdge>> = Vec::new();
+        let mut count = 0;
         let level = if levels { self.level(root, 0)?.0 } else { 0 };
         let terms = self.expand(root, level)?;
         states.insert((Rc::clone(&terms), level), 0);
@@ -462,6 +467,10 @@ impl<'a> Expansion<'a> {
         while edges.len() < queue.len() {
             let (_, level, terms) = &queue[edges.len()];
             let (level, terms) = (*level, Rc::clone(terms));
+            count += terms.len();
+            if count > self.plan.edges {
+                return Err(End::Long);
+            }
             let mut list = Vec::with_capacity(terms.len());
             for term in terms.iter() {
                 self.manager.check_limits()?;

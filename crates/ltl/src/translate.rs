@@ -26,6 +26,8 @@ pub enum Untranslatable {
     Stopped(StopReason),
     /// There are more different eventualities than can be kept apart.
     TooManyMarks,
+    /// There are more edges than were allowed.
+    TooLarge,
 }
 
 impl From<StopReason> for Untranslatable {
@@ -42,6 +44,7 @@ impl fmt::Display for Untranslatable {
                 f,
                 "the formula has more than {MOST_DRAFT_MARKS} different eventualities, or its automaton needs more than {MOST_MARKS} marks"
             ),
+            Untranslatable::TooLarge => f.write_str("the automaton of the formula grew too large"),
         }
     }
 }
@@ -51,6 +54,8 @@ const MOST_COMPLEMENT: usize = 10_000;
 
 /// Lists of terms may be so long where there is another way.
 const MOST_TERMS: usize = 256;
+/// If the edges of one formula alone are this part of those that are allowed, all of them will be more.
+const SHARE: usize = 100;
 
 /// How an automaton is made of a formula.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,6 +78,8 @@ pub struct Options {
     pub reduce: bool,
     /// How the automaton is made.
     pub construction: Construction,
+    /// How many edges it may have before it is reduced, if there is a bound.
+    pub most_edges: Option<usize>,
 }
 
 impl Default for Options {
@@ -81,6 +88,7 @@ impl Default for Options {
             simplify: true,
             reduce: true,
             construction: Construction::Chosen,
+            most_edges: None,
         }
     }
 }
@@ -129,7 +137,7 @@ fn build(
         simplifier,
         guard,
     };
-    let mut draft = maker.automaton(root, options.construction)?;
+    let mut draft = maker.automaton(root, options)?;
     if options.reduce {
         draft = reduced(draft)?;
         if let Some(weak) = maker.weak(root, &mut draft)?
@@ -152,42 +160,39 @@ struct Maker<'a> {
 
 impl Maker<'_> {
     /// The automaton of a formula, without what is useless.
-    fn automaton(
-        &mut self,
-        root: FormulaId,
-        construction: Construction,
-    ) -> Result<Draft, Untranslatable> {
-        let bounded = |levels| Plan {
+    fn automaton(&mut self, root: FormulaId, options: &Options) -> Result<Draft, Untranslatable> {
+        let edges = options.most_edges.unwrap_or(usize::MAX);
+        let short = |levels| Plan {
             levels,
-            most: MOST_TERMS,
+            terms: MOST_TERMS,
+            edges,
         };
-        let unbounded = |levels| Plan {
+        let long = |levels| Plan {
             levels,
-            most: usize::MAX,
+            terms: edges / SHARE,
+            edges,
         };
-        match construction {
-            Construction::Chosen => {}
-            Construction::Terms => return self.terms(root, unbounded(false)).map(unbounded_fits),
-            Construction::Levels => return self.terms(root, unbounded(true)).map(unbounded_fits),
-        }
-        let mut too_many = false;
-        match self.tableau(root, usize::MAX) {
-            Ok(Some(draft)) if draft.marks.len() <= MOST_MARKS as usize => return Ok(draft),
-            Ok(Some(_)) | Err(Untranslatable::TooManyMarks) => too_many = true,
-            Ok(None) => {}
-            Err(stopped) => return Err(stopped),
-        }
-        for levels in [false, true] {
-            if too_many && !levels {
-                continue;
+        let mut many_marks = options.construction == Construction::Levels;
+        if options.construction == Construction::Chosen {
+            match self.tableau(root, edges) {
+                Ok(Some(draft)) if draft.marks.len() <= MOST_MARKS as usize => return Ok(draft),
+                Ok(Some(_)) | Err(Untranslatable::TooManyMarks) => many_marks = true,
+                Ok(None) => {}
+                Err(stopped) => return Err(stopped),
             }
-            match self.terms(root, bounded(levels))? {
-                Some(draft) if draft.marks.len() <= MOST_MARKS as usize => return Ok(draft),
-                Some(_) => too_many = true,
-                None => {}
+            for levels in [false, true] {
+                if many_marks && !levels {
+                    continue;
+                }
+                match self.terms(root, short(levels))? {
+                    Some(draft) if draft.marks.len() <= MOST_MARKS as usize => return Ok(draft),
+                    Some(_) => many_marks = true,
+                    None => {}
+                }
             }
         }
-        self.terms(root, unbounded(too_many)).map(unbounded_fits)
+        self.terms(root, long(many_marks))?
+            .ok_or(Untranslatable::TooLarge)
     }
 
     fn promises(&mut self, root: FormulaId) -> Promises {
@@ -236,10 +241,6 @@ impl Maker<'_> {
         };
         Ok(obligation::minimal_weak(draft, Some(&complement))?)
     }
-}
-
-fn unbounded_fits(draft: Option<Draft>) -> Draft {
-    draft.expect("there is no bound on the length of lists")
 }
 
 /// Drops what is useless.

@@ -43,6 +43,7 @@ fn check(seed: u64, words: usize, largest: usize) {
             simplify: false,
             reduce: false,
             construction: Construction::Terms,
+            ..Options::default()
         },
         Options {
             construction: Construction::Levels,
@@ -52,6 +53,7 @@ fn check(seed: u64, words: usize, largest: usize) {
             simplify: false,
             reduce: false,
             construction: Construction::Levels,
+            ..Options::default()
         },
     ] {
         let mut make =
