@@ -98,9 +98,17 @@ fn side_by_side(
     {
         if found.is_answer() {
             winner = found;
-        } else if matches!(winner.verdict, Verdict::Unknown(StopReason::Memory(_))) {
-            // Explicit search had only a share of the memory; what stopped its rival is the reason.
-            winner.verdict = found.verdict;
+        } else {
+            let memory =
+                |found: &Found| matches!(found.verdict, Verdict::Unknown(StopReason::Memory(_)));
+            match options.limits.memory {
+                // The limit that stopped the first of them; explicit search had only a share of it.
+                Some(given) if memory(&winner) || memory(&found) => {
+                    winner.verdict = Verdict::Unknown(StopReason::Memory(given));
+                }
+                None if memory(&winner) => winner.verdict = found.verdict,
+                _ => {}
+            }
         }
     }
     winner.raced = true;

@@ -172,6 +172,8 @@ pub struct Report {
     pub stats: Stats,
     /// What it took the symbolic engine, if that is the one that answered.
     pub symbolic: Option<SymbolicStats>,
+    /// Whether a limit was reached before the automaton of a formula was made.
+    pub translating: bool,
     /// How long it took, all in all.
     pub time: Duration,
     /// What the passes did and the like, for the curious.
@@ -224,7 +226,9 @@ pub fn check(
                 Engine::Tableau => "tableau",
                 _ => "explicit",
             };
-            return Ok(Found::stopped(engine, reason).report(options.limits.timeout, start));
+            let mut report = Found::stopped(engine, reason).report(options.limits.timeout, start);
+            report.translating = true;
+            return Ok(report);
         }
     };
     let large = matches!(question, Question::Ltl(_, None)) && options.engine != Engine::Tableau;
@@ -264,10 +268,15 @@ pub fn check(
         && let Verdict::Violated(Ok(execution)) = &mut found.verdict
         && question.is_about_infinite_runs()
     {
+        let mut left = MINIMISING;
         minimise::minimise(execution, &mut |candidate| {
-            question
-                .replay(program, candidate, finite, &mut guard)
-                .is_ok()
+            let cost = candidate.length().saturating_mul(question.size());
+            let affordable = cost <= left;
+            left = left.saturating_sub(cost);
+            affordable
+                && question
+                    .replay(program, candidate, finite, &mut guard)
+                    .is_ok()
         });
     }
     if let Verdict::Violated(Err(gap)) = &found.verdict {
@@ -284,6 +293,9 @@ pub fn check(
     }
     Ok(found.report(options.limits.timeout, start))
 }
+
+/// Candidates for a shorter lasso are replayed, which takes time in proportion to their length and the size of the formula; all in all so much.
+const MINIMISING: u64 = 50_000_000;
 
 /// What an engine found, not yet replayed.
 struct Found {
@@ -343,6 +355,7 @@ impl Found {
             raced: self.raced,
             stats: self.stats,
             symbolic: self.symbolic,
+            translating: false,
             time: start.elapsed(),
             notes: self.notes,
         }
@@ -564,6 +577,16 @@ impl<'a> Question<'a> {
         }
         Question::new(program, property, &Options::default())?
             .map_err(|reason| Fault::Refused(reason.to_string()))
+    }
+
+    /// How much there is to look at, at every position.
+    fn size(&self) -> u64 {
+        match self {
+            Question::Ltl(ltl, _) => ltl.meaning.nodes.len() as u64,
+            Question::Target(monitor) | Question::Repeating(monitor) => monitor.states.len() as u64,
+            Question::Automaton(automaton) => automaton.monitor.states.len() as u64,
+            Question::Default(_) | Question::Reach(_) | Question::Repeat(_) => 1,
+        }
     }
 
     fn is_about_infinite_runs(&self) -> bool {

@@ -12,6 +12,7 @@ use droste_lang::parser::{Dialect, parse_proposition};
 use droste_lang::program::{Expr, ExprNode, Operator, Program, Proposition};
 use droste_lang::properties;
 use droste_lang::source::SourceFile;
+use droste_lang::suggest::nearest;
 use droste_lang::temporal::{Formula, Temporal};
 use droste_ltl::{
     Atom, AtomKind, Atoms, FormulaId, Formulas, Node, Tgba, Untranslatable, print, print_short,
@@ -186,10 +187,33 @@ fn proposition(
                     *help = format!("{before}; write `{{{local}}}`");
                 }
             }
+            advise(&mut diagnostic);
             diagnostic
         });
         shifted.collect()
     })
+}
+
+/// Words that mean something in formulas.
+const KEYWORDS: [&str; 4] = ["terminated", "true", "false", "xor"];
+
+/// How to go on, where the language itself cannot know.
+fn advise(diagnostic: &mut Diagnostic) {
+    let message = &diagnostic.message;
+    if message.ends_with("is neither a global variable nor a label")
+        && diagnostic.help.is_empty()
+        && let Some(name) = message.split('`').nth(1)
+        && let Some(near) = nearest(name, KEYWORDS.into_iter())
+    {
+        diagnostic.help.push(format!("did you mean `{near}`?"));
+    }
+    let divides = |text: &str| text.contains("divisor may be zero");
+    if divides(message) || divides(&diagnostic.primary.1) {
+        diagnostic.help = vec![
+            "a test beside it, as in `m = 0 | 6 / m < 7`, does not help: all of a proposition is computed".to_owned(),
+            "compare without dividing, `m = 0 | 6 < 7 * m`, or have the program compute the quotient".to_owned(),
+        ];
+    }
 }
 
 /// A formula in another table, with other numbers for its atoms.
@@ -280,11 +304,11 @@ fn meaning(
 }
 
 impl Automaton {
-    /// Resolves the atoms of an automaton from a file of this name; if that fails, the texts of those that are wrong, and what is wrong with them.
+    /// Resolves the atoms of an automaton that `described` says where it comes from; if that fails, the texts of those that are wrong, and what is wrong with them.
     pub fn new(
         program: &Program,
         dialect: Dialect,
-        name: &str,
+        (name, described): (&str, String),
         automaton: Tgba,
         atoms: &[Atom],
     ) -> Result<Self, Vec<(String, Vec<Diagnostic>)>> {
@@ -305,7 +329,7 @@ impl Automaton {
         }
         let monitor = monitor(program, name, &automaton, &propositions);
         Ok(Automaton {
-            name: format!("the automaton in `{name}`"),
+            name: described,
             propositions,
             automaton,
             monitor,

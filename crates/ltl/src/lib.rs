@@ -45,7 +45,7 @@ pub mod word;
 pub use automaton::{Edge, Guards, Literal, StateInfo, Tgba};
 pub use classes::{Class, class};
 pub use formula::{AtomId, FormulaId, Formulas, Node};
-pub use hoa::{HoaError, read_hoa};
+pub use hoa::{HoaAutomaton, HoaError, read_hoa, read_hoas};
 pub use output::{write_dot, write_hoa};
 pub use parser::{Property, atom_from_text, parse, parse_properties, parse_text};
 pub use printer::{print, print_short};

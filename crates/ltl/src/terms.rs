@@ -101,7 +101,11 @@ impl<'a> Expansion<'a> {
                 promises.mark(formulas, id)?;
             }
         }
-        let levels = if plan.levels { promises.count().max(1) } else { 1 };
+        let levels = if plan.levels {
+            promises.count().max(1)
+        } else {
+            1
+        };
         Some(Expansion {
             formulas,
             manager: manager.clone(),
@@ -118,7 +122,11 @@ impl<'a> Expansion<'a> {
 
     /// The formulas whose terms are contained in the terms of `f` (if `conjunctive`), or are terms of `f`; in order.
     fn descent(&mut self, f: FormulaId, conjunctive: bool) -> Rc<[FormulaId]> {
-        let known = if conjunctive { &self.below } else { &self.above };
+        let known = if conjunctive {
+            &self.below
+        } else {
+            &self.above
+        };
         if let Some(known) = known.get(&f) {
             return Rc::clone(known);
         }
@@ -232,8 +240,7 @@ impl<'a> Expansion<'a> {
     }
 
     fn and(&mut self, a: &Terms, b: &Terms) -> Result<Terms, End> {
-        let is_true =
-            |t: &Terms| matches!(&t[..], [only] if only.guard.is_true() && only.next.is_empty() && only.promises == 0);
+        let is_true = |t: &Terms| matches!(&t[..], [only] if only.guard.is_true() && only.next.is_empty() && only.promises == 0);
         if is_true(a) || b.is_empty() {
             return Ok(Rc::clone(b));
         }
