@@ -498,4 +498,29 @@ mod tests {
         assert_eq!(seconds(Duration::from_millis(12345)), "12.3 s");
         assert_eq!(seconds(Duration::from_secs(3671)), "61 min 11 s");
     }
+
+    #[test]
+    fn engines_without_contexts_do_not_speak_of_them() {
+        let stats = Stats::default();
+        for engine in ["bdd", "calculus"] {
+            let effort = Effort {
+                engine,
+                stats: &stats,
+                symbolic: None,
+                raced: false,
+            };
+            let line = statistics(&effort, Duration::from_secs(2));
+            let expected = format!("{engine}: stopped before the first step, 2.00 s");
+            assert_eq!(line, expected);
+        }
+    }
+
+    #[test]
+    fn long_texts_are_cut_in_the_middle() {
+        assert_eq!(cut("G p"), "G p");
+        let long = "é".repeat(150) + &"ß".repeat(150);
+        let short = cut(&long);
+        assert_eq!(short.chars().count(), LONGEST + 3);
+        assert!(short.starts_with("éé") && short.ends_with("ßß"));
+    }
 }
