@@ -54,8 +54,11 @@ pub(crate) fn ltl(args: &LtlArgs, console: &Console) -> Result<u8, Failure> {
         }
     });
     let json = args.json;
+    let (watched, formula) = (Arc::clone(&watchdog), args.hoa.is_none());
     watchdog.watch(move |reason| {
-        let told = unknown(json, &reason.to_string());
+        let grew = formula && watched.is_searching() && reason != StopReason::Cancelled;
+        let why = if grew { GREW } else { "" };
+        let told = unknown(json, &format!("{reason}{why}"));
         std::process::exit(if told.is_ok() { i32::from(UNKNOWN) } else { 2 });
     });
     let limits = Limits {

@@ -32,6 +32,8 @@ enum Meaning {
 /// Diagrams with more nodes are too large, and so are they if they leave more for letters to choose from.
 const MOST_NODES: usize = 1500;
 const MOST_LETTERS: usize = 1000;
+/// And so many edges for the same letters.
+const MOST_CUBES: usize = 10_000;
 
 /// Why a construction ended.
 enum Stop {
@@ -277,7 +279,8 @@ impl<'a> Tableau<'a> {
             at += 1;
             let mut list = Vec::new();
             for (rest, letters) in self.letters(&diagram)? {
-                let Some(cubes) = cover_at_most(&self.manager, &rest, left)? else {
+                let most = left.min(MOST_CUBES);
+                let Some(cubes) = cover_at_most(&self.manager, &rest, most)? else {
                     return Err(Stop::Large);
                 };
                 left -= cubes.len();

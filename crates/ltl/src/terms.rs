@@ -207,6 +207,7 @@ impl<'a> Expansion<'a> {
         let mut places: FxHashMap<(Rc<[FormulaId]>, Marks), usize> = FxHashMap::default();
         let mut joined: Vec<Term> = Vec::with_capacity(list.len());
         for term in list {
+            self.manager.check_limits()?;
             let next = joined.len();
             let place = *places
                 .entry((Rc::clone(&term.next), term.promises))
