@@ -65,8 +65,8 @@ pub const AGF_REACH: &str = "monitor always_again {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Ask;
-    use crate::measure::verdict;
+    use crate::measure::{answer, verdict};
+    use crate::{Ask, Setup};
 
     #[test]
     fn g_initially_false() {
@@ -74,6 +74,21 @@ mod tests {
         assert_eq!(verdict(&text, &Ask::Reach("BAD")), "holds");
         assert_eq!(verdict(&text, &Ask::Repeat("reach")), "violated");
         assert_eq!(verdict(&text, &Ask::Monitor(AGF_REACH)), "holds");
+    }
+
+    /// Calls with `g` true do not look at `n` and share what they do; straight-line code is passed. Three contexts for each level and
+    /// state of the automaton are left: the entry, and the two calls.
+    #[test]
+    fn contexts_for_each_level() {
+        let contexts = |depth, start| {
+            let text = program(depth, start);
+            let report = answer(&text, &Ask::Ltl("G F reach"), Setup::default());
+            report.expect("there is an answer").stats.contexts
+        };
+        for (start, expected) in [(Start::Undefined, 3), (Start::False, 6)] {
+            let difference = contexts(300, start) - contexts(100, start);
+            assert_eq!(difference, 200 * expected);
+        }
     }
 
     #[test]

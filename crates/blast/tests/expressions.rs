@@ -6,6 +6,8 @@
 
 mod support;
 
+use std::sync::Arc;
+
 use droste_lang::execution::{Action, Ending, Execution, Step, Valuation};
 use droste_lang::program::{
     Expr, ExprNode, Node, NodeId, Op, Operator, ProcId, Procedure, Program, Threads, Type, Value,
@@ -95,7 +97,7 @@ fn check(program: &Program, values: &[Value]) -> Result<Value, Violation> {
     };
     let execution = Execution {
         start: now,
-        runs: Vec::new(),
+        runs: Arc::default(),
         steps: vec![Step {
             node: NodeId(0),
             action,

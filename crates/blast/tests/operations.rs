@@ -8,6 +8,7 @@ mod support;
 mod synthetic;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use droste_blast::Place;
 use droste_lang::execution::{Action, CalleeRun, CalleeRunId, Ending, Execution, Step, Valuation};
@@ -59,7 +60,7 @@ fn with_callee(program: &Program, call: NodeId, exit: Option<NodeId>) -> (Progra
 fn execution(start: &Valuation, steps: Vec<Step>, ending: Ending) -> Execution {
     Execution {
         start: start.clone(),
-        runs: Vec::new(),
+        runs: Arc::default(),
         steps,
         ending,
     }
@@ -258,7 +259,7 @@ fn check_call(
             };
             let run = CalleeRun {
                 entry: entered.clone(),
-                steps: Vec::new(),
+                steps: Arc::default(),
                 exit: copy,
                 results: tuple.clone(),
             };
@@ -275,7 +276,7 @@ fn check_call(
                     },
                 };
                 let mut execution = execution(now, vec![step], Ending::At(*to));
-                execution.runs.push(run.clone());
+                execution.runs = vec![run.clone()].into();
                 let verdict = valid(&there, &execution);
                 let mine = reached.contains(&(*to, next.globals.clone(), next.locals.clone()));
                 assert_eq!(

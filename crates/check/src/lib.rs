@@ -17,13 +17,13 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use droste_base::{Guard, Limits, Reporter, StopReason, Verdict};
+use droste_base::{Limits, Reporter, StopReason, Verdict};
 use droste_lang::execution::{Ending, Execution};
 use droste_lang::labels;
 use droste_lang::monitor::{Monitor, StateKind};
 use droste_lang::program::{NodeId, Program, Proposition};
 use droste_ltl::Tgba;
-use droste_replay::{Claim, Halt, replay_within};
+use droste_replay::{Claim, Halt, Replayer};
 use droste_unfold::Gap;
 
 pub use calculus::{Algorithm, formula};
@@ -264,28 +264,28 @@ pub fn check(
     }
     let violators = found.violators;
     let finite = options.runs == Runs::FiniteStack || violators == Some(Violators::Bounded);
+    if let Verdict::Violated(Err(gap)) = &found.verdict {
+        return Err(Fault::Wrong(format!("no concrete run: {gap:?}")));
+    }
+    let mut replayer = Replayer::new(program, question.claim(), finite);
     if options.shorten
         && let Verdict::Violated(Ok(execution)) = &mut found.verdict
         && question.is_about_infinite_runs()
     {
         let mut left = MINIMISING;
         minimise::minimise(execution, &mut |candidate| {
-            let cost = candidate.length().saturating_mul(question.size());
+            let runs = candidate.runs.iter().map(|run| run.steps.len());
+            let steps = candidate.steps.len() + runs.sum::<usize>();
+            let cost = question.size().saturating_mul(steps as u64);
             let affordable = cost <= left;
             left = left.saturating_sub(cost);
-            affordable
-                && question
-                    .replay(program, candidate, finite, &mut guard)
-                    .is_ok()
+            affordable && replayer.replay_within(candidate, &mut guard).is_ok()
         });
-    }
-    if let Verdict::Violated(Err(gap)) = &found.verdict {
-        return Err(Fault::Wrong(format!("no concrete run: {gap:?}")));
     }
     if let Verdict::Violated(Ok(execution)) = &found.verdict
         && options.replay
     {
-        match question.replay(program, execution, finite, &mut guard) {
+        match replayer.replay_within(execution, &mut guard) {
             Ok(()) => {}
             Err(Halt::Stopped(reason)) => found.verdict = Verdict::Unknown(reason),
             Err(Halt::Rejected(rejection)) => return Err(Fault::Wrong(rejection.to_string())),
@@ -624,14 +624,9 @@ impl<'a> Question<'a> {
         }
     }
 
-    fn replay(
-        &self,
-        program: &Program,
-        execution: &Execution,
-        finite_stack: bool,
-        guard: &mut Guard,
-    ) -> Result<(), Halt> {
-        let claim = match self {
+    /// What a run that violates the property is said to show.
+    fn claim(&self) -> Claim<'_> {
+        match self {
             Question::Default(nodes) => Claim::Default(nodes),
             Question::Reach(nodes) => Claim::Reaches(nodes),
             Question::Repeat(nodes) => Claim::Repeats(nodes),
@@ -639,7 +634,6 @@ impl<'a> Question<'a> {
             Question::Repeating(monitor) => Claim::MonitorRepeats(monitor),
             Question::Ltl(ltl, _) => Claim::Falsifies(&ltl.meaning),
             Question::Automaton(automaton) => Claim::MonitorRepeats(&automaton.monitor),
-        };
-        replay_within(program, execution, claim, finite_stack, guard)
+        }
     }
 }

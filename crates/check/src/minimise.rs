@@ -11,6 +11,7 @@
 //! The first leaves the run as it is. The others make another run, which may satisfy the property: so the replayer decides.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use droste_lang::execution::{Action, Ending, Execution, Step, Valuation};
 use droste_lang::program::NodeId;
@@ -107,7 +108,7 @@ fn shorter(
         *attempts += 1;
         let candidate = Execution {
             start: execution.start.clone(),
-            runs: execution.runs.clone(),
+            runs: Arc::clone(&execution.runs),
             ending: lasso(&steps, begin),
             steps,
         };

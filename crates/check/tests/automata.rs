@@ -23,7 +23,7 @@ use droste_lang::properties;
 use droste_ltl::automaton::NewEdge;
 use droste_ltl::{AtomId, Literal, StateInfo, Tgba};
 use droste_passes::{Live, Query, clean};
-use droste_replay::{Claim, replay_within};
+use droste_replay::{Claim, Replayer};
 use droste_symbolic::repeat::{Question, of_monitor, of_nodes, repeat};
 use droste_symbolic::{Place, Runs, Tuning};
 use droste_testkit::generate::{self, Config};
@@ -310,7 +310,7 @@ fn symbolic(
         Err(gap) => return Err(format!("no concrete run: {gap:?}")),
     };
     let finite = runs == Runs::FiniteStack;
-    match replay_within(program, &execution, case.claim(), finite, &mut guard) {
+    match Replayer::new(program, case.claim(), finite).replay_within(&execution, &mut guard) {
         Ok(()) => Ok((true, cycle.pumping)),
         Err(halt) => Err(format!("{halt:?}")),
     }

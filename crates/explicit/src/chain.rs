@@ -10,7 +10,8 @@ use droste_base::{Model, Step, Steps};
 /// Longer chains are cut.
 const LONGEST: u32 = 256;
 
-/// Follows the chain that begins in `first`; `pass` gets to see the states before its end, which is returned.
+/// Follows the chain that begins in `first`; `pass` gets to see the states before its end, which is returned. `steps` are those of the end,
+/// if they are the reason why it is the end.
 pub(crate) fn follow<M: Model>(
     model: &M,
     first: M::State,
@@ -24,6 +25,7 @@ pub(crate) fn follow<M: Model>(
         steps.clear();
         model.steps(&state, steps);
         if steps.as_split().is_some() || steps.overflowed() {
+            steps.clear();
             break;
         }
         let [Step::Internal(_)] = steps.items() else {
@@ -44,16 +46,13 @@ pub(crate) fn follow<M: Model>(
     state
 }
 
-/// The states of the chain that begins with step number `index` of `state`, its end included.
-pub(crate) fn states<M: Model>(model: &M, state: &M::State, index: u32) -> Vec<M::State> {
-    let mut steps = Steps::new();
-    model.steps(state, &mut steps);
-    let mut states = Vec::new();
-    if let Some(Step::Internal(first)) = steps.drain().nth(index as usize) {
-        let end = follow(model, first, &mut Steps::new(), |state| {
-            states.push(state.clone());
-        });
-        states.push(end);
+/// What the end of a chain exits with, if that is all it does; `steps` as [`follow`] leaves them.
+pub(crate) fn only_exit<S>(steps: &mut Steps<S>) -> Option<S> {
+    if !matches!(steps.items(), [Step::Exit(_)]) {
+        return None;
     }
-    states
+    match steps.drain().next() {
+        Some(Step::Exit(exit)) => Some(exit),
+        _ => None,
+    }
 }

@@ -24,8 +24,8 @@
 //! component has all its edges, and no exit of its entries is missing. Every context is expanded
 //! once: linear in contexts and edges, up to a heap of waiting callers.
 //!
-//! **Chains.** States without a choice are passed, not remembered (`chain`): an internal edge leads to the end of the chain that it begins, and
-//! has the marks of the states on the way.
+//! **Chains.** States without a choice are passed, not remembered (`chain`): an internal edge, or that of a summary, leads to the end of the chain that it
+//! begins, and has the marks of the states on the way. If all that the end does is exit, it is not remembered either.
 //!
 //! **Early termination.** A back edge contracts the path into one component at once; the search stops
 //! as soon as a component with a cycle has every mark.
@@ -82,13 +82,122 @@ pub(crate) struct Context {
     pub(crate) marks: u32,
     parent: u32,
     edge: u32,
-    /// The next context with the same entry and state and other marks.
+    /// The next context with the same state, see [`Alike`].
     next: u32,
     /// 0: not visited; [`CLOSED`]; otherwise one more than its place in `open`.
     index: u32,
 }
 
 const CLOSED: u32 = u32::MAX;
+
+/// Contexts by entry and state. Most states have few contexts: these are in a list that begins at the state. Where there are more they
+/// are in a table, in a list for each pair of entry and state.
+#[derive(Default)]
+struct Alike {
+    /// Per state: its last context, [`NONE`], or [`Self::TABLED`].
+    heads: Vec<u32>,
+    /// The last context of each pair.
+    table: HashTable<u32>,
+}
+
+impl Alike {
+    /// The contexts of this state are in the table.
+    const TABLED: u32 = NONE - 1;
+    /// So many are kept in a list.
+    const LISTED: usize = 8;
+
+    /// Where a list that contains the pair begins.
+    fn head(&self, contexts: &[Context], entry: u32, state: u32) -> u32 {
+        match self.heads.get(state as usize) {
+            Some(&Self::TABLED) => {
+                let same = |&id: &u32| {
+                    let context = &contexts[id as usize];
+                    context.state == state && context.entry == entry
+                };
+                let head = self.table.find(hash_pair(entry, state), same);
+                head.copied().unwrap_or(NONE)
+            }
+            Some(&head) => head,
+            None => NONE,
+        }
+    }
+
+    /// The contexts of a pair.
+    fn list<'a>(
+        &self,
+        contexts: &'a [Context],
+        entry: u32,
+        state: u32,
+    ) -> impl Iterator<Item = u32> + 'a {
+        let mut next = self.head(contexts, entry, state);
+        std::iter::from_fn(move || {
+            let id = (next != NONE).then_some(next)?;
+            next = contexts[id as usize].next;
+            Some(id)
+        })
+        .filter(move |&id| contexts[id as usize].entry == entry)
+    }
+
+    /// A context of the pair with at least these marks, or [`NONE`]; and what a new one of it is to have as its next.
+    fn find(&self, contexts: &[Context], entry: u32, state: u32, marks: u32) -> (u32, u32) {
+        let head = self.head(contexts, entry, state);
+        let mut known = head;
+        while known != NONE {
+            let context = &contexts[known as usize];
+            if context.entry == entry && context.marks & marks == marks {
+                break;
+            }
+            known = context.next;
+        }
+        (known, head)
+    }
+
+    /// Adds a context that [`Self::find`] did not find.
+    fn add(&mut self, contexts: &mut [Context], id: u32) {
+        let Context { state, entry, .. } = contexts[id as usize];
+        if self.heads.len() <= state as usize {
+            self.heads.resize(state as usize + 1, NONE);
+        }
+        if self.heads[state as usize] == Self::TABLED {
+            return self.tabulate(contexts, entry, id);
+        }
+        self.heads[state as usize] = id;
+        let mut all = [0; Self::LISTED + 1];
+        let mut length = 0;
+        let mut next = id;
+        while next != NONE {
+            all[length] = next;
+            length += 1;
+            next = contexts[next as usize].next;
+        }
+        if length <= Self::LISTED {
+            return;
+        }
+        self.heads[state as usize] = Self::TABLED;
+        for &id in all.iter().rev() {
+            let entry = contexts[id as usize].entry;
+            contexts[id as usize].next = self.head(contexts, entry, state);
+            self.tabulate(contexts, entry, id);
+        }
+    }
+
+    /// Makes a context the head of its pair in the table.
+    fn tabulate(&mut self, contexts: &[Context], entry: u32, id: u32) {
+        let state = contexts[id as usize].state;
+        let hash = |id: u32| hash_pair(contexts[id as usize].entry, contexts[id as usize].state);
+        let same = |&id: &u32| {
+            contexts[id as usize].state == state && contexts[id as usize].entry == entry
+        };
+        match self.table.find_mut(hash(id), same) {
+            Some(head) => *head = id,
+            None => drop(self.table.insert_unique(hash(id), id, |&id| hash(id))),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.heads.capacity() * 4 + self.table.capacity() * 5
+    }
+}
 
 /// A frame of the depth-first search: the path of Gabow's algorithm.
 struct Frame {
@@ -129,7 +238,7 @@ pub(crate) struct Search<'a, M: Model> {
     guard: Guard,
     pub(crate) states: Interner<M::State>,
     pub(crate) contexts: Vec<Context>,
-    table: HashTable<u32>,
+    alike: Alike,
     pub(crate) calls: Calls,
     frames: Vec<Frame>,
     successors: Vec<Successor<M::State>>,
@@ -154,7 +263,7 @@ impl<'a, M: Model> Search<'a, M> {
             guard: options.limits.guard(),
             states: Interner::new(),
             contexts: Vec::new(),
-            table: HashTable::new(),
+            alike: Alike::default(),
             calls: Calls::new(),
             frames: Vec::new(),
             successors: Vec::new(),
@@ -260,12 +369,24 @@ impl<'a, M: Model> Search<'a, M> {
         } = edge;
         let source = self.contexts[from as usize];
         let mut edge_marks = 0;
-        if let Edge::Chain(_) = edge {
+        if let Edge::Chain(_) | Edge::Summary(_) = edge {
             let mut steps = std::mem::take(&mut self.chain);
             state = chain::follow(self.model, state, &mut steps, |state| {
                 edge_marks |= self.own_marks(state);
             });
+            if let Edge::Summary(exit) = edge {
+                edge_marks |= self.calls.exits[exit as usize].marks;
+            }
+            let initial = self.calls.entries[source.entry as usize].initial;
+            let exit = chain::only_exit(&mut steps).filter(|_| !initial);
             self.chain = steps;
+            if let Some(exit) = exit {
+                // All that it does is exit: it need not be remembered.
+                let own = self.own_marks(&state) | self.own_marks(self.states.get(source.state));
+                let marks = source.marks | own | edge_marks;
+                self.exit(source.entry, exit, marks, (from, edge))?;
+                return Ok(None);
+            }
         }
         let (state, _) = self.states.intern(state)?;
         let (entry, marks) = match edge {
@@ -279,9 +400,6 @@ impl<'a, M: Model> Search<'a, M> {
                 (entry, 0)
             }
             _ => {
-                if let Edge::Summary(exit) = edge {
-                    edge_marks = self.calls.exits[exit as usize].marks;
-                }
                 let own = self.own_marks(self.states.get(source.state));
                 (source.entry, source.marks | own | edge_marks)
             }
@@ -470,18 +588,7 @@ impl<'a, M: Model> Search<'a, M> {
                         } else {
                             None
                         };
-                        let (exit, _) = self.states.intern(exit)?;
-                        if self
-                            .calls
-                            .add_exit(entry, exit, marks | own, context)?
-                            .is_some()
-                        {
-                            let mut caller = self.calls.entries[entry as usize].first_caller;
-                            while caller != NONE {
-                                self.queue(caller);
-                                caller = self.calls.callers[caller as usize].next;
-                            }
-                        }
+                        self.exit(entry, exit, marks | own, (context, Edge::Start))?;
                         let Some(last) = last else { continue };
                         (Edge::Terminated, last)
                     }
@@ -506,6 +613,25 @@ impl<'a, M: Model> Search<'a, M> {
         Ok(())
     }
 
+    /// A way out of an entry has been found.
+    fn exit(
+        &mut self,
+        entry: u32,
+        exit: M::State,
+        marks: u32,
+        way: (u32, Edge),
+    ) -> Result<(), StopReason> {
+        let (exit, _) = self.states.intern(exit)?;
+        if self.calls.add_exit(entry, exit, marks, way)?.is_some() {
+            let mut caller = self.calls.entries[entry as usize].first_caller;
+            while caller != NONE {
+                self.queue(caller);
+                caller = self.calls.callers[caller as usize].next;
+            }
+        }
+        Ok(())
+    }
+
     /// The marks of a state that does not split.
     pub(crate) fn own_marks(&self, state: &M::State) -> u32 {
         let mut marks = 0;
@@ -524,29 +650,15 @@ impl<'a, M: Model> Search<'a, M> {
         parent: u32,
         edge: Edge,
     ) -> Result<u32, StopReason> {
-        let hash = hash_pair(entry, state);
-        let contexts = &mut self.contexts;
-        let id = contexts.len() as u32;
+        let id = self.contexts.len() as u32;
         if id >= NONE - 2 {
             return Err(StopReason::TooManyStates);
         }
-        let head = self.table.find_mut(hash, |&id| {
-            let context = &contexts[id as usize];
-            context.state == state && context.entry == entry
-        });
-        let mut next = NONE;
-        if let Some(head) = head {
-            let mut known = *head;
-            while known != NONE {
-                let context = &contexts[known as usize];
-                if context.marks & marks == marks {
-                    return Ok(known);
-                }
-                known = context.next;
-            }
-            next = std::mem::replace(head, id);
+        let (known, next) = self.alike.find(&self.contexts, entry, state, marks);
+        if known != NONE {
+            return Ok(known);
         }
-        contexts.push(Context {
+        self.contexts.push(Context {
             entry,
             state,
             marks,
@@ -555,27 +667,15 @@ impl<'a, M: Model> Search<'a, M> {
             next,
             index: 0,
         });
-        if next == NONE {
-            self.table.insert_unique(hash, id, |&id| {
-                let context = &contexts[id as usize];
-                hash_pair(context.entry, context.state)
-            });
-        }
+        self.alike.add(&mut self.contexts, id);
         Ok(id)
     }
 
     /// The first context found with the same entry and state, whatever its marks.
     pub(crate) fn first_like(&self, context: u32) -> u32 {
         let Context { entry, state, .. } = self.contexts[context as usize];
-        let head = self.table.find(hash_pair(entry, state), |&id| {
-            let context = &self.contexts[id as usize];
-            context.state == state && context.entry == entry
-        });
-        let chain = std::iter::successors(head.copied(), |&id| {
-            let next = self.contexts[id as usize].next;
-            (next != NONE).then_some(next)
-        });
-        chain.min().unwrap_or(context)
+        let alike = self.alike.list(&self.contexts, entry, state);
+        alike.min().unwrap_or(context)
     }
 
     fn report(&self, phase: &'static str) {
@@ -596,7 +696,7 @@ impl<'a, M: Model> Search<'a, M> {
             + self.open.capacity() * 4
             + self.boundaries.capacity() * size_of::<Boundary>();
         let contexts = self.contexts.len();
-        let others = contexts * size_of::<Context>() + self.table.capacity() * 5 + stacks;
+        let others = contexts * size_of::<Context>() + self.alike.bytes() + stacks;
         stats(contexts, &self.states, &self.calls, others)
     }
 
@@ -606,7 +706,9 @@ impl<'a, M: Model> Search<'a, M> {
             state: context.state,
             parent: context.parent,
             edge: context.edge,
+            marks: context.marks,
         });
-        Ways::new(self.model, self.states, self.calls, links.collect())
+        let chains = Some(self.marks);
+        Ways::new(self.model, self.states, self.calls, links.collect(), chains)
     }
 }

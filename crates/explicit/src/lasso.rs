@@ -5,7 +5,7 @@
 //! of contexts play no part any more: vertices are pairs (entry, state), marks sit on states and on
 //! summary edges.
 
-use droste_base::{CallId, Cycle, Model, Position, Step, Steps, Trace, Via};
+use droste_base::{CallId, Cycle, Model, Step, Steps, Trace};
 use rustc_hash::FxHashMap;
 
 use crate::Runs;
@@ -25,8 +25,9 @@ struct Arc {
     from: u32,
     to: u32,
     edge: Edge,
-    /// For summaries: the call.
+    /// For summaries: the call, and which of the ways to go on after it.
     call: u32,
+    which: u32,
     marks: u32,
 }
 
@@ -65,21 +66,23 @@ impl Graph {
             graph.first.push(graph.arcs.len() as u32);
             let record = search.contexts[graph.contexts[from as usize] as usize];
             let state = search.states.get(record.state);
-            let mut add = |entry: u32, state: &M::State, edge: Edge, call: u32, marks: u32| {
-                let Some(state) = search.states.find(state) else {
-                    return false;
+            let mut add =
+                |entry: u32, state: &M::State, edge: Edge, call: (u32, u32), marks: u32| {
+                    let Some(state) = search.states.find(state) else {
+                        return false;
+                    };
+                    if let Some(&to) = vertices.get(&(entry, state)) {
+                        graph.arcs.push(Arc {
+                            from,
+                            to,
+                            edge,
+                            call: call.0,
+                            which: call.1,
+                            marks,
+                        });
+                    }
+                    true
                 };
-                if let Some(&to) = vertices.get(&(entry, state)) {
-                    graph.arcs.push(Arc {
-                        from,
-                        to,
-                        edge,
-                        call,
-                        marks,
-                    });
-                }
-                true
-            };
             steps.clear();
             search.model.steps(state, &mut steps);
             if let Some(split) = steps.as_split() {
@@ -87,7 +90,7 @@ impl Graph {
                 // Parts are looked at in order, so an unknown one ends those the search has seen.
                 for index in 0..split.count {
                     let part = search.model.refine(state, split.tag, index);
-                    if !add(record.entry, &part, Edge::Refine, 0, 0) {
+                    if !add(record.entry, &part, Edge::Refine, (0, 0), 0) {
                         break;
                     }
                 }
@@ -101,7 +104,7 @@ impl Graph {
                         let end = chain::follow(search.model, next.clone(), &mut passed, |state| {
                             marks |= search.own_marks(state);
                         });
-                        add(record.entry, &end, Edge::Chain(index as u32), 0, marks);
+                        add(record.entry, &end, Edge::Chain(index as u32), (0, 0), marks);
                     }
                     Step::Call(call, callee) => {
                         let Some(callee_state) = search.states.find(callee) else {
@@ -111,16 +114,20 @@ impl Graph {
                             continue;
                         };
                         if calls {
-                            add(entry, callee, Edge::Call(call.0), call.0, 0);
+                            add(entry, callee, Edge::Call(call.0), (call.0, 0), 0);
                         }
                         let mut exit = search.calls.entries[entry as usize].first_exit;
                         while exit != NONE {
                             let summary = search.calls.exits[exit as usize];
                             let exit_state = search.states.get(summary.state);
                             search.model.resume(state, *call, exit_state, &mut resumed);
-                            for next in resumed.drain(..) {
+                            for (which, next) in resumed.drain(..).enumerate() {
                                 let edge = Edge::Summary(exit);
-                                add(record.entry, &next, edge, call.0, summary.marks);
+                                let mut marks = summary.marks;
+                                let end = chain::follow(search.model, next, &mut passed, |state| {
+                                    marks |= search.own_marks(state);
+                                });
+                                add(record.entry, &end, edge, (call.0, which as u32), marks);
                             }
                             exit = summary.next;
                         }
@@ -129,7 +136,7 @@ impl Graph {
                         if search.calls.entries[record.entry as usize].initial
                             && let Some(last) = search.model.terminated(exit)
                         {
-                            add(record.entry, &last, Edge::Terminated, 0, 0);
+                            add(record.entry, &last, Edge::Terminated, (0, 0), 0);
                         }
                     }
                 }
@@ -355,7 +362,6 @@ pub(crate) fn lasso<M: Model>(
     // The way there need not have met any marks: the shortest one known will do.
     let first = search.first_like(start);
     drop(component);
-    let model = search.model;
     let ways = search.into_ways();
     let mut builder = RunBuilder::new(&ways);
     let mut positions = builder.stem(first);
@@ -363,19 +369,13 @@ pub(crate) fn lasso<M: Model>(
     let mut pumping = false;
     for (arc, context) in cycle {
         pumping |= matches!(arc.edge, Edge::Call(_));
-        if let (Edge::Chain(index), Some(last)) = (arc.edge, positions.last()) {
-            let states = chain::states(model, &last.state, index);
-            positions.extend(states.into_iter().map(|state| Position {
-                via: Via::Step,
-                state,
-            }));
-            continue;
+        match arc.edge {
+            Edge::Chain(index) => builder.step(index, &mut positions),
+            Edge::Summary(exit) => {
+                builder.summary(exit, (CallId(arc.call), arc.which), &mut positions);
+            }
+            edge => builder.other(edge, context, &mut positions),
         }
-        let via = builder.via_call(arc.edge, CallId(arc.call));
-        positions.push(Position {
-            via,
-            state: ways.state(context).clone(),
-        });
     }
     Trace {
         runs: builder.finish(),

@@ -217,7 +217,10 @@ impl<'a, M: Model> Search<'a, M> {
                             self.visit(last, entry, context, Edge::Terminated, 1)?;
                         }
                         let exit = self.intern(exit)?;
-                        if let Some(exit) = self.calls.add_exit(entry, exit, 0, context)? {
+                        if let Some(exit) =
+                            self.calls
+                                .add_exit(entry, exit, 0, (context, Edge::Start))?
+                        {
                             let mut caller = self.calls.entries[entry as usize].first_caller;
                             while caller != NONE {
                                 self.resume(caller, exit)?;
@@ -501,7 +504,8 @@ impl<'a, M: Model> Search<'a, M> {
             state: context.state,
             parent: context.parent,
             edge: context.edge,
+            marks: 0,
         });
-        Ways::new(self.model, self.states, self.calls, links.collect())
+        Ways::new(self.model, self.states, self.calls, links.collect(), None)
     }
 }

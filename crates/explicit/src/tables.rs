@@ -166,7 +166,7 @@ pub(crate) enum Edge {
     Call(u32),
     Summary(u32),
     Terminated,
-    /// This of the parent's steps, and then on along a chain.
+    /// This of the parent's steps, and then on along a chain. A summary, too, goes on along a chain where there are any.
     Chain(u32),
 }
 
@@ -220,8 +220,10 @@ pub(crate) struct Exit {
     pub(crate) state: u32,
     /// Acceptance marks met on the way.
     pub(crate) marks: u32,
-    /// The context that exits.
+    /// The context that exits,
     pub(crate) context: u32,
+    /// or from which this edge leads to a state that does nothing else, if it is not [`Edge::Start`].
+    pub(crate) edge: u32,
     pub(crate) next: u32,
 }
 
@@ -296,6 +298,9 @@ impl Calls {
         id
     }
 
+    /// So many exits of an entry are looked through one by one; where there are more, all are in the table.
+    const LISTED: usize = 8;
+
     /// Adds a summary; `None` if it was known, or if a known one has the same exit state and
     /// at least its marks.
     pub(crate) fn add_exit(
@@ -303,17 +308,29 @@ impl Calls {
         entry: u32,
         state: u32,
         marks: u32,
-        context: u32,
+        (context, edge): (u32, Edge),
     ) -> Result<Option<u32>, StopReason> {
-        let hash = hash_pair(entry, state);
         let Calls {
             exits, exit_table, ..
         } = self;
-        let known = exit_table
-            .iter_hash(hash)
-            .map(|&id| &exits[id as usize])
-            .any(|e| e.entry == entry && e.state == state && e.marks & marks == marks);
-        if known {
+        let is_known = |e: &Exit| e.entry == entry && e.state == state && e.marks & marks == marks;
+        let first = self.entries[entry as usize].first_exit;
+        let mut next = first;
+        let mut length = 0;
+        while next != NONE && length < Self::LISTED {
+            let exit = &exits[next as usize];
+            if is_known(exit) {
+                return Ok(None);
+            }
+            next = exit.next;
+            length += 1;
+        }
+        let hash = hash_pair(entry, state);
+        if next != NONE
+            && exit_table
+                .iter_hash(hash)
+                .any(|&id| is_known(&exits[id as usize]))
+        {
             return Ok(None);
         }
         let id = exits.len() as u32;
@@ -325,12 +342,19 @@ impl Calls {
             state,
             marks,
             context,
+            edge: edge.pack(),
             next: NONE,
         });
-        exit_table.insert_unique(hash, id, |&id| {
-            let exit = &exits[id as usize];
-            hash_pair(exit.entry, exit.state)
-        });
+        if length == Self::LISTED {
+            let rehash = |&id: &u32| hash_pair(exits[id as usize].entry, exits[id as usize].state);
+            // The first ones beyond take those before them along.
+            let mut before = if next == NONE { first } else { NONE };
+            while before != NONE {
+                exit_table.insert_unique(rehash(&before), before, rehash);
+                before = exits[before as usize].next;
+            }
+            exit_table.insert_unique(hash, id, rehash);
+        }
         let last = std::mem::replace(&mut self.entries[entry as usize].last_exit, id);
         if last == NONE {
             self.entries[entry as usize].first_exit = id;
@@ -342,7 +366,8 @@ impl Calls {
 
     fn bytes(&self) -> u64 {
         (self.entries.len() * size_of::<Entry>()
-            + self.exits.len() * (size_of::<Exit>() + 6)
+            + self.exits.len() * size_of::<Exit>()
+            + self.exit_table.capacity() * 5
             + self.callers.len() * size_of::<Caller>()
             + self.entry_of_state.capacity() * 9) as u64
     }

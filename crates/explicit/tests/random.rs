@@ -153,6 +153,37 @@ fn two_calls_of_one_entry_are_told_apart() {
     }
 }
 
+/// A call that goes on in two ways: a state that splits, and one that exits and was not remembered. Found by the sweep.
+#[test]
+fn ways_to_go_on_are_told_apart() {
+    let node = |props, moves: &[Move], parts: &[u8]| Node {
+        props,
+        moves: moves.to_vec(),
+        parts: parts.to_vec(),
+    };
+    let rsm = Rsm {
+        initial: vec![0],
+        nodes: vec![
+            node(0, &[Move::Call(0, 1), Move::Internal(2)], &[]),
+            node(2, &[Move::Call(0, 0)], &[]),
+            node(0, &[Move::Exit(6)], &[]),
+            node(0, &[], &[6]),
+            node(0, &[Move::Call(0, 0)], &[]),
+            node(0, &[Move::Call(0, 1)], &[]),
+            node(0, &[], &[]),
+        ],
+        resume: [
+            ((1, 0, 6), vec![3, 2]),
+            ((5, 0, 6), vec![0]),
+            ((4, 0, 6), vec![5]),
+            ((0, 0, 6), vec![4]),
+        ]
+        .into(),
+        ..Rsm::default()
+    };
+    assert_eq!(complaint(&rsm), None);
+}
+
 /// Replay believes nothing: a trace with one position or edge changed is refused, unless it
 /// happens to be a run as well.
 #[test]

@@ -41,32 +41,14 @@ impl Effects {
         for node in &program.nodes {
             let procedure = node.procedure.0 as usize;
             let set = &mut effects.bits[procedure * words..][..words];
-            let mut touch = |var: VarRef| {
+            let touch = |var: VarRef| {
                 if let VarRef::Global(i) = var {
                     set[i as usize / 64] |= 1 << (i % 64);
                 }
             };
-            node.op.for_each_expr(|expr| {
-                for part in &expr.nodes {
-                    if let ExprNode::Var(var) | ExprNode::Next(var) = *part {
-                        touch(var);
-                    }
-                }
-            });
-            for part in node.ensure.iter().flat_map(|expr| &expr.nodes) {
-                if let ExprNode::Var(var) | ExprNode::Next(var) = *part {
-                    touch(var);
-                }
-            }
-            match &node.op {
-                Op::Assign { assigns, .. } => assigns.iter().for_each(|(var, _)| touch(*var)),
-                Op::Call {
-                    callee, targets, ..
-                } => {
-                    targets.iter().flatten().for_each(|var| touch(*var));
-                    callers[callee.0 as usize].push(procedure as u32);
-                }
-                _ => {}
+            node.for_each_mentioned(touch);
+            if let Op::Call { callee, .. } = &node.op {
+                callers[callee.0 as usize].push(procedure as u32);
             }
         }
         for list in &mut callers {

@@ -131,8 +131,8 @@ pub struct CalleeRun {
     /// Globals and locals at the entry.
     pub entry: Valuation,
     /// Up to, not including, the return. Only `Internal` and `Folded`, and `Folded` refers only to
-    /// runs with smaller ids.
-    pub steps: Vec<Step>,
+    /// runs with smaller ids. Shared by runs that differ only in what they do not look at.
+    pub steps: Arc<[Step]>,
     /// The node of the return.
     pub exit: NodeId,
     /// The values returned, converted to the result types.
@@ -163,8 +163,8 @@ pub enum Ending {
 pub struct Execution {
     /// Globals and `main`'s locals at the start.
     pub start: Valuation,
-    /// What [`Action::Folded`] refers to.
-    pub runs: Vec<CalleeRun>,
+    /// What [`Action::Folded`] refers to. Shared: there may be millions, and executions that differ elsewhere.
+    pub runs: Arc<Vec<CalleeRun>>,
     /// What happens, in order.
     pub steps: Vec<Step>,
     /// How it ends.
@@ -176,7 +176,7 @@ impl Execution {
     /// and each return is a step. Saturates. For a lasso, stem and one round of the cycle.
     pub fn length(&self) -> u64 {
         let mut lengths: Vec<u64> = Vec::with_capacity(self.runs.len());
-        for run in &self.runs {
+        for run in self.runs.iter() {
             // The return itself is one step.
             let length = 1u64.saturating_add(unfolded_length(&run.steps, &lengths));
             lengths.push(length);

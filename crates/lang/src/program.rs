@@ -367,6 +367,26 @@ impl Op {
     }
 }
 
+impl Node {
+    /// Calls `f` with every variable that the statement reads or writes itself; a call's callee is not looked at.
+    pub fn for_each_mentioned(&self, mut f: impl FnMut(VarRef)) {
+        let mut read = |expr: &Expr| {
+            for part in &expr.nodes {
+                if let ExprNode::Var(var) | ExprNode::Next(var) = *part {
+                    f(var);
+                }
+            }
+        };
+        self.op.for_each_expr(&mut read);
+        self.ensure.iter().for_each(|expr| read(expr));
+        match &self.op {
+            Op::Assign { assigns, .. } => assigns.iter().for_each(|(var, _)| f(*var)),
+            Op::Call { targets, .. } => targets.iter().flatten().for_each(|var| f(*var)),
+            _ => {}
+        }
+    }
+}
+
 impl Op {
     /// Calls `f` with every expression of the operation.
     pub fn for_each_expr<'a>(&'a self, mut f: impl FnMut(&'a Expr)) {

@@ -55,6 +55,7 @@ struct Places {
     index: FxHashMap<(u32, u64), u32>,
     /// The propositions that matter at a place.
     mentions: Vec<Vec<u32>>,
+
     /// There are no more places than this with a cover; others do without.
     most: usize,
 }
@@ -192,6 +193,15 @@ impl Observer for Buchi {
 
     fn marks(&self) -> u32 {
         self.marks
+    }
+
+    fn letter(&self, place: u32, holds: &mut dyn FnMut(u32) -> bool) -> Option<u64> {
+        if self.words > 1 {
+            return None;
+        }
+        let places = self.places.borrow();
+        let mentions = places.mentions[place as usize].iter();
+        Some(mentions.fold(0, |letter, &i| letter | u64::from(holds(i)) << i))
     }
 
     fn moves(&self, place: u32, holds: &mut dyn FnMut(u32) -> bool, out: &mut Vec<Move>) {

@@ -16,6 +16,7 @@
 use std::cell::RefCell;
 
 use droste_base::{CallId, Model, PropId, Step, Steps};
+use rustc_hash::FxHashMap;
 
 /// A move of an [`Observer`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,6 +36,11 @@ pub trait Observer {
 
     /// How many marks there are; at most 32.
     fn marks(&self) -> u32;
+
+    /// The propositions on which the moves from `place` depend, one bit each, if they fit into a word.
+    fn letter(&self, _place: u32, _holds: &mut dyn FnMut(u32) -> bool) -> Option<u64> {
+        None
+    }
 
     /// The moves from `place` on a state of which `holds` knows which propositions are true. Those that
     /// should be tried first come first.
@@ -60,11 +66,98 @@ pub struct Observed<'a, M: Model, O> {
 }
 
 struct Scratch<S> {
-    moves: Vec<Move>,
+    moves: Moves,
     steps: Steps<S>,
     resumed: Vec<S>,
     /// The state asked about last, and its marks.
     last: Option<((S, At), u32)>,
+}
+
+/// Moves that are possible at a state.
+#[derive(Clone, Copy)]
+struct Possible {
+    /// Where they are in [`Moves::all`].
+    first: u32,
+    count: u32,
+    /// The marks they have in common, which are left out there.
+    common: u32,
+}
+
+/// The moves at the places and letters met so far.
+#[derive(Default)]
+struct Moves {
+    known: FxHashMap<(u32, u64), Possible>,
+    /// Those that are known, and at the end those asked for last, if they are not to be remembered.
+    all: Vec<Move>,
+    /// How many of `all` are known.
+    settled: usize,
+}
+
+impl Moves {
+    /// So many are remembered, at most.
+    const MOST: usize = 1 << 16;
+
+    fn get(&self, possible: Possible) -> &[Move] {
+        &self.all[possible.first as usize..][..possible.count as usize]
+    }
+
+    /// The moves of an observer; those that are of no use are left out.
+    fn find<O: Observer>(
+        &mut self,
+        observer: &O,
+        place: u32,
+        holds: &mut dyn FnMut(u32) -> bool,
+    ) -> Possible {
+        let letter = observer.letter(place, holds);
+        let key = letter.map(|letter| (place, letter));
+        if let Some(known) = key.and_then(|key| self.known.get(&key)) {
+            return *known;
+        }
+        self.all.truncate(self.settled);
+        let first = self.all.len();
+        observer.moves(place, holds, &mut self.all);
+        let common = prune(&mut self.all, first);
+        let possible = Possible {
+            first: first as u32,
+            count: (self.all.len() - first) as u32,
+            common,
+        };
+        if let Some(key) = key
+            && self.known.len() < Self::MOST
+        {
+            self.known.insert(key, possible);
+            self.settled = self.all.len();
+        }
+        possible
+    }
+}
+
+/// Takes from the moves from `first` on what they have in common, which is returned, and leaves out those that are of no use then.
+fn prune(all: &mut Vec<Move>, first: usize) -> u32 {
+    let moves = &mut all[first..];
+    let inside = moves.iter().filter(|m| !m.leaves).map(|m| m.marks);
+    let common = inside.reduce(|common, marks| common & marks).unwrap_or(0);
+    for m in moves.iter_mut() {
+        m.marks = if m.leaves { 0 } else { m.marks & !common };
+    }
+    // One that leads to the same place with fewer marks is of no use.
+    let mut kept = 0;
+    for i in 0..moves.len() {
+        let this = moves[i];
+        let better = |(j, other): (usize, &Move)| {
+            other.to == this.to
+                && other.marks & this.marks == this.marks
+                && (other.marks != this.marks || j < i)
+        };
+        let others = moves[..kept].iter().chain(&moves[i + 1..]);
+        let positions = (0..kept).chain(i + 1..moves.len());
+        if !positions.zip(others).any(better) {
+            moves[kept] = this;
+            kept += 1;
+        }
+    }
+    all.truncate(first + kept);
+    common
 }
 
 impl<'a, M: Model, O: Observer> Observed<'a, M, O> {
@@ -75,7 +168,7 @@ impl<'a, M: Model, O: Observer> Observed<'a, M, O> {
             observer,
             propositions,
             scratch: RefCell::new(Scratch {
-                moves: Vec::new(),
+                moves: Moves::default(),
                 steps: Steps::new(),
                 resumed: Vec::new(),
                 last: None,
@@ -88,34 +181,9 @@ impl<'a, M: Model, O: Observer> Observed<'a, M, O> {
         (0..self.observer.marks()).map(PropId).collect()
     }
 
-    /// The moves at a state, less what they have in common, which is returned.
-    fn moves(&self, state: &M::State, place: u32, moves: &mut Vec<Move>) -> u32 {
-        moves.clear();
+    fn moves(&self, state: &M::State, place: u32, moves: &mut Moves) -> Possible {
         let mut holds = |i: u32| self.model.holds(state, self.propositions[i as usize]);
-        self.observer.moves(place, &mut holds, moves);
-        let inside = moves.iter().filter(|m| !m.leaves).map(|m| m.marks);
-        let common = inside.reduce(|common, marks| common & marks).unwrap_or(0);
-        for m in moves.iter_mut() {
-            m.marks = if m.leaves { 0 } else { m.marks & !common };
-        }
-        // One that leads to the same place with fewer marks is of no use.
-        let mut kept = 0;
-        for i in 0..moves.len() {
-            let this = moves[i];
-            let better = |(j, other): (usize, &Move)| {
-                other.to == this.to
-                    && other.marks & this.marks == this.marks
-                    && (other.marks != this.marks || j < i)
-            };
-            let others = moves[..kept].iter().chain(&moves[i + 1..]);
-            let positions = (0..kept).chain(i + 1..moves.len());
-            if !positions.zip(others).any(better) {
-                moves[kept] = this;
-                kept += 1;
-            }
-        }
-        moves.truncate(kept);
-        common
+        moves.find(self.observer, place, &mut holds)
     }
 }
 
@@ -147,9 +215,9 @@ impl<M: Model, O: Observer> Model for Observed<'_, M, O> {
         if steps.overflowed() {
             out.give_up();
         }
-        let common = self.moves(state, at.place, moves);
-        *last = Some(((state.clone(), *at), at.carried | common));
-        for m in &*moves {
+        let possible = self.moves(state, at.place, moves);
+        *last = Some(((state.clone(), *at), at.carried | possible.common));
+        for m in moves.get(possible) {
             let at = At {
                 place: m.to,
                 carried: m.marks,
@@ -183,8 +251,8 @@ impl<M: Model, O: Observer> Model for Observed<'_, M, O> {
         let marks = match last {
             Some((known, marks)) if known == state => *marks,
             _ => {
-                let common = self.moves(&state.0, state.1.place, moves);
-                let marks = state.1.carried | common;
+                let possible = self.moves(&state.0, state.1.place, moves);
+                let marks = state.1.carried | possible.common;
                 *last = Some((state.clone(), marks));
                 marks
             }

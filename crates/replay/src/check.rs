@@ -6,11 +6,17 @@
 //!
 //! Callee runs refer only to runs with smaller ids, so they are checked in the order of their ids:
 //! when a folded call is met, what its run does has been checked already and only the
-//! ends must fit. Each run and each step is looked at once.
+//! ends must fit. Each run and each step is looked at once; and steps that several runs share (one and the same slice) once for those
+//! whose entries differ only in variables that no statement of the run mentions.
+
+use std::sync::Arc;
 
 use droste_base::{Guard, StopReason};
-use droste_lang::execution::{Action, CalleeRun, CalleeRunId, Ending, Execution, Valuation};
+use droste_lang::effects::Effects;
+use droste_lang::execution::{Action, CalleeRun, CalleeRunId, Ending, Execution, Step, Valuation};
 use droste_lang::program::{NodeId, Op, ProcId, Program, Value, VarRef, Variable, Violation};
+
+use rustc_hash::FxHashMap;
 
 use crate::step::{self, Caller};
 use crate::{Halt, Rejection};
@@ -25,11 +31,64 @@ pub(crate) struct Cursor<'a> {
     next: Valuation,
 }
 
-/// What a checked run amounts to for its callers.
+/// What the runs that have been checked amount to for their callers.
+#[derive(Default)]
 pub(crate) struct Checked {
-    procedure: ProcId,
-    /// The globals at the return.
+    procedures: Vec<ProcId>,
+    /// The globals at the return, run after run.
     globals: Vec<Value>,
+    count: usize,
+}
+
+impl Checked {
+    fn globals(&self, run: usize) -> &[Value] {
+        &self.globals[run * self.count..][..self.count]
+    }
+}
+
+/// Steps that several runs share, which have been checked for the first of them.
+struct Shared {
+    first: usize,
+    /// The globals and the locals that a statement of the run, or a callee, mentions.
+    mentioned: [Vec<bool>; 2],
+}
+
+impl Shared {
+    fn new(program: &Program, effects: &Effects, first: usize, run: &CalleeRun) -> Self {
+        let mut mentioned = [
+            vec![false; run.entry.globals.len()],
+            vec![false; run.entry.locals.len()],
+        ];
+        for node in run.steps.iter().map(|step| step.node).chain([run.exit]) {
+            let node = program.node(node);
+            node.for_each_mentioned(|var| match var {
+                VarRef::Global(i) => mentioned[0][i as usize] = true,
+                VarRef::Local(i) => mentioned[1][i as usize] = true,
+            });
+            if let Op::Call { callee, .. } = node.op {
+                for (i, mentioned) in (0..).zip(&mut mentioned[0]) {
+                    *mentioned |= effects.touches(callee.0, i);
+                }
+            }
+        }
+        Shared { first, mentioned }
+    }
+
+    /// Whether another run with these steps does the same as the first, because all that they look at is the same.
+    fn covers(&self, run: &CalleeRun, first: &CalleeRun) -> bool {
+        let same = |mentioned: &[bool], a: &[Value], b: &[Value]| {
+            a.len() == b.len()
+                && mentioned
+                    .iter()
+                    .zip(a.iter().zip(b))
+                    .all(|(&mentioned, (a, b))| !mentioned || a == b)
+        };
+        let [globals, locals] = &self.mentioned;
+        run.exit == first.exit
+            && run.results == first.results
+            && same(globals, &run.entry.globals, &first.entry.globals)
+            && same(locals, &run.entry.locals, &first.entry.locals)
+    }
 }
 
 /// What is known about an execution that has been checked.
@@ -73,7 +132,7 @@ pub(crate) fn check(
     guard: &mut Guard,
 ) -> Result<Facts, Halt> {
     let checked = check_runs(program, &execution.runs, guard)?;
-    check_steps(program, execution, &checked, guard).map_err(|fault| fault.in_run(None))
+    check_steps(program, execution, &checked, guard)
 }
 
 /// Checks every callee's run.
@@ -81,30 +140,75 @@ pub(crate) fn check_runs(
     program: &Program,
     runs: &[CalleeRun],
     guard: &mut Guard,
-) -> Result<Vec<Checked>, Halt> {
-    let mut checked: Vec<Checked> = Vec::with_capacity(runs.len());
-    for (id, run) in runs.iter().enumerate() {
-        let id = CalleeRunId(u32::try_from(id).unwrap_or(u32::MAX));
-        let done = check_run(program, run, runs, &checked, guard)
+) -> Result<Checked, Halt> {
+    let count = program.globals.len();
+    let mut checked = Checked {
+        procedures: Vec::with_capacity(runs.len()),
+        globals: Vec::with_capacity(runs.len() * count),
+        count,
+    };
+    let mut effects = None;
+    let mut shared: FxHashMap<*const Step, Shared> = FxHashMap::default();
+    let mut cursor = None;
+    for (i, run) in runs.iter().enumerate() {
+        let id = CalleeRunId(u32::try_from(i).unwrap_or(u32::MAX));
+        let known = shared.get(&run.steps.as_ptr());
+        if let Some(known) = known
+            && known.covers(run, &runs[known.first])
+        {
+            let procedure = checked.procedures[known.first];
+            check_entry(program, procedure, &run.entry)
+                .map_err(|reason| Halt::Rejected(Rejection::new(0, Some(id), reason)))?;
+            checked.procedures.push(procedure);
+            // What it does not mention, it leaves as it is.
+            for (global, &mentioned) in known.mentioned[0].iter().enumerate() {
+                checked.globals.push(if mentioned {
+                    checked.globals[known.first * count + global]
+                } else {
+                    run.entry.globals[global]
+                });
+            }
+            continue;
+        }
+        let known = known.is_some();
+        check_run(program, run, runs, &checked, &mut cursor, guard)
             .map_err(|fault| fault.in_run(Some(id)))?;
-        checked.push(done);
+        let Some(cursor) = &cursor else { continue };
+        checked.procedures.push(cursor.procedure);
+        checked.globals.extend_from_slice(&cursor.now.globals);
+        if !known && Arc::strong_count(&run.steps) > 1 {
+            let effects = effects.get_or_insert_with(|| Effects::new(program));
+            let key = run.steps.as_ptr();
+            shared.insert(key, Shared::new(program, effects, i, run));
+        }
     }
     Ok(checked)
 }
 
-fn check_run(
-    program: &Program,
+/// Checks a callee's run; `cursor` is at its return then.
+fn check_run<'a>(
+    program: &'a Program,
     run: &CalleeRun,
     runs: &[CalleeRun],
-    checked: &[Checked],
+    checked: &Checked,
+    cursor: &mut Option<Cursor<'a>>,
     guard: &mut Guard,
-) -> Result<Checked, Fault> {
+) -> Result<(), Fault> {
     let exit = program
         .nodes
         .get(run.exit.0 as usize)
         .ok_or_else(|| (run.steps.len(), "there is no such exit node".to_owned()))?;
-    let mut cursor =
-        Cursor::new(program, exit.procedure, &run.entry).map_err(|reason| (0, reason))?;
+    let cursor = match cursor {
+        Some(cursor) => {
+            cursor
+                .enter(exit.procedure, &run.entry)
+                .map_err(|reason| (0, reason))?;
+            cursor
+        }
+        None => cursor.insert(
+            Cursor::new(program, exit.procedure, &run.entry).map_err(|reason| (0, reason))?,
+        ),
+    };
     for (i, step) in run.steps.iter().enumerate() {
         guard.check()?;
         cursor.arrive(step.node).map_err(|reason| (i, reason))?;
@@ -118,16 +222,23 @@ fn check_run(
     cursor
         .leave(run.exit, &run.results)
         .map_err(|reason| (run.steps.len(), reason))?;
-    Ok(Checked {
-        procedure: exit.procedure,
-        globals: cursor.now.globals,
-    })
+    Ok(())
 }
 
-fn check_steps(
+/// The same if its callees' runs have been checked.
+pub(crate) fn check_steps(
     program: &Program,
     execution: &Execution,
-    checked: &[Checked],
+    checked: &Checked,
+    guard: &mut Guard,
+) -> Result<Facts, Halt> {
+    follow(program, execution, checked, guard).map_err(|fault| fault.in_run(None))
+}
+
+fn follow(
+    program: &Program,
+    execution: &Execution,
+    checked: &Checked,
     guard: &mut Guard,
 ) -> Result<Facts, Fault> {
     let steps = &execution.steps;
@@ -232,6 +343,12 @@ pub(crate) fn check_values(
     Ok(())
 }
 
+fn check_entry(program: &Program, procedure: ProcId, entry: &Valuation) -> Result<(), String> {
+    check_values("globals", &entry.globals, &program.globals)?;
+    let callee = program.procedure(procedure);
+    check_values("locals", &entry.locals, &callee.locals)
+}
+
 impl<'a> Cursor<'a> {
     /// At the entry of `procedure`.
     pub(crate) fn new(
@@ -239,16 +356,26 @@ impl<'a> Cursor<'a> {
         procedure: ProcId,
         entry: &Valuation,
     ) -> Result<Self, String> {
-        check_values("globals", &entry.globals, &program.globals)?;
-        let callee = program.procedure(procedure);
-        check_values("locals", &entry.locals, &callee.locals)?;
+        check_entry(program, procedure, entry)?;
         Ok(Cursor {
             program,
-            node: callee.entry,
+            node: program.procedure(procedure).entry,
             procedure,
             now: entry.clone(),
             next: entry.clone(),
         })
+    }
+
+    /// Goes to the entry of `procedure`.
+    fn enter(&mut self, procedure: ProcId, entry: &Valuation) -> Result<(), String> {
+        check_entry(self.program, procedure, entry)?;
+        self.node = self.program.procedure(procedure).entry;
+        self.procedure = procedure;
+        for valuation in [&mut self.now, &mut self.next] {
+            valuation.globals.clone_from(&entry.globals);
+            valuation.locals.clone_from(&entry.locals);
+        }
+        Ok(())
     }
 
     /// Control and values as they are given, which fit each other.
@@ -309,8 +436,8 @@ impl<'a> Cursor<'a> {
         self.next.locals.clone_from(&before.locals);
         self.apply(changes)?;
         let caller = (&self.now.globals[..], &self.now.locals[..]);
-        let expected = step::after_return(self.program, call.procedure, targets, results, caller)?;
-        if expected != self.next {
+        let next = &self.next;
+        if !step::returned(self.program, call.procedure, targets, results, caller, next)? {
             return Err("the changes are not those that the return makes".to_owned());
         }
         if !step::related(constrain.as_ref(), step::ensure(call), &before, &self.next)? {
@@ -435,14 +562,14 @@ impl<'a> Cursor<'a> {
         to: NodeId,
         changes: &[(VarRef, Value)],
         runs: &[CalleeRun],
-        checked: &[Checked],
+        checked: &Checked,
     ) -> Result<(), String> {
         let index = id.0 as usize;
-        let (Some(run), Some(done)) = (runs.get(index), checked.get(index)) else {
+        let (Some(run), Some(&procedure)) = (runs.get(index), checked.procedures.get(index)) else {
             return Err(format!("run {index} is not one of the earlier runs"));
         };
         let callee = self.entering(&run.entry.locals)?;
-        if callee != done.procedure {
+        if callee != procedure {
             return Err(format!("run {index} is of another procedure"));
         }
         if run.entry.globals != self.now.globals {
@@ -462,10 +589,9 @@ impl<'a> Cursor<'a> {
             return Err(format!("control cannot go on to node {}", to.0));
         }
         self.apply(changes)?;
-        let caller = (&done.globals[..], &self.now.locals[..]);
-        let expected =
-            step::after_return(self.program, self.procedure, targets, &run.results, caller)?;
-        if expected != self.next {
+        let caller = (checked.globals(index), &self.now.locals[..]);
+        let (results, next) = (&run.results, &self.next);
+        if !step::returned(self.program, self.procedure, targets, results, caller, next)? {
             return Err("the changes are not those that the call makes".to_owned());
         }
         if !step::related(

@@ -91,7 +91,7 @@ pub fn replay_concurrent(
 fn follow(
     program: &Program,
     execution: &ConcurrentExecution,
-    checked: &[Checked],
+    checked: &Checked,
 ) -> Result<(), (usize, String)> {
     let first = |reason: String| (0, reason);
     check_values("globals", &execution.globals, &program.globals).map_err(first)?;
@@ -326,7 +326,7 @@ fn passes(runs: &[CalleeRun], effects: &[Option<bool>], run: u32, place: Option<
         if Some(run.exit) == place || run.steps.iter().any(|step| Some(step.node) == place) {
             return true;
         }
-        for step in &run.steps {
+        for step in run.steps.iter() {
             if let Action::Folded { run, .. } = step.action {
                 work.push(run.0);
             }

@@ -31,9 +31,10 @@ pub use monitor_run::{MonitorRun, Reading, monitor_run};
 pub use temporal::Truth;
 
 use std::fmt;
+use std::sync::Arc;
 
 use droste_base::{Guard, Limits, StopReason};
-use droste_lang::execution::{Action, CalleeRunId, Ending, Execution};
+use droste_lang::execution::{Action, CalleeRun, CalleeRunId, Ending, Execution};
 use droste_lang::monitor::Monitor;
 use droste_lang::program::{NodeId, Program};
 use droste_lang::temporal::Formula;
@@ -103,7 +104,9 @@ pub fn replay(
     claim: Claim,
     finite_stack: bool,
 ) -> Result<(), Rejection> {
-    without_limits(|guard| replay_within(program, execution, claim, finite_stack, guard))
+    without_limits(|guard| {
+        Replayer::new(program, claim, finite_stack).replay_within(execution, guard)
+    })
 }
 
 /// Why there is no acceptance.
@@ -124,57 +127,97 @@ pub(crate) fn without_limits<T>(
     })
 }
 
-/// [`replay`], unless a limit is reached.
-pub fn replay_within(
-    program: &Program,
-    execution: &Execution,
-    claim: Claim,
+/// Replays several executions that are said to show the same. What callees do is looked at once, if the executions share it.
+pub struct Replayer<'a> {
+    program: &'a Program,
+    claim: Claim<'a>,
     finite_stack: bool,
-    guard: &mut Guard,
-) -> Result<(), Halt> {
-    let facts = check::check(program, execution, guard)?;
-    guard.check_now().map_err(Halt::Stopped)?;
-    let wrong = |reason: &str| {
-        let step = execution.steps.len();
-        Err(Halt::Rejected(Rejection::new(step, None, reason)))
-    };
-    let infinite = matches!(
-        claim,
-        Claim::Repeats(_) | Claim::MonitorRepeats(_) | Claim::Falsifies(_)
-    );
-    if infinite && finite_stack && facts.pumped > 0 {
-        return wrong("the stack grows for ever");
+    known: Option<Known<'a>>,
+}
+
+/// The runs of the last execution, and what is known about them.
+struct Known<'a> {
+    runs: Arc<Vec<CalleeRun>>,
+    checked: check::Checked,
+    truth: Option<Truth<'a>>,
+}
+
+impl<'a> Replayer<'a> {
+    /// See [`replay`].
+    pub fn new(program: &'a Program, claim: Claim<'a>, finite_stack: bool) -> Self {
+        Replayer {
+            program,
+            claim,
+            finite_stack,
+            known: None,
+        }
     }
-    let reaches =
-        |nodes: &[NodeId]| matches!(execution.ending, Ending::At(node) if nodes.contains(&node));
-    let fails = execution.ending == Ending::Final
-        && matches!(
-            execution.steps.last().map(|step| &step.action),
-            Some(Action::Fail(_))
+
+    /// [`replay`], unless a limit is reached.
+    pub fn replay_within(&mut self, execution: &Execution, guard: &mut Guard) -> Result<(), Halt> {
+        let program = self.program;
+        let known = match &mut self.known {
+            Some(known) if Arc::ptr_eq(&known.runs, &execution.runs) => known,
+            known => known.insert(Known {
+                runs: Arc::clone(&execution.runs),
+                checked: check::check_runs(program, &execution.runs, guard)?,
+                truth: None,
+            }),
+        };
+        let facts = check::check_steps(program, execution, &known.checked, guard)?;
+        guard.check_now().map_err(Halt::Stopped)?;
+        let wrong = |reason: &str| {
+            let step = execution.steps.len();
+            Err(Halt::Rejected(Rejection::new(step, None, reason)))
+        };
+        let infinite = matches!(
+            self.claim,
+            Claim::Repeats(_) | Claim::MonitorRepeats(_) | Claim::Falsifies(_)
         );
-    match claim {
-        Claim::Reaches(nodes) if !reaches(nodes) => wrong("it does not end at a node asked for"),
-        Claim::Fails if !fails => wrong("it does not end in a violation"),
-        Claim::Default(nodes) if !fails && !reaches(nodes) => {
-            wrong("it ends neither in a violation nor at a node asked for")
+        if infinite && self.finite_stack && facts.pumped > 0 {
+            return wrong("the stack grows for ever");
         }
-        Claim::Repeats(nodes) if !repeats(program, execution, nodes) => {
-            wrong("it does not visit a node asked for again and again")
-        }
-        Claim::MonitorTarget(monitor) if !watch::enters_target(program, execution, monitor) => {
-            wrong("the monitor does not enter a target state")
-        }
-        Claim::MonitorRepeats(monitor) if !watch::repeats(program, execution, monitor) => {
-            wrong("the monitor does not visit repeating states again and again")
-        }
-        Claim::Falsifies(formula) => {
-            match Truth::new(program, execution, formula, guard).map_err(Halt::Stopped)? {
-                None => wrong("it is not an infinite run"),
-                Some(truth) if truth.holds() => wrong("it satisfies the formula"),
-                Some(_) => Ok(()),
+        let reaches = |nodes: &[NodeId]| matches!(execution.ending, Ending::At(node) if nodes.contains(&node));
+        let fails = execution.ending == Ending::Final
+            && matches!(
+                execution.steps.last().map(|step| &step.action),
+                Some(Action::Fail(_))
+            );
+        match self.claim {
+            Claim::Reaches(nodes) if !reaches(nodes) => {
+                wrong("it does not end at a node asked for")
             }
+            Claim::Fails if !fails => wrong("it does not end in a violation"),
+            Claim::Default(nodes) if !fails && !reaches(nodes) => {
+                wrong("it ends neither in a violation nor at a node asked for")
+            }
+            Claim::Repeats(nodes) if !repeats(program, execution, nodes) => {
+                wrong("it does not visit a node asked for again and again")
+            }
+            Claim::MonitorTarget(monitor) if !watch::enters_target(program, execution, monitor) => {
+                wrong("the monitor does not enter a target state")
+            }
+            Claim::MonitorRepeats(monitor) if !watch::repeats(program, execution, monitor) => {
+                wrong("the monitor does not visit repeating states again and again")
+            }
+            Claim::Falsifies(formula) => {
+                let truth = match &mut known.truth {
+                    Some(truth) => truth,
+                    none => none.insert(
+                        Truth::of_runs(program, &execution.runs, formula, guard)
+                            .map_err(Halt::Stopped)?,
+                    ),
+                };
+                if !truth.follow(execution, guard).map_err(Halt::Stopped)? {
+                    return wrong("it is not an infinite run");
+                }
+                if truth.holds() {
+                    return wrong("it satisfies the formula");
+                }
+                Ok(())
+            }
+            _ => Ok(()),
         }
-        _ => Ok(()),
     }
 }
 
@@ -197,7 +240,7 @@ fn repeats(program: &Program, execution: &Execution, nodes: &[NodeId]) -> bool {
                 || matches!(step.action, Action::Folded { run, .. } if visits[run.0 as usize])
         })
     };
-    for run in &execution.runs {
+    for run in execution.runs.iter() {
         let visited = wanted[run.exit.0 as usize] || visit(&run.steps, &visits);
         visits.push(visited);
     }

@@ -426,6 +426,17 @@ fn near_values(constrain: Option<&Expr>, ensure: Option<&Expr>, now: &Valuation)
     values
 }
 
+/// The result of a call as it is stored in a variable.
+fn stored(program: &Program, caller: ProcId, var: VarRef, result: Value) -> Result<Value, String> {
+    let variable = program.variable(caller, var);
+    convert(result, variable.ty)?.map_err(|_| {
+        format!(
+            "the result {result} does not fit into `{}`, so the call fails",
+            variable.name
+        )
+    })
+}
+
 /// The caller's valuation after its callee returned `results` with these `globals`.
 pub(crate) fn after_return(
     program: &Program,
@@ -440,15 +451,32 @@ pub(crate) fn after_return(
     };
     for (target, &result) in targets.iter().zip(results) {
         if let Some(var) = *target {
-            let variable = program.variable(caller, var);
-            let stored = convert(result, variable.ty)?.map_err(|_| {
-                format!(
-                    "the result {result} does not fit into `{}`, so the call fails",
-                    variable.name
-                )
-            })?;
-            next.set(var, stored);
+            next.set(var, stored(program, caller, var, result)?);
         }
     }
     Ok(next)
+}
+
+/// Whether that valuation is `next`.
+pub(crate) fn returned(
+    program: &Program,
+    caller: ProcId,
+    targets: &[Option<VarRef>],
+    results: &[Value],
+    (globals, locals): (&[Value], &[Value]),
+    next: &Valuation,
+) -> Result<bool, String> {
+    for (target, &result) in targets.iter().zip(results) {
+        if let Some(var) = *target
+            && next.get(var) != stored(program, caller, var, result)?
+        {
+            return Ok(false);
+        }
+    }
+    let same = |before: &[Value], after: &[Value], var: fn(u32) -> VarRef| {
+        let mut pairs = (0..).zip(before.iter().zip(after));
+        before.len() == after.len()
+            && pairs.all(|(i, (before, after))| before == after || targets.contains(&Some(var(i))))
+    };
+    Ok(same(globals, &next.globals, VarRef::Global) && same(locals, &next.locals, VarRef::Local))
 }

@@ -14,12 +14,13 @@
 //!
 //! Executions have been checked before they come here.
 
-use std::collections::HashMap;
+use std::sync::Arc;
 
 use droste_base::{Guard, StopReason};
-use droste_lang::execution::{Action, Ending, Execution, Step, Valuation};
-use droste_lang::program::{NodeId, Program, Proposition};
+use droste_lang::execution::{Action, CalleeRun, Ending, Execution, Step, Valuation};
+use droste_lang::program::{ExprNode, NodeId, Program, Proposition, Value, VarRef};
 use droste_lang::temporal::{Formula, Temporal};
+use rustc_hash::FxHashMap;
 
 use crate::values::{Scene, evaluate};
 use crate::watch::apply;
@@ -31,7 +32,8 @@ type Row = u32;
 struct Rows {
     words: usize,
     bits: Vec<u64>,
-    index: HashMap<Box<[u64]>, Row>,
+    index: FxHashMap<Box<[u64]>, Row>,
+    joins: FxHashMap<(Row, Row, bool), Row>,
 }
 
 impl Rows {
@@ -39,7 +41,8 @@ impl Rows {
         Rows {
             words: bits.div_ceil(64),
             bits: Vec::new(),
-            index: HashMap::new(),
+            index: FxHashMap::default(),
+            joins: FxHashMap::default(),
         }
     }
 
@@ -61,18 +64,22 @@ impl Rows {
         bit(self.get(row), node)
     }
 
-    /// Bit by bit.
-    fn join(&mut self, a: Row, b: Row, f: impl Fn(u64, u64) -> u64) -> Row {
+    /// Bit by bit: what is true in both rows, or in one of them.
+    fn join(&mut self, a: Row, b: Row, both: bool) -> Row {
         if a == b {
             return a;
         }
-        let joined: Vec<u64> = self
-            .get(a)
-            .iter()
-            .zip(self.get(b))
-            .map(|(&a, &b)| f(a, b))
+        let key = (a.min(b), a.max(b), both);
+        if let Some(&joined) = self.joins.get(&key) {
+            return joined;
+        }
+        let pairs = self.get(a).iter().zip(self.get(b));
+        let joined: Vec<u64> = pairs
+            .map(|(&a, &b)| if both { a & b } else { a | b })
             .collect();
-        self.intern(&joined)
+        let joined = self.intern(&joined);
+        self.joins.insert(key, joined);
+        joined
     }
 }
 
@@ -88,6 +95,9 @@ fn set(bits: &mut [u64], index: u32, value: bool) {
         bits[index as usize / 64] &= !mask;
     }
 }
+
+/// In [`Truth::fixed`]: not known.
+const UNKNOWN: u32 = u32::MAX;
 
 /// A stretch of the run: what it makes of the row after it.
 #[derive(Clone, Copy)]
@@ -110,7 +120,7 @@ struct Item {
 
 /// A callee's run that is being read, backwards.
 struct Frame {
-    run: u32,
+    word: u32,
     after: Row,
     /// Items before this one are still to be read.
     index: usize,
@@ -126,10 +136,19 @@ pub struct Truth<'a> {
     letters: Rows,
     rows: Rows,
     /// What a position makes of the row after it.
-    moves: HashMap<(u32, Row), Row>,
-    /// The items of each run, with that of the return at the end.
-    runs: Vec<Box<[Item]>>,
-    stretches: HashMap<(u32, Row), Stretch>,
+    moves: FxHashMap<(u32, Row), Row>,
+    /// For each node the letter there, if no variable has a say in it and it is known: [`UNKNOWN`] otherwise.
+    fixed: Vec<u32>,
+    /// The variables that propositions mention: globals, and for each procedure locals.
+    globals: Vec<u32>,
+    locals: Vec<Vec<u32>>,
+    /// Which word each run reads as.
+    runs: Vec<u32>,
+    /// The items of all words, with that of the return at the end of each.
+    inner: Vec<Item>,
+    /// Where each word begins, and the end of the last one.
+    words: Vec<usize>,
+    stretches: FxHashMap<(u32, Row), Stretch>,
     /// The items of the execution itself.
     items: Vec<Item>,
     /// The row at each of them, and what is true inside of the call that begins there.
@@ -147,44 +166,117 @@ impl<'a> Truth<'a> {
         formula: &'a Formula,
         guard: &mut Guard,
     ) -> Result<Option<Self>, StopReason> {
+        let mut truth = Truth::of_runs(program, &execution.runs, formula, guard)?;
+        Ok(truth.follow(execution, guard)?.then_some(truth))
+    }
+
+    /// Reads what the callees do; see [`Truth::follow`].
+    pub(crate) fn of_runs(
+        program: &'a Program,
+        runs: &[CalleeRun],
+        formula: &'a Formula,
+        guard: &mut Guard,
+    ) -> Result<Self, StopReason> {
         let mut truth = Truth {
             formula,
             program,
             letters: Rows::new(formula.propositions.len().max(1)),
             rows: Rows::new(formula.nodes.len()),
-            moves: HashMap::new(),
-            runs: Vec::with_capacity(execution.runs.len()),
-            stretches: HashMap::new(),
+            moves: FxHashMap::default(),
+            fixed: vec![UNKNOWN; program.nodes.len()],
+            globals: Vec::new(),
+            locals: vec![Vec::new(); program.procedures.len()],
+            runs: Vec::with_capacity(runs.len()),
+            inner: Vec::new(),
+            words: vec![0],
+            stretches: FxHashMap::default(),
             items: Vec::new(),
             found: Vec::new(),
             cycle: 0,
             scratch: Vec::new(),
         };
-        for run in &execution.runs {
-            let mut now = run.entry.clone();
-            let mut items = truth.items(&run.steps, &mut now, guard)?;
-            items.push(Item {
+        for proposition in &formula.propositions {
+            for (expr, locals) in proposition.by_procedure.iter().zip(&mut truth.locals) {
+                for part in &expr.nodes {
+                    if let ExprNode::Var(var) | ExprNode::Next(var) = *part {
+                        let (list, i) = match var {
+                            VarRef::Global(i) => (&mut truth.globals, i),
+                            VarRef::Local(i) => (&mut *locals, i),
+                        };
+                        if !list.contains(&i) {
+                            list.push(i);
+                        }
+                    }
+                }
+            }
+        }
+        // Runs with the same steps read the same if the propositions do not tell them apart at the entry.
+        let mut shared: FxHashMap<*const Step, usize> = FxHashMap::default();
+        let mut now = Valuation::default();
+        for (i, run) in runs.iter().enumerate() {
+            let key = run.steps.as_ptr();
+            if let Some(&first) = shared.get(&key)
+                && truth.reads_as(run, &runs[first])
+            {
+                truth.runs.push(truth.runs[first]);
+                continue;
+            }
+            if Arc::strong_count(&run.steps) > 1 {
+                shared.insert(key, i);
+            }
+            now.globals.clone_from(&run.entry.globals);
+            now.locals.clone_from(&run.entry.locals);
+            let mut inner = std::mem::take(&mut truth.inner);
+            truth.items(&run.steps, &mut now, &mut inner, guard)?;
+            inner.push(Item {
                 letter: truth.letter(Some(run.exit), &now),
                 run: None,
             });
-            truth.runs.push(items.into());
+            truth.runs.push(truth.words.len() as u32 - 1);
+            truth.words.push(inner.len());
+            truth.inner = inner;
         }
+        Ok(truth)
+    }
+
+    /// Whether two runs with the same steps have the same letters.
+    fn reads_as(&self, run: &CalleeRun, other: &CalleeRun) -> bool {
+        let procedure = self.program.node(run.exit).procedure;
+        let same = |vars: &[u32], a: &[Value], b: &[Value]| {
+            vars.iter().all(|&i| a.get(i as usize) == b.get(i as usize))
+        };
+        let (a, b) = (&run.entry, &other.entry);
+        let locals = &self.locals[procedure.0 as usize];
+        run.exit == other.exit
+            && same(&self.globals, &a.globals, &b.globals)
+            && same(locals, &a.locals, &b.locals)
+    }
+
+    /// Evaluates the formula along an execution with the runs that have been read; false if it is finite.
+    pub(crate) fn follow(
+        &mut self,
+        execution: &Execution,
+        guard: &mut Guard,
+    ) -> Result<bool, StopReason> {
         let mut now = execution.start.clone();
-        let mut items = truth.items(&execution.steps, &mut now, guard)?;
-        truth.cycle = match execution.ending {
+        let mut items = std::mem::take(&mut self.items);
+        items.clear();
+        self.items(&execution.steps, &mut now, &mut items, guard)?;
+        self.cycle = match execution.ending {
             Ending::Lasso { start, .. } if start < items.len() => start,
             Ending::Terminated => {
                 items.push(Item {
-                    letter: truth.letter(None, &now),
+                    letter: self.letter(None, &now),
                     run: None,
                 });
                 items.len() - 1
             }
-            _ => return Ok(None),
+            _ => return Ok(false),
         };
-        truth.items = items;
-        truth.evaluate(guard)?;
-        Ok(Some(truth))
+        self.items = items;
+        self.found.clear();
+        self.evaluate(guard)?;
+        Ok(true)
     }
 
     /// Whether the run satisfies the formula.
@@ -225,9 +317,9 @@ impl<'a> Truth<'a> {
         &mut self,
         steps: &[Step],
         now: &mut Valuation,
+        items: &mut Vec<Item>,
         guard: &mut Guard,
-    ) -> Result<Vec<Item>, StopReason> {
-        let mut items = Vec::with_capacity(steps.len() + 1);
+    ) -> Result<(), StopReason> {
         for step in steps {
             guard.check()?;
             let letter = self.letter(Some(step.node), now);
@@ -245,18 +337,34 @@ impl<'a> Truth<'a> {
             }
             items.push(Item { letter, run });
         }
-        Ok(items)
+        Ok(())
     }
 
     /// The propositions that are true; with `None`, after `main` has returned.
     fn letter(&mut self, node: Option<NodeId>, now: &Valuation) -> u32 {
-        let mut bits = vec![0; self.letters.words];
+        let fixed = node.map(|node| self.fixed[node.0 as usize]);
+        if let Some(fixed) = fixed
+            && fixed != UNKNOWN
+        {
+            return fixed;
+        }
+        let mut bits = std::mem::take(&mut self.scratch);
+        bits.clear();
+        bits.resize(self.letters.words, 0);
         for (i, proposition) in self.formula.propositions.iter().enumerate() {
             if holds(self.program, proposition, node, now) {
                 set(&mut bits, i as u32, true);
             }
         }
-        self.letters.intern(&bits)
+        let letter = self.letters.intern(&bits);
+        self.scratch = bits;
+        if let Some(node) = node {
+            let procedure = self.program.node(node).procedure.0 as usize;
+            if self.globals.is_empty() && self.locals[procedure].is_empty() {
+                self.fixed[node.0 as usize] = letter;
+            }
+        }
+        letter
     }
 
     /// The row of a position, given the next one: the meaning of the operators.
@@ -376,63 +484,57 @@ impl<'a> Truth<'a> {
 
     /// What a callee's run makes of the row after it.
     fn stretch(&mut self, run: u32, after: Row, guard: &mut Guard) -> Result<Stretch, StopReason> {
-        if let Some(&known) = self.stretches.get(&(run, after)) {
+        let word = self.runs[run as usize];
+        if let Some(&known) = self.stretches.get(&(word, after)) {
             return Ok(known);
         }
-        let frame = |truth: &Self, run: u32, after: Row| Frame {
-            run,
+        let frame = |truth: &Self, word: u32, after: Row| Frame {
+            word,
             after,
-            index: truth.runs[run as usize].len(),
+            index: truth.words[word as usize + 1],
             row: after,
             always: None,
             sometimes: None,
         };
-        let mut frames = vec![frame(self, run, after)];
+        let mut frames = vec![frame(self, word, after)];
         let mut done = None;
         while let Some(top) = frames.last_mut() {
             guard.check()?;
-            let items = &self.runs[top.run as usize];
-            if top.index == 0 {
+            if top.index == self.words[top.word as usize] {
                 // Every run has at least the position of its return.
                 let stretch = Stretch {
                     before: top.row,
                     always: top.always.unwrap_or(top.row),
                     sometimes: top.sometimes.unwrap_or(top.row),
                 };
-                self.stretches.insert((top.run, top.after), stretch);
+                self.stretches.insert((top.word, top.after), stretch);
                 done = Some(stretch);
                 frames.pop();
                 continue;
             }
-            let item = items[top.index - 1];
-            let mut parts = Vec::new();
+            let item = self.inner[top.index - 1];
             let mut row = top.row;
+            let mut inside = None;
             if let Some(run) = item.run {
-                if let Some(&known) = self.stretches.get(&(run, row)) {
-                    parts.push((known.always, known.sometimes));
-                    row = known.before;
-                } else {
-                    let next = frame(self, run, row);
+                let word = self.runs[run as usize];
+                let Some(&known) = self.stretches.get(&(word, row)) else {
+                    let next = frame(self, word, row);
                     frames.push(next);
                     continue;
-                }
+                };
+                inside = Some((known.always, known.sometimes));
+                row = known.before;
             }
             row = self.step(item.letter, row);
-            parts.push((row, row));
-            let (mut always, mut sometimes) = (None, None);
-            if let Some(top) = frames.last_mut() {
-                top.index -= 1;
-                top.row = row;
-                (always, sometimes) = (top.always, top.sometimes);
+            let (mut always, mut sometimes) =
+                (top.always.unwrap_or(row), top.sometimes.unwrap_or(row));
+            for (all, some) in inside.into_iter().chain([(row, row)]) {
+                always = self.rows.join(always, all, true);
+                sometimes = self.rows.join(sometimes, some, false);
             }
-            for (all, some) in parts {
-                always = Some(always.map_or(all, |known| self.rows.join(known, all, |a, b| a & b)));
-                sometimes =
-                    Some(sometimes.map_or(some, |known| self.rows.join(known, some, |a, b| a | b)));
-            }
-            if let Some(top) = frames.last_mut() {
-                (top.always, top.sometimes) = (always, sometimes);
-            }
+            top.index -= 1;
+            top.row = row;
+            (top.always, top.sometimes) = (Some(always), Some(sometimes));
         }
         Ok(done.unwrap_or(Stretch {
             before: after,

@@ -74,6 +74,10 @@ impl Values {
         Values::Listed(list)
     }
 
+    fn one(value: Value) -> Self {
+        Values::Interval(value, value)
+    }
+
     pub(crate) fn contains(&self, value: Value) -> bool {
         match self {
             Values::Listed(list) => list.binary_search(&value).is_ok(),
@@ -131,6 +135,13 @@ impl Outcomes {
         }
     }
 
+    fn one(value: Value) -> Self {
+        Outcomes {
+            values: Values::one(value),
+            failures: Failures::default(),
+        }
+    }
+
     pub(crate) fn can_be(&self, value: Value) -> bool {
         self.values.contains(value)
     }
@@ -143,6 +154,13 @@ impl Outcomes {
         } = self;
         let values = match values {
             Values::Interval(lo, hi) if ty.lo() <= lo && hi <= ty.hi() => values,
+            Values::Interval(value, hi) if value == hi => match convert(value, ty)? {
+                Ok(value) => Values::one(value),
+                Err(violation) => {
+                    failures.insert(violation);
+                    Values::Listed(Vec::new())
+                }
+            },
             Values::Interval(lo, hi) => match ty {
                 Type::Bool => return Err(Undecided("an integer is stored in a Boolean")),
                 Type::Range {
@@ -233,8 +251,43 @@ fn lookup(valuation: &Valuation, var: VarRef) -> Result<Value, Undecided> {
     .ok_or(Undecided("a variable has no value"))
 }
 
+fn is_at(nodes: &[NodeId], scene: &Scene) -> Value {
+    Value::from(scene.at.is_some_and(|at| nodes.binary_search(&at).is_ok()))
+}
+
+/// The value of a short expression without choices, if nothing in it fails: most are of this kind.
+fn certain(expr: &Expr, scene: &Scene) -> Option<Value> {
+    const SHORT: usize = 8;
+    let mut values: [Value; SHORT] = [0; SHORT];
+    if expr.nodes.len() > SHORT {
+        return None;
+    }
+    for (i, node) in expr.nodes.iter().enumerate() {
+        // Operands come before: what is looked up later than it is computed is not.
+        let operand = |index: u32| values[..i].get(index as usize).copied();
+        let value = match node {
+            ExprNode::Const(value) => *value,
+            ExprNode::Var(var) => lookup(scene.now, *var).ok()?,
+            ExprNode::Next(var) => lookup(scene.next, *var).ok()?,
+            ExprNode::At(nodes) => is_at(nodes, scene),
+            ExprNode::Not(a) => Value::from(operand(*a)? == 0),
+            ExprNode::BitNot(a) => !operand(*a)?,
+            ExprNode::Neg(a) => operand(*a)?.wrapping_neg(),
+            ExprNode::Binary(operator, a, b) => {
+                apply(*operator, operand(*a)?, operand(*b)?).ok()?
+            }
+            ExprNode::Nondet(_) | ExprNode::Schoose(..) => return None,
+        };
+        values[i] = value;
+    }
+    values[..expr.nodes.len()].last().copied()
+}
+
 /// What evaluating `expr` can come to.
 pub(crate) fn evaluate(expr: &Expr, scene: &Scene) -> Result<Outcomes, Undecided> {
+    if let Some(value) = certain(expr, scene) {
+        return Ok(Outcomes::one(value));
+    }
     // The outcomes of the nodes so far that are not yet an operand.
     let mut done: Vec<Option<Outcomes>> = Vec::with_capacity(expr.nodes.len());
     for node in &expr.nodes {
@@ -244,14 +297,14 @@ pub(crate) fn evaluate(expr: &Expr, scene: &Scene) -> Result<Outcomes, Undecided
                 .ok_or(Undecided("an expression is not a tree in postorder"))
         };
         let outcomes = match node {
-            ExprNode::Const(value) => Outcomes::of(vec![*value]),
+            ExprNode::Const(value) => Outcomes::one(*value),
             ExprNode::Nondet(Type::Bool) => Outcomes::of(vec![0, 1]),
             ExprNode::Nondet(ty) => Outcomes {
                 values: Values::Interval(ty.lo(), ty.hi()),
                 failures: Failures::default(),
             },
-            ExprNode::Var(var) => Outcomes::of(vec![lookup(scene.now, *var)?]),
-            ExprNode::Next(var) => Outcomes::of(vec![lookup(scene.next, *var)?]),
+            ExprNode::Var(var) => Outcomes::one(lookup(scene.now, *var)?),
+            ExprNode::Next(var) => Outcomes::one(lookup(scene.next, *var)?),
             ExprNode::Not(a) => map(&operand(*a)?, |a| Value::from(a == 0))?,
             ExprNode::BitNot(a) => map(&operand(*a)?, |a| !a)?,
             ExprNode::Neg(a) => map(&operand(*a)?, Value::wrapping_neg)?,
@@ -265,9 +318,7 @@ pub(crate) fn evaluate(expr: &Expr, scene: &Scene) -> Result<Outcomes, Undecided
                 }
             }
             ExprNode::Schoose(a, b) => schoose(&operand(*a)?, &operand(*b)?),
-            ExprNode::At(nodes) => Outcomes::of(vec![Value::from(
-                scene.at.is_some_and(|at| nodes.binary_search(&at).is_ok()),
-            )]),
+            ExprNode::At(nodes) => Outcomes::one(is_at(nodes, scene)),
         };
         done.push(Some(outcomes));
     }

@@ -322,7 +322,7 @@ impl Walk<'_> {
         let run = CalleeRunId(self.runs.len() as u32);
         self.runs.push(CalleeRun {
             entry: frame.entry,
-            steps: frame.steps,
+            steps: frame.steps.into(),
             exit,
             results,
         });
@@ -364,7 +364,7 @@ impl Walk<'_> {
         };
         Execution {
             start,
-            runs: self.runs,
+            runs: self.runs.into(),
             steps,
             ending,
         }

@@ -1,5 +1,7 @@
 //! What executions are accepted as evidence for, and executions of a million parts.
 
+use std::sync::Arc;
+
 use droste_lang::execution::{
     Action, CalleeRun, CalleeRunId, Changes, Ending, Execution, Step, Valuation,
 };
@@ -83,12 +85,13 @@ fn nest(program: &Program, depth: usize) -> Execution {
             steps.push(internal(bottom, exit));
             CalleeRun {
                 entry: entry.clone(),
-                steps,
+                steps: steps.into(),
                 exit,
                 results: vec![],
             }
         })
-        .collect();
+        .collect::<Vec<_>>()
+        .into();
     let back = next(program, again, 0);
     Execution {
         start: entry,
@@ -149,7 +152,8 @@ fn a_run_must_not_refer_to_itself() {
     let program = load(NEST);
     for (run, to) in [(1, 1), (1, 2), (0, 0), (2, u32::MAX as usize)] {
         let mut execution = nest(&program, 3);
-        for step in &mut execution.runs[run].steps {
+        let runs = Arc::make_mut(&mut execution.runs);
+        for step in Arc::make_mut(&mut runs[run].steps) {
             if let Action::Folded { run, .. } = &mut step.action {
                 *run = CalleeRunId(to as u32);
             }
@@ -170,7 +174,7 @@ fn pumping_is_no_finite_stack() {
     let (main, inner) = (program.procedures[1].entry, program.procedures[0].entry);
     let mut execution = Execution {
         start: Valuation::default(),
-        runs: vec![],
+        runs: Arc::default(),
         steps: vec![call(main), call(inner)],
         ending: Ending::Lasso {
             start: 1,
@@ -220,7 +224,7 @@ fn a_target_is_entered_at_the_last_position() {
             globals: vec![0 as Value],
             locals: vec![],
         },
-        runs: vec![],
+        runs: Arc::default(),
         steps: vec![Step {
             node: first,
             action: Action::Internal {

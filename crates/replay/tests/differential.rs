@@ -91,7 +91,7 @@ fn unused(execution: &Execution, verdict: &Result<(), droste_replay::Rejection>)
                 return false;
             }
             if let Some(run) = execution.runs.get(run.0 as usize) {
-                open.extend(&run.steps);
+                open.extend(run.steps.iter());
             }
         }
     }

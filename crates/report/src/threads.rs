@@ -74,7 +74,7 @@ fn stand_in(execution: &ConcurrentExecution) -> Execution {
             globals: execution.globals.clone(),
             locals: Vec::new(),
         },
-        runs: execution.runs.clone(),
+        runs: execution.runs.clone().into(),
         steps: Vec::new(),
         ending: execution.ending,
     }

@@ -34,7 +34,7 @@ impl<'a> View<'a> {
             execution,
             lengths: Vec::with_capacity(execution.runs.len()),
         };
-        for run in &execution.runs {
+        for run in execution.runs.iter() {
             let length = view.length(&run.steps).saturating_add(1);
             view.lengths.push(length);
         }

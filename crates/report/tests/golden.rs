@@ -231,7 +231,7 @@ fn doubling(program: &Program, source: &SourceFile) -> Execution {
                     globals: vec![g],
                     locals: vec![n],
                 },
-                steps,
+                steps: steps.into(),
                 exit: last,
                 results: vec![],
             });
@@ -252,7 +252,7 @@ fn doubling(program: &Program, source: &SourceFile) -> Execution {
                 changes: Changes::default(),
             },
         )],
-        runs,
+        runs: runs.into(),
         ending: Ending::At(error),
     }
 }

@@ -76,6 +76,8 @@ pub(crate) enum Code {
     Int(Field),
     /// An integer variable compared with a constant.
     Compare(Operator, Field, Value),
+    /// An integer variable and a constant, added.
+    Plus(Field, Value),
     /// Anything, with arithmetic in 64 bits (which suffices).
     Narrow(Box<[Instr]>),
     /// Anything, with arithmetic modulo 2¹²⁸.
@@ -169,6 +171,18 @@ impl Scope<'_> {
                 Instr::Compare(op, 0, 1),
             ] => {
                 return Code::Compare(op, field, value);
+            }
+            [
+                Instr::LoadInt(field),
+                Instr::Int(value),
+                Instr::Arith(op @ (Operator::Add | Operator::Sub), 0, 1),
+            ] => {
+                let value = if op == Operator::Add {
+                    value
+                } else {
+                    value.wrapping_neg()
+                };
+                return Code::Plus(field, value);
             }
             _ => {}
         }
@@ -501,6 +515,10 @@ impl Code {
             },
             Code::Compare(op, field, value) => match field.get(now) {
                 Some(offset) => Outcome::Set(set(compare(*op, field.value(offset), *value))),
+                None => Outcome::Needs(field.slot),
+            },
+            Code::Plus(field, value) => match field.get(now) {
+                Some(offset) => Outcome::Int(field.value(offset).wrapping_add(*value)),
                 None => Outcome::Needs(field.slot),
             },
             Code::Narrow(instrs) => run::<i64>(instrs, now, next),

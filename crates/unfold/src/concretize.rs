@@ -68,5 +68,5 @@ pub fn concretize<W: Words>(
     }
     let plan = work.plan_main(start, guard)?;
     let cycle = start.map(|start| Cycle { start, pumping });
-    Forward::new(&work, guard).main(&plan, cycle)
+    Forward::new(program, &work, guard).main(&plan, cycle)
 }

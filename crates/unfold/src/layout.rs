@@ -9,7 +9,7 @@
 //! of different procedures, and the results of a procedure that has just returned, share the
 //! space after them.
 
-use droste_lang::program::{Program, Type, Value};
+use droste_lang::program::{Expr, ExprNode, Program, Type, Value, VarRef};
 
 /// The place of one variable.
 #[derive(Clone, Copy, Debug)]
@@ -218,6 +218,29 @@ impl Layout {
     pub(crate) fn set_control(&self, words: &mut [u64], node: u32, status: Status) {
         let mask = (1 << (self.node_bits + STATUS_BITS)) - 1;
         words[0] = words[0] & !mask | u64::from(node) | status.bits() << self.node_bits;
+    }
+
+    /// The places of the variables that an expression of a procedure mentions.
+    pub(crate) fn variables<'a>(
+        &'a self,
+        expr: &'a Expr,
+        procedure: u32,
+    ) -> impl Iterator<Item = &'a Field> {
+        expr.nodes.iter().filter_map(move |part| match *part {
+            ExprNode::Var(VarRef::Global(i)) | ExprNode::Next(VarRef::Global(i)) => {
+                Some(&self.globals[i as usize])
+            }
+            ExprNode::Var(VarRef::Local(i)) | ExprNode::Next(VarRef::Local(i)) => {
+                Some(&self.locals[procedure as usize][i as usize])
+            }
+            _ => None,
+        })
+    }
+
+    /// Whether two states differ in control at most.
+    pub(crate) fn same_values(&self, a: &[u64], b: &[u64]) -> bool {
+        let control = (1 << (self.node_bits + STATUS_BITS)) - 1;
+        (a[0] ^ b[0]) & !control == 0 && a[1..] == b[1..]
     }
 
     /// Marks the bits of node and status.

@@ -97,6 +97,10 @@ pub struct Machine {
     pub(crate) main: u32,
     /// Per node `layout.words` words: the bits that are kept on arrival.
     pub(crate) masks: Vec<u64>,
+    /// Per node: where its bits are in `reads`, if calls look ahead beyond it; [`NOT`] otherwise.
+    pub(crate) ahead: Vec<u32>,
+    /// `layout.words` words for each such node: the bits that it and its observers read.
+    pub(crate) reads: Vec<u64>,
     /// Likewise per procedure, for exits.
     pub(crate) exit_masks: Vec<u64>,
     pub(crate) terminated_mask: Vec<u64>,
@@ -109,11 +113,17 @@ pub struct Machine {
     pub(crate) failures: bool,
     /// Whether every variable that matters gets a value at once.
     pub(crate) eager: bool,
-    /// Whether some question is about variables.
-    pub(crate) observes: bool,
+    /// Per node, and at the end for the terminated program: whether some question there is about variables.
+    pub(crate) observes: Vec<bool>,
     /// The globals (by slot) that questions are about.
     pub(crate) observed: Vec<u32>,
 }
+
+/// In [`Machine::ahead`]: a node that is not.
+pub(crate) const NOT: u32 = u32::MAX;
+
+/// So many statements are looked at ahead, at most.
+pub(crate) const AHEAD: usize = 8;
 
 /// The variable that is needed first, by slot.
 pub(crate) struct Needs(pub(crate) u32);
@@ -195,7 +205,16 @@ impl Machine {
             };
             scope.compile(&proposition.by_procedure[node.procedure as usize], true)
         });
-        let codes = codes.collect();
+        let codes: Vec<Code> = codes.collect();
+        for (node, &index) in self.nodes.iter().zip(&self.ahead) {
+            if index != NOT {
+                let reads = &mut self.reads[index as usize * self.layout.words..];
+                let expr = &proposition.by_procedure[node.procedure as usize];
+                for field in self.layout.variables(expr, node.procedure) {
+                    field.cover(reads);
+                }
+            }
+        }
         let scope = Scope {
             globals: &self.layout.globals,
             locals: &[],
@@ -203,9 +222,12 @@ impl Machine {
             after: false,
         };
         let terminated = scope.compile(&proposition.terminated, true);
+        let all = codes.iter().chain([&terminated]);
+        for (observes, code) in self.observes.iter_mut().zip(all) {
+            *observes |= !matches!(code, Code::Const(_));
+        }
         self.questions
             .push(Question::Proposition(codes, terminated));
-        self.observes = true;
         let exprs = proposition
             .by_procedure
             .iter()
@@ -286,10 +308,12 @@ impl Machine {
     pub(crate) fn steps<W: Words>(&self, state: &W, out: &mut Steps<W>) {
         let words = state.words();
         let status = self.layout.status(words);
-        if self.observes
-            && matches!(status, Status::Running | Status::Terminated)
-            && let Err(needs) = self.observe(words, status)
-        {
+        let observes = match status {
+            Status::Running => self.observes[self.layout.node(words) as usize],
+            Status::Terminated => self.observes[self.nodes.len()],
+            _ => false,
+        };
+        if observes && let Err(needs) = self.observe(words, status) {
             return self.split(words, &needs, out);
         }
         if self.eager
@@ -321,6 +345,44 @@ impl Machine {
         self.layout.set_control(words, node, Status::Running);
         keep(words, &self.masks[node as usize * self.layout.words..]);
         state
+    }
+
+    /// Control enters a procedure: as far as it is known which way it will go, what does not matter there is forgotten now, beside what
+    /// is read on the way. So calls that differ in what their callee will not look at share an entry state.
+    fn look_ahead<W: Words>(&self, state: &mut W, mut node: u32) {
+        let mut kept = W::zeroed(self.layout.words);
+        for _ in 0..AHEAD {
+            let index = self.ahead[node as usize];
+            if index == NOT {
+                break;
+            }
+            let words = state.words();
+            let next = match &self.nodes[node as usize].action {
+                Action::Branch { condition, yes, no } => match condition.eval(words, words) {
+                    Outcome::Set(TRUE) => *yes,
+                    Outcome::Set(FALSE) => *no,
+                    _ => break,
+                },
+                // As long as it is not known before, nobody decides on what is assigned here.
+                Action::Assign { stores, next, .. }
+                    if stores.iter().all(|(field, ..)| field.get(words).is_none()) =>
+                {
+                    *next
+                }
+                Action::Goto(targets) => targets[0],
+                _ => break,
+            };
+            let reads = &self.reads[index as usize * self.layout.words..];
+            for (kept, (word, reads)) in kept.words_mut().iter_mut().zip(words.iter().zip(reads)) {
+                *kept |= word & reads;
+            }
+            node = next;
+        }
+        let live = &self.masks[node as usize * self.layout.words..];
+        let masks = live.iter().zip(kept.words());
+        for (word, (live, kept)) in state.words_mut().iter_mut().zip(masks) {
+            *word = *word & live | kept;
+        }
     }
 
     /// Control arrives at `next` when the call at `node` returns.
@@ -543,7 +605,11 @@ impl Machine {
                     }
                 }
                 let first = self.entries[*callee as usize];
-                out.call(droste_base::CallId(0), self.arrive(entry, first));
+                let mut entry = self.arrive(entry, first);
+                if self.ahead[first as usize] != NOT {
+                    self.look_ahead(&mut entry, first);
+                }
+                out.call(droste_base::CallId(0), entry);
             }
             Action::Return(values) => {
                 let mut exit = state.clone();

@@ -5,6 +5,8 @@
 //! order of the schedule. It does not matter which engine has found the schedule, and nothing here
 //! has to be trusted: the result is replayed.
 
+use std::sync::Arc;
+
 use droste_base::{StopReason, Verdict};
 use droste_lang::concurrent::{
     Birth, ConcurrentExecution, Context, ThreadAction, ThreadId, ThreadStep, declared, end_of_init,
@@ -226,10 +228,10 @@ impl<'e> Walker<'e> {
     /// Translates the runs in which nothing happens that concerns other threads.
     fn fold(&mut self) {
         let globals = self.program.globals.len();
-        for run in &self.execution.runs {
+        for run in self.execution.runs.iter() {
             let mut steps = Vec::new();
             let mut quiet = true;
-            for step in &run.steps {
+            for step in run.steps.iter() {
                 let node = match self.meaning(step.node) {
                     Meaning::Before(_) => continue,
                     Meaning::Statement(node)
@@ -278,7 +280,7 @@ impl<'e> Walker<'e> {
                     globals: run.entry.globals[..globals].to_vec(),
                     locals: run.entry.locals.clone(),
                 },
-                steps,
+                steps: steps.into(),
                 exit,
                 results: run.results.clone(),
             });
@@ -478,7 +480,7 @@ fn put_together(
         let Some(part) = part else { continue };
         *base = runs.len() as u32;
         for mut run in std::mem::take(&mut part.runs) {
-            for step in &mut run.steps {
+            for step in Arc::make_mut(&mut run.steps) {
                 if let Action::Folded { run, .. } = &mut step.action {
                     run.0 += *base;
                 }

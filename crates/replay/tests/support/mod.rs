@@ -523,7 +523,7 @@ pub fn mutant(execution: &Execution, random: &mut Random) -> Execution {
             }
         }
         2..=5 if !mutant.runs.is_empty() => {
-            let run = &mut mutant.runs[run];
+            let run = &mut Arc::make_mut(&mut mutant.runs)[run];
             match random.below(6) {
                 0 => {
                     let index = random.below(run.results.len());
@@ -546,14 +546,30 @@ pub fn mutant(execution: &Execution, random: &mut Random) -> Execution {
                     let index = random.below(run.entry.locals.len());
                     nudge(&mut run.entry.locals[index], random);
                 }
-                _ => mutate_steps(&mut run.steps, random),
+                _ => {
+                    let mut steps = run.steps.to_vec();
+                    mutate_steps(&mut steps, random);
+                    run.steps = steps.into();
+                }
             }
         }
         6 if mutant.runs.len() > 1 => {
             let other = random.below(mutant.runs.len());
-            mutant.runs.swap(run, other);
+            Arc::make_mut(&mut mutant.runs).swap(run, other);
         }
         _ => mutate_steps(&mut mutant.steps, random),
     }
+    share(&mut mutant);
     mutant
+}
+
+/// Has runs with equal steps share them.
+pub fn share(execution: &mut Execution) {
+    let runs = Arc::make_mut(&mut execution.runs);
+    for i in 1..runs.len() {
+        let (before, rest) = runs.split_at_mut(i);
+        if let Some(same) = before.iter().find(|run| run.steps == rest[0].steps) {
+            rest[0].steps = Arc::clone(&same.steps);
+        }
+    }
 }

@@ -453,7 +453,7 @@ impl Flat<'_> {
                     return None;
                 }
                 self.enter(&run.entry.locals)?;
-                for s in &run.steps {
+                for s in run.steps.iter() {
                     if !matches!(s.action, Action::Internal { .. } | Action::Folded { .. }) {
                         return None;
                     }

@@ -188,7 +188,7 @@ impl Writer<'_> {
         let mut chosen = vec![false; total];
         let mut room = GLOBALS;
         let execution = self.view.execution;
-        let inner = execution.runs.iter().flat_map(|run| &run.steps);
+        let inner = execution.runs.iter().flat_map(|run| run.steps.iter());
         for step in execution.steps.iter().chain(inner) {
             let (Action::Internal { changes, .. } | Action::Folded { changes, .. }) = &step.action
             else {

@@ -1,20 +1,24 @@
 //! The forward pass: the original program, executed along a plan.
 //!
 //! Wherever a step leaves a choice, it is made as the next position knows or wants it, and otherwise
-//! so that the variable keeps its value. Each run is executed once for each different entry.
+//! so that the variable keeps its value. Each run is executed once for each different entry; entries that differ only in what no
+//! statement of the run mentions share its steps.
+
+use std::sync::Arc;
 
 use droste_base::{Cycle, Guard, Step as ModelStep, Steps};
+use droste_lang::effects::Effects;
 use droste_lang::execution::{
     Action, CalleeRun, CalleeRunId, Changes, Ending, Execution, Step, Valuation,
 };
-use droste_lang::program::{NodeId, Value, VarRef};
+use droste_lang::program::{NodeId, Op, Program, Value, VarRef};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Gap;
 use super::demands::{Wants, lookup};
 use super::paths::{Edge, Path};
 use super::plan::{Concretizer, Plan};
-use crate::layout::{Field, Status};
+use crate::layout::{Field, Layout, Status};
 use crate::words::Words;
 
 /// A path that is being executed.
@@ -28,18 +32,32 @@ struct Frame<W> {
     summaries: usize,
     state: W,
     steps: Vec<Step>,
+    /// The bits of all that the statements so far mention.
+    mentioned: W,
 }
 
-/// A finished run: the entry state, what the caller gets to see, and the run.
-type Finished<W> = (W, W, CalleeRunId);
+/// A finished run.
+#[derive(Clone)]
+struct Finished<W> {
+    entry: W,
+    /// The bits of all that its statements mention.
+    mentioned: W,
+    /// What the caller gets to see.
+    exit: W,
+    run: CalleeRunId,
+}
 
 pub(super) struct Forward<'a, 'b, W> {
     work: &'a Concretizer<'b, W>,
     guard: &'a mut Guard,
     steps: Steps<W>,
     runs: Vec<CalleeRun>,
+    /// Per node of the program the bits of what its statement mentions, and what a callee touches.
+    mentions: Vec<u64>,
     /// For each plan the first entry it was executed with.
     first: Vec<Option<Finished<W>>>,
+    /// For plans whose first run shares its steps with others: the last of these, and its entry.
+    last: FxHashMap<u32, (W, CalleeRunId)>,
     /// Plan and entry state, for all others.
     others: FxHashMap<(u32, W), (W, CalleeRunId)>,
     /// Changes are shared: the same few come again and again.
@@ -54,29 +72,75 @@ enum Advance<W> {
 }
 
 impl<'a, 'b, W: Words> Forward<'a, 'b, W> {
-    pub(super) fn new(work: &'a Concretizer<'b, W>, guard: &'a mut Guard) -> Self {
+    pub(super) fn new(
+        program: &Program,
+        work: &'a Concretizer<'b, W>,
+        guard: &'a mut Guard,
+    ) -> Self {
         Forward {
             work,
             guard,
+            mentions: mentions(program, &work.machine.layout),
             steps: Steps::new(),
             runs: Vec::with_capacity(work.plans.len()),
             first: vec![None; work.plans.len()],
+            last: FxHashMap::default(),
             others: FxHashMap::default(),
             shared: FxHashSet::default(),
         }
     }
 
-    /// The run of a plan from an entry, if it has been executed.
-    fn finished(&self, plan: u32, entry: &W) -> Option<(&W, CalleeRunId)> {
-        match &self.first[plan as usize] {
-            Some((first, exit, run)) if first == entry => Some((exit, *run)),
-            Some(_) => {
-                let other = self.others.get(&(plan, entry.clone()));
-                other.map(|(exit, run)| (exit, *run))
-            }
-            None => None,
+    /// The run of a plan from an entry, if it has been executed: what the caller gets to see, and the run.
+    fn finished(&mut self, plan: u32, entry: &W) -> Option<(W, CalleeRunId)> {
+        let first = self.first[plan as usize].as_ref()?;
+        if first.entry == *entry {
+            return Some((first.exit.clone(), first.run));
+        }
+        if !self.others.is_empty()
+            && let Some((exit, run)) = self.others.get(&(plan, entry.clone()))
+        {
+            return Some((exit.clone(), *run));
+        }
+        let pairs = entry.words().iter().zip(first.entry.words());
+        let mut pairs = pairs.zip(first.mentioned.words());
+        if !pairs.all(|((a, b), mentioned)| (a ^ b) & mentioned == 0) {
+            return None;
+        }
+        // The same steps, and globals that the run leaves as they are.
+        let mut exit = first.exit.clone();
+        let kept = entry.words().iter().zip(first.mentioned.words());
+        let kept = kept.zip(&self.work.machine.global_mask);
+        for (word, ((entry, mentioned), global)) in exit.words_mut().iter_mut().zip(kept) {
+            let kept = global & !mentioned;
+            *word = *word & !kept | entry & kept;
+        }
+        if let Some((last, run)) = self.last.get(&plan)
+            && last == entry
+        {
+            return Some((exit, *run));
+        }
+        let run = CalleeRunId(self.runs.len() as u32);
+        self.last.insert(plan, (entry.clone(), run));
+        let same = &self.runs[first.run.0 as usize];
+        let (steps, node, results) = (Arc::clone(&same.steps), same.exit, same.results.clone());
+        self.runs.push(CalleeRun {
+            entry: self.valuation(entry),
+            steps,
+            exit: node,
+            results,
+        });
+        Some((exit, run))
+    }
+
+    /// The statement at a node has been executed.
+    fn mention(&self, mentioned: &mut W, node: NodeId) {
+        let words = self.work.machine.layout.words;
+        let bits = &self.mentions[node.0 as usize * words..];
+        for (word, bits) in mentioned.words_mut().iter_mut().zip(bits) {
+            *word |= bits;
         }
     }
+
     /// Completes a state: what is unknown is as wanted, or as it was before, or nothing special.
     fn complete(
         &self,
@@ -167,6 +231,9 @@ impl<'a, 'b, W: Words> Forward<'a, 'b, W> {
 
     fn changes(&mut self, from: &W, to: &W) -> Changes {
         let layout = &self.work.machine.layout;
+        if layout.same_values(from.words(), to.words()) {
+            return Changes::default();
+        }
         let globals = layout.globals.iter().enumerate();
         let locals = self.locals(from).iter().enumerate();
         let changes: Changes = globals
@@ -248,7 +315,6 @@ impl<'a, 'b, W: Words> Forward<'a, 'b, W> {
                 let Some((exit, run)) = self.finished(inner, &entry) else {
                     return Ok(Advance::Enter(inner, entry));
                 };
-                let exit = exit.clone();
                 frame.summaries += 1;
                 self.steps.clear();
                 machine.resume(&frame.state, &exit, Some(&goal), &mut self.steps);
@@ -291,6 +357,7 @@ impl<'a, 'b, W: Words> Forward<'a, 'b, W> {
             }
             Edge::Start => return Err(gap()),
         };
+        self.mention(&mut frame.mentioned, node);
         frame.steps.push(Step { node, action });
         frame.state = next;
         frame.at = i;
@@ -298,7 +365,7 @@ impl<'a, 'b, W: Words> Forward<'a, 'b, W> {
     }
 
     /// The end of a callee's run: its return.
-    fn finish(&mut self, frame: Frame<W>, path: Path<'_, W>, plan: &Plan) -> Result<(), Gap> {
+    fn finish(&mut self, mut frame: Frame<W>, path: Path<'_, W>, plan: &Plan) -> Result<(), Gap> {
         let work = self.work;
         let machine = work.machine;
         let gap = || Gap::Step(path.states.len());
@@ -346,18 +413,25 @@ impl<'a, 'b, W: Words> Forward<'a, 'b, W> {
             .clone();
         self.complete(&mut exit, results, preferred, None);
         let id = CalleeRunId(self.runs.len() as u32);
+        let node = self.node(&frame.state);
+        self.mention(&mut frame.mentioned, node);
         self.runs.push(CalleeRun {
             entry: self.valuation(&frame.entry),
-            exit: self.node(&frame.state),
+            exit: node,
             results: results
                 .iter()
                 .map(|field| Self::value(field, exit.words()))
                 .collect(),
-            steps: frame.steps,
+            steps: frame.steps.into(),
         });
         let first = &mut self.first[frame.plan as usize];
         if first.is_none() {
-            *first = Some((frame.entry, exit, id));
+            *first = Some(Finished {
+                entry: frame.entry,
+                mentioned: frame.mentioned,
+                exit,
+                run: id,
+            });
         } else {
             let key = (frame.plan, frame.entry);
             self.others.insert(key, (exit, id));
@@ -403,6 +477,7 @@ impl<'a, 'b, W: Words> Forward<'a, 'b, W> {
                     summaries: 0,
                     state,
                     steps: Vec::with_capacity(path.states.len() - 1),
+                    mentioned: W::zeroed(work.machine.layout.words),
                 });
             }
         }
@@ -427,6 +502,7 @@ impl<'a, 'b, W: Words> Forward<'a, 'b, W> {
             summaries: 0,
             state,
             steps: Vec::new(),
+            mentioned: W::zeroed(work.machine.layout.words),
         };
         let first = cycle.map(|cycle| cycle.start);
         // In a terminated program nothing happens any more; whatever watches it needs no steps.
@@ -454,7 +530,7 @@ impl<'a, 'b, W: Words> Forward<'a, 'b, W> {
             if let Some(&(_, start_step)) = rounds.iter().find(|(state, _)| *state == main.state) {
                 return Ok(Execution {
                     start,
-                    runs: self.runs,
+                    runs: self.runs.into(),
                     steps: main.steps,
                     ending: Ending::Lasso {
                         start: start_step,
@@ -475,7 +551,7 @@ impl<'a, 'b, W: Words> Forward<'a, 'b, W> {
         };
         Ok(Execution {
             start,
-            runs: self.runs,
+            runs: self.runs.into(),
             steps: main.steps,
             ending,
         })
@@ -487,4 +563,24 @@ fn entry_of<W>(step: ModelStep<W>) -> Option<W> {
         ModelStep::Call(_, entry) => Some(entry),
         _ => None,
     }
+}
+
+/// Per node the bits of the variables that its statement mentions, and of the globals that a callee touches.
+fn mentions(program: &Program, layout: &Layout) -> Vec<u64> {
+    let effects = Effects::new(program);
+    let mut all = vec![0; program.nodes.len() * layout.words];
+    for (node, bits) in program.nodes.iter().zip(all.chunks_mut(layout.words)) {
+        node.for_each_mentioned(|var| match var {
+            VarRef::Global(i) => layout.globals[i as usize].cover(bits),
+            VarRef::Local(i) => layout.locals[node.procedure.0 as usize][i as usize].cover(bits),
+        });
+        if let Op::Call { callee, .. } = node.op {
+            for (i, field) in (0..).zip(&layout.globals) {
+                if effects.touches(callee.0, i) {
+                    field.cover(bits);
+                }
+            }
+        }
+    }
+    all
 }

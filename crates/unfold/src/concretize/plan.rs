@@ -23,13 +23,17 @@ use droste_lang::effects::Effects;
 #[derive(Clone, Copy)]
 pub(super) struct Plan {
     pub(super) run: u32,
-    /// Where the wants of its positions begin; none if nothing is wanted anywhere.
-    wants: Option<usize>,
+    /// Where the wants of its positions begin; [`NOWHERE`] if nothing is wanted anywhere. There are not so many positions that 32 bits
+    /// would not do: each has taken more than 16 bytes before.
+    wants: u32,
     /// Where the plans of its summary edges begin.
-    inner: usize,
+    inner: u32,
     /// What is wanted of the exit.
     exit: WantsId,
 }
+
+/// In [`Plan::wants`].
+const NOWHERE: u32 = u32::MAX;
 
 pub(super) struct Concretizer<'a, W> {
     /// The program the engine saw: it decides what moves where unread.
@@ -76,8 +80,10 @@ impl<'a, W: Words> Concretizer<'a, W> {
     }
 
     fn wants_id(&self, plan: &Plan, position: usize) -> WantsId {
-        let first = plan.wants;
-        first.map_or(Demands::NOTHING, |first| self.wants[first + position])
+        match plan.wants {
+            NOWHERE => Demands::NOTHING,
+            first => self.wants[first as usize + position],
+        }
     }
 
     /// What is wanted at a position of a plan.
@@ -92,7 +98,7 @@ impl<'a, W: Words> Concretizer<'a, W> {
 
     /// The plan behind a path's summary edge, counted from 0.
     pub(super) fn inner(&self, plan: &Plan, summary: usize) -> u32 {
-        self.inner[plan.inner + summary]
+        self.inner[plan.inner as usize + summary]
     }
 
     fn fields(&self, state: &W) -> impl Iterator<Item = &Field> {
@@ -345,8 +351,12 @@ impl<'a, W: Words> Concretizer<'a, W> {
                 let wanted = frame.wants.iter().any(|&id| id != Demands::NOTHING);
                 let plan = Plan {
                     run: frame.run,
-                    wants: wanted.then_some(self.wants.len()),
-                    inner: self.inner.len(),
+                    wants: if wanted {
+                        self.wants.len() as u32
+                    } else {
+                        NOWHERE
+                    },
+                    inner: self.inner.len() as u32,
                     exit: frame.exit,
                 };
                 if wanted {
