@@ -111,18 +111,7 @@ pub fn parse_properties(
             match list[at].0 {
                 Token::Open => depth += 1,
                 Token::Close => depth = depth.saturating_sub(1),
-                _ if new_line(source, list[at].1) => {
-                    if is_header(&list, at) || strange_header(source, &list, at).is_some() {
-                        break;
-                    }
-                }
-                // Where an operand is expected it is `proc:LABEL`.
-                _ if is_header(&list, at)
-                    && depth == 0
-                    && !(parser.is_label(&list, at) && wants_operand(&list[from..at])) =>
-                {
-                    break;
-                }
+                _ if begins_property(source, &list, from, at, depth) => break,
                 _ => {}
             }
             at += 1;
@@ -180,6 +169,31 @@ pub fn parse_properties(
 fn is_header(list: &[(Token, Span)], at: usize) -> bool {
     let is = |i: usize, token| list.get(i).is_some_and(|&(t, _)| t == token);
     is(at, Token::Word) && is(at + 1, Token::Colon)
+}
+
+/// Whether another property begins at `at`, `depth` parentheses deep in one whose formula begins at `from`.
+fn begins_property(
+    source: &SourceFile,
+    list: &[(Token, Span)],
+    from: usize,
+    at: usize,
+    depth: usize,
+) -> bool {
+    if new_line(source, list[at].1) {
+        return is_header(list, at) || strange_header(source, list, at).is_some();
+    }
+    // Where an operand is expected it is `proc:LABEL`.
+    let operand = is_label(list, at) && wants_operand(&list[from..at]);
+    is_header(list, at) && depth == 0 && !operand
+}
+
+/// Whether `proc:LABEL` is here, without space.
+fn is_label(list: &[(Token, Span)], at: usize) -> bool {
+    matches!(
+        list.get(at..at + 3),
+        Some(&[(Token::Word, a), (Token::Colon, colon), (Token::Word, b)])
+            if a.end == colon.start && colon.end == b.start
+    )
 }
 
 /// Whether these tokens end where an operand is expected.
@@ -261,24 +275,21 @@ impl Parser<'_> {
             self.diagnostics
                 .retain(|d| !(name.start <= d.primary.0.start && d.primary.0.end <= name.end));
             let strange = text.chars().find(|&c| !in_word(c) || c == '#');
-            let error = match strange {
-                Some(c) => {
-                    let plain = text.replace(|c| !in_word(c) || c == '#', "_");
-                    Diagnostic::error(name, format!("`{c}` cannot be part of a name"))
-                        .label("the name of a property")
-                        .help(format!(
-                            "names are made of letters, digits, `_` and `$`: write `{plain}:`"
-                        ))
-                }
-                None => {
-                    let what = match reserved(&text) {
-                        Some(Token::True | Token::False) => "a constant",
-                        _ => "an operator",
-                    };
-                    Diagnostic::error(name, format!("`{text}` is {what}, not a name"))
-                        .label("expected the name of a property")
-                        .help(format!("choose another name: `property_{text}:`"))
-                }
+            let error = if let Some(c) = strange {
+                let plain = text.replace(|c| !in_word(c) || c == '#', "_");
+                Diagnostic::error(name, format!("`{c}` cannot be part of a name"))
+                    .label("the name of a property")
+                    .help(format!(
+                        "names are made of letters, digits, `_` and `$`: write `{plain}:`"
+                    ))
+            } else {
+                let what = match reserved(&text) {
+                    Some(Token::True | Token::False) => "a constant",
+                    _ => "an operator",
+                };
+                Diagnostic::error(name, format!("`{text}` is {what}, not a name"))
+                    .label("expected the name of a property")
+                    .help(format!("choose another name: `property_{text}:`"))
             };
             self.error(error);
             return Some(name);
@@ -301,7 +312,7 @@ impl Parser<'_> {
             self.error(error);
         }
         // `proc:LABEL:` is no name.
-        if self.is_label(list, begin) && list.get(*at + 1).is_some_and(|t| t.0 == Token::Colon) {
+        if is_label(list, begin) && list.get(*at + 1).is_some_and(|t| t.0 == Token::Colon) {
             let whole = name.to(list[*at].1);
             let text = self.source.slice(whole).to_owned();
             let label = self.source.slice(list[*at].1).to_owned();
@@ -525,7 +536,7 @@ impl Parser<'_> {
                     );
                     (AtomKind::Expression, whole, whole)
                 }
-                _ if self.is_label(list, *at - 1) => {
+                _ if is_label(list, *at - 1) => {
                     let whole = span.to(list[*at + 1].1);
                     *at += 2;
                     let text = self.source.slice(whole).to_owned();
@@ -548,15 +559,6 @@ impl Parser<'_> {
             text_span,
         });
         self.formulas.atom(id)
-    }
-
-    /// Whether `proc:LABEL` is here, without space.
-    fn is_label(&self, list: &[(Token, Span)], at: usize) -> bool {
-        matches!(
-            list.get(at..at + 3),
-            Some(&[(Token::Word, a), (Token::Colon, colon), (Token::Word, b)])
-                if a.end == colon.start && colon.end == b.start
-        )
     }
 
     /// Without braces or quotes, and space inside them.

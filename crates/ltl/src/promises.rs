@@ -35,7 +35,7 @@ impl Promises {
     }
 
     /// Whether putting off this formula needs a promise.
-    pub(crate) fn is_eventuality(&self, formulas: &Formulas, f: FormulaId) -> bool {
+    pub(crate) fn is_eventuality(formulas: &Formulas, f: FormulaId) -> bool {
         matches!(
             formulas.node(f),
             Node::Finally(_) | Node::Until(..) | Node::StrongRelease(..)

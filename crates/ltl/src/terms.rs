@@ -97,7 +97,7 @@ impl<'a> Expansion<'a> {
         plan: Plan,
     ) -> Option<Self> {
         for id in formulas.closure(root) {
-            if promises.is_eventuality(formulas, id) {
+            if Promises::is_eventuality(formulas, id) {
                 promises.mark(formulas, id)?;
             }
         }
@@ -140,10 +140,10 @@ impl<'a> Expansion<'a> {
                     let room = MET.saturating_sub(found.len());
                     found.extend(operands.iter().take(room));
                 }
-                (Node::Globally(a), true)
-                | (Node::Release(_, a) | Node::StrongRelease(_, a), true)
-                | (Node::Finally(a), false)
-                | (Node::Until(_, a) | Node::WeakUntil(_, a), false) => found.push(a),
+                (Node::Globally(a) | Node::Release(_, a) | Node::StrongRelease(_, a), true)
+                | (Node::Finally(a) | Node::Until(_, a) | Node::WeakUntil(_, a), false) => {
+                    found.push(a);
+                }
                 _ => {}
             }
         }
@@ -287,7 +287,7 @@ impl<'a> Expansion<'a> {
     }
 
     /// Only the letters for which an atom has a value.
-    fn now(&self, guard: Bdd) -> Terms {
+    fn now(guard: Bdd) -> Terms {
         if guard.is_false() {
             return Rc::new([]);
         }
@@ -341,7 +341,7 @@ impl<'a> Expansion<'a> {
         } else {
             Marks::MAX
         };
-        let promise = if self.promises.is_eventuality(self.formulas, id) {
+        let promise = if Promises::is_eventuality(self.formulas, id) {
             let mark = self.promises.mark(self.formulas, id);
             let mark = mark.ok_or(End::Failed(Untranslatable::TooManyMarks))?;
             (1 << mark) & counts
@@ -349,16 +349,16 @@ impl<'a> Expansion<'a> {
             0
         };
         match self.formulas.node(id) {
-            Node::True => Ok(self.now(self.manager.constant(true))),
-            Node::False => Ok(self.now(self.manager.constant(false))),
-            Node::Atom(atom) => Ok(self.now(self.manager.var(self.atom_vars[&atom])?)),
+            Node::True => Ok(Self::now(self.manager.constant(true))),
+            Node::False => Ok(Self::now(self.manager.constant(false))),
+            Node::Atom(atom) => Ok(Self::now(self.manager.var(self.atom_vars[&atom])?)),
             Node::Not(a) => match self.formulas.node(a) {
-                Node::Atom(atom) => Ok(self.now(self.manager.var(self.atom_vars[&atom])?.not())),
+                Node::Atom(atom) => Ok(Self::now(self.manager.var(self.atom_vars[&atom])?.not())),
                 _ => unreachable!("not in negation normal form"),
             },
             Node::And(operands) => {
                 let operands = operands.to_vec();
-                let mut result = self.now(self.manager.constant(true));
+                let mut result = Self::now(self.manager.constant(true));
                 for operand in operands {
                     let next = known(self, operand);
                     result = self.and(&result, &next)?;
@@ -418,7 +418,7 @@ impl<'a> Expansion<'a> {
         needed.sort_unstable();
         for id in needed {
             let mut marks = 0;
-            if self.promises.is_eventuality(self.formulas, id) {
+            if Promises::is_eventuality(self.formulas, id) {
                 let mark = self.promises.mark(self.formulas, id);
                 marks |= 1 << mark.ok_or(End::Failed(Untranslatable::TooManyMarks))?;
             }
