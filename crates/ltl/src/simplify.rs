@@ -6,7 +6,7 @@
 //! translation improvements in Spot* (`VECoS` 2011), was the guide. Everything is in negation normal form. Rules are written
 //! for `|`, `F`, `U` and `W`; those for `&`, `G`, `R` and `M` are the same ones under negation, which is remembered.
 //!
-//! Here is how rules are applied; the rules are in [`temporal`] (`F`, `U` and `W`) and [`boolean`] (`|`), and what implies what in [`implication`].
+//! Here is how rules are applied; the rules are in `temporal` (`F`, `U` and `W`) and `boolean` (`|`), and what implies what in `implication`.
 //!
 //! A rule may call another; the depth of such calls is bounded, and beyond it the formula is left as it is. So is the number of
 //! implications that are tried. Random formulas are compared before and after on random words.

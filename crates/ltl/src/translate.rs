@@ -1,7 +1,7 @@
 //! From formulas to automata: the whole way.
 //!
-//! There are three constructions. [`tableau`](crate::tableau) gives the best automata; where its diagrams become too large,
-//! [`terms`](crate::terms) are tried, first with all the marks, then with levels, as long as their lists are short. If all of these fail, the automaton is
+//! There are three constructions. `tableau` gives the best automata; where its diagrams become too large,
+//! `terms` are tried, first with all the marks, then with levels, as long as their lists are short. If all of these fail, the automaton is
 //! probably large by its nature, and terms without a bound go on until a limit is reached.
 
 use std::fmt;
