@@ -15,7 +15,7 @@ pub mod verdict;
 
 pub use flatten::{Event, FlatPosition, FlatTrace};
 pub use limits::{Guard, Limits, StopReason};
-pub use model::{CallId, Model, PropId, Split, Step, Steps};
+pub use model::{CallId, Model, PropId, Split, Step, Steps, Where};
 pub use progress::{Progress, Reporter, Units};
 pub use replay::{Claim, Mismatch, replay_trace};
 pub use trace::{Cycle, Position, Run, RunId, Trace, Via};

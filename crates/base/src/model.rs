@@ -81,6 +81,49 @@ pub trait Model {
     }
 }
 
+/// A model with other propositions, all the same: a closure.
+#[derive(Clone, Copy, Debug)]
+pub struct Where<'a, M, F> {
+    /// The model.
+    pub model: &'a M,
+    /// What is true of the states that are meant.
+    pub predicate: F,
+}
+
+impl<M: Model, F: Fn(&M::State) -> bool> Model for Where<'_, M, F> {
+    type State = M::State;
+
+    fn initial(&self, out: &mut Vec<M::State>) {
+        self.model.initial(out);
+    }
+
+    fn steps(&self, state: &M::State, out: &mut Steps<M::State>) {
+        self.model.steps(state, out);
+    }
+
+    fn resume(
+        &self,
+        caller: &M::State,
+        call: CallId,
+        exit: &M::State,
+        out: &mut Vec<M::State>,
+    ) -> bool {
+        self.model.resume(caller, call, exit, out)
+    }
+
+    fn holds(&self, state: &M::State, _: PropId) -> bool {
+        (self.predicate)(state)
+    }
+
+    fn refine(&self, state: &M::State, tag: u32, index: u64) -> M::State {
+        self.model.refine(state, tag, index)
+    }
+
+    fn terminated(&self, exit: &M::State) -> Option<M::State> {
+        self.model.terminated(exit)
+    }
+}
+
 /// One thing a state can do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step<S> {

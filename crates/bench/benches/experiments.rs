@@ -95,7 +95,7 @@ fn main() -> ExitCode {
     }
     let (mut wrong, mut missed) = (0, 0);
     println!(
-        "family\tparameter\tproperty\tconfig\tverdict\tseconds\tcpu_s\tcontexts\tstates\t\
+        "family\tparameter\tproperty\tconfig\tverdict\tseconds\tsearch_s\tcpu_s\tcontexts\tstates\t\
          contexts/s\tbytes/context\timages\tnodes\tpeak_MB\ttrace\tper_doubling\tgoal\tpaper"
     );
     // The last measurement of each series, to compare a doubled parameter with.
@@ -204,13 +204,14 @@ fn row(case: &Case, m: &Measurement, doubling: &str) -> String {
     // Writing to a string cannot fail.
     let _ = write!(
         row,
-        "{}\t{}\t{}\t{}\t{}\t{:.3}\t{:.2}\t{}\t{}\t{}\t{}\t{}\t{}\t{:.1}\t{}\t{doubling}",
+        "{}\t{}\t{}\t{}\t{}\t{:.3}\t{:.3}\t{:.2}\t{}\t{}\t{}\t{}\t{}\t{}\t{:.1}\t{}\t{doubling}",
         case.family,
         case.parameter,
         case.ask,
         case.setup,
         m.verdict,
         m.seconds,
+        m.search,
         m.cpu,
         m.contexts,
         m.states,

@@ -26,6 +26,8 @@ pub struct Measurement {
     pub verdict: String,
     /// From the text to the verdict, replay included.
     pub seconds: f64,
+    /// The explicit search alone, without the trace.
+    pub search: f64,
     /// Processor time of the process, of which there is one thread.
     pub cpu: f64,
     /// Contexts found.
@@ -50,6 +52,7 @@ impl Measurement {
         let Measurement {
             verdict,
             seconds,
+            search,
             cpu,
             contexts,
             states,
@@ -60,7 +63,7 @@ impl Measurement {
             peak_kb,
         } = self;
         format!(
-            "{verdict}\t{seconds}\t{cpu}\t{contexts}\t{states}\t{images}\t{nodes}\t{trace}\t{before_kb}\t{peak_kb}"
+            "{verdict}\t{seconds}\t{search}\t{cpu}\t{contexts}\t{states}\t{images}\t{nodes}\t{trace}\t{before_kb}\t{peak_kb}"
         )
     }
 
@@ -69,11 +72,13 @@ impl Measurement {
         let mut fields = line.trim_end().split('\t');
         let verdict = fields.next()?.to_owned();
         let seconds = fields.next()?.parse().ok()?;
+        let search = fields.next()?.parse().ok()?;
         let cpu = fields.next()?.parse().ok()?;
         let mut number = || fields.next()?.parse().ok();
         Some(Measurement {
             verdict,
             seconds,
+            search,
             cpu,
             contexts: number()?,
             states: number()?,
@@ -269,6 +274,7 @@ pub fn measure(text: &str, question: &Ask, setup: Setup, cap: Cap) -> Measuremen
             } else {
                 result.contexts = answer.stats.contexts;
                 result.states = answer.stats.states;
+                result.search = answer.stats.search.as_secs_f64();
             }
         }
     }
@@ -312,6 +318,7 @@ mod tests {
         let m = Measurement {
             verdict: "holds".to_owned(),
             seconds: 0.5,
+            search: 0.125,
             cpu: 0.25,
             contexts: 1 << 20,
             states: 7,

@@ -379,7 +379,15 @@ pub(crate) fn statistics(effort: &Effort<'_>, total: Duration) -> String {
         "{who}{}, {}, {}",
         counted(effort.stats.contexts, "context"),
         counted(effort.stats.states, "state"),
-        seconds(total)
+        match effort.stats.search {
+            // Worth telling apart.
+            search if total > search + search / 4 + Duration::from_millis(100) => format!(
+                "{} ({} to find the answer)",
+                seconds(total),
+                seconds(search)
+            ),
+            _ => seconds(total),
+        }
     )
 }
 
@@ -421,6 +429,7 @@ pub(crate) fn object_of<T>(
         "stats": match effort.symbolic {
             None => json!({
                 "seconds": total.as_secs_f64(),
+                "search_seconds": effort.stats.search.as_secs_f64(),
                 "contexts": effort.stats.contexts,
                 "states": effort.stats.states,
                 "entries": effort.stats.entries,

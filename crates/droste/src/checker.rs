@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use droste_base::{
-    CallId, Claim, Limits, Mismatch, Model, PropId, Reporter, Steps, Trace, Verdict, replay_trace,
+    Claim, Limits, Mismatch, Model, PropId, Reporter, Trace, Verdict, Where, replay_trace,
 };
 use droste_explicit::{Order, Runs, Stats, reach, repeat};
 use droste_omega::{Product, Watcher};
@@ -238,44 +238,4 @@ fn confirm<M: Model>(
         stats: found.stats,
         time: start.elapsed(),
     })
-}
-
-/// A model whose only proposition is a closure.
-struct Where<'a, M, F> {
-    model: &'a M,
-    predicate: F,
-}
-
-impl<M: Model, F: Fn(&M::State) -> bool> Model for Where<'_, M, F> {
-    type State = M::State;
-
-    fn initial(&self, out: &mut Vec<M::State>) {
-        self.model.initial(out);
-    }
-
-    fn steps(&self, state: &M::State, out: &mut Steps<M::State>) {
-        self.model.steps(state, out);
-    }
-
-    fn resume(
-        &self,
-        caller: &M::State,
-        call: CallId,
-        exit: &M::State,
-        out: &mut Vec<M::State>,
-    ) -> bool {
-        self.model.resume(caller, call, exit, out)
-    }
-
-    fn holds(&self, state: &M::State, _: PropId) -> bool {
-        (self.predicate)(state)
-    }
-
-    fn refine(&self, state: &M::State, tag: u32, index: u64) -> M::State {
-        self.model.refine(state, tag, index)
-    }
-
-    fn terminated(&self, exit: &M::State) -> Option<M::State> {
-        self.model.terminated(exit)
-    }
 }

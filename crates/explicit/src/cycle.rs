@@ -36,17 +36,17 @@
 //! when it is closed and has all its edges.
 
 use std::collections::BinaryHeap;
+use std::time::Instant;
 
 use droste_base::{
     CallId, Certificate, Guard, Model, Progress, PropId, Step, Steps, StopReason, Verdict,
 };
-use hashbrown::HashTable;
 
 use crate::chain;
 use crate::lasso::{self, Component};
 use crate::path::{Link, Ways};
 use crate::shorten::shorten;
-use crate::tables::{Calls, Edge, Interner, NONE, hash_pair, stats};
+use crate::tables::{Alike, Calls, Edge, Interner, Linked, NONE, stats};
 use crate::{Options, Outcome, Runs, Stats};
 
 /// Searches for a run that meets every proposition of `marks` (at most 32) infinitely often;
@@ -82,7 +82,7 @@ pub(crate) struct Context {
     pub(crate) marks: u32,
     parent: u32,
     edge: u32,
-    /// The next context with the same state, see [`Alike`].
+    /// The next context of the same state, see [`Alike`].
     next: u32,
     /// 0: not visited; [`CLOSED`]; otherwise one more than its place in `open`.
     index: u32,
@@ -90,112 +90,15 @@ pub(crate) struct Context {
 
 const CLOSED: u32 = u32::MAX;
 
-/// Contexts by entry and state. Most states have few contexts: these are in a list that begins at the state. Where there are more they
-/// are in a table, in a list for each pair of entry and state.
-#[derive(Default)]
-struct Alike {
-    /// Per state: its last context, [`NONE`], or [`Self::TABLED`].
-    heads: Vec<u32>,
-    /// The last context of each pair.
-    table: HashTable<u32>,
-}
-
-impl Alike {
-    /// The contexts of this state are in the table.
-    const TABLED: u32 = NONE - 1;
-    /// So many are kept in a list.
-    const LISTED: usize = 8;
-
-    /// Where a list that contains the pair begins.
-    fn head(&self, contexts: &[Context], entry: u32, state: u32) -> u32 {
-        match self.heads.get(state as usize) {
-            Some(&Self::TABLED) => {
-                let same = |&id: &u32| {
-                    let context = &contexts[id as usize];
-                    context.state == state && context.entry == entry
-                };
-                let head = self.table.find(hash_pair(entry, state), same);
-                head.copied().unwrap_or(NONE)
-            }
-            Some(&head) => head,
-            None => NONE,
-        }
+impl Linked for Context {
+    #[inline]
+    fn pair(&self) -> (u32, u32) {
+        (self.entry, self.state)
     }
 
-    /// The contexts of a pair.
-    fn list<'a>(
-        &self,
-        contexts: &'a [Context],
-        entry: u32,
-        state: u32,
-    ) -> impl Iterator<Item = u32> + 'a {
-        let mut next = self.head(contexts, entry, state);
-        std::iter::from_fn(move || {
-            let id = (next != NONE).then_some(next)?;
-            next = contexts[id as usize].next;
-            Some(id)
-        })
-        .filter(move |&id| contexts[id as usize].entry == entry)
-    }
-
-    /// A context of the pair with at least these marks, or [`NONE`]; and what a new one of it is to have as its next.
-    fn find(&self, contexts: &[Context], entry: u32, state: u32, marks: u32) -> (u32, u32) {
-        let head = self.head(contexts, entry, state);
-        let mut known = head;
-        while known != NONE {
-            let context = &contexts[known as usize];
-            if context.entry == entry && context.marks & marks == marks {
-                break;
-            }
-            known = context.next;
-        }
-        (known, head)
-    }
-
-    /// Adds a context that [`Self::find`] did not find.
-    fn add(&mut self, contexts: &mut [Context], id: u32) {
-        let Context { state, entry, .. } = contexts[id as usize];
-        if self.heads.len() <= state as usize {
-            self.heads.resize(state as usize + 1, NONE);
-        }
-        if self.heads[state as usize] == Self::TABLED {
-            return self.tabulate(contexts, entry, id);
-        }
-        self.heads[state as usize] = id;
-        let mut all = [0; Self::LISTED + 1];
-        let mut length = 0;
-        let mut next = id;
-        while next != NONE {
-            all[length] = next;
-            length += 1;
-            next = contexts[next as usize].next;
-        }
-        if length <= Self::LISTED {
-            return;
-        }
-        self.heads[state as usize] = Self::TABLED;
-        for &id in all.iter().rev() {
-            let entry = contexts[id as usize].entry;
-            contexts[id as usize].next = self.head(contexts, entry, state);
-            self.tabulate(contexts, entry, id);
-        }
-    }
-
-    /// Makes a context the head of its pair in the table.
-    fn tabulate(&mut self, contexts: &[Context], entry: u32, id: u32) {
-        let state = contexts[id as usize].state;
-        let hash = |id: u32| hash_pair(contexts[id as usize].entry, contexts[id as usize].state);
-        let same = |&id: &u32| {
-            contexts[id as usize].state == state && contexts[id as usize].entry == entry
-        };
-        match self.table.find_mut(hash(id), same) {
-            Some(head) => *head = id,
-            None => drop(self.table.insert_unique(hash(id), id, |&id| hash(id))),
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        self.heads.capacity() * 4 + self.table.capacity() * 5
+    #[inline]
+    fn next(&mut self) -> &mut u32 {
+        &mut self.next
     }
 }
 
@@ -236,6 +139,7 @@ pub(crate) struct Search<'a, M: Model> {
     runs: Runs,
     options: &'a Options<'a>,
     guard: Guard,
+    began: Instant,
     pub(crate) states: Interner<M::State>,
     pub(crate) contexts: Vec<Context>,
     alike: Alike,
@@ -261,6 +165,7 @@ impl<'a, M: Model> Search<'a, M> {
             runs,
             options,
             guard: options.limits.guard(),
+            began: Instant::now(),
             states: Interner::new(),
             contexts: Vec::new(),
             alike: Alike::default(),
@@ -654,27 +559,29 @@ impl<'a, M: Model> Search<'a, M> {
         if id >= NONE - 2 {
             return Err(StopReason::TooManyStates);
         }
-        let (known, next) = self.alike.find(&self.contexts, entry, state, marks);
-        if known != NONE {
-            return Ok(known);
-        }
-        self.contexts.push(Context {
+        let contexts = &mut self.contexts;
+        let covers = |context: &Context| context.marks & marks == marks;
+        let place = match self.alike.find(contexts, (entry, state), covers) {
+            Ok(known) => return Ok(known),
+            Err(place) => place,
+        };
+        contexts.push(Context {
             entry,
             state,
             marks,
             parent,
             edge: edge.pack(),
-            next,
+            next: NONE,
             index: 0,
         });
-        self.alike.add(&mut self.contexts, id);
+        self.alike.add(contexts, id, place);
         Ok(id)
     }
 
     /// The first context found with the same entry and state, whatever its marks.
     pub(crate) fn first_like(&self, context: u32) -> u32 {
-        let Context { entry, state, .. } = self.contexts[context as usize];
-        let alike = self.alike.list(&self.contexts, entry, state);
+        let pair = self.contexts[context as usize].pair();
+        let alike = self.alike.all(&self.contexts, pair);
         alike.min().unwrap_or(context)
     }
 
@@ -697,7 +604,7 @@ impl<'a, M: Model> Search<'a, M> {
             + self.boundaries.capacity() * size_of::<Boundary>();
         let contexts = self.contexts.len();
         let others = contexts * size_of::<Context>() + self.alike.bytes() + stacks;
-        stats(contexts, &self.states, &self.calls, others)
+        stats(self.began, contexts, &self.states, &self.calls, others)
     }
 
     /// Only what a trace needs.

@@ -17,6 +17,8 @@ mod reach;
 mod shorten;
 mod tables;
 
+use std::time::Duration;
+
 use droste_base::{Limits, Reporter, Trace, Verdict};
 
 pub use cycle::repeat;
@@ -67,6 +69,8 @@ pub struct Stats {
     pub summaries: u64,
     /// Bytes of the tables at the end.
     pub bytes: u64,
+    /// How long it took until the answer was known. A trace is built after that.
+    pub search: Duration,
 }
 
 /// A verdict and what it took.

@@ -22,13 +22,14 @@
 //!   costs nothing.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::time::Instant;
 
 use droste_base::{Certificate, Guard, Model, Progress, PropId, Step, Steps, StopReason, Verdict};
-use hashbrown::HashTable;
+
 use rustc_hash::FxHashMap;
 
 use crate::path::{Link, Ways, trace_to};
-use crate::tables::{Calls, Edge, Interner, NONE, hash_pair, stats};
+use crate::tables::{Alike, Calls, Edge, Interner, Linked, NONE, stats};
 use crate::{Options, Order, Outcome, Stats};
 
 /// Explores until `target` is met, everything has been seen, or a limit is reached.
@@ -45,21 +46,28 @@ pub fn reach<M: Model>(model: &M, target: PropId, options: &Options<'_>) -> Outc
     Outcome { verdict, stats }
 }
 
-/// A context: 20 bytes. There is no table of contexts: those of one state are linked, beginning
-/// with `Search::first`, so that a new state, the common case, needs no look-up at all. Where many entries
-/// share a state, all but the first [`CHAIN`] contexts are in a table after all.
+/// A context: 20 bytes.
 #[derive(Clone, Copy)]
 struct Context {
     entry: u32,
     state: u32,
     parent: u32,
     edge: u32,
-    /// The next context of the same state.
+    /// The next context of the same state, see [`Alike`].
     next: u32,
 }
 
-/// How many contexts of a state are linked.
-const CHAIN: u32 = 8;
+impl Linked for Context {
+    #[inline]
+    fn pair(&self) -> (u32, u32) {
+        (self.entry, self.state)
+    }
+
+    #[inline]
+    fn next(&mut self) -> &mut u32 {
+        &mut self.next
+    }
+}
 
 /// What is still to be done.
 enum Agenda {
@@ -91,11 +99,10 @@ struct Search<'a, M: Model> {
     model: &'a M,
     options: &'a Options<'a>,
     guard: Guard,
+    began: Instant,
     states: Interner<M::State>,
     contexts: Vec<Context>,
-    /// For each state its first context, or [`NONE`].
-    first: Vec<u32>,
-    table: HashTable<u32>,
+    alike: Alike,
     calls: Calls,
     agenda: Agenda,
     cursors: FxHashMap<u32, Cursor>,
@@ -111,10 +118,10 @@ impl<'a, M: Model> Search<'a, M> {
             model,
             options,
             guard: options.limits.guard(),
+            began: Instant::now(),
             states: Interner::new(),
             contexts: Vec::new(),
-            first: Vec::new(),
-            table: HashTable::new(),
+            alike: Alike::default(),
             calls: Calls::new(),
             agenda: match options.order {
                 Order::Dfs => Agenda::Stack {
@@ -138,7 +145,7 @@ impl<'a, M: Model> Search<'a, M> {
         let mut initial = Vec::new();
         self.model.initial(&mut initial);
         for state in initial {
-            let state = self.intern(state)?;
+            let (state, _) = self.states.intern(state)?;
             self.enter(state, NONE, Edge::Start, 0)?;
         }
         for entry in &mut self.calls.entries {
@@ -197,7 +204,7 @@ impl<'a, M: Model> Search<'a, M> {
                     }
                     Step::Call(call, callee) => {
                         // (lines 15-24)
-                        let callee = self.intern(callee)?;
+                        let (callee, _) = self.states.intern(callee)?;
                         if call.0 > Edge::LARGEST {
                             return Err(StopReason::TooManyStates);
                         }
@@ -216,7 +223,7 @@ impl<'a, M: Model> Search<'a, M> {
                         {
                             self.visit(last, entry, context, Edge::Terminated, 1)?;
                         }
-                        let exit = self.intern(exit)?;
+                        let (exit, _) = self.states.intern(exit)?;
                         if let Some(exit) =
                             self.calls
                                 .add_exit(entry, exit, 0, (context, Edge::Start))?
@@ -324,43 +331,9 @@ impl<'a, M: Model> Search<'a, M> {
         edge: Edge,
         cost: u64,
     ) -> Result<(), StopReason> {
-        let state = self.intern(state)?;
+        let (state, _) = self.states.intern(state)?;
         self.visit_id(state, entry, parent, edge, cost)?;
         Ok(())
-    }
-
-    #[inline]
-    fn intern(&mut self, state: M::State) -> Result<u32, StopReason> {
-        let (id, new) = self.states.intern(state)?;
-        if new {
-            self.first.push(NONE);
-        }
-        Ok(id)
-    }
-
-    /// The context (state, entry), or the last one of its chain and whether that is full.
-    #[inline]
-    fn find(&self, state: u32, entry: u32) -> Result<u32, (u32, bool)> {
-        let mut last = NONE;
-        let mut id = self.first[state as usize];
-        let mut length = 0;
-        while id != NONE {
-            let context = &self.contexts[id as usize];
-            if context.entry == entry {
-                return Ok(id);
-            }
-            last = id;
-            id = context.next;
-            length += 1;
-        }
-        if length < CHAIN {
-            return Err((last, false));
-        }
-        let found = self.table.find(hash_pair(entry, state), |&id| {
-            let context = &self.contexts[id as usize];
-            context.state == state && context.entry == entry
-        });
-        found.copied().ok_or((last, true))
     }
 
     /// Adds the context (state, entry) if it is new (lines 1, 8, 13, 19, 23).
@@ -373,7 +346,7 @@ impl<'a, M: Model> Search<'a, M> {
         edge: Edge,
         cost: u64,
     ) -> Result<u32, StopReason> {
-        let (last, full) = match self.find(state, entry) {
+        let place = match self.alike.find(&self.contexts, (entry, state), |_| true) {
             Ok(id) => {
                 self.improve(id, parent, edge, cost);
                 return Ok(id);
@@ -392,17 +365,7 @@ impl<'a, M: Model> Search<'a, M> {
             edge: edge.pack(),
             next: NONE,
         });
-        if full {
-            self.table
-                .insert_unique(hash_pair(entry, state), id, |&id| {
-                    let context = &contexts[id as usize];
-                    hash_pair(context.entry, context.state)
-                });
-        } else if last == NONE {
-            self.first[state as usize] = id;
-        } else {
-            contexts[last as usize].next = id;
-        }
+        self.alike.add(contexts, id, place);
         if let Agenda::Queue { lengths, .. } = &mut self.agenda {
             let length = match parent {
                 NONE => 0,
@@ -491,11 +454,8 @@ impl<'a, M: Model> Search<'a, M> {
             Agenda::Queue { lengths, .. } => lengths.len() * 12,
         };
         let contexts = self.contexts.len();
-        let others = contexts * size_of::<Context>()
-            + self.first.len() * 4
-            + self.table.capacity() * 5
-            + agenda;
-        stats(contexts, &self.states, &self.calls, others)
+        let others = contexts * size_of::<Context>() + self.alike.bytes() + agenda;
+        stats(self.began, contexts, &self.states, &self.calls, others)
     }
 
     /// Only what a trace needs.

@@ -10,84 +10,46 @@
 //!
 //! If that takes much more than finding the cycle did, what is known has to do.
 
-use std::hash::{BuildHasher as _, BuildHasherDefault};
+use std::hash::{BuildHasher as _, BuildHasherDefault, Hash};
 
 use droste_base::{
-    CallId, Cycle, Model, Position, PropId, Run, RunId, Step, Steps, Trace, Verdict, Via,
+    CallId, Cycle, Model, Position, PropId, Run, RunId, Step, Steps, Trace, Verdict, Via, Where,
 };
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;
 
 use crate::{Options, Order, reach};
 
-/// A model and some of its states, which are what a search is to find.
-struct Seek<'a, M: Model> {
-    model: &'a M,
-    wanted: &'a [Position<M::State>],
-    /// Indices into `wanted`.
+/// Some states of a model, which are what a search is to find.
+struct Wanted<'a, S> {
+    positions: &'a [Position<S>],
+    /// Indices into `positions`.
     table: HashTable<u32>,
 }
 
 type Hasher = BuildHasherDefault<FxHasher>;
 
-impl<'a, M: Model> Seek<'a, M> {
-    const FOUND: PropId = PropId(0);
-
-    fn new(model: &'a M, wanted: &'a [Position<M::State>]) -> Self {
-        let mut seek = Seek {
-            model,
-            wanted,
-            table: HashTable::with_capacity(wanted.len()),
+impl<'a, S: Eq + Hash> Wanted<'a, S> {
+    fn new(positions: &'a [Position<S>]) -> Self {
+        let mut wanted = Wanted {
+            positions,
+            table: HashTable::with_capacity(positions.len()),
         };
-        let hash = |i: u32| Hasher::default().hash_one(&wanted[i as usize].state);
-        for i in 0..wanted.len() as u32 {
-            if seek.find(&wanted[i as usize].state).is_none() {
-                seek.table.insert_unique(hash(i), i, |&i| hash(i));
+        let hash = |i: u32| Hasher::default().hash_one(&positions[i as usize].state);
+        for i in 0..positions.len() as u32 {
+            if wanted.find(&positions[i as usize].state).is_none() {
+                wanted.table.insert_unique(hash(i), i, |&i| hash(i));
             }
         }
-        seek
+        wanted
     }
 
-    fn find(&self, state: &M::State) -> Option<usize> {
+    fn find(&self, state: &S) -> Option<usize> {
         let hash = Hasher::default().hash_one(state);
         let found = self
             .table
-            .find(hash, |&i| self.wanted[i as usize].state == *state);
+            .find(hash, |&i| self.positions[i as usize].state == *state);
         found.map(|&i| i as usize)
-    }
-}
-
-impl<M: Model> Model for Seek<'_, M> {
-    type State = M::State;
-
-    fn initial(&self, out: &mut Vec<M::State>) {
-        self.model.initial(out);
-    }
-
-    fn steps(&self, state: &M::State, out: &mut Steps<M::State>) {
-        self.model.steps(state, out);
-    }
-
-    fn resume(
-        &self,
-        caller: &M::State,
-        call: CallId,
-        exit: &M::State,
-        out: &mut Vec<M::State>,
-    ) -> bool {
-        self.model.resume(caller, call, exit, out)
-    }
-
-    fn holds(&self, state: &M::State, _: PropId) -> bool {
-        self.find(state).is_some()
-    }
-
-    fn refine(&self, state: &M::State, tag: u32, index: u64) -> M::State {
-        self.model.refine(state, tag, index)
-    }
-
-    fn terminated(&self, exit: &M::State) -> Option<M::State> {
-        self.model.terminated(exit)
     }
 }
 
@@ -166,6 +128,9 @@ impl<M: Model> Model for Round<'_, M> {
         None
     }
 }
+
+/// The proposition of [`Where`].
+const SOUGHT: PropId = PropId(0);
 
 /// A stem or a cycle of so many steps is short enough.
 const SHORT: u64 = 4;
@@ -270,15 +235,19 @@ fn shorten_stem<M: Model>(
         return trace;
     }
     let cycle = &trace.positions[start..trace.positions.len() - 1];
-    let seek = Seek::new(model, cycle);
+    let wanted = Wanted::new(cycle);
+    let seek = Where {
+        model,
+        predicate: |state: &M::State| wanted.find(state).is_some(),
+    };
     // States that split are not asked about and are not found; another one of the cycle is.
-    let Verdict::Violated(stem) = reach(&seek, Seek::<M>::FOUND, options).verdict else {
+    let Verdict::Violated(stem) = reach(&seek, SOUGHT, options).verdict else {
         return trace;
     };
     let entered = stem
         .positions
         .last()
-        .and_then(|last| seek.find(&last.state));
+        .and_then(|last| wanted.find(&last.state));
     let Some(entered) = entered else { return trace };
     if length(&stem.runs, &stem.positions) >= known {
         return trace;

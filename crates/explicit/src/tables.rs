@@ -4,10 +4,11 @@
 //! in plain vectors; lists (the exits and the callers of an entry) are linked by index.
 
 use std::hash::{BuildHasher, Hash};
+use std::time::Instant;
 
 use droste_base::StopReason;
 use hashbrown::HashTable;
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::FxBuildHasher;
 
 use crate::Stats;
 
@@ -134,8 +135,9 @@ impl<S: Eq + Hash> Interner<S> {
     }
 }
 
-/// What a search has taken: so many contexts, and so many bytes beside states and calls.
+/// What a search that began then has taken: so many contexts, and so many bytes beside states and calls.
 pub(crate) fn stats<S: Eq + Hash>(
+    began: Instant,
     contexts: usize,
     states: &Interner<S>,
     calls: &Calls,
@@ -147,14 +149,122 @@ pub(crate) fn stats<S: Eq + Hash>(
         entries: calls.entries.len() as u64,
         summaries: calls.exits.len() as u64,
         bytes: states.bytes() + calls.bytes() + others as u64,
+        search: began.elapsed(),
     }
 }
 
 /// Spreads a pair of ids over 64 bits; both ends of the result are well mixed, as hashbrown wants.
 #[inline]
-pub(crate) fn hash_pair(a: u32, b: u32) -> u64 {
+fn hash_pair(a: u32, b: u32) -> u64 {
     let x = (u64::from(a) << 32 | u64::from(b)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (x ^ (x >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93)
+}
+
+/// A context, as far as [`Alike`] is concerned.
+pub(crate) trait Linked {
+    /// Its entry and its state.
+    fn pair(&self) -> (u32, u32);
+
+    /// The next context of the same state.
+    fn next(&mut self) -> &mut u32;
+}
+
+/// Contexts by entry and state. There is no table of all contexts: those of one state are linked, beginning with `first`, so that a new
+/// state, the common case, needs no look-up at all. Where many entries share a state, all but the first [`CHAIN`] contexts are in
+/// a table after all.
+#[derive(Default)]
+pub(crate) struct Alike {
+    /// For each state its first context, or [`NONE`].
+    first: Vec<u32>,
+    table: HashTable<u32>,
+}
+
+/// How many contexts of a state are linked.
+const CHAIN: u32 = 8;
+
+/// Where a context belongs that was not found: after this one of its state, and whether it is in the table.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    last: u32,
+    full: bool,
+}
+
+impl Alike {
+    /// A context of the pair of entry and state that is accepted, or the place for a new one.
+    #[inline]
+    pub(crate) fn find<C: Linked + Copy>(
+        &self,
+        contexts: &[C],
+        pair: (u32, u32),
+        accept: impl Fn(&C) -> bool,
+    ) -> Result<u32, Place> {
+        let mut last = NONE;
+        let mut id = self.first.get(pair.1 as usize).copied().unwrap_or(NONE);
+        let mut length = 0;
+        while id != NONE {
+            let mut context = contexts[id as usize];
+            if context.pair() == pair && accept(&context) {
+                return Ok(id);
+            }
+            last = id;
+            id = *context.next();
+            length += 1;
+        }
+        let full = length == CHAIN;
+        if full {
+            let found = self.table.find(hash_pair(pair.0, pair.1), |&id| {
+                let context = &contexts[id as usize];
+                context.pair() == pair && accept(context)
+            });
+            if let Some(&id) = found {
+                return Ok(id);
+            }
+        }
+        Err(Place { last, full })
+    }
+
+    /// Adds the last context at its place.
+    #[inline]
+    pub(crate) fn add<C: Linked>(&mut self, contexts: &mut [C], id: u32, place: Place) {
+        let hash = |contexts: &[C], id: u32| {
+            let (entry, state) = contexts[id as usize].pair();
+            hash_pair(entry, state)
+        };
+        if place.full {
+            self.table
+                .insert_unique(hash(contexts, id), id, |&id| hash(contexts, id));
+        } else if place.last == NONE {
+            let state = contexts[id as usize].pair().1 as usize;
+            if self.first.len() <= state {
+                self.first.resize(state + 1, NONE);
+            }
+            self.first[state] = id;
+        } else {
+            *contexts[place.last as usize].next() = id;
+        }
+    }
+
+    /// Every context of a pair.
+    pub(crate) fn all<C: Linked + Copy>(
+        &self,
+        contexts: &[C],
+        pair: (u32, u32),
+    ) -> impl Iterator<Item = u32> {
+        let next = move |&id: &u32| {
+            let mut context = contexts[id as usize];
+            Some(*context.next()).filter(|&next| next != NONE)
+        };
+        let first = self.first.get(pair.1 as usize).copied();
+        let linked = std::iter::successors(first.filter(|&id| id != NONE), next);
+        let others = self.table.iter_hash(hash_pair(pair.0, pair.1)).copied();
+        linked
+            .chain(others)
+            .filter(move |&id| contexts[id as usize].pair() == pair)
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.first.len() * 4 + self.table.capacity() * 5
+    }
 }
 
 /// How a context was reached from its parent, in 32 bits: a kind and, for a summary, the exit.
@@ -247,7 +357,8 @@ pub(crate) struct Calls {
     pub(crate) entries: Vec<Entry>,
     pub(crate) exits: Vec<Exit>,
     pub(crate) callers: Vec<Caller>,
-    entry_of_state: FxHashMap<u32, u32>,
+    /// For each state up to the last that is an entry: the entry, or [`NONE`].
+    entry_of_state: Vec<u32>,
     exit_table: HashTable<u32>,
 }
 
@@ -257,29 +368,34 @@ impl Calls {
             entries: Vec::new(),
             exits: Vec::new(),
             callers: Vec::new(),
-            entry_of_state: FxHashMap::default(),
+            entry_of_state: Vec::new(),
             exit_table: HashTable::new(),
         }
     }
 
     /// The entry of a state, and whether it is new. A new one has no context yet.
     pub(crate) fn entry(&mut self, state: u32) -> (u32, bool) {
-        let next = self.entries.len() as u32;
-        let entry = *self.entry_of_state.entry(state).or_insert(next);
-        if entry == next {
-            self.entries.push(Entry {
-                context: NONE,
-                first_exit: NONE,
-                last_exit: NONE,
-                first_caller: NONE,
-                initial: false,
-            });
+        if let Some(entry) = self.find_entry(state) {
+            return (entry, false);
         }
-        (entry, entry == next)
+        let entry = self.entries.len() as u32;
+        if self.entry_of_state.len() <= state as usize {
+            self.entry_of_state.resize(state as usize + 1, NONE);
+        }
+        self.entry_of_state[state as usize] = entry;
+        self.entries.push(Entry {
+            context: NONE,
+            first_exit: NONE,
+            last_exit: NONE,
+            first_caller: NONE,
+            initial: false,
+        });
+        (entry, true)
     }
 
     pub(crate) fn find_entry(&self, state: u32) -> Option<u32> {
-        self.entry_of_state.get(&state).copied()
+        let entry = self.entry_of_state.get(state as usize).copied();
+        entry.filter(|&entry| entry != NONE)
     }
 
     /// Adds a caller of `entry` and returns its index.
@@ -369,6 +485,6 @@ impl Calls {
             + self.exits.len() * size_of::<Exit>()
             + self.exit_table.capacity() * 5
             + self.callers.len() * size_of::<Caller>()
-            + self.entry_of_state.capacity() * 9) as u64
+            + self.entry_of_state.len() * 4) as u64
     }
 }

@@ -87,6 +87,8 @@ struct Possible {
 #[derive(Default)]
 struct Moves {
     known: FxHashMap<(u32, u64), Possible>,
+    /// The one that was found last: places and letters rarely change.
+    last: Option<((u32, u64), Possible)>,
     /// Those that are known, and at the end those asked for last, if they are not to be remembered.
     all: Vec<Move>,
     /// How many of `all` are known.
@@ -110,8 +112,16 @@ impl Moves {
     ) -> Possible {
         let letter = observer.letter(place, holds);
         let key = letter.map(|letter| (place, letter));
-        if let Some(known) = key.and_then(|key| self.known.get(&key)) {
-            return *known;
+        if let (Some(key), Some((last, possible))) = (key, self.last)
+            && key == last
+        {
+            return possible;
+        }
+        if let Some(key) = key
+            && let Some(&possible) = self.known.get(&key)
+        {
+            self.last = Some((key, possible));
+            return possible;
         }
         self.all.truncate(self.settled);
         let first = self.all.len();
