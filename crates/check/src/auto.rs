@@ -98,11 +98,45 @@ fn side_by_side(
     {
         if found.is_answer() {
             winner = found;
-        } else if matches!(winner.verdict, Verdict::Unknown(StopReason::Memory(_))) {
-            // Explicit search had only a share of the memory; what stopped its rival is the reason.
-            winner.verdict = found.verdict;
+        } else if let (Verdict::Unknown(own), Verdict::Unknown(rival)) =
+            (&winner.verdict, found.verdict)
+        {
+            winner.verdict = Verdict::Unknown(both_stopped(own, rival, options.limits.memory));
         }
     }
     winner.raced = true;
     Ok(winner)
+}
+
+/// Why there is no answer if both engines were stopped: explicit search, which had only a share of the `memory`, and its rival.
+fn both_stopped(own: &StopReason, rival: StopReason, memory: Option<u64>) -> StopReason {
+    let is_memory = |reason: &StopReason| matches!(reason, StopReason::Memory(_));
+    match memory {
+        // The limit that stopped one of them while the other went on.
+        Some(given) if is_memory(own) || is_memory(&rival) => StopReason::Memory(given),
+        None if is_memory(own) => rival,
+        _ => own.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn the_memory_limit_is_told_as_it_was_given() {
+        let time = StopReason::Time(Duration::from_secs(3));
+        let (share, given) = (StopReason::Memory(50), StopReason::Memory(100));
+        assert_eq!(both_stopped(&share, time.clone(), Some(100)), given);
+        assert_eq!(both_stopped(&time, given.clone(), Some(100)), given);
+        assert_eq!(both_stopped(&time, time.clone(), Some(100)), time);
+        // Nobody has set this limit.
+        assert_eq!(both_stopped(&share, time.clone(), None), time);
+        let cancelled = StopReason::Cancelled;
+        assert_eq!(
+            both_stopped(&cancelled, cancelled.clone(), Some(1)),
+            cancelled
+        );
+    }
 }

@@ -172,6 +172,8 @@ pub struct Report {
     pub stats: Stats,
     /// What it took the symbolic engine, if that is the one that answered.
     pub symbolic: Option<SymbolicStats>,
+    /// Whether a limit was reached before the automaton of a formula was made.
+    pub translating: bool,
     /// How long it took, all in all.
     pub time: Duration,
     /// What the passes did and the like, for the curious.
@@ -224,10 +226,23 @@ pub fn check(
                 Engine::Tableau => "tableau",
                 _ => "explicit",
             };
-            return Ok(Found::stopped(engine, reason).report(options.limits.timeout, start));
+            let mut report = Found::stopped(engine, reason).report(options.limits.timeout, start);
+            report.translating = true;
+            return Ok(report);
         }
     };
+    let large = matches!(question, Question::Ltl(_, None)) && options.engine != Engine::Tableau;
+    let mut instead = options.clone();
+    if large {
+        // Only what the program makes of the formula is looked at.
+        instead.engine = Engine::Tableau;
+    }
+    let options = &instead;
     let mut found = search_runs(program, &question, options, start)?;
+    if large {
+        let note = "the automaton of what is looked for is too large: the tableau is used instead";
+        found.notes.insert(0, note.to_owned());
+    }
     if let Some((automaton, _)) = question.automaton() {
         let note = format!(
             "automaton of what is looked for: {} states, {} edges, {} marks",
@@ -257,8 +272,14 @@ pub fn check(
         && let Verdict::Violated(Ok(execution)) = &mut found.verdict
         && question.is_about_infinite_runs()
     {
+        let mut left = MINIMISING;
         minimise::minimise(execution, &mut |candidate| {
-            replayer.replay_within(candidate, &mut guard).is_ok()
+            let runs = candidate.runs.iter().map(|run| run.steps.len());
+            let steps = candidate.steps.len() + runs.sum::<usize>();
+            let cost = question.size().saturating_mul(steps as u64);
+            let affordable = cost <= left;
+            left = left.saturating_sub(cost);
+            affordable && replayer.replay_within(candidate, &mut guard).is_ok()
         });
     }
     if let Verdict::Violated(Ok(execution)) = &found.verdict
@@ -272,6 +293,9 @@ pub fn check(
     }
     Ok(found.report(options.limits.timeout, start))
 }
+
+/// Candidates for a shorter lasso are replayed, which takes time in proportion to their length and the size of the formula; all in all so much.
+const MINIMISING: u64 = 50_000_000;
 
 /// What an engine found, not yet replayed.
 struct Found {
@@ -331,6 +355,7 @@ impl Found {
             raced: self.raced,
             stats: self.stats,
             symbolic: self.symbolic,
+            translating: false,
             time: start.elapsed(),
             notes: self.notes,
         }
@@ -404,7 +429,7 @@ fn search_again(
     runs: explicit::Runs,
 ) -> Result<Found, Fault> {
     let unconcrete = |found: &Found| matches!(found.verdict, Verdict::Violated(Err(Gap::Lasso)));
-    let mut found = search(program, question, options, runs)?;
+    let mut found = search(program, question, &options.with_time_left(start), runs)?;
     let mut options = options.with_time_left(start);
     if unconcrete(&found) && options.passes.dead {
         options.passes.dead = false;
@@ -485,7 +510,7 @@ enum Question<'a> {
     Repeat(Vec<NodeId>),
     Target(&'a Monitor),
     Repeating(&'a Monitor),
-    /// A formula, and the automaton of the runs that violate it.
+    /// A formula, and the automaton of the runs that violate it, unless the tableau is used.
     Ltl(&'a Ltl, Option<Box<Tgba>>),
     Automaton(&'a Automaton),
 }
@@ -528,10 +553,13 @@ impl<'a> Question<'a> {
             }
             // The tableau does without an automaton.
             Property::Ltl(ltl) if options.engine == Engine::Tableau => Question::Ltl(ltl, None),
-            Property::Ltl(ltl) => match ltl.violations(&options.limits) {
-                Ok(automaton) => Question::Ltl(ltl, Some(Box::new(automaton))),
-                Err(reason) => return Ok(Err(reason)),
-            },
+            Property::Ltl(ltl) => {
+                let needed = options.engine == Engine::Bdd;
+                match ltl.violations(needed, &options.limits) {
+                    Ok(automaton) => Question::Ltl(ltl, automaton.map(Box::new)),
+                    Err(reason) => return Ok(Err(reason)),
+                }
+            }
             Property::Automaton(automaton) => Question::Automaton(automaton),
         }))
     }
@@ -549,6 +577,16 @@ impl<'a> Question<'a> {
         }
         Question::new(program, property, &Options::default())?
             .map_err(|reason| Fault::Refused(reason.to_string()))
+    }
+
+    /// How much there is to look at, at every position.
+    fn size(&self) -> u64 {
+        match self {
+            Question::Ltl(ltl, _) => ltl.meaning.nodes.len() as u64,
+            Question::Target(monitor) | Question::Repeating(monitor) => monitor.states.len() as u64,
+            Question::Automaton(automaton) => automaton.monitor.states.len() as u64,
+            Question::Default(_) | Question::Reach(_) | Question::Repeat(_) => 1,
+        }
     }
 
     fn is_about_infinite_runs(&self) -> bool {

@@ -12,6 +12,7 @@ use droste_lang::parser::{Dialect, parse_proposition};
 use droste_lang::program::{Expr, ExprNode, Operator, Program, Proposition};
 use droste_lang::properties;
 use droste_lang::source::SourceFile;
+use droste_lang::suggest::nearest;
 use droste_lang::temporal::{Formula, Temporal};
 use droste_ltl::{
     Atom, AtomKind, Atoms, FormulaId, Formulas, Node, Tgba, Untranslatable, print, print_short,
@@ -46,6 +47,9 @@ pub struct Automaton {
 
 /// Subformulas are cut off here when they are shown in remarks.
 const SHORT: usize = 60;
+
+/// Of an automaton with more edges, a check will see a small part only: it is better not made.
+const MOST_EDGES: usize = 1_000_000;
 
 impl Ltl {
     /// Parses and resolves a formula.
@@ -108,16 +112,25 @@ impl Ltl {
         })
     }
 
-    /// An automaton of the runs that violate the formula.
-    pub(crate) fn violations(&self, limits: &Limits) -> Result<Tgba, StopReason> {
+    /// An automaton of the runs that violate the formula. If it is not `needed`: nothing if it is very large.
+    pub(crate) fn violations(
+        &self,
+        needed: bool,
+        limits: &Limits,
+    ) -> Result<Option<Tgba>, StopReason> {
         let mut formulas = self.formulas.clone();
         let negated = formulas.not(self.formula);
-        let options = droste_ltl::Options::default();
+        let options = droste_ltl::Options {
+            most_edges: (!needed).then_some(MOST_EDGES),
+            ..droste_ltl::Options::default()
+        };
         let automaton = translate(&mut formulas, negated, self.atoms, &options, limits);
-        automaton.map_err(|reason| match reason {
-            Untranslatable::Stopped(reason) => reason,
-            Untranslatable::TooManyMarks => StopReason::TooManyMarks,
-        })
+        match automaton {
+            Ok(automaton) => Ok(Some(automaton)),
+            Err(Untranslatable::Stopped(reason)) => Err(reason),
+            Err(Untranslatable::TooManyMarks) => Err(StopReason::TooManyMarks),
+            Err(Untranslatable::TooLarge) => Ok(None),
+        }
     }
 
     /// The tableau that proves the formula.
@@ -174,10 +187,33 @@ fn proposition(
                     *help = format!("{before}; write `{{{local}}}`");
                 }
             }
+            advise(&mut diagnostic);
             diagnostic
         });
         shifted.collect()
     })
+}
+
+/// Words that mean something in formulas.
+const KEYWORDS: [&str; 4] = ["terminated", "true", "false", "xor"];
+
+/// How to go on, where the language itself cannot know.
+fn advise(diagnostic: &mut Diagnostic) {
+    let message = &diagnostic.message;
+    if message.ends_with("is neither a global variable nor a label")
+        && diagnostic.help.is_empty()
+        && let Some(name) = message.split('`').nth(1)
+        && let Some(near) = nearest(name, KEYWORDS.into_iter())
+    {
+        diagnostic.help.push(format!("did you mean `{near}`?"));
+    }
+    let divides = |text: &str| text.contains("divisor may be zero");
+    if divides(message) || divides(&diagnostic.primary.1) {
+        diagnostic.help = vec![
+            "a test beside it, as in `m = 0 | 6 / m < 7`, does not help: all of a proposition is computed".to_owned(),
+            "compare without dividing, `m = 0 | 6 < 7 * m`, or have the program compute the quotient".to_owned(),
+        ];
+    }
 }
 
 /// A formula in another table, with other numbers for its atoms.
@@ -268,11 +304,11 @@ fn meaning(
 }
 
 impl Automaton {
-    /// Resolves the atoms of an automaton from a file of this name; if that fails, the texts of those that are wrong, and what is wrong with them.
+    /// Resolves the atoms of an automaton that `described` says where it comes from; if that fails, the texts of those that are wrong, and what is wrong with them.
     pub fn new(
         program: &Program,
         dialect: Dialect,
-        name: &str,
+        (name, described): (&str, String),
         automaton: Tgba,
         atoms: &[Atom],
     ) -> Result<Self, Vec<(String, Vec<Diagnostic>)>> {
@@ -293,7 +329,7 @@ impl Automaton {
         }
         let monitor = monitor(program, name, &automaton, &propositions);
         Ok(Automaton {
-            name: format!("the automaton in `{name}`"),
+            name: described,
             propositions,
             automaton,
             monitor,

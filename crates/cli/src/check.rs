@@ -101,9 +101,19 @@ impl Run<'_> {
             return Ok(0);
         };
         if let Some(file) = &args.property.ltl_file {
-            return run.check_all(&source, &program, file);
+            return run.check_file(&source, &program, file);
         }
-        let property = run.property(&program)?;
+        let mut automata = match &args.property.hoa {
+            Some(file) => run.hoa(file, &program)?,
+            None => Vec::new(),
+        };
+        if automata.len() > 1 && !program.is_concurrent() {
+            return run.check_all(&source, &program, &automata);
+        }
+        let property = match automata.pop() {
+            Some((_, property)) => property,
+            None => run.property(&program)?,
+        };
         if args.output.emit == Some(Emit::Formula) {
             return run.emit_formula(&program, &property);
         }
@@ -322,10 +332,9 @@ impl Run<'_> {
             Some(file) => Property::Monitor(self.monitor(file, program)?),
             None if !args.reach.is_empty() => Property::Reach(args.reach.clone()),
             None if !args.repeat.is_empty() => Property::Repeat(args.repeat.clone()),
-            None => match (&args.ltl, &args.hoa) {
-                (Some(text), _) => self.ltl(text, program)?,
-                (None, Some(file)) => self.hoa(file, program)?,
-                (None, None) => Property::Default,
+            None => match &args.ltl {
+                Some(text) => self.ltl(text, program)?,
+                None => Property::Default,
             },
         })
     }
@@ -516,13 +525,19 @@ impl Run<'_> {
                 }
                 std::process::exit(3);
             }
-            let text = verdict::undecided(&reason, &verdict::known(&question));
+            let text = verdict::undecided(&reason, &verdict::known(&verdict::cut(&question)));
             let report = Report {
                 verdict: Verdict::Unknown(reason),
                 violators: None,
                 engine,
                 raced: false,
-                symbolic: None,
+                symbolic: (matches!(engine, "bdd" | "calculus") && (contexts, states) != (0, 0))
+                    .then(|| droste_check::SymbolicStats {
+                        images: contexts,
+                        peak_nodes: states,
+                        ..Default::default()
+                    }),
+                translating: false,
                 stats: droste_check::Stats {
                     contexts,
                     states,
@@ -604,7 +619,7 @@ impl Run<'_> {
         report: &Report,
     ) -> String {
         let word = self.word(&report.verdict);
-        let mut page = format!("{word}: {}\n", subject.sentence(&report.verdict));
+        let mut page = format!("{word}: {}\n", subject.sentence(report));
         if let Some(violators) = report.violators {
             page += verdict::which_runs(violators, subject.runs);
         }

@@ -9,13 +9,14 @@ use droste_base::{Limits, StopReason};
 use droste_lang::source::SourceFile;
 use droste_ltl::{
     Atoms, FormulaId, Formulas, HoaError, Options, Tgba, Untranslatable, class, parse,
-    parse_properties, print, read_hoa, simplify, translate, write_dot, write_hoa,
+    parse_properties, print, print_short, read_hoas, simplify, translate, write_dot, write_hoa,
 };
 use serde_json::{Value, json};
 
 use crate::args::{LtlArgs, LtlFormat};
 use crate::console::{Console, Failure};
 use crate::input;
+use crate::verdict::cut;
 use crate::watchdog::Watchdog;
 
 /// The exit code of a shell command that Ctrl-C killed.
@@ -23,11 +24,18 @@ const KILLED: i32 = 130;
 /// The exit code if a limit was reached.
 const UNKNOWN: u8 = 3;
 
+/// A simplified formula is cut off after so many characters.
+const MOST_SHOWN: usize = 100_000;
+
+/// What is said where a limit was reached while an automaton was made.
+const GREW: &str = " before the automaton was made: it grew too large";
+
 /// What is to be shown: a formula, or an automaton from a file.
 struct Subject {
     name: Option<String>,
     formula: Option<FormulaId>,
-    automaton: Option<Tgba>,
+    /// With its atoms.
+    automaton: Option<(Tgba, Atoms)>,
 }
 
 /// Runs the command; the exit code.
@@ -46,8 +54,11 @@ pub(crate) fn ltl(args: &LtlArgs, console: &Console) -> Result<u8, Failure> {
         }
     });
     let json = args.json;
+    let (watched, formula) = (Arc::clone(&watchdog), args.hoa.is_none());
     watchdog.watch(move |reason| {
-        let told = unknown(json, &reason.to_string());
+        let grew = formula && watched.is_searching() && reason != StopReason::Cancelled;
+        let why = if grew { GREW } else { "" };
+        let told = unknown(json, &format!("{reason}{why}"));
         std::process::exit(if told.is_ok() { i32::from(UNKNOWN) } else { 2 });
     });
     let limits = Limits {
@@ -80,10 +91,9 @@ enum Answer {
 fn unknown(json: bool, reason: &str) -> Result<(), Failure> {
     if json {
         let object = json!({ "verdict": "unknown", "reason": reason });
-        Console::print(&format!("{object}\n"))?;
+        return Console::print(&format!("{object}\n"));
     }
-    Console::note(&format!("unknown: {reason}\n"));
-    Ok(())
+    Console::print(&format!("unknown: {reason}\n"))
 }
 
 fn answer(
@@ -122,12 +132,27 @@ fn answer(
     watchdog.search_begins();
     if let Some(path) = &args.hoa {
         let source = read(path)?;
-        match read_hoa(&source, &mut atoms, limits) {
-            Ok(automaton) => subjects.push(Subject {
-                name: Some(source.name().to_owned()),
-                formula: None,
-                automaton: Some(automaton),
-            }),
+        match read_hoas(&source, limits) {
+            Ok(list) => {
+                let several = list.len() > 1;
+                for (i, one) in list.into_iter().enumerate() {
+                    let name = match &one.name {
+                        _ if !several => source.name().to_owned(),
+                        Some(name) => format!("{}: {name}", source.name()),
+                        None => format!("{}: {}", source.name(), i + 1),
+                    };
+                    if !one.has_start {
+                        console.warning(&format!(
+                            "the automaton in `{name}` has no `Start:`: it accepts nothing"
+                        ));
+                    }
+                    subjects.push(Subject {
+                        name: Some(name),
+                        formula: None,
+                        automaton: Some((one.automaton, one.atoms)),
+                    });
+                }
+            }
             Err(HoaError::Refused(diagnostic)) => return Err(told(&[*diagnostic], &source)),
             Err(HoaError::Stopped(reason)) => return stopped(reason),
         }
@@ -143,11 +168,16 @@ fn answer(
         if let Err(reason) = show.subject(subject, limits) {
             let reason = match (reason, args.limits.timeout) {
                 (Untranslatable::Stopped(StopReason::Time(_)), Some(given)) => {
-                    StopReason::Time(given).to_string()
+                    Untranslatable::Stopped(StopReason::Time(given))
                 }
-                (reason, _) => reason.to_string(),
+                (reason, _) => reason,
             };
-            return Ok(Answer::Unknown(reason));
+            let grew = matches!(
+                reason,
+                Untranslatable::Stopped(StopReason::Time(_) | StopReason::Memory(_))
+            );
+            let why = if grew { GREW } else { "" };
+            return Ok(Answer::Unknown(format!("{reason}{why}")));
         }
     }
     Ok(Answer::Text(if args.json {
@@ -179,6 +209,7 @@ impl Show<'_> {
             };
             lines.push((what, name));
         }
+        let mut own = None;
         let automaton = match (subject.formula, subject.automaton) {
             (Some(formula), _) => {
                 let formula = if self.args.negate {
@@ -188,7 +219,8 @@ impl Show<'_> {
                 };
                 let written = print(&self.formulas, &self.atoms, formula);
                 let simple = simplify(&mut self.formulas, formula);
-                let shown = print(&self.formulas, &self.atoms, simple);
+                // Subformulas are shared; written out, they can be exponentially long.
+                let shown = print_short(&self.formulas, &self.atoms, simple, MOST_SHOWN);
                 let class = class(&self.formulas, simple).name();
                 object["formula"] = json!(written);
                 object["simplified"] = json!(shown);
@@ -208,7 +240,10 @@ impl Show<'_> {
                     limits,
                 )?
             }
-            (None, Some(automaton)) => automaton,
+            (None, Some((automaton, atoms))) => {
+                own = Some(atoms);
+                automaton
+            }
             (None, None) => return Ok(()),
         };
         let kinds = [
@@ -237,7 +272,8 @@ impl Show<'_> {
                 LtlFormat::Hoa => write_hoa,
                 LtlFormat::Dot => write_dot,
             };
-            write(&automaton, &self.formulas, &self.atoms, &title)
+            let atoms = own.as_ref().unwrap_or(&self.atoms);
+            write(&automaton, &self.formulas, atoms, &title)
         });
         if let Some(output) = output {
             object["automaton"] = json!(output);
@@ -247,7 +283,7 @@ impl Show<'_> {
                 self.text.push('\n');
             }
             for (what, value) in lines {
-                let _ = writeln!(self.text, "{what:<10}  {value}");
+                let _ = writeln!(self.text, "{what:<10}  {}", cut(&value));
             }
         }
         self.objects.push(object);

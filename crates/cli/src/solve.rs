@@ -434,8 +434,13 @@ fn witness_json(theory: &Theory, witness: &Witness) -> Value {
                     let mut object = tuple(&step.predicate, &step.tuple);
                     object["holds"] = json!(!step.fails);
                     if !step.with.is_empty() {
-                        let with: Vec<Value> =
-                            step.with.iter().map(|(def, row)| tuple(def, row)).collect();
+                        // What is needed for a tuple that fails are others that fail.
+                        let with = step.with.iter().map(|(def, row)| {
+                            let mut object = tuple(def, row);
+                            object["holds"] = json!(!step.fails);
+                            object
+                        });
+                        let with: Vec<Value> = with.collect();
                         object["with"] = json!(with);
                     }
                     if step.more {

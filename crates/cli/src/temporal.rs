@@ -8,13 +8,13 @@ use droste_base::Limits;
 use droste_check::{Automaton, Ltl, Property};
 use droste_lang::program::Program;
 use droste_lang::source::SourceFile;
-use droste_ltl::{Atoms, Formulas, HoaError, parse_properties, read_hoa};
+use droste_ltl::{Atoms, Formulas, HoaAutomaton, HoaError, parse_properties, read_hoas};
 use serde_json::json;
 
 use crate::check::{Run, exit_code, runs};
 use crate::console::{Console, Failure};
 use crate::input;
-use crate::verdict::Subject;
+use crate::verdict::{Subject, cut};
 
 impl Run<'_> {
     /// The formula of `--ltl`.
@@ -29,25 +29,59 @@ impl Run<'_> {
         }
     }
 
-    /// The automaton of `--hoa`.
-    pub(crate) fn hoa(&self, file: &Path, program: &Program) -> Result<Property, Failure> {
+    /// The automata of `--hoa`, with their names.
+    pub(crate) fn hoa(
+        &self,
+        file: &Path,
+        program: &Program,
+    ) -> Result<Vec<(String, Property)>, Failure> {
         let source = self.second_input(file, "automaton")?;
-        let mut atoms = Atoms::new();
         // The watchdog sees to the time.
-        let automaton = match read_hoa(&source, &mut atoms, &Limits::default()) {
-            Ok(automaton) => automaton,
+        let list = match read_hoas(&source, &Limits::default()) {
+            Ok(list) => list,
             Err(HoaError::Refused(diagnostic)) => {
                 self.refused(&[*diagnostic], &source)?;
                 return Err(Failure::Told);
             }
             Err(HoaError::Stopped(reason)) => return Err(Failure::Because(reason.to_string())),
         };
+        let several = list.len() > 1;
+        let mut properties = Vec::with_capacity(list.len());
+        for (i, one) in list.into_iter().enumerate() {
+            let name = match one.name {
+                Some(ref name) if several => name.clone(),
+                _ => format!("{}", i + 1),
+            };
+            let described = if several {
+                format!("the automaton `{name}` in `{}`", source.name())
+            } else {
+                format!("the automaton in `{}`", source.name())
+            };
+            if !one.has_start && !self.args.output.quiet {
+                self.console.warning(&format!(
+                    "{described} has no `Start:`: it accepts nothing, so nothing violates it"
+                ));
+            }
+            let property = self.resolved(one, described, &source, program)?;
+            properties.push((name, property));
+        }
+        Ok(properties)
+    }
+
+    /// An automaton whose propositions have a meaning in the program.
+    fn resolved(
+        &self,
+        one: HoaAutomaton,
+        described: String,
+        source: &SourceFile,
+        program: &Program,
+    ) -> Result<Property, Failure> {
         let resolved = Automaton::new(
             program,
             self.dialect(),
-            source.name(),
-            automaton,
-            atoms.list(),
+            (source.name(), described),
+            one.automaton,
+            one.atoms.list(),
         );
         match resolved {
             Ok(automaton) => Ok(Property::Automaton(Arc::new(automaton))),
@@ -58,7 +92,7 @@ impl Run<'_> {
                     let _ = if let Some(quote) = source.text().find(&quoted) {
                         let offset = quote as u32 + 1;
                         let shifted = diagnostics.into_iter().map(|d| d.shifted(offset));
-                        self.refused(&shifted.collect::<Vec<_>>(), &source)
+                        self.refused(&shifted.collect::<Vec<_>>(), source)
                     } else {
                         // It is written with escapes.
                         let name = format!("{}, proposition", source.name());
@@ -81,7 +115,7 @@ impl Run<'_> {
     }
 
     /// Checks every formula of `--ltl-file`; the exit code.
-    pub(crate) fn check_all(
+    pub(crate) fn check_file(
         &self,
         source: &SourceFile,
         program: &Program,
@@ -93,16 +127,26 @@ impl Run<'_> {
             ));
         }
         let properties = self.properties(program, file)?;
-        let output = &self.args.output;
         if properties.is_empty() {
             return Err(Failure::Because(format!(
                 "there is no formula in `{}`; write `name: formula`",
                 input::name(file)
             )));
         }
+        self.check_all(source, program, &properties)
+    }
+
+    /// Checks several properties; the exit code.
+    pub(crate) fn check_all(
+        &self,
+        source: &SourceFile,
+        program: &Program,
+        properties: &[(String, Property)],
+    ) -> Result<u8, Failure> {
+        let output = &self.args.output;
         if output.trace.is_some() && properties.len() > 1 {
             return Err(Failure::Because(
-                "--trace is for one property; give that one with --ltl".to_owned(),
+                "--trace is for one property; give a file with that one only".to_owned(),
             ));
         }
         let mut codes = Vec::new();
@@ -131,7 +175,8 @@ impl Run<'_> {
             }
             let word = self.word(&report.verdict);
             // Writing to a string cannot fail.
-            let _ = writeln!(summary, "{name:width$}  {word}: {property}");
+            let text = property.to_string();
+            let _ = writeln!(summary, "{name:width$}  {word}: {}", cut(&text));
             codes.push(exit_code(&report.verdict));
         }
         // A violation is a violation, whatever is unknown besides.

@@ -1,5 +1,6 @@
 //! Verdicts in words, and as JSON.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -21,19 +22,29 @@ pub(crate) struct Subject<'a> {
 
 impl Subject<'_> {
     /// The sentence after `holds:`, `violated:` or `unknown:`.
-    pub(crate) fn sentence(&self, verdict: &Verdict<Execution>) -> String {
+    pub(crate) fn sentence(&self, report: &Report) -> String {
         let bounded = self.bounded();
-        match verdict {
+        match &report.verdict {
             Verdict::Holds(_) => match self.property {
                 Property::Default => self.all_is_well(),
-                Property::Ltl(ltl) => format!("every run{bounded} satisfies {}", ltl.text),
+                Property::Ltl(ltl) => format!("every run{bounded} satisfies {}", cut(&ltl.text)),
                 _ => format!("no run{bounded} {}", self.deed(None)),
             },
             Verdict::Violated(execution) => match self.property {
                 Property::Default => self.mishap(execution),
                 _ => format!("a run{bounded} {}", self.deed(Some(execution))),
             },
-            Verdict::Unknown(reason) => undecided(reason, &known(&self.question())),
+            Verdict::Unknown(reason) if report.translating => {
+                let goal = known(&cut(&self.question()));
+                match reason {
+                    StopReason::Time(_) | StopReason::Memory(_) => format!(
+                        "{reason} before {goal}\n\
+                         The automaton of the negated formula grew too large; --engine tableau does without one."
+                    ),
+                    _ => undecided(reason, &goal),
+                }
+            }
+            Verdict::Unknown(reason) => undecided(reason, &known(&cut(&self.question()))),
         }
     }
 
@@ -79,7 +90,7 @@ impl Subject<'_> {
                 )
             }
             Property::Repeat(labels) => format!("visits {} infinitely often", labels.join(" or ")),
-            Property::Ltl(ltl) => format!("does not satisfy {}", ltl.text),
+            Property::Ltl(ltl) => format!("does not satisfy {}", cut(&ltl.text)),
             Property::Automaton(automaton) => format!("is accepted by {}", automaton.name),
             Property::Monitor(monitor) => {
                 let kind = if has_target(monitor) {
@@ -272,6 +283,22 @@ fn has_target(monitor: &Monitor) -> bool {
     states.any(|state| state.kind == StateKind::Target)
 }
 
+/// Longer formulas are cut in the middle where people read them.
+const LONGEST: usize = 200;
+
+/// A formula, or a sentence with one, not longer than is good to read.
+pub(crate) fn cut(text: &str) -> Cow<'_, str> {
+    let count = text.chars().count();
+    if count <= LONGEST {
+        return Cow::Borrowed(text);
+    }
+    let (begin, end) = (LONGEST * 3 / 5, LONGEST * 2 / 5);
+    let mut short: String = text.chars().take(begin).collect();
+    short.push_str(" … ");
+    short.extend(text.chars().skip(count - end));
+    Cow::Owned(short)
+}
+
 /// What may be unknown when nothing is asked about in particular.
 pub(crate) const DEFAULT_QUESTION: &str = "an assertion fails or an error label is reached";
 
@@ -337,6 +364,13 @@ pub(crate) fn statistics(effort: &Effort<'_>, total: Duration) -> String {
             effort.engine,
             counted(stats.images, unit),
             counted(stats.peak_nodes, "node"),
+            seconds(total)
+        );
+    }
+    if matches!(effort.engine, "bdd" | "calculus") {
+        return format!(
+            "{}: stopped before the first step, {}",
+            effort.engine,
             seconds(total)
         );
     }
@@ -472,5 +506,30 @@ mod tests {
         assert_eq!(seconds(Duration::from_millis(1234)), "1.23 s");
         assert_eq!(seconds(Duration::from_millis(12345)), "12.3 s");
         assert_eq!(seconds(Duration::from_secs(3671)), "61 min 11 s");
+    }
+
+    #[test]
+    fn engines_without_contexts_do_not_speak_of_them() {
+        let stats = Stats::default();
+        for engine in ["bdd", "calculus"] {
+            let effort = Effort {
+                engine,
+                stats: &stats,
+                symbolic: None,
+                raced: false,
+            };
+            let line = statistics(&effort, Duration::from_secs(2));
+            let expected = format!("{engine}: stopped before the first step, 2.00 s");
+            assert_eq!(line, expected);
+        }
+    }
+
+    #[test]
+    fn long_texts_are_cut_in_the_middle() {
+        assert_eq!(cut("G p"), "G p");
+        let long = "é".repeat(150) + &"ß".repeat(150);
+        let short = cut(&long);
+        assert_eq!(short.chars().count(), LONGEST + 3);
+        assert!(short.starts_with("éé") && short.ends_with("ßß"));
     }
 }

@@ -88,6 +88,11 @@ impl Watchdog {
         self.searching.store(true, Ordering::SeqCst);
     }
 
+    /// Whether that has been said.
+    pub(crate) fn is_searching(&self) -> bool {
+        self.searching.load(Ordering::SeqCst)
+    }
+
     /// Does not return if a limit has been reached: the watchdog is about to answer.
     pub(crate) fn pause_at_limit(&self) {
         if self.watching.load(Ordering::SeqCst) {

@@ -43,6 +43,148 @@ fn temporal_logic() {
 }
 
 #[test]
+fn several_automata() {
+    let properties = "busy: G (accept -> F idle)\nhonest: !answered W (accept | idle)\n";
+    let dir = scratch("several");
+    let save = |name: &str, text: &str| {
+        let path = dir.join(name);
+        fs::write(&path, text).expect("a file");
+        path.to_string_lossy().into_owned()
+    };
+    let file = save("several.ltl", properties);
+    let written = droste(&["ltl", "--ltl-file", &file, "--negate", "--to", "hoa"]).expect(0);
+    assert!(
+        written.out.contains("AP: 2 \"accept\" \"idle\"\n"),
+        "{written:#?}"
+    );
+    let automata = save("several.hoa", &written.out);
+    let shown = droste(&["ltl", "--hoa", &automata, "--json"]).expect(0);
+    assert_eq!(shown.json()["properties"].as_array().map(Vec::len), Some(2));
+    let done = droste(&[
+        "check",
+        "server.bp",
+        "--runs",
+        "finite-stack",
+        "--hoa",
+        &automata,
+    ])
+    .expect(1);
+    let (busy, honest) = (
+        "\nbusy    holds: no run is accepted by",
+        "\nhonest  violated: no run",
+    );
+    assert!(
+        done.out.contains(busy) && done.out.contains(honest),
+        "{done:#?}"
+    );
+    let done = droste(&["check", "server.bp", "--hoa", &automata, "--json"]).expect(1);
+    assert_eq!(done.json()["properties"][1]["name"], "honest", "{done:#?}");
+    // Without an initial state nothing is accepted, which somebody may not have meant.
+    let headless =
+        "HOA: v1\nStates: 1\nAP: 1 \"idle\"\nAcceptance: 0 t\n--BODY--\nState: 0\n[t] 0\n--END--\n";
+    let headless = save("headless.hoa", headless);
+    let done = droste(&["check", "server.bp", "--hoa", &headless]).expect(0);
+    assert!(done.err.contains("has no `Start:`"), "{done:#?}");
+    assert_eq!(done.err.lines().count(), 1, "{done:#?}");
+    let done = droste(&["check", "server.bp", "--hoa", &headless, "-q"]).expect(0);
+    assert_eq!(done.err, "");
+}
+
+#[test]
+fn long_formulas_are_cut_where_people_read_them() {
+    let parts: Vec<String> = (0..40).map(|i| format!("{}idle", "X ".repeat(i))).collect();
+    let formula = format!("F accept & F ({})", parts.join(" | "));
+    for args in [
+        &["check", "server.bp", "--max-steps", "0", "--ltl"][..],
+        &["ltl"],
+    ] {
+        let args: Vec<&str> = args.iter().copied().chain([&*formula]).collect();
+        let done = droste(&args);
+        let longest = done.out.lines().map(|line| line.chars().count()).max();
+        assert!(longest < Some(260) && done.out.contains(" … "), "{done:#?}");
+        let args: Vec<&str> = args.into_iter().chain(["--json"]).collect();
+        let done = droste(&args);
+        assert!(
+            done.out.len() > 1000 && !done.out.contains('…'),
+            "{done:#?}"
+        );
+    }
+}
+
+#[test]
+fn automata_that_grow_too_large() {
+    let labels: Vec<String> = (0..20).map(|i| format!("L{i}: skip;")).collect();
+    let program = format!("void main() begin while (T) do {} od end", labels.concat());
+    let file = scratch("large").join("labels.bp");
+    fs::write(&file, program).expect("a file");
+    let file = file.to_string_lossy();
+    let parts: Vec<String> = (0..20).map(|i| format!("F L{i}")).collect();
+    let many = parts.join(" & ");
+    let done = droste(&["ltl", &many, "--timeout", "0.3"]).expect(3);
+    let said = "unknown: the time limit of 0.3 s was reached before the automaton was made: it grew too large\n";
+    assert_eq!((&*done.out, &*done.err), (said, ""), "{done:#?}");
+    // The engine that needs the automaton gives up, others do without.
+    let negated = format!("!({many})");
+    let args = ["check", &*file, "--ltl", &negated, "--engine"];
+    let bdd: Vec<&str> = args
+        .iter()
+        .copied()
+        .chain(["bdd", "--timeout", "0.3"])
+        .collect();
+    let done = droste(&bdd).expect(3);
+    assert!(
+        done.out
+            .contains("grew too large; --engine tableau does without one"),
+        "{done:#?}"
+    );
+    assert!(!done.out.contains("0 contexts"), "{done:#?}");
+    let auto: Vec<&str> = args
+        .iter()
+        .copied()
+        .chain(["auto", "--timeout", "60"])
+        .collect();
+    droste(&auto).expect(1);
+    // The other way round there is nothing large about it.
+    droste(&["check", &*file, "--ltl", &many, "--timeout", "60"]).expect(0);
+}
+
+#[test]
+fn advice_about_propositions() {
+    let refused = |formula: &str, advice: &str| {
+        let done = droste(&["check", "counter.bp", "--ltl", formula]).expect(2);
+        assert!(done.err.contains(advice), "{done:#?}");
+    };
+    refused("F terminate", "did you mean `terminated`?");
+    refused("F Terminated & G treu", "did you mean `true`?");
+    refused("F {(depth = 0) | (6 / depth < 7)}", "`m = 0 | 6 < 7 * m`");
+    refused("F main:both", "write `at(main:both)`");
+}
+
+#[test]
+fn witnesses_say_what_holds_of_what_they_need() {
+    let text = "enum E { a, b, c };\n\
+                mu bool p(E x) x = a | x = b | (exists E y, E z. p(y) & p(z) & y = a & z = b & x = c);\n\
+                #wit exists E x. p(x) & x = c;\n";
+    let done = droste_with(text.as_bytes(), &["solve", "-", "--json"]).expect(0);
+    let json = done.json();
+    let found = json.to_string();
+    assert!(found.contains("\"with\""), "{found}");
+    let mut all = Vec::new();
+    for path in json["results"][0]["witness"]["paths"]
+        .as_array()
+        .expect("paths")
+    {
+        for step in path.as_array().expect("steps") {
+            all.extend(step["with"].as_array().into_iter().flatten().cloned());
+        }
+    }
+    assert!(
+        !all.is_empty() && all.iter().all(|with| with["holds"] == true),
+        "{all:?}"
+    );
+}
+
+#[test]
 fn properties() {
     let flip = |args: &[&str], code| {
         let args: Vec<&str> = ["check", "flip.bp"].iter().chain(args).copied().collect();

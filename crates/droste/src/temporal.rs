@@ -89,7 +89,7 @@ impl<M: Model> Checker<'_, M> {
                     time: start.elapsed(),
                 });
             }
-            Err(reason @ Untranslatable::TooManyMarks) => {
+            Err(reason @ (Untranslatable::TooManyMarks | Untranslatable::TooLarge)) => {
                 return Err(LtlError::TooLarge(reason.to_string()));
             }
         };

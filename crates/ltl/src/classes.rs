@@ -39,6 +39,11 @@ impl Traits {
         self.eventual() && self.universal()
     }
 
+    /// Whether it says only that something good happens.
+    pub(crate) fn guarantee(self) -> bool {
+        self.has(Self::GUARANTEE)
+    }
+
     pub(crate) fn obligation(self) -> bool {
         self.has(Self::OBLIGATION)
     }

@@ -42,6 +42,7 @@ pub(crate) fn cover_at_most(
                 if cubes.len() == most {
                     return Ok(None);
                 }
+                manager.check_limits()?;
                 cubes.push(path.clone());
                 result = upper;
             } else {

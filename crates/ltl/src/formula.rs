@@ -7,7 +7,7 @@
 //! nothing here recurses: a formula may be nested as deep as memory allows.
 
 use hashbrown::HashTable;
-use rustc_hash::FxHasher;
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use std::hash::Hasher as _;
 
 /// A formula; belongs to a [`Formulas`].
@@ -90,6 +90,8 @@ pub struct Formulas {
     nodes: Vec<Stored>,
     pool: Vec<FormulaId>,
     table: HashTable<u32>,
+    /// The operands in the order in which they were written, where that is another one.
+    written: FxHashMap<FormulaId, Box<[FormulaId]>>,
 }
 
 impl Default for Formulas {
@@ -124,6 +126,7 @@ impl Formulas {
             nodes: Vec::new(),
             pool: Vec::new(),
             table: HashTable::new(),
+            written: FxHashMap::default(),
         };
         formulas.intern(Op::True, 0, 0);
         formulas.intern(Op::False, 0, 0);
@@ -311,6 +314,42 @@ impl Formulas {
     /// The disjunction of any number of formulas.
     pub fn or(&mut self, operands: impl IntoIterator<Item = FormulaId>) -> FormulaId {
         self.nary(Op::Or, &operands.into_iter().collect::<Vec<_>>())
+    }
+
+    /// A conjunction, or a disjunction, whose operands are shown in this order.
+    pub(crate) fn as_written(&mut self, conjunction: bool, operands: &[FormulaId]) -> FormulaId {
+        let op = if conjunction { Op::And } else { Op::Or };
+        let known = self.nodes.len();
+        let id = self.nary(op, operands);
+        // An old one has been shown in another order before.
+        if (id.0 as usize) < known {
+            return id;
+        }
+        let mut order = Vec::with_capacity(operands.len());
+        let mut seen = FxHashSet::default();
+        for &operand in operands {
+            let parts = match self.nodes[operand.0 as usize].op {
+                own if own == op => self.shown(operand),
+                _ => std::slice::from_ref(&operand),
+            };
+            for &part in parts {
+                if part != Self::TRUE && part != Self::FALSE && seen.insert(part) {
+                    order.push(part);
+                }
+            }
+        }
+        if !order.is_sorted() {
+            self.written.insert(id, order.into());
+        }
+        id
+    }
+
+    /// The operands of a conjunction or disjunction, in the order in which they were written if that is known.
+    pub(crate) fn shown(&self, id: FormulaId) -> &[FormulaId] {
+        match self.written.get(&id) {
+            Some(order) => order,
+            None => self.operands(self.nodes[id.0 as usize]),
+        }
     }
 
     /// `a -> b`.

@@ -45,14 +45,54 @@ impl From<Diagnostic> for HoaError {
 
 type Result<T> = std::result::Result<T, HoaError>;
 
-/// Reads an automaton. Its atoms are added to `atoms`.
+/// An automaton from a file.
+#[derive(Clone, Debug)]
+pub struct HoaAutomaton {
+    /// Its name, if it has one.
+    pub name: Option<String>,
+    /// The automaton.
+    pub automaton: Tgba,
+    /// Its atoms.
+    pub atoms: Atoms,
+    /// Whether it has an initial state; without one it accepts nothing.
+    pub has_start: bool,
+}
+
+/// Reads an automaton, the only one in its file. Its atoms are added to `atoms`.
 pub fn read_hoa(source: &SourceFile, atoms: &mut Atoms, limits: &Limits) -> Result<Tgba> {
+    with_stack(source, move || {
+        let mut reader = Reader::new(Tokens::new(source)?, limits);
+        let automaton = reader.automaton(atoms)?;
+        reader.tokens.end_of_file()?;
+        Ok(automaton)
+    })
+}
+
+/// Reads all automata of a file, each with atoms of its own; there is at least one.
+pub fn read_hoas(source: &SourceFile, limits: &Limits) -> Result<Vec<HoaAutomaton>> {
+    with_stack(source, move || {
+        let mut tokens = Tokens::new(source)?;
+        let mut list = Vec::new();
+        while list.is_empty() || tokens.peek() != Kind::Nothing {
+            let mut reader = Reader::new(tokens, limits);
+            let mut atoms = Atoms::new();
+            let automaton = reader.automaton(&mut atoms)?;
+            list.push(HoaAutomaton {
+                name: reader.name,
+                automaton,
+                atoms,
+                has_start: !reader.starts.is_empty(),
+            });
+            tokens = reader.tokens;
+        }
+        Ok(list)
+    })
+}
+
+/// Runs `work` where there is stack enough for the diagrams of a file's labels.
+fn with_stack<T: Send>(source: &SourceFile, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     // Before labels are read, nobody knows how many propositions there are; the text is an upper bound.
     let propositions = source.text().bytes().filter(|&b| b == b'"').count() / 2;
-    let mut work = move || {
-        let tokens = Tokens::new(source)?;
-        Reader::new(tokens, limits).automaton(atoms)
-    };
     if propositions < 100 {
         work()
     } else {
@@ -78,6 +118,7 @@ struct Listed {
 
 struct Reader<'a> {
     tokens: Tokens<'a>,
+    name: Option<String>,
     manager: Manager,
     states: Option<(u32, Span)>,
     starts: Vec<(u32, Span)>,
@@ -94,6 +135,7 @@ impl<'a> Reader<'a> {
     fn new(tokens: Tokens<'a>, limits: &Limits) -> Self {
         Reader {
             tokens,
+            name: None,
             manager: Manager::new(limits),
             states: None,
             starts: Vec::new(),
@@ -106,7 +148,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn automaton(mut self, atoms: &mut Atoms) -> Result<Tgba> {
+    fn automaton(&mut self, atoms: &mut Atoms) -> Result<Tgba> {
         self.header()?;
         let Some(acceptance) = self.acceptance.take() else {
             return Err(
@@ -118,7 +160,6 @@ impl<'a> Reader<'a> {
         };
         let condition = acceptance.condition(self.acceptance_name.as_deref())?;
         let declared = self.body(acceptance.sets)?;
-        self.tokens.end_of_file()?;
         let ids: Vec<AtomId> = self
             .propositions
             .take()
@@ -182,6 +223,13 @@ impl<'a> Reader<'a> {
                     return Err(Diagnostic::error(span, "`HOA:` begins another automaton")
                         .label("expected `--BODY--` first")
                         .into());
+                }
+                "name:" => {
+                    if self.tokens.peek() == Kind::String {
+                        let (_, span) = self.tokens.take();
+                        self.name = Some(self.tokens.string(span));
+                    }
+                    self.tokens.skip_words();
                 }
                 "States:" => {
                     let (number, at) = self.tokens.integer("the number of states")?;

@@ -241,7 +241,7 @@ impl<'a> Tokens<'a> {
             (_, span) => Err(
                 Diagnostic::error(span, "there is something behind the automaton")
                     .label("expected the end of the file")
-                    .help("one automaton per file is read"),
+                    .help("another automaton begins with `HOA: v1`"),
             ),
         }
     }

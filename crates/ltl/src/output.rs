@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::automaton::{Edge, Literal, Tgba};
-use crate::formula::Formulas;
+use crate::formula::{AtomId, Formulas};
 use crate::printer::print_short;
 use crate::syntax::Atoms;
 
@@ -55,6 +55,16 @@ fn marks(edge: &Edge) -> String {
     list.join(" ")
 }
 
+/// The atoms that occur in guards, in order.
+fn used(automaton: &Tgba) -> Vec<AtomId> {
+    let guards = 0..automaton.guards().len() as u32;
+    let cubes = guards.flat_map(|guard| automaton.guards().cubes(guard));
+    let mut atoms: Vec<AtomId> = cubes.flatten().map(|literal| literal.atom()).collect();
+    atoms.sort_unstable();
+    atoms.dedup();
+    atoms
+}
+
 /// The automaton in version 1 of the Hanoi omega-automata format.
 pub fn write_hoa(automaton: &Tgba, formulas: &Formulas, atoms: &Atoms, name: &str) -> String {
     let mut out = String::from("HOA: v1\n");
@@ -66,9 +76,11 @@ pub fn write_hoa(automaton: &Tgba, formulas: &Formulas, atoms: &Atoms, name: &st
     );
     let _ = writeln!(out, "States: {}", automaton.state_count());
     let _ = writeln!(out, "Start: {}", automaton.initial());
-    let _ = write!(out, "AP: {}", automaton.atom_count());
-    for atom in &atoms.list()[..automaton.atom_count()] {
-        let _ = write!(out, " {}", quoted(&atom.to_string()));
+    // Atoms that do not occur may belong to another property of the same file.
+    let used = used(automaton);
+    let _ = write!(out, "AP: {}", used.len());
+    for &atom in &used {
+        let _ = write!(out, " {}", quoted(&atoms.get(atom).to_string()));
     }
     let count = automaton.mark_count();
     match count {
@@ -103,7 +115,8 @@ pub fn write_hoa(automaton: &Tgba, formulas: &Formulas, atoms: &Atoms, name: &st
             } else {
                 guard(automaton, edge, |literal| {
                     let not = if literal.positive() { "" } else { "!" };
-                    format!("{not}{}", literal.atom().0)
+                    let number = used.partition_point(|&atom| atom < literal.atom());
+                    format!("{not}{number}")
                 })
             };
             let _ = write!(out, "[{label}] {}", edge.target);

@@ -11,7 +11,7 @@ use droste_lang::suggest::nearest;
 use rustc_hash::FxHashMap;
 
 use crate::formula::{FormulaId, Formulas};
-use crate::syntax::{Atom, AtomKind, Atoms, Token, reserved, tokens};
+use crate::syntax::{Atom, AtomKind, Atoms, Token, in_word, reserved, tokens};
 
 /// There is no point in more errors than this.
 pub(crate) const MOST_ERRORS: usize = 20;
@@ -103,10 +103,7 @@ pub fn parse_properties(
             continue;
         }
         let begin = at;
-        let name = is_header(&list, at).then(|| {
-            at += 2;
-            list[begin].1
-        });
+        let name = parser.header(&list, &mut at);
         let from = at;
         // Inside parentheses, a colon belongs to `at(proc:LABEL)`.
         let mut depth = 0usize;
@@ -114,7 +111,7 @@ pub fn parse_properties(
             match list[at].0 {
                 Token::Open => depth += 1,
                 Token::Close => depth = depth.saturating_sub(1),
-                _ if is_header(&list, at) && (depth == 0 || new_line(source, list[at].1)) => break,
+                _ if begins_property(source, &list, from, at, depth) => break,
                 _ => {}
             }
             at += 1;
@@ -174,6 +171,58 @@ fn is_header(list: &[(Token, Span)], at: usize) -> bool {
     is(at, Token::Word) && is(at + 1, Token::Colon)
 }
 
+/// Whether another property begins at `at`, `depth` parentheses deep in one whose formula begins at `from`.
+fn begins_property(
+    source: &SourceFile,
+    list: &[(Token, Span)],
+    from: usize,
+    at: usize,
+    depth: usize,
+) -> bool {
+    if new_line(source, list[at].1) {
+        return is_header(list, at) || strange_header(source, list, at).is_some();
+    }
+    // Where an operand is expected it is `proc:LABEL`.
+    let operand = is_label(list, at) && wants_operand(&list[from..at]);
+    is_header(list, at) && depth == 0 && !operand
+}
+
+/// Whether `proc:LABEL` is here, without space.
+fn is_label(list: &[(Token, Span)], at: usize) -> bool {
+    matches!(
+        list.get(at..at + 3),
+        Some(&[(Token::Word, a), (Token::Colon, colon), (Token::Word, b)])
+            if a.end == colon.start && colon.end == b.start
+    )
+}
+
+/// Whether these tokens end where an operand is expected.
+fn wants_operand(list: &[(Token, Span)]) -> bool {
+    !matches!(
+        list.last(),
+        Some((
+            Token::Word | Token::Raw | Token::True | Token::False | Token::Close,
+            _
+        ))
+    )
+}
+
+/// What was meant to be a name before a colon, but cannot be one; and where the token behind the colon is.
+fn strange_header(source: &SourceFile, list: &[(Token, Span)], at: usize) -> Option<(Span, usize)> {
+    let start = list.get(at)?.1.start;
+    let rest = &source.text()[start as usize..];
+    let length = rest.find(|c: char| c.is_whitespace() || ":;(){}!&|~".contains(c))?;
+    let colon = start as usize + length;
+    let behind = source.text()[colon..].strip_prefix(':')?;
+    if length == 0 || behind.starts_with(':') || is_header(list, at) {
+        return None;
+    }
+    let place = list[at..]
+        .iter()
+        .position(|(token, span)| *token == Token::Colon && span.start as usize == colon)?;
+    Some((Span::new(start, colon as u32), at + place + 1))
+}
+
 /// Whether nothing but space is before `span` on its line.
 fn new_line(source: &SourceFile, span: Span) -> bool {
     let text = &source.text()[..span.start as usize];
@@ -216,6 +265,71 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
+    /// The name and the colon of a property; what cannot be a name is told, and taken for one.
+    fn header(&mut self, list: &[(Token, Span)], at: &mut usize) -> Option<Span> {
+        let begin = *at;
+        if let Some((name, next)) = strange_header(self.source, list, begin) {
+            *at = next;
+            let text = self.source.slice(name).to_owned();
+            // What the lexer had to say about its characters is said better here.
+            self.diagnostics
+                .retain(|d| !(name.start <= d.primary.0.start && d.primary.0.end <= name.end));
+            let strange = text.chars().find(|&c| !in_word(c) || c == '#');
+            let error = if let Some(c) = strange {
+                let plain = text.replace(|c| !in_word(c) || c == '#', "_");
+                Diagnostic::error(name, format!("`{c}` cannot be part of a name"))
+                    .label("the name of a property")
+                    .help(format!(
+                        "names are made of letters, digits, `_` and `$`: write `{plain}:`"
+                    ))
+            } else {
+                let what = match reserved(&text) {
+                    Some(Token::True | Token::False) => "a constant",
+                    _ => "an operator",
+                };
+                Diagnostic::error(name, format!("`{text}` is {what}, not a name"))
+                    .label("expected the name of a property")
+                    .help(format!("choose another name: `property_{text}:`"))
+            };
+            self.error(error);
+            return Some(name);
+        }
+        if !is_header(list, begin) {
+            return None;
+        }
+        let name = list[begin].1;
+        *at += 2;
+        if self
+            .source
+            .slice(name)
+            .starts_with(|c: char| c.is_ascii_digit())
+        {
+            self.diagnostics.retain(|d| d.primary.0 != name);
+            let text = self.source.slice(name);
+            let error = Diagnostic::error(name, "a name does not begin with a digit")
+                .label("the name of a property")
+                .help(format!("write `p{text}:`"));
+            self.error(error);
+        }
+        // `proc:LABEL:` is no name.
+        if is_label(list, begin) && list.get(*at + 1).is_some_and(|t| t.0 == Token::Colon) {
+            let whole = name.to(list[*at].1);
+            let text = self.source.slice(whole).to_owned();
+            let label = self.source.slice(list[*at].1).to_owned();
+            *at += 2;
+            self.error(
+                Diagnostic::error(
+                    whole,
+                    format!("`{text}` is a label of a procedure, not a name"),
+                )
+                .label("expected the name of a property")
+                .help(format!("write `{label}:`")),
+            );
+            return Some(whole);
+        }
+        Some(name)
+    }
+
     fn error(&mut self, diagnostic: Diagnostic) {
         self.diagnostics.push(diagnostic);
     }
@@ -372,11 +486,7 @@ impl Parser<'_> {
                     if matches!(token, Token::And | Token::Or) {
                         let from = done.len() - (count as usize + 1).min(done.len());
                         let operands: Vec<FormulaId> = done.drain(from..).collect();
-                        done.push(if token == Token::And {
-                            formulas.and(operands)
-                        } else {
-                            formulas.or(operands)
-                        });
+                        done.push(formulas.as_written(token == Token::And, &operands));
                     } else {
                         let b = done.pop().unwrap_or(Formulas::TRUE);
                         let a = done.pop().unwrap_or(Formulas::TRUE);
@@ -425,6 +535,17 @@ impl Parser<'_> {
                             .help(format!("write `{{{text}}}`")),
                     );
                     (AtomKind::Expression, whole, whole)
+                }
+                _ if is_label(list, *at - 1) => {
+                    let whole = span.to(list[*at + 1].1);
+                    *at += 2;
+                    let text = self.source.slice(whole).to_owned();
+                    self.error(
+                        Diagnostic::error(whole, format!("`{text}` is not a bare name"))
+                            .label("a label of a procedure is written with `at`")
+                            .help(format!("write `at({text})`")),
+                    );
+                    (AtomKind::At, whole, whole)
                 }
                 _ if self.source.slice(span) == "terminated" => (AtomKind::Terminated, span, span),
                 _ => (AtomKind::Name, span, span),

@@ -98,7 +98,8 @@ fn write_with(
                 out.push_str("G ");
                 stack.push(Piece::Formula(a, 6));
             }
-            Node::And(operands) | Node::Or(operands) => {
+            Node::And(_) | Node::Or(_) => {
+                let operands = formulas.shown(id);
                 let text = if mine == 4 { " & " } else { " | " };
                 for (i, &operand) in operands.iter().enumerate().rev() {
                     stack.push(Piece::Formula(operand, mine + 1));

@@ -24,6 +24,10 @@ const ORDERED: usize = 300;
 /// Automata with more states, or ten times as many edges, are left alone: a long chain takes as many rounds as it has states.
 const LARGEST: usize = 1000;
 
+/// The nodes that a signature may have, if it is made of more than a few edges.
+const MOST_NODES: usize = 10_000;
+const FEW: usize = 8;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
     Direct,
@@ -42,11 +46,14 @@ pub(crate) fn reduce(draft: &mut Draft, direction: Direction) -> Result<(), Stop
     if draft.len() > LARGEST || draft.edge_count() > 10 * LARGEST {
         return Ok(());
     }
-    let relation = relate(draft, direction)?;
-    quotient(draft, direction, &relation)
+    match relate(draft, direction)? {
+        Some(relation) => quotient(draft, direction, &relation),
+        None => Ok(()),
+    }
 }
 
-fn relate(draft: &mut Draft, direction: Direction) -> Result<Relation, StopReason> {
+/// Nothing if signatures become too large.
+fn relate(draft: &mut Draft, direction: Direction) -> Result<Option<Relation>, StopReason> {
     let manager = draft.manager.clone();
     let states = draft.len();
     let vars: Vec<Var> = draft.spare_vars(states + draft.marks.len() + 1);
@@ -87,6 +94,10 @@ fn relate(draft: &mut Draft, direction: Direction) -> Result<Relation, StopReaso
             }
             for (part, other) in &parts[state] {
                 signature = signature.or(&part.and(&codes[class[*other as usize] as usize])?)?;
+                // Where each letter leaves another set of choices, it is exponential.
+                if parts[state].len() > FEW && signature.is_larger_than(MOST_NODES) {
+                    return Ok(None);
+                }
             }
             next[state] = *numbers.entry(signature.clone()).or_insert_with(|| {
                 signatures.push(signature);
@@ -123,10 +134,10 @@ fn relate(draft: &mut Draft, direction: Direction) -> Result<Relation, StopReaso
         class = next;
         related = above;
         if (count, pairs) == before {
-            return Ok(Relation {
+            return Ok(Some(Relation {
                 class,
                 above: related,
-            });
+            }));
         }
         before = (count, pairs);
     }

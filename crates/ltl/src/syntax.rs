@@ -193,7 +193,7 @@ pub(crate) fn reserved(word: &str) -> Option<Token> {
 }
 
 /// The same characters as in the names of Boolean programs.
-fn in_word(c: char) -> bool {
+pub(crate) fn in_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '#')
 }
 

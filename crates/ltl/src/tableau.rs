@@ -6,7 +6,9 @@
 //! `promise(g)`, which says that an until whose right side is `g` has been put off. States whose unfoldings are the same
 //! diagram are the same state. The atoms are on top of the order, so each diagram below them is what is left to
 //! do for a set of letters, and its prime implicants are the edges for these letters. An edge has the mark of `g`
-//! if it does not promise `g`.
+//! if it does not promise `g`. (What is promised may be something else than the right side: see [`promises`](crate::promises).)
+//!
+//! Diagrams can be much larger than the automaton; then [`terms`](crate::terms) takes over.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +17,9 @@ use droste_bdd::{Bdd, Manager, Var};
 use rustc_hash::FxHashMap;
 
 use crate::cover::cover_at_most;
-use crate::draft::{Draft, DraftEdge, MOST_DRAFT_MARKS, Marks, all_marks};
+use crate::draft::{Draft, DraftEdge, Marks, all_marks};
 use crate::formula::{AtomId, FormulaId, Formulas, Node};
+use crate::promises::Promises;
 use crate::translate::Untranslatable;
 
 /// What a variable that is no atom says.
@@ -26,15 +29,40 @@ enum Meaning {
     Promise(u32),
 }
 
+/// Diagrams with more nodes are too large, and so are they if they leave more for letters to choose from.
+const MOST_NODES: usize = 1500;
+const MOST_LETTERS: usize = 1000;
+/// And so many edges for the same letters.
+const MOST_CUBES: usize = 10_000;
+
+/// Why a construction ended.
+enum Stop {
+    Large,
+    Failed(Untranslatable),
+}
+
+impl From<StopReason> for Stop {
+    fn from(reason: StopReason) -> Self {
+        Stop::Failed(reason.into())
+    }
+}
+
+fn small(diagram: Bdd) -> Result<Bdd, Stop> {
+    if diagram.is_larger_than(MOST_NODES) {
+        return Err(Stop::Large);
+    }
+    Ok(diagram)
+}
+
 pub(crate) struct Tableau<'a> {
     formulas: &'a mut Formulas,
     manager: Manager,
     atoms: Vec<(Var, AtomId)>,
     atom_vars: FxHashMap<AtomId, Var>,
     next: FxHashMap<FormulaId, Var>,
-    promises: FxHashMap<FormulaId, Var>,
+    promises: Promises,
+    promise_vars: Vec<Var>,
     meanings: FxHashMap<Var, Meaning>,
-    marks: Vec<Option<FormulaId>>,
     unfolded: FxHashMap<FormulaId, Bdd>,
 }
 
@@ -44,6 +72,7 @@ impl<'a> Tableau<'a> {
         formulas: &'a mut Formulas,
         manager: &Manager,
         atoms: &[(Var, AtomId)],
+        promises: Promises,
     ) -> Self {
         Tableau {
             formulas,
@@ -51,9 +80,9 @@ impl<'a> Tableau<'a> {
             atom_vars: atoms.iter().map(|&(var, atom)| (atom, var)).collect(),
             atoms: atoms.to_vec(),
             next: FxHashMap::default(),
-            promises: FxHashMap::default(),
+            promises,
+            promise_vars: Vec::new(),
             meanings: FxHashMap::default(),
-            marks: Vec::new(),
             unfolded: FxHashMap::default(),
         }
     }
@@ -86,25 +115,19 @@ impl<'a> Tableau<'a> {
         Ok(result)
     }
 
-    /// An until with this right side is put off.
-    fn promise(&mut self, formula: FormulaId, until: FormulaId) -> Result<Bdd, Untranslatable> {
-        let var = if let Some(&var) = self.promises.get(&formula) {
-            var
-        } else {
-            let mark = self.marks.len();
-            if mark == MOST_DRAFT_MARKS {
-                return Err(Untranslatable::TooManyMarks);
-            }
-            let var = self.new_var(Meaning::Promise(mark as u32));
-            self.promises.insert(formula, var);
-            self.marks.push(Some(until));
-            var
-        };
-        Ok(self.manager.var(var)?)
+    /// The promise made where this eventuality is put off.
+    fn promise(&mut self, eventuality: FormulaId) -> Result<Bdd, Stop> {
+        let mark = self.promises.mark(self.formulas, eventuality);
+        let mark = mark.ok_or(Stop::Failed(Untranslatable::TooManyMarks))?;
+        if mark as usize == self.promise_vars.len() {
+            let var = self.new_var(Meaning::Promise(mark));
+            self.promise_vars.push(var);
+        }
+        Ok(self.manager.var(self.promise_vars[mark as usize])?)
     }
 
     /// The one-step unfolding of a formula.
-    fn unfold(&mut self, root: FormulaId) -> Result<Bdd, Untranslatable> {
+    fn unfold(&mut self, root: FormulaId) -> Result<Bdd, Stop> {
         // What is below `X` is not looked at now.
         let mut needed = Vec::new();
         let mut stack = vec![root];
@@ -121,13 +144,13 @@ impl<'a> Tableau<'a> {
         needed.sort_unstable();
         for id in needed {
             self.manager.check_limits()?;
-            let diagram = self.unfold_one(id)?;
+            let diagram = small(self.unfold_one(id)?)?;
             self.unfolded.insert(id, diagram);
         }
         Ok(self.unfolded[&root].clone())
     }
 
-    fn unfold_one(&mut self, id: FormulaId) -> Result<Bdd, Untranslatable> {
+    fn unfold_one(&mut self, id: FormulaId) -> Result<Bdd, Stop> {
         let known = |this: &Self, f: FormulaId| this.unfolded[&f].clone();
         Ok(match self.formulas.node(id) {
             Node::True => self.manager.constant(true),
@@ -137,25 +160,25 @@ impl<'a> Tableau<'a> {
             Node::And(operands) => {
                 let mut result = self.manager.constant(true);
                 for &operand in operands {
-                    result = result.and(&known(self, operand))?;
+                    result = small(result.and(&known(self, operand))?)?;
                 }
                 result
             }
             Node::Or(operands) => {
                 let mut result = self.manager.constant(false);
                 for &operand in operands {
-                    result = result.or(&known(self, operand))?;
+                    result = small(result.or(&known(self, operand))?)?;
                 }
                 result
             }
             Node::Next(a) => self.next(a)?,
             Node::Finally(a) => {
-                let put_off = self.promise(a, id)?.and(&self.next(id)?)?;
+                let put_off = self.promise(id)?.and(&self.next(id)?)?;
                 known(self, a).or(&put_off)?
             }
             Node::Globally(a) => known(self, a).and(&self.next(id)?)?,
             Node::Until(a, b) => {
-                let put_off = self.promise(b, id)?.and(&self.next(id)?)?;
+                let put_off = self.promise(id)?.and(&self.next(id)?)?;
                 known(self, b).or(&known(self, a).and(&put_off)?)?
             }
             Node::WeakUntil(a, b) => {
@@ -167,8 +190,7 @@ impl<'a> Tableau<'a> {
                 known(self, b).and(&known(self, a).or(&next)?)?
             }
             Node::StrongRelease(a, b) => {
-                let goal = self.formulas.and([a, b]);
-                let put_off = self.promise(goal, id)?.and(&self.next(id)?)?;
+                let put_off = self.promise(id)?.and(&self.next(id)?)?;
                 known(self, b).and(&known(self, a).or(&put_off)?)?
             }
             Node::Implies(..) | Node::Iff(..) | Node::Xor(..) => {
@@ -178,7 +200,7 @@ impl<'a> Tableau<'a> {
     }
 
     /// The letters for which each of the diagrams below the atoms is what is left of `diagram`.
-    fn letters(&self, diagram: &Bdd) -> Result<Vec<(Bdd, Bdd)>, StopReason> {
+    fn letters(&self, diagram: &Bdd) -> Result<Vec<(Bdd, Bdd)>, Stop> {
         let atoms = self.atoms.len() as u32;
         // By level, topmost first: diagrams and the letters that lead to them.
         let mut waiting: BTreeMap<u32, Vec<(Bdd, Bdd)>> = BTreeMap::new();
@@ -200,6 +222,9 @@ impl<'a> Tableau<'a> {
             } else {
                 places.insert(f.clone(), list.len());
                 list.push((f, letters));
+            }
+            if leaves.len() > MOST_LETTERS {
+                return Err(Stop::Large);
             }
             Ok(())
         };
@@ -225,12 +250,20 @@ impl<'a> Tableau<'a> {
     ///
     /// The conjunction that a state stands for must not be replaced by an equivalent one: which untils wait in it matters
     /// for the promises.
-    /// Nothing if there are more than `most` edges.
+    /// Nothing if there are more than `most` edges, or diagrams become large.
     pub(crate) fn build(
-        mut self,
+        self,
         root: FormulaId,
         most: usize,
     ) -> Result<Option<Draft>, Untranslatable> {
+        match self.explore(root, most) {
+            Ok(draft) => Ok(Some(draft)),
+            Err(Stop::Large) => Ok(None),
+            Err(Stop::Failed(reason)) => Err(reason),
+        }
+    }
+
+    fn explore(mut self, root: FormulaId, most: usize) -> Result<Draft, Stop> {
         let mut left = most;
         let mut states: FxHashMap<Bdd, u32> = FxHashMap::default();
         let mut by_formula: FxHashMap<FormulaId, u32> = FxHashMap::default();
@@ -246,8 +279,9 @@ impl<'a> Tableau<'a> {
             at += 1;
             let mut list = Vec::new();
             for (rest, letters) in self.letters(&diagram)? {
-                let Some(cubes) = cover_at_most(&self.manager, &rest, left)? else {
-                    return Ok(None);
+                let most = left.min(MOST_CUBES);
+                let Some(cubes) = cover_at_most(&self.manager, &rest, most)? else {
+                    return Err(Stop::Large);
                 };
                 left -= cubes.len();
                 for cube in cubes {
@@ -284,7 +318,8 @@ impl<'a> Tableau<'a> {
             }
             edges.push(list);
         }
-        let all = all_marks(self.marks.len());
+        let marks = self.promises.names();
+        let all = all_marks(marks.len());
         for edge in edges.iter_mut().flatten() {
             edge.marks = all & !edge.marks;
         }
@@ -297,10 +332,10 @@ impl<'a> Tableau<'a> {
                 .into_iter()
                 .map(|(formula, _)| Some(formula))
                 .collect(),
-            marks: self.marks,
+            marks,
             spare: Vec::new(),
         };
         draft.merge_edges()?;
-        Ok(Some(draft))
+        Ok(draft)
     }
 }

@@ -1,4 +1,8 @@
 //! From formulas to automata: the whole way.
+//!
+//! There are three constructions. `tableau` gives the best automata; where its diagrams become too large,
+//! `terms` are tried, first with all the marks, then with levels, as long as their lists are short. If all of these fail, the automaton is
+//! probably large by its nature, and terms without a bound go on until a limit is reached.
 
 use std::fmt;
 
@@ -9,9 +13,11 @@ use crate::automaton::{MOST_MARKS, Tgba};
 use crate::draft::{Draft, MOST_DRAFT_MARKS};
 use crate::formula::{AtomId, FormulaId, Formulas};
 use crate::obligation;
+use crate::promises::Promises;
 use crate::simplify::Simplifier;
 use crate::simulation::{self, Direction};
 use crate::tableau::Tableau;
+use crate::terms::{Expansion, Plan};
 
 /// Why there is no automaton for a formula.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +26,8 @@ pub enum Untranslatable {
     Stopped(StopReason),
     /// There are more different eventualities than can be kept apart.
     TooManyMarks,
+    /// There are more edges than were allowed.
+    TooLarge,
 }
 
 impl From<StopReason> for Untranslatable {
@@ -36,12 +44,30 @@ impl fmt::Display for Untranslatable {
                 f,
                 "the formula has more than {MOST_DRAFT_MARKS} different eventualities, or its automaton needs more than {MOST_MARKS} marks"
             ),
+            Untranslatable::TooLarge => f.write_str("the automaton of the formula grew too large"),
         }
     }
 }
 
 /// To find out whether a formula is an obligation, the automaton of its negation may have so many edges.
 const MOST_COMPLEMENT: usize = 10_000;
+
+/// Lists of terms may be so long where there is another way.
+const MOST_TERMS: usize = 256;
+/// If the edges of one formula alone are this part of those that are allowed, all of them will be more.
+const SHARE: usize = 100;
+
+/// How an automaton is made of a formula.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Construction {
+    /// By diagrams if they are small, otherwise by terms.
+    #[default]
+    Chosen,
+    /// By lists of terms.
+    Terms,
+    /// By lists of terms, waiting for one eventuality at a time.
+    Levels,
+}
 
 /// What is done to make automata small.
 #[derive(Clone, Debug)]
@@ -50,6 +76,10 @@ pub struct Options {
     pub simplify: bool,
     /// Reduce the automaton.
     pub reduce: bool,
+    /// How the automaton is made.
+    pub construction: Construction,
+    /// How many edges it may have before it is reduced, if there is a bound.
+    pub most_edges: Option<usize>,
 }
 
 impl Default for Options {
@@ -57,6 +87,8 @@ impl Default for Options {
         Options {
             simplify: true,
             reduce: true,
+            construction: Construction::Chosen,
+            most_edges: None,
         }
     }
 }
@@ -105,9 +137,7 @@ fn build(
         simplifier,
         guard,
     };
-    let Some(mut draft) = maker.tableau(root, usize::MAX)? else {
-        unreachable!("there is no bound on edges");
-    };
+    let mut draft = maker.automaton(root, options)?;
     if options.reduce {
         draft = reduced(draft)?;
         if let Some(weak) = maker.weak(root, &mut draft)?
@@ -129,16 +159,66 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// The automaton of a formula, without what is useless; nothing if it has more than `most` edges.
-    fn tableau(&mut self, root: FormulaId, most: usize) -> Result<Option<Draft>, Untranslatable> {
-        let tableau = Tableau::new(self.formulas, &self.manager, &self.used);
-        let Some(mut draft) = tableau.build(root, most)? else {
-            return Ok(None);
+    /// The automaton of a formula, without what is useless.
+    fn automaton(&mut self, root: FormulaId, options: &Options) -> Result<Draft, Untranslatable> {
+        let edges = options.most_edges.unwrap_or(usize::MAX);
+        let short = |levels| Plan {
+            levels,
+            terms: MOST_TERMS,
+            edges,
         };
-        draft.prune();
-        draft.simplify_marks(false);
-        draft.merge_edges()?;
-        Ok(Some(draft))
+        let long = |levels| Plan {
+            levels,
+            terms: edges / SHARE,
+            edges,
+        };
+        let mut many_marks = options.construction == Construction::Levels;
+        if options.construction == Construction::Chosen {
+            match self.tableau(root, edges) {
+                Ok(Some(draft)) if draft.marks.len() <= MOST_MARKS as usize => return Ok(draft),
+                Ok(Some(_)) | Err(Untranslatable::TooManyMarks) => many_marks = true,
+                Ok(None) => {}
+                Err(stopped) => return Err(stopped),
+            }
+            for levels in [false, true] {
+                if many_marks && !levels {
+                    continue;
+                }
+                match self.terms(root, short(levels))? {
+                    Some(draft) if draft.marks.len() <= MOST_MARKS as usize => return Ok(draft),
+                    Some(_) => many_marks = true,
+                    None => {}
+                }
+            }
+        }
+        self.terms(root, long(many_marks))?
+            .ok_or(Untranslatable::TooLarge)
+    }
+
+    fn promises(&mut self, root: FormulaId) -> Promises {
+        Promises::new(self.simplifier.traits(self.formulas, root).guarantee())
+    }
+
+    /// By diagrams; nothing if there are more than `most` edges, or diagrams become large.
+    fn tableau(&mut self, root: FormulaId, most: usize) -> Result<Option<Draft>, Untranslatable> {
+        let promises = self.promises(root);
+        let tableau = Tableau::new(self.formulas, &self.manager, &self.used, promises);
+        tidy(tableau.build(root, most)?)
+    }
+
+    /// By terms; nothing if their lists become too long.
+    fn terms(&mut self, root: FormulaId, plan: Plan) -> Result<Option<Draft>, Untranslatable> {
+        let promises = self.promises(root);
+        let expansion = Expansion::new(
+            self.formulas,
+            root,
+            &self.manager,
+            &self.used,
+            promises,
+            plan,
+        );
+        let expansion = expansion.ok_or(Untranslatable::TooManyMarks)?;
+        tidy(expansion.build(root)?)
     }
 
     /// The minimal deterministic weak automaton, if there is one and it can be had without much effort.
@@ -161,6 +241,17 @@ impl Maker<'_> {
         };
         Ok(obligation::minimal_weak(draft, Some(&complement))?)
     }
+}
+
+/// Drops what is useless.
+fn tidy(draft: Option<Draft>) -> Result<Option<Draft>, Untranslatable> {
+    let Some(mut draft) = draft else {
+        return Ok(None);
+    };
+    draft.prune();
+    draft.simplify_marks(false);
+    draft.merge_edges()?;
+    Ok(Some(draft))
 }
 
 /// The smallest of the automata that simulations lead to.

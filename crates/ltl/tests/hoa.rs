@@ -8,7 +8,7 @@ use droste_lang::diagnostics::render;
 use droste_lang::source::SourceFile;
 use droste_ltl::{
     Atoms, Formulas, HoaError, Options, Tgba, accepts, holds, parse_text, print, read_hoa,
-    translate, write_dot, write_hoa,
+    read_hoas, translate, write_dot, write_hoa,
 };
 use droste_testkit::random::{Random, seeds};
 
@@ -59,11 +59,11 @@ fn what_is_written_is_read() {
         let automaton =
             translate(&mut formulas, formula, atoms.len(), &options, &limits).expect("no limits");
         let text = write_hoa(&automaton, &formulas, &atoms, &name);
-        let (again, same_atoms) = read(&text).unwrap_or_else(|error| panic!("{error}"));
-        let texts = |atoms: &Atoms| -> Vec<String> {
-            atoms.list().iter().map(ToString::to_string).collect()
-        };
-        assert_eq!(texts(&atoms), texts(&same_atoms), "SEED={seed}");
+        // Atoms that do not occur are not written; the others keep their numbers.
+        let mut same_atoms = atoms.clone();
+        let source = SourceFile::new("a.hoa", text.as_str());
+        let again = read_hoa(&source, &mut same_atoms, &limits).expect("it is right");
+        assert_eq!(atoms.len(), same_atoms.len(), "SEED={seed}: {text}");
         assert_eq!(automaton.edges(), again.edges(), "SEED={seed}: {text}");
         assert_eq!(automaton.mark_count(), again.mark_count(), "SEED={seed}");
         for guard in 0..automaton.guards().len() as u32 {
@@ -241,4 +241,51 @@ fn deep_and_wide_files_are_no_trouble() {
         automaton.guards().cubes(0).next().map(<[_]>::len),
         Some(2000)
     );
+}
+
+#[test]
+fn several_automata_in_one_file() {
+    let (mut formulas, mut atoms) = (Formulas::new(), Atoms::new());
+    let mut text = String::new();
+    for (name, formula) in [("one", "G a"), ("two", "F (b & X c)"), ("three", "c U a")] {
+        let id = parse_text(formula, &mut formulas, &mut atoms).expect("a formula");
+        let options = Options::default();
+        let limits = Limits::default();
+        let automaton = translate(&mut formulas, id, atoms.len(), &options, &limits).unwrap();
+        text += &write_hoa(&automaton, &formulas, &atoms, name);
+    }
+    let headless =
+        "HOA: v1\nStates: 1\nAP: 1 \"d\"\nAcceptance: 0 t\n--BODY--\nState: 0\n[0] 0\n--END--\n";
+    text += headless;
+    let source = SourceFile::new("a.hoa", text.as_str());
+    let list = read_hoas(&source, &Limits::default()).expect("automata");
+    let found: Vec<(Option<&str>, Vec<String>, bool)> = list
+        .iter()
+        .map(|one| {
+            let atoms = one.atoms.list().iter().map(ToString::to_string);
+            (one.name.as_deref(), atoms.collect(), one.has_start)
+        })
+        .collect();
+    let strings = |list: &[&str]| list.iter().map(|&s| s.to_owned()).collect::<Vec<_>>();
+    assert_eq!(
+        found,
+        [
+            (Some("one"), strings(&["a"]), true),
+            (Some("two"), strings(&["b", "c"]), true),
+            (Some("three"), strings(&["a", "c"]), true),
+            (None, strings(&["d"]), false),
+        ]
+    );
+    assert!(list[3].automaton.is_empty() || !list[3].has_start);
+    // Where one is expected, more are a mistake.
+    assert!(read(&text).is_err());
+    let broken = format!("{headless}HOA: v1\nStates: x\n");
+    assert!(
+        read_hoas(
+            &SourceFile::new("a.hoa", broken.as_str()),
+            &Limits::default()
+        )
+        .is_err()
+    );
+    assert!(read_hoas(&SourceFile::new("a.hoa", ""), &Limits::default()).is_err());
 }

@@ -94,7 +94,8 @@ fn mistakes_are_reported_with_what_was_expected() {
         ("at()", &["1:3"], "takes a name"),
         ("in(f:L)", &["1:3"], "takes a name"),
         ("GF p", &["1:4"], "`G F`"),
-        ("f:L", &["1:2"], "at(proc:LABEL)"),
+        ("f:L", &["1:1"], "at(f:L)"),
+        ("f : L", &["1:3"], "at(proc:LABEL)"),
         (
             "(a & ) | b c & (d -> ",
             &["1:6", "1:12", "1:22", "1:16"],
@@ -208,4 +209,78 @@ fn mistakes_at_the_beginning_are_survived() {
             }
         }
     }
+}
+
+#[test]
+fn operands_are_shown_in_the_order_in_which_they_were_written() {
+    for text in [
+        "a & F b & b",
+        "F a | (b & F a & a) | a",
+        "G (F grant | !request) & grant & request",
+        "(b | a) U (c & a & b)",
+    ] {
+        let plain = text.replace("(b & F a & a)", "b & F a & a");
+        assert_eq!(shown(text).as_deref(), Ok(&*plain), "{text}");
+    }
+    // The same formula twice has the order in which it was written first.
+    assert_eq!(shown("b & a -> a & b").as_deref(), Ok("b & a -> b & a"));
+    assert_eq!(shown("c & (b & a)").as_deref(), Ok("c & b & a"));
+}
+
+#[test]
+fn strange_names_of_properties() {
+    let messages = |text: &str| {
+        let (mut formulas, mut atoms) = (Formulas::new(), Atoms::new());
+        let source = SourceFile::new("f", text);
+        let list = parse_properties(&source, &mut formulas, &mut atoms).expect_err("a mistake");
+        (list.len(), render(&list, &source, false))
+    };
+    for (text, what, fix) in [
+        ("G: a", "`G` is an operator, not a name", "`property_G:`"),
+        (
+            "true: a",
+            "`true` is a constant, not a name",
+            "`property_true:`",
+        ),
+        (
+            "p: G a\na-b: F b\nq: c",
+            "`-` cannot be part of a name",
+            "`a_b:`",
+        ),
+        (
+            "p: G (a\n & b); x.y: F b",
+            "`.` cannot be part of a name",
+            "`x_y:`",
+        ),
+        ("3x: G a", "a name does not begin with a digit", "`p3x:`"),
+        (
+            "main:both: G a",
+            "`main:both` is a label of a procedure, not a name",
+            "write `both:`",
+        ),
+        (
+            "p: main:both -> F a",
+            "`main:both` is not a bare name",
+            "write `at(main:both)`",
+        ),
+        (
+            "p: G (a & main:both)",
+            "`main:both` is not a bare name",
+            "write `at(main:both)`",
+        ),
+    ] {
+        let (count, message) = messages(text);
+        assert_eq!(count, 1, "{text}: {message}");
+        assert!(
+            message.contains(what) && message.contains(fix),
+            "{text}: {message}"
+        );
+    }
+    // Not strange at all.
+    let (mut formulas, mut atoms) = (Formulas::new(), Atoms::new());
+    let text = "p:q & r s:at(main:both) | t\nu: v ->\n w;x:y";
+    let source = SourceFile::new("f", text);
+    let list = parse_properties(&source, &mut formulas, &mut atoms).expect("it is right");
+    let names: Vec<&str> = list.iter().map(|p| p.name.as_str()).collect();
+    assert_eq!(names, ["p", "s", "u", "x"]);
 }

@@ -7,7 +7,7 @@ mod common;
 use common::Word;
 use droste_base::Limits;
 use droste_ltl::{
-    Atoms, Formulas, Options, accepts, holds, parse_text, print, simplify, translate,
+    Atoms, Construction, Formulas, Options, accepts, holds, parse_text, print, simplify, translate,
 };
 use droste_testkit::random::{Random, seeds};
 
@@ -33,6 +33,27 @@ fn check(seed: u64, words: usize, largest: usize) {
         Options {
             simplify: false,
             reduce: false,
+            ..Options::default()
+        },
+        Options {
+            construction: Construction::Terms,
+            ..Options::default()
+        },
+        Options {
+            simplify: false,
+            reduce: false,
+            construction: Construction::Terms,
+            ..Options::default()
+        },
+        Options {
+            construction: Construction::Levels,
+            ..Options::default()
+        },
+        Options {
+            simplify: false,
+            reduce: false,
+            construction: Construction::Levels,
+            ..Options::default()
         },
     ] {
         let mut make =
