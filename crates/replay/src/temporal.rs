@@ -4,8 +4,9 @@
 //! true there and the row of the next position: `a U b` is true if `b` is, or if `a` is and `a U b` is true at the next
 //! position. So rows are computed backwards. Where the run repeats itself, rows of the first position of the cycle
 //! are needed to begin with; they are found from the innermost operators outwards: when the operands of
-//! `a U b` are known at every position of the cycle, assume it false after the last one and go round once. If
-//! that finds a `b`, it is true at the first position; if not, there is none. Dually for `a R b`.
+//! `a U b` are known at every position of the cycle, assume it false after the last one and go round. If
+//! that finds a `b`, it is true at the first position; if not, there is none. Dually for `a R b`. Operators of one kind that are nested in each other,
+//! all least or all greatest solutions of their equations, are solved together ([`Block`]): go round until nothing changes.
 //!
 //! A folded call is a function from the row after it to the row before it. It is computed when
 //! it is first needed and kept, together with the conjunction and the disjunction of the rows in
@@ -14,6 +15,7 @@
 //!
 //! Executions have been checked before they come here.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use droste_base::{Guard, StopReason};
@@ -98,6 +100,49 @@ fn set(bits: &mut [u64], index: u32, value: bool) {
 
 /// In [`Truth::fixed`]: not known.
 const UNKNOWN: u32 = u32::MAX;
+
+/// When a node's truth at the beginning of the cycle is known: after those of lower levels, together with those of its own.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Block {
+    level: u32,
+    /// What the operators of this level in it are, in positive normal form: least solutions, greatest ones, or both.
+    kinds: u8,
+}
+
+impl Block {
+    const LEAST: u8 = 1;
+    const GREATEST: u8 = 2;
+
+    fn negated(self) -> Self {
+        Block {
+            kinds: self.kinds >> 1 | (self.kinds & 1) << 1,
+            ..self
+        }
+    }
+
+    fn join(self, other: Self) -> Self {
+        match self.level.cmp(&other.level) {
+            Ordering::Less => other,
+            Ordering::Greater => self,
+            Ordering::Equal => Block {
+                kinds: self.kinds | other.kinds,
+                ..self
+            },
+        }
+    }
+
+    /// The block of an operator of this kind with operands of this block.
+    fn below(self, kind: u8) -> Self {
+        Block {
+            level: if self.kinds == kind {
+                self.level
+            } else {
+                self.level + 1
+            },
+            kinds: kind,
+        }
+    }
+}
 
 /// A stretch of the run: what it makes of the row after it.
 #[derive(Clone, Copy)]
@@ -406,58 +451,56 @@ impl<'a> Truth<'a> {
         row
     }
 
-    /// How many rounds of the cycle a node has to wait for its operands.
-    fn levels(&self) -> Vec<u32> {
-        let mut levels: Vec<u32> = Vec::with_capacity(self.formula.nodes.len());
+    /// The block of each node.
+    fn blocks(&self) -> Vec<Block> {
+        let mut blocks: Vec<Block> = Vec::with_capacity(self.formula.nodes.len());
         for &node in &self.formula.nodes {
-            let operands = node.operands().map(|a| levels[a as usize]).max();
-            let own = match node {
-                Temporal::Constant(_)
-                | Temporal::Proposition(_)
-                | Temporal::Not(_)
-                | Temporal::And(..)
-                | Temporal::Or(..)
-                | Temporal::Implies(..)
-                | Temporal::Iff(..) => 0,
-                _ => 1,
+            let of = |a: u32| blocks[a as usize];
+            let block = match node {
+                Temporal::Constant(_) | Temporal::Proposition(_) => Block::default(),
+                Temporal::Not(a) => of(a).negated(),
+                Temporal::And(a, b) | Temporal::Or(a, b) => of(a).join(of(b)),
+                Temporal::Implies(a, b) => of(a).negated().join(of(b)),
+                Temporal::Iff(a, b) => {
+                    let both = of(a).join(of(b));
+                    both.join(both.negated())
+                }
+                Temporal::Next(a) => of(a).below(match of(a).kinds {
+                    Block::GREATEST => Block::GREATEST,
+                    _ => Block::LEAST,
+                }),
+                Temporal::Finally(a) => of(a).below(Block::LEAST),
+                Temporal::Globally(a) => of(a).below(Block::GREATEST),
+                Temporal::Until(a, b) | Temporal::StrongRelease(a, b) => {
+                    of(a).join(of(b)).below(Block::LEAST)
+                }
+                Temporal::Release(a, b) | Temporal::WeakUntil(a, b) => {
+                    of(a).join(of(b)).below(Block::GREATEST)
+                }
             };
-            levels.push(operands.unwrap_or(0) + own);
+            blocks.push(block);
         }
-        levels
+        blocks
     }
 
     fn evaluate(&mut self, guard: &mut Guard) -> Result<(), StopReason> {
-        let levels = self.levels();
-        // What is assumed after the cycle, to begin with.
-        let assumed: Vec<bool> = self
-            .formula
-            .nodes
-            .iter()
-            .map(|node| {
-                matches!(
-                    node,
-                    Temporal::Globally(_) | Temporal::Release(..) | Temporal::WeakUntil(..)
-                )
-            })
-            .collect();
+        let blocks = self.blocks();
         let mut bits = vec![0; self.rows.words];
-        for (i, &value) in assumed.iter().enumerate() {
-            set(&mut bits, i as u32, value);
+        for (i, block) in blocks.iter().enumerate() {
+            set(&mut bits, i as u32, block.kinds == Block::GREATEST);
         }
         let mut row = self.rows.intern(&bits);
-        for level in 0..=levels.iter().copied().max().unwrap_or(0) {
-            let first = self.read(self.cycle, row, guard)?;
-            // Known from now on: the nodes of this level and below.
-            for (i, &own) in levels.iter().enumerate() {
-                let known = own <= level;
-                let value = if known {
-                    self.rows.is_true(first, i as u32)
-                } else {
-                    assumed[i]
-                };
-                set(&mut bits, i as u32, value);
+        for level in 0..=blocks.iter().map(|block| block.level).max().unwrap_or(0) {
+            loop {
+                let first = self.read(self.cycle, row, guard)?;
+                for (i, _) in blocks.iter().enumerate().filter(|(_, b)| b.level <= level) {
+                    set(&mut bits, i as u32, self.rows.is_true(first, i as u32));
+                }
+                let next = self.rows.intern(&bits);
+                if std::mem::replace(&mut row, next) == next {
+                    break;
+                }
             }
-            row = self.rows.intern(&bits);
         }
         self.read(0, row, guard)?;
         Ok(())
