@@ -59,11 +59,11 @@ impl fmt::Display for StopReason {
             }
             StopReason::Cancelled => f.write_str("interrupted"),
             StopReason::TooManySuccessors => {
-                f.write_str("one statement offers more than 16 million choices in one state")
+                f.write_str("there are more than 16 million choices in one state")
             }
             StopReason::TooManyStates => f.write_str("there are more than 4 billion states"),
             StopReason::TooManyMarks => f.write_str(
-                "the formula has more eventualities than can be kept apart (128 in the formula, 32 in its automaton)",
+                "the formula has more eventualities than can be kept apart, which is 128, or 32 in an automaton or a tableau",
             ),
         }
     }

@@ -20,6 +20,7 @@ use crate::args::{CheckArgs, Dialect, Emit, Engine, Order, Pass, Runs, SearchArg
 use crate::console::{Console, Failure};
 use crate::input;
 use crate::progress::ProgressLine;
+use crate::temporal::Several;
 use crate::verdict::{self, Subject, Trace, counted, seconds};
 use crate::watchdog::Watchdog;
 
@@ -43,6 +44,7 @@ pub(crate) fn check(args: &CheckArgs, console: &Console) -> Result<u8, Failure> 
         start,
         memory,
         question: Arc::new(Mutex::new(question_before_reading(args))),
+        several: Arc::default(),
         watchdog: Arc::clone(&watchdog),
     };
     end_on_ctrl_c(&watchdog);
@@ -249,6 +251,8 @@ pub(crate) struct Run<'a> {
     memory: Option<u64>,
     /// What is asked, to be read after `whether`.
     pub(crate) question: Arc<Mutex<String>>,
+    /// If there are several questions: all of them.
+    pub(crate) several: Arc<Mutex<Option<Several>>>,
     pub(crate) watchdog: Arc<Watchdog>,
 }
 
@@ -501,6 +505,7 @@ impl Run<'_> {
     fn unleash(&self) {
         let file = input::name(&self.args.file);
         let question = Arc::clone(&self.question);
+        let several = Arc::clone(&self.several);
         let emit = self.args.output.emit.is_some();
         let start = self.start;
         let (json, quiet) = (self.args.output.json, self.args.output.quiet);
@@ -549,21 +554,31 @@ impl Run<'_> {
             if erase {
                 Console::note("\r\x1b[K");
             }
-            let page = if json {
-                format!(
-                    "{}\n",
-                    verdict::object(&file, &question, &report, time, None)
-                )
-            } else if quiet {
-                String::new()
-            } else {
-                format!(
-                    "{word}: {text}\n{}\n",
-                    verdict::statistics(&verdict::Effort::of(&report), time)
-                )
+            let object = |question: &str| verdict::object(&file, question, &report, time, None);
+            let mut several = several.lock().unwrap_or_else(PoisonError::into_inner);
+            let name = match &mut *several {
+                Some(several) => format!("{}\n", several.give_up(&word, object)),
+                None => String::new(),
             };
-            let code = if Console::print(&page).is_ok() { 3 } else { 2 };
-            std::process::exit(code);
+            let page = match &*several {
+                Some(several) if json => format!("{}\n", several.object(&file, time)),
+                None if json => format!("{}\n", object(&question)),
+                _ if quiet => String::new(),
+                several => format!(
+                    "{name}{word}: {text}\n{}\n{}",
+                    verdict::statistics(&verdict::Effort::of(&report), time),
+                    several
+                        .as_ref()
+                        .map_or_else(String::new, |several| format!("\n{}", several.summary()))
+                ),
+            };
+            let code = several.as_ref().map_or(3, Several::code);
+            let code = if Console::print(&page).is_ok() {
+                code
+            } else {
+                2
+            };
+            std::process::exit(code.into());
         });
     }
 

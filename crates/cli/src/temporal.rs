@@ -2,14 +2,15 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use droste_base::Limits;
 use droste_check::{Automaton, Ltl, Property};
 use droste_lang::program::Program;
 use droste_lang::source::SourceFile;
 use droste_ltl::{Atoms, Formulas, HoaAutomaton, HoaError, parse_properties, read_hoas};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::check::{Run, exit_code, runs};
 use crate::console::{Console, Failure};
@@ -149,60 +150,53 @@ impl Run<'_> {
                 "--trace is for one property; give a file with that one only".to_owned(),
             ));
         }
-        let mut codes = Vec::new();
-        let mut objects = Vec::new();
-        let mut summary = String::new();
-        let width = properties
-            .iter()
-            .map(|(name, _)| name.chars().count())
-            .max();
-        let width = width.unwrap_or(0);
+        let subject = |property| Subject {
+            program,
+            property,
+            runs: runs(self.args.search.runs),
+        };
+        let asked = properties.iter().map(|(name, property)| Asked {
+            name: name.clone(),
+            question: subject(property).question(),
+            text: cut(&property.to_string()).into_owned(),
+        });
+        *self.several() = Some(Several {
+            asked: asked.collect(),
+            codes: Vec::new(),
+            objects: Vec::new(),
+            summary: String::new(),
+        });
         for (i, (name, property)) in properties.iter().enumerate() {
-            let subject = Subject {
-                program,
-                property,
-                runs: runs(self.args.search.runs),
-            };
+            let subject = subject(property);
             *self.question.lock().unwrap_or_else(PoisonError::into_inner) = subject.question();
+            self.watchdog.note_nothing();
             let report = self.search(&subject, i + 1 == properties.len())?;
+            let mut object = None;
             if output.json {
-                let mut object = self.object(source, &subject, &report);
-                object["name"] = name.as_str().into();
-                objects.push(object);
+                object = Some(self.object(source, &subject, &report));
             } else if !output.quiet {
                 let page = self.page(source, &subject, &report);
                 Console::print(&format!("{}\n{page}\n", self.console.paint("1", name)))?;
             }
             let word = self.word(&report.verdict);
-            // Writing to a string cannot fail.
-            let text = property.to_string();
-            let _ = writeln!(summary, "{name:width$}  {word}: {}", cut(&text));
-            codes.push(exit_code(&report.verdict));
+            if let Some(several) = &mut *self.several() {
+                several.answered(exit_code(&report.verdict), &word, object);
+            }
         }
-        // A violation is a violation, whatever is unknown besides.
-        let code = match (codes.contains(&1), codes.contains(&3)) {
-            (true, _) => 1,
-            (false, true) => 3,
-            (false, false) => 0,
+        let Some(several) = self.several().take() else {
+            return Ok(2);
         };
         if output.json {
-            let verdict = match code {
-                0 => "holds",
-                1 => "violated",
-                _ => "unknown",
-            };
-            let object = json!({
-                "verdict": verdict,
-                "file": source.name(),
-                "version": env!("CARGO_PKG_VERSION"),
-                "stats": { "seconds": self.start.elapsed().as_secs_f64() },
-                "properties": objects,
-            });
+            let object = several.object(source.name(), self.start.elapsed());
             Console::print(&format!("{object}\n"))?;
         } else if !output.quiet {
-            Console::print(&summary)?;
+            Console::print(&several.summary)?;
         }
-        Ok(code)
+        Ok(several.code())
+    }
+
+    fn several(&self) -> MutexGuard<'_, Option<Several>> {
+        self.several.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn properties(
@@ -237,5 +231,112 @@ impl Run<'_> {
         problems.dedup();
         self.refused(&problems, &source)?;
         Ok(properties)
+    }
+}
+
+/// One of several properties.
+struct Asked {
+    name: String,
+    question: String,
+    /// As it is shown in the summary.
+    text: String,
+}
+
+/// Several properties, and what is known about the first of them.
+pub(crate) struct Several {
+    asked: Vec<Asked>,
+    codes: Vec<u8>,
+    objects: Vec<Value>,
+    summary: String,
+}
+
+impl Several {
+    /// There is an answer to the next one.
+    fn answered(&mut self, code: u8, word: &str, object: Option<Value>) {
+        let width = self.asked.iter().map(|asked| asked.name.chars().count());
+        let width = width.max().unwrap_or(0);
+        let Asked { name, text, .. } = &self.asked[self.codes.len()];
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.summary, "{name:width$}  {word}: {text}");
+        self.codes.push(code);
+        self.objects.extend(object.map(|mut object| {
+            object["name"] = name.as_str().into();
+            object
+        }));
+    }
+
+    /// There will be no answers to the others, for this reason; what is to be said about the next one. `object` makes one for a question.
+    pub(crate) fn give_up(&mut self, word: &str, object: impl Fn(&str) -> Value) -> String {
+        let Some(next) = self.asked.get(self.codes.len()) else {
+            return String::new();
+        };
+        let name = next.name.clone();
+        while let Some(asked) = self.asked.get(self.codes.len()) {
+            let object = object(&asked.question);
+            self.answered(3, word, Some(object));
+        }
+        name
+    }
+
+    /// The exit code: a violation is a violation, whatever is unknown besides.
+    pub(crate) fn code(&self) -> u8 {
+        match (self.codes.contains(&1), self.codes.contains(&3)) {
+            (true, _) => 1,
+            (false, true) => 3,
+            (false, false) => 0,
+        }
+    }
+
+    /// One line for each.
+    pub(crate) fn summary(&self) -> &str {
+        &self.summary
+    }
+
+    /// All of it.
+    pub(crate) fn object(&self, file: &str, time: Duration) -> Value {
+        let verdict = match self.code() {
+            0 => "holds",
+            1 => "violated",
+            _ => "unknown",
+        };
+        json!({
+            "verdict": verdict,
+            "file": file,
+            "version": env!("CARGO_PKG_VERSION"),
+            "stats": { "seconds": time.as_secs_f64() },
+            "properties": self.objects,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a limit cannot take back.
+    #[test]
+    fn a_violation_that_was_found_stays_one() {
+        let asked = |name: &str| Asked {
+            name: name.to_owned(),
+            question: format!("every run satisfies {name}"),
+            text: format!("G {name}"),
+        };
+        let mut several = Several {
+            asked: ["a", "bc", "d"].map(asked).into(),
+            codes: Vec::new(),
+            objects: Vec::new(),
+            summary: String::new(),
+        };
+        several.answered(1, "violated", Some(json!({ "verdict": "violated" })));
+        let unknown = |question: &str| json!({ "verdict": "unknown", "property": question });
+        assert_eq!(several.give_up("unknown", unknown), "bc");
+        assert_eq!(several.code(), 1);
+        let lines = "a   violated: G a\nbc  unknown: G bc\nd   unknown: G d\n";
+        assert_eq!(several.summary(), lines);
+        let object = several.object("p.bp", Duration::ZERO);
+        assert_eq!(object["verdict"], "violated");
+        assert_eq!(object["properties"][2]["name"], "d");
+        assert_eq!(object["properties"][2]["property"], "every run satisfies d");
+        assert_eq!(several.give_up("unknown", unknown), "");
     }
 }

@@ -97,6 +97,7 @@ impl Run<'_> {
             stats: &report.stats,
             symbolic: report.symbolic.as_ref(),
             raced: report.raced,
+            found: None,
         };
         let text = |execution: &ConcurrentExecution, color: bool, width: usize| {
             let style = Style {

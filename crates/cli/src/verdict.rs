@@ -322,10 +322,12 @@ fn hint(reason: &StopReason) -> Option<&'static str> {
         StopReason::Time(_) => Some("A larger --timeout, or none, gives the search more time."),
         StopReason::Memory(_) => Some("A larger --memory, or none, gives the search more room."),
         StopReason::Contexts(_) | StopReason::Cancelled => None,
-        StopReason::TooManySuccessors => Some("Fewer `*` in one statement would help."),
+        StopReason::TooManySuccessors => {
+            Some("Fewer `*` in one statement, or a smaller formula, would help.")
+        }
         StopReason::TooManyStates => Some("Smaller types or fewer variables would help."),
         StopReason::TooManyMarks => {
-            Some("Checking the parts of a conjunction one by one would help.")
+            Some("If it is a conjunction, its parts can be checked one by one.")
         }
     }
 }
@@ -338,6 +340,8 @@ pub(crate) struct Effort<'a> {
     pub(crate) symbolic: Option<&'a SymbolicStats>,
     /// Whether there was a rival.
     pub(crate) raced: bool,
+    /// How long it took to find a violation, if writing it down took much longer.
+    pub(crate) found: Option<Duration>,
 }
 
 impl<'a> Effort<'a> {
@@ -347,6 +351,10 @@ impl<'a> Effort<'a> {
             stats: &report.stats,
             symbolic: report.symbolic.as_ref(),
             raced: report.raced,
+            found: Some(report.stats.search).filter(|&search| {
+                let enough = search + search / 4 + Duration::from_millis(100);
+                matches!(report.verdict, Verdict::Violated(_)) && report.time > enough
+            }),
         }
     }
 }
@@ -379,14 +387,13 @@ pub(crate) fn statistics(effort: &Effort<'_>, total: Duration) -> String {
         "{who}{}, {}, {}",
         counted(effort.stats.contexts, "context"),
         counted(effort.stats.states, "state"),
-        match effort.stats.search {
-            // Worth telling apart.
-            search if total > search + search / 4 + Duration::from_millis(100) => format!(
+        match effort.found {
+            Some(search) => format!(
                 "{} ({} to find the answer)",
                 seconds(total),
                 seconds(search)
             ),
-            _ => seconds(total),
+            None => seconds(total),
         }
     )
 }
@@ -517,6 +524,7 @@ mod tests {
                 stats: &stats,
                 symbolic: None,
                 raced: false,
+                found: None,
             };
             let line = statistics(&effort, Duration::from_secs(2));
             let expected = format!("{engine}: stopped before the first step, 2.00 s");

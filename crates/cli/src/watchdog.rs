@@ -61,6 +61,12 @@ impl Watchdog {
         self.states.store(progress.states, Ordering::Relaxed);
     }
 
+    /// Another search begins.
+    pub(crate) fn note_nothing(&self) {
+        self.contexts.store(0, Ordering::Relaxed);
+        self.states.store(0, Ordering::Relaxed);
+    }
+
     /// Contexts and states, as far as is known.
     pub(crate) fn known(&self) -> (u64, u64) {
         (

@@ -204,7 +204,7 @@ impl Observer for Buchi {
         Some(mentions.fold(0, |letter, &i| letter | u64::from(holds(i)) << i))
     }
 
-    fn moves(&self, place: u32, holds: &mut dyn FnMut(u32) -> bool, out: &mut Vec<Move>) {
+    fn moves(&self, place: u32, holds: &mut dyn FnMut(u32) -> bool, out: &mut Vec<Move>) -> bool {
         let mut small = [0u64; 1];
         let mut large;
         let letter: &mut [u64] = if self.words == 1 {
@@ -243,6 +243,7 @@ impl Observer for Buchi {
                 ..step
             });
         }
+        true
     }
 }
 

@@ -43,8 +43,8 @@ pub trait Observer {
     }
 
     /// The moves from `place` on a state of which `holds` knows which propositions are true. Those that
-    /// should be tried first come first.
-    fn moves(&self, place: u32, holds: &mut dyn FnMut(u32) -> bool, out: &mut Vec<Move>);
+    /// should be tried first come first. An observer that cannot list them all in reasonable time says so with `false`.
+    fn moves(&self, place: u32, holds: &mut dyn FnMut(u32) -> bool, out: &mut Vec<Move>) -> bool;
 }
 
 /// Where the observer is.
@@ -81,6 +81,8 @@ struct Possible {
     count: u32,
     /// The marks they have in common, which are left out there.
     common: u32,
+    /// Whether these are all.
+    complete: bool,
 }
 
 /// The moves at the places and letters met so far.
@@ -125,12 +127,13 @@ impl Moves {
         }
         self.all.truncate(self.settled);
         let first = self.all.len();
-        observer.moves(place, holds, &mut self.all);
+        let complete = observer.moves(place, holds, &mut self.all);
         let common = prune(&mut self.all, first);
         let possible = Possible {
             first: first as u32,
             count: (self.all.len() - first) as u32,
             common,
+            complete,
         };
         if let Some(key) = key
             && self.known.len() < Self::MOST
@@ -226,6 +229,9 @@ impl<M: Model, O: Observer> Model for Observed<'_, M, O> {
             out.give_up();
         }
         let possible = self.moves(state, at.place, moves);
+        if !possible.complete {
+            out.give_up();
+        }
         *last = Some(((state.clone(), *at), at.carried | possible.common));
         for m in moves.get(possible) {
             let at = At {

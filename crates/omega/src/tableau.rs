@@ -79,6 +79,9 @@ impl Places {
     }
 }
 
+/// The assertions at one state may be so many, counting the formulas in them. More than that take seconds, and nobody looks at the clock here.
+const MOST_WORK: usize = 1 << 24;
+
 /// There are more R-formulas than the search has marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManyMarks(pub u32);
@@ -127,8 +130,8 @@ impl Tableau {
         })
     }
 
-    /// Applies the rules until only formulas behind an `X` are left.
-    fn expand(&self, set: &[Signed], holds: &mut dyn FnMut(u32) -> bool) -> Vec<Branch> {
+    /// Applies the rules until only formulas behind an `X` are left. Nothing if that takes too long.
+    fn expand(&self, set: &[Signed], holds: &mut dyn FnMut(u32) -> bool) -> Option<Vec<Branch>> {
         let mut open = vec![Branch {
             todo: set.to_vec(),
             seen: Vec::new(),
@@ -136,7 +139,12 @@ impl Tableau {
             put_off: 0,
         }];
         let mut done = Vec::new();
+        let mut work = 0;
         'branches: while let Some(mut branch) = open.pop() {
+            work += branch.todo.len() + branch.seen.len() + branch.next.len() + 8;
+            if work > MOST_WORK {
+                return None;
+            }
             while let Some(goal) = branch.todo.pop() {
                 if branch.seen.contains(&goal) {
                     continue;
@@ -176,7 +184,7 @@ impl Tableau {
             branch.next.dedup();
             done.push(branch);
         }
-        done
+        Some(done)
     }
 }
 
@@ -263,10 +271,13 @@ impl Observer for Tableau {
         self.marks
     }
 
-    fn moves(&self, place: u32, holds: &mut dyn FnMut(u32) -> bool, out: &mut Vec<Move>) {
+    fn moves(&self, place: u32, holds: &mut dyn FnMut(u32) -> bool, out: &mut Vec<Move>) -> bool {
         let set = self.places.borrow().sets[place as usize].clone();
         let all = (1u64 << self.marks).wrapping_sub(1) as u32;
-        for branch in self.expand(&set, holds) {
+        let Some(branches) = self.expand(&set, holds) else {
+            return false;
+        };
+        for branch in branches {
             let to = self.places.borrow_mut().intern(branch.next);
             out.push(Move {
                 to,
@@ -276,5 +287,6 @@ impl Observer for Tableau {
         }
         out.sort_unstable();
         out.dedup();
+        true
     }
 }

@@ -140,6 +140,16 @@ impl<'a> View<'a> {
             VarRef::Local(i) => self.procedure_of(at)?.locals.get(i as usize),
         }
     }
+
+    /// `x = 1`, or `::x = 1` for a global that a local of the procedure hides.
+    pub(crate) fn binding(&self, at: NodeId, var: VarRef, value: Value) -> Option<String> {
+        let variable = self.variable(at, var)?;
+        let text = binding(variable, value);
+        let locals = self.procedure_of(at).map_or(&[][..], |p| &p.locals[..]);
+        let hidden = matches!(var, VarRef::Global(_))
+            && locals.iter().any(|local| local.name == variable.name);
+        Some(if hidden { format!("::{text}") } else { text })
+    }
 }
 
 /// A value as it is written in programs.
@@ -157,9 +167,9 @@ pub(crate) fn binding(variable: &Variable, v: Value) -> String {
 }
 
 /// `x = 1, y = T`; ends with `…` where it would be too long for a line anyway.
-pub(crate) fn bindings<'v>(pairs: impl Iterator<Item = (&'v Variable, Value)>) -> String {
+pub(crate) fn bindings(each: impl Iterator<Item = String>) -> String {
     let mut all = String::new();
-    for (variable, v) in pairs {
+    for binding in each {
         if !all.is_empty() {
             all.push_str(", ");
         }
@@ -167,7 +177,7 @@ pub(crate) fn bindings<'v>(pairs: impl Iterator<Item = (&'v Variable, Value)>) -
             all.push('…');
             break;
         }
-        all.push_str(&binding(variable, v));
+        all.push_str(&binding);
     }
     all
 }

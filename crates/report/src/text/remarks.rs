@@ -4,7 +4,7 @@ use droste_lang::execution::{Action, CalleeRun, Step};
 use droste_lang::program::{NodeId, Op, ProcId, Procedure, Value, VarRef};
 
 use super::{LOCALS, Writer};
-use crate::view::{bindings, name, value};
+use crate::view::{binding, bindings, name, value};
 
 impl<'a> Writer<'a> {
     /// The values that a `decl` statement gives, changed or not, and whatever else changes.
@@ -31,7 +31,7 @@ impl<'a> Writer<'a> {
         bindings(
             changes
                 .iter()
-                .filter_map(|&(var, value)| Some((self.view.variable(at, var)?, value))),
+                .filter_map(|&(var, value)| self.view.binding(at, var, value)),
         )
     }
 
@@ -61,11 +61,17 @@ impl<'a> Writer<'a> {
             .filter_map(|(pair, declared)| (!declared).then_some(pair))
             .collect();
         let others = if others.len() <= LOCALS {
-            bindings(others.into_iter())
+            bindings(
+                others
+                    .into_iter()
+                    .map(|(variable, value)| binding(variable, value)),
+            )
         } else {
             "…".to_owned()
         };
-        (bindings(pairs().take(params)), others)
+        let params = pairs().take(params);
+        let params = bindings(params.map(|(variable, value)| binding(variable, value)));
+        (params, others)
     }
 
     pub(super) fn callee(&self, node: NodeId) -> Option<(ProcId, &'a Procedure)> {

@@ -462,6 +462,10 @@ impl<'a, 'b, W: Words> Forward<'a, 'b, W> {
                         if let Some(frame) = stack.pop() {
                             self.finish(frame, path, plan)?;
                         }
+                        // What the frames leave, the runs need.
+                        if stack.capacity() > 4 * stack.len().max(1024) {
+                            stack.shrink_to(stack.capacity() / 2);
+                        }
                         continue;
                     }
                     self.advance(frame, path, plan)?
