@@ -14,7 +14,7 @@ use droste_lang::parser::{self, parse, parse_monitor};
 use droste_lang::program::Program;
 use droste_lang::source::SourceFile;
 use droste_lang::{dot, printer, properties};
-use droste_report::Style;
+use droste_report::{Style, visible};
 
 use crate::args::{CheckArgs, Dialect, Emit, Engine, Order, Pass, Runs, SearchArgs};
 use crate::console::{Console, Failure};
@@ -59,19 +59,19 @@ pub(crate) fn check(args: &CheckArgs, console: &Console) -> Result<u8, Failure> 
 fn question_before_reading(args: &CheckArgs) -> String {
     let property = &args.property;
     if let Some(file) = &property.monitor {
-        let file = input::name(file);
+        let file = visible(&input::name(file));
         format!("a run takes the monitor in `{file}` to a target or repeating state")
     } else if let Some(text) = &property.ltl {
         format!("every run satisfies {text}")
     } else if let Some(file) = &property.ltl_file {
         format!(
             "every run satisfies the formulas in `{}`",
-            input::name(file)
+            visible(&input::name(file))
         )
     } else if let Some(file) = &property.hoa {
         format!(
             "a run is accepted by the automaton in `{}`",
-            input::name(file)
+            visible(&input::name(file))
         )
     } else if !property.reach.is_empty() {
         format!("a run reaches {}", property.reach.join(" or "))

@@ -5,6 +5,7 @@ use std::panic::PanicHookInfo;
 
 use droste_lang::diagnostics::{Diagnostic, Severity, render};
 use droste_lang::source::SourceFile;
+use droste_report::visible;
 
 use crate::args::Color;
 
@@ -92,16 +93,18 @@ impl Console {
     /// An error without a place in a file.
     pub(crate) fn error(&self, message: &str) {
         Self::note(&format!(
-            "{}: {message}\n",
-            paint(self.err_color, "1;31", "error")
+            "{}: {}\n",
+            paint(self.err_color, "1;31", "error"),
+            shown(message)
         ));
     }
 
     /// A warning without a place in a file.
     pub(crate) fn warning(&self, message: &str) {
         Self::note(&format!(
-            "{}: {message}\n",
-            paint(self.err_color, "1;33", "warning")
+            "{}: {}\n",
+            paint(self.err_color, "1;33", "warning"),
+            shown(message)
         ));
     }
 
@@ -119,6 +122,12 @@ impl Console {
         text.push('\n');
         Self::note(&text);
     }
+}
+
+/// Names of files may contain anything; what would move the cursor is made visible.
+fn shown(message: &str) -> String {
+    let lines = message.split('\n').map(visible);
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 fn paint(color: bool, code: &str, text: &str) -> String {

@@ -10,6 +10,7 @@ use droste_check::{Automaton, Ltl, Property};
 use droste_lang::program::Program;
 use droste_lang::source::SourceFile;
 use droste_ltl::{Atoms, Formulas, HoaAutomaton, HoaError, parse_properties, read_hoas};
+use droste_report::visible;
 use serde_json::{Value, json};
 
 use crate::check::{Run, exit_code, runs};
@@ -47,16 +48,21 @@ impl Run<'_> {
             Err(HoaError::Stopped(reason)) => return Err(Failure::Because(reason.to_string())),
         };
         let several = list.len() > 1;
-        let mut properties = Vec::with_capacity(list.len());
+        let mut properties: Vec<(String, Property)> = Vec::with_capacity(list.len());
         for (i, one) in list.into_iter().enumerate() {
             let name = match one.name {
                 Some(ref name) if several => name.clone(),
                 _ => format!("{}", i + 1),
             };
+            // Those with the same name are numbered.
+            let name = match properties.iter().any(|(known, _)| *known == name) {
+                true => format!("{name} ({})", i + 1),
+                false => name,
+            };
             let described = if several {
-                format!("the automaton `{name}` in `{}`", source.name())
+                format!("the automaton `{name}` in `{}`", visible(source.name()))
             } else {
-                format!("the automaton in `{}`", source.name())
+                format!("the automaton in `{}`", visible(source.name()))
             };
             if !one.has_start && !self.args.output.quiet {
                 self.console.warning(&format!(

@@ -24,6 +24,14 @@ fn exit_codes() {
 }
 
 #[test]
+fn a_global_that_a_local_hides_is_told_apart() {
+    let text = "decl b; void main() begin decl b; constrain (T); while (T) do skip; od end";
+    let arguments = ["check", "-", "--ltl", "var(b) | G !var(b)"];
+    let done = droste_with(text.as_bytes(), &arguments).expect(1);
+    assert!(done.out.contains("::b = T"), "{done:#?}");
+}
+
+#[test]
 fn temporal_logic() {
     droste(&["ltl", "G p"]).expect(0);
     droste(&["ltl", "G p", "--negate", "--to", "dot"]).expect(0);

@@ -23,6 +23,7 @@ pub use json::{json, json_with_remarks};
 pub use reasons::Reasons;
 pub use text::{text, text_with_remarks};
 pub use threads::{concurrent_json, concurrent_text};
+pub use view::visible;
 
 /// What is said beside the steps.
 #[derive(Clone, Copy, Default)]

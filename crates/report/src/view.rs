@@ -199,7 +199,7 @@ pub(crate) fn shorten(text: &str, limit: usize) -> String {
 }
 
 /// Control characters, and those that change the direction of what follows, made visible.
-pub(crate) fn visible(text: &str) -> String {
+pub fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
