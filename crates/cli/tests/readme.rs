@@ -156,7 +156,7 @@ fn without_times(line: &str) -> String {
         if let Some(unit) = [" ms", " s", " min"].into_iter().find(|unit| is_unit(unit)) {
             result += "TIME";
             rest = &after[unit.len()..];
-        } else if result.ends_with("\"seconds\":") {
+        } else if result.ends_with("seconds\":") {
             result += "TIME";
             rest = after;
         } else {
