@@ -55,9 +55,10 @@ impl Run<'_> {
                 _ => format!("{}", i + 1),
             };
             // Those with the same name are numbered.
-            let name = match properties.iter().any(|(known, _)| *known == name) {
-                true => format!("{name} ({})", i + 1),
-                false => name,
+            let name = if properties.iter().any(|(known, _)| *known == name) {
+                format!("{name} ({})", i + 1)
+            } else {
+                name
             };
             let described = if several {
                 format!("the automaton `{name}` in `{}`", visible(source.name()))

@@ -106,9 +106,16 @@ impl Linked for Context {
 struct Frame {
     context: u32,
     /// Its successors are the items of `successors` from here on.
-    successors: usize,
-    /// Parts of a split that have not been looked at: tag, next, count.
-    split: Option<(u32, u64, u64)>,
+    successors: u32,
+    /// Whether its state has been split: by the last of `splits` that no frame above has.
+    split: bool,
+}
+
+/// The parts of a state that have not been looked at.
+struct Parts {
+    tag: u32,
+    next: u64,
+    count: u64,
 }
 
 /// An edge still to be explored.
@@ -145,6 +152,8 @@ pub(crate) struct Search<'a, M: Model> {
     alike: Alike,
     pub(crate) calls: Calls,
     frames: Vec<Frame>,
+    /// One for each frame with a split.
+    splits: Vec<Parts>,
     successors: Vec<Successor<M::State>>,
     open: Vec<u32>,
     boundaries: Vec<Boundary>,
@@ -171,6 +180,7 @@ impl<'a, M: Model> Search<'a, M> {
             alike: Alike::default(),
             calls: Calls::new(),
             frames: Vec::new(),
+            splits: Vec::new(),
             successors: Vec::new(),
             open: Vec::new(),
             boundaries: Vec::new(),
@@ -221,22 +231,24 @@ impl<'a, M: Model> Search<'a, M> {
             {
                 return Err(StopReason::Contexts(limit));
             }
-            let Some(frame) = self.frames.last_mut() else {
+            let Some(frame) = self.frames.last() else {
                 return Ok(None);
             };
             let context = frame.context;
-            let edge = if let Some((tag, next, count)) = &mut frame.split
-                && next < count
+            let edge = if frame.split
+                && let Some(parts) = self.splits.last_mut()
+                && parts.next < parts.count
             {
                 let state = self.contexts[context as usize].state;
-                let part = self.model.refine(self.states.get(state), *tag, *next);
-                *next += 1;
+                let state = self.states.get(state);
+                let part = self.model.refine(state, parts.tag, parts.next);
+                parts.next += 1;
                 Some(Successor {
                     from: context,
                     edge: Edge::Refine,
                     state: part,
                 })
-            } else if self.successors.len() > frame.successors {
+            } else if self.successors.len() > frame.successors as usize {
                 self.successors.pop()
             } else {
                 None
@@ -261,7 +273,11 @@ impl<'a, M: Model> Search<'a, M> {
                     return Ok(Some(component));
                 }
             }
-            self.frames.pop();
+            if let Some(frame) = self.frames.pop()
+                && frame.split
+            {
+                self.splits.pop();
+            }
         }
     }
 
@@ -462,15 +478,21 @@ impl<'a, M: Model> Search<'a, M> {
         let state = self.states.get(state).clone();
         let mut frame = Frame {
             context,
-            successors: self.successors.len(),
-            split: None,
+            // There is no room for so many that they do not fit.
+            successors: self.successors.len() as u32,
+            split: false,
         };
         let mut own = 0;
         let mut steps = std::mem::take(&mut self.steps);
         steps.clear();
         self.model.steps(&state, &mut steps);
         if let Some(split) = steps.as_split() {
-            frame.split = Some((split.tag, 0, split.count));
+            frame.split = true;
+            self.splits.push(Parts {
+                tag: split.tag,
+                next: 0,
+                count: split.count,
+            });
         } else {
             if steps.overflowed() {
                 return Err(StopReason::TooManySuccessors);
@@ -504,7 +526,7 @@ impl<'a, M: Model> Search<'a, M> {
                     state,
                 });
             }
-            self.successors[frame.successors..].reverse();
+            self.successors[frame.successors as usize..].reverse();
         }
         self.steps = steps;
         self.frames.push(frame);
@@ -599,6 +621,7 @@ impl<'a, M: Model> Search<'a, M> {
 
     fn stats(&self) -> Stats {
         let stacks = self.frames.capacity() * size_of::<Frame>()
+            + self.splits.capacity() * size_of::<Parts>()
             + self.successors.capacity() * size_of::<Successor<M::State>>()
             + self.open.capacity() * 4
             + self.boundaries.capacity() * size_of::<Boundary>();
