@@ -12,7 +12,6 @@
 use std::sync::Arc;
 
 use droste_base::{Guard, StopReason};
-use droste_lang::effects::Effects;
 use droste_lang::execution::{Action, CalleeRun, CalleeRunId, Ending, Execution, Step, Valuation};
 use droste_lang::program::{NodeId, Op, ProcId, Program, Value, VarRef, Variable, Violation};
 
@@ -49,12 +48,12 @@ impl Checked {
 /// Steps that several runs share, which have been checked for the first of them.
 struct Shared {
     first: usize,
-    /// The globals and the locals that a statement of the run, or a callee, mentions.
+    /// The globals and the locals that a statement of the run mentions; all globals if there is a call, whose run begins with them.
     mentioned: [Vec<bool>; 2],
 }
 
 impl Shared {
-    fn new(program: &Program, effects: &Effects, first: usize, run: &CalleeRun) -> Self {
+    fn new(program: &Program, first: usize, run: &CalleeRun) -> Self {
         let mut mentioned = [
             vec![false; run.entry.globals.len()],
             vec![false; run.entry.locals.len()],
@@ -65,10 +64,8 @@ impl Shared {
                 VarRef::Global(i) => mentioned[0][i as usize] = true,
                 VarRef::Local(i) => mentioned[1][i as usize] = true,
             });
-            if let Op::Call { callee, .. } = node.op {
-                for (i, mentioned) in (0..).zip(&mut mentioned[0]) {
-                    *mentioned |= effects.touches(callee.0, i);
-                }
+            if let Op::Call { .. } = node.op {
+                mentioned[0].fill(true);
             }
         }
         Shared { first, mentioned }
@@ -147,7 +144,6 @@ pub(crate) fn check_runs(
         globals: Vec::with_capacity(runs.len() * count),
         count,
     };
-    let mut effects = None;
     let mut shared: FxHashMap<*const Step, Shared> = FxHashMap::default();
     let mut cursor = None;
     for (i, run) in runs.iter().enumerate() {
@@ -177,9 +173,7 @@ pub(crate) fn check_runs(
         checked.procedures.push(cursor.procedure);
         checked.globals.extend_from_slice(&cursor.now.globals);
         if !known && Arc::strong_count(&run.steps) > 1 {
-            let effects = effects.get_or_insert_with(|| Effects::new(program));
-            let key = run.steps.as_ptr();
-            shared.insert(key, Shared::new(program, effects, i, run));
+            shared.insert(run.steps.as_ptr(), Shared::new(program, i, run));
         }
     }
     Ok(checked)

@@ -7,7 +7,6 @@
 use std::sync::Arc;
 
 use droste_base::{Cycle, Guard, Step as ModelStep, Steps};
-use droste_lang::effects::Effects;
 use droste_lang::execution::{
     Action, CalleeRun, CalleeRunId, Changes, Ending, Execution, Step, Valuation,
 };
@@ -52,7 +51,7 @@ pub(super) struct Forward<'a, 'b, W> {
     guard: &'a mut Guard,
     steps: Steps<W>,
     runs: Vec<CalleeRun>,
-    /// Per node of the program the bits of what its statement mentions, and what a callee touches.
+    /// Per node of the program the bits of what its statement mentions.
     mentions: Vec<u64>,
     /// For each plan the first entry it was executed with.
     first: Vec<Option<Finished<W>>>,
@@ -569,21 +568,17 @@ fn entry_of<W>(step: ModelStep<W>) -> Option<W> {
     }
 }
 
-/// Per node the bits of the variables that its statement mentions, and of the globals that a callee touches.
+/// Per node the bits of the variables that its statement mentions; of all globals for a call, because they are part of what the callee's run begins
+/// with.
 fn mentions(program: &Program, layout: &Layout) -> Vec<u64> {
-    let effects = Effects::new(program);
     let mut all = vec![0; program.nodes.len() * layout.words];
     for (node, bits) in program.nodes.iter().zip(all.chunks_mut(layout.words)) {
         node.for_each_mentioned(|var| match var {
             VarRef::Global(i) => layout.globals[i as usize].cover(bits),
             VarRef::Local(i) => layout.locals[node.procedure.0 as usize][i as usize].cover(bits),
         });
-        if let Op::Call { callee, .. } = node.op {
-            for (i, field) in (0..).zip(&layout.globals) {
-                if effects.touches(callee.0, i) {
-                    field.cover(bits);
-                }
-            }
+        if let Op::Call { .. } = node.op {
+            layout.globals.iter().for_each(|field| field.cover(bits));
         }
     }
     all
