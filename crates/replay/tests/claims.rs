@@ -162,6 +162,21 @@ fn a_run_must_not_refer_to_itself() {
     }
 }
 
+/// Steps that runs share are looked at once, but not if the calls among them would begin with other globals.
+#[test]
+fn shared_steps_do_not_hide_what_callees_begin_with() {
+    let program = load(NEST);
+    for (shared, accepted) in [(0, true), (1, false)] {
+        let mut execution = nest(&program, 2);
+        let runs = Arc::make_mut(&mut execution.runs);
+        let mut other = runs[shared].clone();
+        assert!(Arc::ptr_eq(&other.steps, &runs[shared].steps));
+        other.entry.globals = vec![0];
+        runs.push(other);
+        assert_eq!(valid(&program, &execution).is_ok(), accepted, "{shared}");
+    }
+}
+
 #[test]
 fn pumping_is_no_finite_stack() {
     let program = load("void p() begin L: p(); end void main() begin p(); end");
