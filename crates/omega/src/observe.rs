@@ -43,7 +43,7 @@ pub trait Observer {
     }
 
     /// The moves from `place` on a state of which `holds` knows which propositions are true. Those that
-    /// should be tried first come first. An observer that cannot list them all in reasonable time says so with `false`.
+    /// should be tried first come first; they are added to those in `out`. An observer that cannot list them all in reasonable time says so with `false`.
     fn moves(&self, place: u32, holds: &mut dyn FnMut(u32) -> bool, out: &mut Vec<Move>) -> bool;
 }
 
@@ -99,7 +99,7 @@ struct Moves {
 
 impl Moves {
     /// So many are remembered, at most.
-    const MOST: usize = 1 << 16;
+    const MOST: usize = 1 << 20;
 
     fn get(&self, possible: Possible) -> &[Move] {
         &self.all[possible.first as usize..][..possible.count as usize]
@@ -136,7 +136,7 @@ impl Moves {
             complete,
         };
         if let Some(key) = key
-            && self.known.len() < Self::MOST
+            && self.known.len().max(self.all.len()) < Self::MOST
         {
             self.known.insert(key, possible);
             self.settled = self.all.len();

@@ -57,6 +57,8 @@ pub struct Tableau {
     rules: FxHashMap<Signed, Rule>,
     marks: u32,
     initial: u32,
+    /// Those that the formula mentions.
+    propositions: Vec<u32>,
     places: RefCell<Places>,
 }
 
@@ -122,8 +124,18 @@ impl Tableau {
         }
         let mut places = Places::default();
         let initial = places.intern(vec![start]);
+        let mut propositions: Vec<u32> = rules
+            .values()
+            .filter_map(|rule| match rule {
+                Rule::Literal(proposition, _) => Some(*proposition),
+                _ => None,
+            })
+            .collect();
+        propositions.sort_unstable();
+        propositions.dedup();
         Ok(Tableau {
             rules,
+            propositions,
             marks,
             initial,
             places: RefCell::new(places),
@@ -271,22 +283,31 @@ impl Observer for Tableau {
         self.marks
     }
 
+    fn letter(&self, _place: u32, holds: &mut dyn FnMut(u32) -> bool) -> Option<u64> {
+        if self.propositions.len() > 64 {
+            return None;
+        }
+        let propositions = self.propositions.iter().enumerate();
+        Some(propositions.fold(0, |letter, (i, &p)| letter | u64::from(holds(p)) << i))
+    }
+
     fn moves(&self, place: u32, holds: &mut dyn FnMut(u32) -> bool, out: &mut Vec<Move>) -> bool {
         let set = self.places.borrow().sets[place as usize].clone();
         let all = (1u64 << self.marks).wrapping_sub(1) as u32;
         let Some(branches) = self.expand(&set, holds) else {
             return false;
         };
-        for branch in branches {
-            let to = self.places.borrow_mut().intern(branch.next);
-            out.push(Move {
-                to,
+        let mut moves: Vec<Move> = branches
+            .into_iter()
+            .map(|branch| Move {
+                to: self.places.borrow_mut().intern(branch.next),
                 marks: all & !branch.put_off,
                 leaves: false,
-            });
-        }
-        out.sort_unstable();
-        out.dedup();
+            })
+            .collect();
+        moves.sort_unstable();
+        moves.dedup();
+        out.extend(moves);
         true
     }
 }
