@@ -5,10 +5,23 @@
 //! chain runs in a circle, or is very long, it ends somewhere on the way, so that cycles of such states are still found: a chain
 //! from a given state always ends in the same one, hence the ends on a circle of passing states repeat.
 
-use droste_base::{Model, Step, Steps};
+use std::hash::{BuildHasher as _, Hash};
 
-/// Longer chains are cut.
-const LONGEST: u32 = 256;
+use droste_base::{Model, Step, Steps};
+use rustc_hash::FxBuildHasher;
+
+/// Chains of so many steps are not cut.
+const SHORT: u32 = 64;
+/// Longer ones are cut where a state is one in so many, by its hash. Those who come along the same way from different places are cut at the same
+/// states then: going round a long loop again and again finds nothing new.
+const ONE_IN: u64 = 64;
+/// Here they are cut in any case.
+const LONGEST: u32 = 4096;
+
+fn is_cut<S: Hash>(state: &S) -> bool {
+    let hash = FxBuildHasher.hash_one(state);
+    (hash ^ hash >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32 & (ONE_IN - 1) == 0
+}
 
 /// Follows the chain that begins in `first`; `pass` gets to see the states before its end, which is returned. `steps` are those of the end,
 /// if they are the reason why it is the end.
@@ -42,6 +55,9 @@ pub(crate) fn follow<M: Model>(
             anchor = Some(state);
         }
         state = next;
+        if length > SHORT && is_cut(&state) {
+            break;
+        }
     }
     state
 }

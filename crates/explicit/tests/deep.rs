@@ -313,3 +313,42 @@ fn somebody_cancels() {
     let outcome = reach(&Dice { goal: u64::MAX }, GOAL, &options);
     assert_eq!(outcome.verdict, Verdict::Unknown(StopReason::Cancelled));
 }
+
+/// One long loop without a choice.
+struct Ring(u32);
+
+impl Model for Ring {
+    type State = u32;
+
+    fn initial(&self, out: &mut Vec<u32>) {
+        out.push(0);
+    }
+
+    fn steps(&self, &state: &u32, out: &mut Steps<u32>) {
+        out.step((state + 1) % self.0);
+    }
+
+    fn resume(&self, _: &u32, _: CallId, _: &u32, _: &mut Vec<u32>) -> bool {
+        true
+    }
+
+    fn holds(&self, _: &u32, _: PropId) -> bool {
+        false
+    }
+}
+
+/// Chains are cut at the same states in every round, however long the loop is.
+#[test]
+fn a_long_loop_is_gone_round_once() {
+    for length in [1, 2, 63, 64, 257, 99_991, 100_000] {
+        let found = repeat(&Ring(length), &[GOAL], Runs::All, &Options::default());
+        assert!(matches!(found.verdict, Verdict::Holds(_)), "{length}");
+        assert!(
+            found.stats.contexts <= 3 + u64::from(length) / 32,
+            "{length}: {:?}",
+            found.stats
+        );
+        let found = repeat(&Ring(length), &[], Runs::FiniteStack, &Options::default());
+        assert!(matches!(found.verdict, Verdict::Violated(_)), "{length}");
+    }
+}

@@ -2,9 +2,10 @@
 
 use droste_lang::program::{self, Expr, ExprNode, NodeId, Op, ProcId, Program, VarRef};
 
+use crate::ahead::ahead;
 use crate::code::{Code, Scope};
 use crate::layout::{Field, Layout};
-use crate::machine::{AHEAD, Action, Machine, NOT, Node, Store};
+use crate::machine::{Action, Machine, Node, Store};
 use droste_lang::liveness::Liveness;
 
 impl Machine {
@@ -67,62 +68,6 @@ fn masks(program: &Program, layout: &Layout, liveness: &dyn Liveness) -> Vec<u64
         }
     }
     masks
-}
-
-/// The nodes near the entries of procedures beyond which calls look ahead, because there is a branch with less to keep on one side than before
-/// it; and the bits that they read. None in a program with threads: another one may change the condition before it is read.
-fn ahead(program: &Program, layout: &Layout, masks: &[u64]) -> (Vec<u32>, Vec<u64>) {
-    let mut ahead = vec![NOT; program.nodes.len()];
-    let mut all = Vec::new();
-    if program.is_concurrent() {
-        return (ahead, all);
-    }
-    let mask = |node: NodeId| &masks[node.0 as usize * layout.words..][..layout.words];
-    for procedure in &program.procedures {
-        // In the order in which they are come to.
-        let mut near = vec![procedure.entry];
-        let mut worth = false;
-        let mut next = 0;
-        while next < near.len() && near.len() <= 4 * AHEAD {
-            let id = near[next];
-            let node = program.node(id);
-            next += 1;
-            let sides: &[NodeId] = match &node.op {
-                _ if node.ensure.is_some() => &[],
-                Op::Branch { yes, no, .. } => &[*yes, *no],
-                Op::Goto(targets) if targets.len() == 1 => targets,
-                Op::Assign {
-                    constrain: None,
-                    next,
-                    ..
-                } => &[*next],
-                _ => &[],
-            };
-            let mut reads = vec![0; layout.words];
-            layout.cover_control(&mut reads);
-            node.op.for_each_expr(|expr| {
-                for field in layout.variables(expr, node.procedure.0) {
-                    field.cover(&mut reads);
-                }
-            });
-            if !sides.is_empty() && ahead[id.0 as usize] == NOT {
-                ahead[id.0 as usize] = (all.len() / layout.words) as u32;
-                all.extend_from_slice(&reads);
-            }
-            for &side in sides {
-                let mut parts = mask(id).iter().zip(mask(side)).zip(&reads);
-                let less = parts.any(|((&before, &after), &reads)| before & !after & !reads != 0);
-                worth |= less && sides.len() > 1;
-                if !near.contains(&side) {
-                    near.push(side);
-                }
-            }
-        }
-        if !worth {
-            ahead[procedure.entry.0 as usize] = NOT;
-        }
-    }
-    (ahead, all)
 }
 
 /// The bits that are kept beside those live at the next node when this call returns. A new value

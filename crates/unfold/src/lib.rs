@@ -4,6 +4,7 @@
 //! [`Unfolding`] is the model, for a given width of states; `concretize` turns an engine's
 //! trace back into a concrete execution of the program. [`Threading`] is for engines that schedule threads.
 
+mod ahead;
 mod code;
 mod compile;
 mod concretize;

@@ -26,6 +26,7 @@
 use droste_base::Steps;
 use droste_lang::program::{ExprNode, NodeId, Program, Proposition, VarRef, Violation};
 
+use crate::ahead::NOT;
 use crate::code::{Code, FALSE, Outcome, Scope, TRUE, convert, failures};
 use crate::layout::{Field, Layout, Status};
 use crate::words::Words;
@@ -118,12 +119,6 @@ pub struct Machine {
     /// The globals (by slot) that questions are about.
     pub(crate) observed: Vec<u32>,
 }
-
-/// In [`Machine::ahead`]: a node that is not.
-pub(crate) const NOT: u32 = u32::MAX;
-
-/// So many statements are looked at ahead, at most.
-pub(crate) const AHEAD: usize = 8;
 
 /// The variable that is needed first, by slot.
 pub(crate) struct Needs(pub(crate) u32);
@@ -345,44 +340,6 @@ impl Machine {
         self.layout.set_control(words, node, Status::Running);
         keep(words, &self.masks[node as usize * self.layout.words..]);
         state
-    }
-
-    /// Control enters a procedure: as far as it is known which way it will go, what does not matter there is forgotten now, beside what
-    /// is read on the way. So calls that differ in what their callee will not look at share an entry state.
-    fn look_ahead<W: Words>(&self, state: &mut W, mut node: u32) {
-        let mut kept = W::zeroed(self.layout.words);
-        for _ in 0..AHEAD {
-            let index = self.ahead[node as usize];
-            if index == NOT {
-                break;
-            }
-            let words = state.words();
-            let next = match &self.nodes[node as usize].action {
-                Action::Branch { condition, yes, no } => match condition.eval(words, words) {
-                    Outcome::Set(TRUE) => *yes,
-                    Outcome::Set(FALSE) => *no,
-                    _ => break,
-                },
-                // As long as it is not known before, nobody decides on what is assigned here.
-                Action::Assign { stores, next, .. }
-                    if stores.iter().all(|(field, ..)| field.get(words).is_none()) =>
-                {
-                    *next
-                }
-                Action::Goto(targets) => targets[0],
-                _ => break,
-            };
-            let reads = &self.reads[index as usize * self.layout.words..];
-            for (kept, (word, reads)) in kept.words_mut().iter_mut().zip(words.iter().zip(reads)) {
-                *kept |= word & reads;
-            }
-            node = next;
-        }
-        let live = &self.masks[node as usize * self.layout.words..];
-        let masks = live.iter().zip(kept.words());
-        for (word, (live, kept)) in state.words_mut().iter_mut().zip(masks) {
-            *word = *word & live | kept;
-        }
     }
 
     /// Control arrives at `next` when the call at `node` returns.
