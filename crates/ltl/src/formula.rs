@@ -190,6 +190,28 @@ impl Formulas {
         }
     }
 
+    /// The formula and those below it that are not `known` and not behind an `X`, operands first.
+    pub(crate) fn read_now(
+        &self,
+        root: FormulaId,
+        known: impl Fn(FormulaId) -> bool,
+    ) -> Vec<FormulaId> {
+        let mut needed = Vec::new();
+        let mut stack = vec![root];
+        let mut seen = FxHashSet::default();
+        while let Some(id) = stack.pop() {
+            if known(id) || !seen.insert(id) {
+                continue;
+            }
+            needed.push(id);
+            if !matches!(self.node(id), Node::Next(_)) {
+                self.children(id, |child| stack.push(child));
+            }
+        }
+        needed.sort_unstable();
+        needed
+    }
+
     /// This formula and all it is made of, each once, operands before operators.
     pub fn closure(&self, root: FormulaId) -> Vec<FormulaId> {
         let mut seen = vec![false; root.0 as usize + 1];

@@ -128,20 +128,9 @@ impl<'a> Tableau<'a> {
 
     /// The one-step unfolding of a formula.
     fn unfold(&mut self, root: FormulaId) -> Result<Bdd, Stop> {
-        // What is below `X` is not looked at now.
-        let mut needed = Vec::new();
-        let mut stack = vec![root];
-        let mut seen = rustc_hash::FxHashSet::default();
-        while let Some(id) = stack.pop() {
-            if self.unfolded.contains_key(&id) || !seen.insert(id) {
-                continue;
-            }
-            needed.push(id);
-            if !matches!(self.formulas.node(id), Node::Next(_)) {
-                self.formulas.children(id, |child| stack.push(child));
-            }
-        }
-        needed.sort_unstable();
+        let needed = self
+            .formulas
+            .read_now(root, |id| self.unfolded.contains_key(&id));
         for id in needed {
             self.manager.check_limits()?;
             let diagram = small(self.unfold_one(id)?)?;

@@ -403,19 +403,9 @@ impl<'a> Expansion<'a> {
 
     /// The promises that may occur in the terms of a formula.
     fn possible(&mut self, root: FormulaId) -> Result<Marks, End> {
-        let mut needed = Vec::new();
-        let mut stack = vec![root];
-        let mut seen = FxHashSet::default();
-        while let Some(id) = stack.pop() {
-            if self.possible.contains_key(&id) || !seen.insert(id) {
-                continue;
-            }
-            needed.push(id);
-            if !matches!(self.formulas.node(id), Node::Next(_)) {
-                self.formulas.children(id, |child| stack.push(child));
-            }
-        }
-        needed.sort_unstable();
+        let needed = self
+            .formulas
+            .read_now(root, |id| self.possible.contains_key(&id));
         for id in needed {
             let mut marks = 0;
             if Promises::is_eventuality(self.formulas, id) {
