@@ -1,14 +1,21 @@
 //! States that need not be remembered: those with nothing to choose.
 //!
-//! A state whose only step is internal is passed on the way to the next one that has a choice, calls or exits. The search for cycles
-//! keeps contexts for the ends of such chains only: straight-line code and loops over known values cost time, no memory. Where a
-//! chain runs in a circle, or is very long, it ends somewhere on the way, so that cycles of such states are still found: a chain
-//! from a given state always ends in the same one, hence the ends on a circle of passing states repeat.
+//! A state whose only step is internal is passed on the way to the next one that has a choice, calls or exits. A state whose only step is a call is passed
+//! as well if all is known about the callee (its component has been closed) and there is one way out of it. The search for cycles
+//! keeps contexts for the ends of such chains only: straight-line code, loops over known values and calls that were made before cost time, no memory.
+//!
+//! **Circles.** Where a chain runs in a circle, or is very long, it ends somewhere on the way, so that cycles of such states are still found: the
+//! ends are contexts, of which there are finitely many, so they repeat.
+//!
+//! **Chains grow.** What is known about callees becomes more, so a chain that is followed again may pass a call at which it ended before, and only there can it
+//! go further than before. Who wants to arrive where the search did stops at the call that the search stopped at.
 
 use std::hash::{BuildHasher as _, Hash};
 
-use droste_base::{Model, Step, Steps};
+use droste_base::{CallId, Model, PropId, Step, Steps};
 use rustc_hash::FxBuildHasher;
+
+use crate::tables::{Calls, Interner};
 
 /// Chains of so many steps are not cut.
 const SHORT: u32 = 64;
@@ -23,13 +30,106 @@ fn is_cut<S: Hash>(state: &S) -> bool {
     (hash ^ hash >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32 & (ONE_IN - 1) == 0
 }
 
-/// Follows the chain that begins in `first`; `pass` gets to see the states before its end, which is returned. `steps` are those of the end,
+/// How a state is left that is passed.
+#[derive(Clone, Copy)]
+pub(crate) enum By {
+    /// With its only step.
+    Step,
+    /// With its only call, which returns through this exit.
+    Call(CallId, u32),
+}
+
+/// Who follows a chain.
+pub(crate) trait Follower<S> {
+    /// A state that is passed.
+    fn pass(&mut self, state: &S, by: By);
+
+    /// A state whose only step is this call: the exit through which the callee returns, and where the caller goes on, if it is to be passed.
+    fn call(&mut self, state: &S, call: CallId, callee: &S) -> Option<(u32, S)>;
+}
+
+/// What is known about calls.
+pub(crate) struct Known<'a, M: Model> {
+    pub(crate) model: &'a M,
+    pub(crate) states: &'a Interner<M::State>,
+    pub(crate) calls: &'a Calls,
+    /// The propositions that are searched for.
+    pub(crate) marks: &'a [PropId],
+}
+
+impl<M: Model> Known<'_, M> {
+    /// The only exit of the callee and the only state in which the caller goes on, if that is known.
+    pub(crate) fn pass_call(
+        &self,
+        state: &M::State,
+        call: CallId,
+        callee: &M::State,
+        resumed: &mut Vec<M::State>,
+    ) -> Option<(u32, M::State)> {
+        let exit = self.calls.only_exit(self.states, callee)?;
+        let exit_state = self.states.get(self.calls.exits[exit as usize].state);
+        resumed.clear();
+        let complete = self.model.resume(state, call, exit_state, resumed);
+        let alone = complete && resumed.len() == 1;
+        // The buffer is left empty for whoever has lent it.
+        resumed
+            .drain(..)
+            .next()
+            .filter(|_| alone)
+            .map(|next| (exit, next))
+    }
+
+    /// The marks of a state that does not split.
+    pub(crate) fn own_marks(&self, state: &M::State) -> u32 {
+        let marks = self.marks.iter().enumerate();
+        marks.fold(0, |marks, (i, &mark)| {
+            marks | u32::from(self.model.holds(state, mark)) << i
+        })
+    }
+
+    /// The marks of a state, and of the call that is made in it.
+    pub(crate) fn passed_marks(&self, state: &M::State, by: By) -> u32 {
+        let inside = match by {
+            By::Step => 0,
+            By::Call(_, exit) => self.calls.exits[exit as usize].marks,
+        };
+        inside | self.own_marks(state)
+    }
+}
+
+/// Collects marks, on the way to the end or to a call at which the way is to end.
+pub(crate) struct Marks<'a, M: Model> {
+    pub(crate) known: &'a Known<'a, M>,
+    pub(crate) resumed: &'a mut Vec<M::State>,
+    pub(crate) until: Option<&'a M::State>,
+    pub(crate) marks: u32,
+}
+
+impl<M: Model> Follower<M::State> for Marks<'_, M> {
+    fn pass(&mut self, state: &M::State, by: By) {
+        self.marks |= self.known.passed_marks(state, by);
+    }
+
+    fn call(
+        &mut self,
+        state: &M::State,
+        call: CallId,
+        callee: &M::State,
+    ) -> Option<(u32, M::State)> {
+        if self.until == Some(state) {
+            return None;
+        }
+        self.known.pass_call(state, call, callee, self.resumed)
+    }
+}
+
+/// Follows the chain that begins in `first` to its end, which is returned. `steps` are those of the end,
 /// if they are the reason why it is the end.
 pub(crate) fn follow<M: Model>(
     model: &M,
     first: M::State,
     steps: &mut Steps<M::State>,
-    mut pass: impl FnMut(&M::State),
+    follower: &mut impl Follower<M::State>,
 ) -> M::State {
     let mut state = first;
     // A state passed before, to notice circles (Brent, BIT 1980).
@@ -41,21 +141,27 @@ pub(crate) fn follow<M: Model>(
             steps.clear();
             break;
         }
-        let [Step::Internal(_)] = steps.items() else {
-            break;
-        };
-        let Some(Step::Internal(next)) = steps.drain().next() else {
-            break;
+        let (by, next) = match steps.items() {
+            [Step::Internal(_)] => match steps.drain().next() {
+                Some(Step::Internal(next)) => (By::Step, next),
+                _ => break,
+            },
+            [Step::Call(call, callee)] => match follower.call(&state, *call, callee) {
+                Some((exit, next)) => (By::Call(*call, exit), next),
+                None => break,
+            },
+            _ => break,
         };
         if next == state || anchor.as_ref() == Some(&next) {
             break;
         }
-        pass(&state);
+        follower.pass(&state, by);
         if length.is_power_of_two() {
             anchor = Some(state);
         }
         state = next;
         if length > SHORT && is_cut(&state) {
+            steps.clear();
             break;
         }
     }

@@ -24,8 +24,9 @@
 //! component has all its edges, and no exit of its entries is missing. Every context is expanded
 //! once: linear in contexts and edges, up to a heap of waiting callers.
 //!
-//! **Chains.** States without a choice are passed, not remembered (`chain`): an internal edge, or that of a summary, leads to the end of the chain that it
-//! begins, and has the marks of the states on the way. If all that the end does is exit, it is not remembered either.
+//! **Chains.** States without a choice are passed, not remembered (`chain`): an internal edge, that of a summary or that of a call leads to the end of the chain that it
+//! begins, and has the marks of the states on the way. If all that the end does is exit, it is not remembered either. Calls of closed entries with one exit are
+//! passed, too. The callee's infinite runs have been looked for then, and no cycle leads through it.
 //!
 //! **Early termination.** A back edge contracts the path into one component at once; the search stops
 //! as soon as a component with a cycle has every mark.
@@ -42,7 +43,7 @@ use droste_base::{
     CallId, Certificate, Guard, Model, Progress, PropId, Step, Steps, StopReason, Verdict,
 };
 
-use crate::chain;
+use crate::chain::{self, Known, Marks};
 use crate::lasso::{self, Component};
 use crate::path::{Link, Ways};
 use crate::shorten::shorten;
@@ -162,7 +163,7 @@ pub(crate) struct Search<'a, M: Model> {
     resumed: Vec<M::State>,
     steps: Steps<M::State>,
     /// For following chains.
-    chain: Steps<M::State>,
+    passed: Steps<M::State>,
 }
 
 impl<'a, M: Model> Search<'a, M> {
@@ -187,7 +188,7 @@ impl<'a, M: Model> Search<'a, M> {
             late: BinaryHeap::new(),
             resumed: Vec::new(),
             steps: Steps::new(),
-            chain: Steps::new(),
+            passed: Steps::new(),
         }
     }
 
@@ -288,20 +289,19 @@ impl<'a, M: Model> Search<'a, M> {
             edge,
             mut state,
         } = edge;
+        if let Edge::Call(call) = edge {
+            return self.follow_call(from, call, state);
+        }
         let source = self.contexts[from as usize];
         let mut edge_marks = 0;
         if let Edge::Chain(_) | Edge::Summary(_) = edge {
-            let mut steps = std::mem::take(&mut self.chain);
-            state = chain::follow(self.model, state, &mut steps, |state| {
-                edge_marks |= self.own_marks(state);
-            });
+            let only_exit;
+            (state, edge_marks, only_exit) = self.chain(state);
             if let Edge::Summary(exit) = edge {
                 edge_marks |= self.calls.exits[exit as usize].marks;
             }
             let initial = self.calls.entries[source.entry as usize].initial;
-            let exit = chain::only_exit(&mut steps).filter(|_| !initial);
-            self.chain = steps;
-            if let Some(exit) = exit {
+            if let Some(exit) = only_exit.filter(|_| !initial) {
                 // All that it does is exit: it need not be remembered.
                 let own = self.own_marks(&state) | self.own_marks(self.states.get(source.state));
                 let marks = source.marks | own | edge_marks;
@@ -310,29 +310,67 @@ impl<'a, M: Model> Search<'a, M> {
             }
         }
         let (state, _) = self.states.intern(state)?;
-        let (entry, marks) = match edge {
-            Edge::Refine => (source.entry, source.marks),
-            Edge::Call(call) => {
-                let (entry, _) = self.calls.entry(state);
-                let caller = self.calls.add_caller(entry, from, call);
-                if self.calls.entries[entry as usize].first_exit != NONE {
-                    self.queue(caller);
-                }
-                (entry, 0)
-            }
-            _ => {
-                let own = self.own_marks(self.states.get(source.state));
-                (source.entry, source.marks | own | edge_marks)
-            }
+        let marks = match edge {
+            Edge::Refine => source.marks,
+            _ => source.marks | edge_marks | self.own_marks(self.states.get(source.state)),
         };
-        let target = match self.calls.entries[entry as usize].context {
-            // The context of the entry itself, not one with more marks that came back to it.
-            known if known != NONE && matches!(edge, Edge::Call(_)) => known,
-            _ => self.context(state, entry, marks, from, edge)?,
-        };
-        if matches!(edge, Edge::Call(_)) {
-            self.calls.entries[entry as usize].context = target;
+        let target = self.context(state, source.entry, marks, from, edge)?;
+        self.arrive(target, edge_marks)
+    }
+
+    /// Follows a call.
+    fn follow_call(
+        &mut self,
+        from: u32,
+        call: u32,
+        callee: M::State,
+    ) -> Result<Option<Component>, StopReason> {
+        let (state, _) = self.states.intern(callee)?;
+        let (entry, new) = self.calls.entry(state);
+        let caller = self.calls.add_caller(entry, from, call);
+        if new {
+            let first = self.states.get(state).clone();
+            let (end, marks, only_exit) = self.chain(first);
+            if let Some(exit) = only_exit {
+                let marks = marks | self.own_marks(&end);
+                self.calls.entries[entry as usize].closed = true;
+                self.exit(entry, exit, marks, (NONE, Edge::Start))?;
+                return Ok(None);
+            }
+            let (end, _) = self.states.intern(end)?;
+            let context = self.context(end, entry, marks, from, Edge::Call(call))?;
+            self.calls.entries[entry as usize].context = context;
+        } else if self.calls.entries[entry as usize].first_exit != NONE {
+            self.queue(caller);
         }
+        // The context of the entry itself, not one with more marks that came back to it.
+        match self.calls.entries[entry as usize].context {
+            NONE => Ok(None),
+            target => self.arrive(target, self.contexts[target as usize].marks),
+        }
+    }
+
+    /// The end of the chain that begins in a state, the marks of the states before it, and what it exits with, if that is all it does.
+    fn chain(&mut self, first: M::State) -> (M::State, u32, Option<M::State>) {
+        let known = Known {
+            model: self.model,
+            states: &self.states,
+            calls: &self.calls,
+            marks: self.marks,
+        };
+        let mut follower = Marks {
+            known: &known,
+            resumed: &mut self.resumed,
+            until: None,
+            marks: 0,
+        };
+        let end = chain::follow(self.model, first, &mut self.passed, &mut follower);
+        let marks = follower.marks;
+        (end, marks, chain::only_exit(&mut self.passed))
+    }
+
+    /// An edge with these marks leads from the top component to a context.
+    fn arrive(&mut self, target: u32, edge_marks: u32) -> Result<Option<Component>, StopReason> {
         match self.contexts[target as usize].index {
             0 => {
                 self.visit(target, edge_marks)?;
@@ -402,8 +440,11 @@ impl<'a, M: Model> Search<'a, M> {
                 return Ok(found);
             }
         }
-        for context in self.open.drain(boundary.start as usize..) {
-            self.contexts[context as usize].index = CLOSED;
+        for id in self.open.drain(boundary.start as usize..) {
+            let context = &mut self.contexts[id as usize];
+            context.index = CLOSED;
+            let entry = &mut self.calls.entries[context.entry as usize];
+            entry.closed |= entry.context == id;
         }
         Ok(None)
     }
@@ -561,11 +602,17 @@ impl<'a, M: Model> Search<'a, M> {
 
     /// The marks of a state that does not split.
     pub(crate) fn own_marks(&self, state: &M::State) -> u32 {
-        let mut marks = 0;
-        for (i, &mark) in self.marks.iter().enumerate() {
-            marks |= u32::from(self.model.holds(state, mark)) << i;
+        self.known().own_marks(state)
+    }
+
+    /// What is known about calls so far.
+    pub(crate) fn known(&self) -> Known<'_, M> {
+        Known {
+            model: self.model,
+            states: &self.states,
+            calls: &self.calls,
+            marks: self.marks,
         }
-        marks
     }
 
     /// The context (state, entry) with at least these marks; made if there is none.
@@ -633,6 +680,7 @@ impl<'a, M: Model> Search<'a, M> {
     /// Only what a trace needs.
     pub(crate) fn into_ways(self) -> Ways<'a, M> {
         let links = self.contexts.into_iter().map(|context| Link {
+            entry: context.entry,
             state: context.state,
             parent: context.parent,
             edge: context.edge,

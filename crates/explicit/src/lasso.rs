@@ -9,9 +9,9 @@ use droste_base::{CallId, Cycle, Model, Step, Steps, Trace};
 use rustc_hash::FxHashMap;
 
 use crate::Runs;
-use crate::chain;
+use crate::chain::{self, By, Follower, Known};
 use crate::cycle::Search;
-use crate::path::RunBuilder;
+use crate::path::{RunBuilder, Target};
 use crate::tables::{Edge, NONE};
 
 /// Contexts that are strongly connected.
@@ -41,6 +41,37 @@ struct Graph {
     first: Vec<u32>,
 }
 
+/// Follows a chain, and notes the members of the component at which it may have ended when the search followed it: calls that have become known since.
+struct Stops<'a, M: Model, V> {
+    known: &'a Known<'a, M>,
+    resumed: &'a mut Vec<M::State>,
+    vertex: V,
+    marks: u32,
+    /// Vertices, with the marks before them.
+    stops: Vec<(u32, u32)>,
+}
+
+impl<M: Model, V: Fn(&M::State) -> Option<u32>> Follower<M::State> for Stops<'_, M, V> {
+    fn pass(&mut self, state: &M::State, by: By) {
+        if let By::Call(..) = by
+            && let Some(vertex) = (self.vertex)(state)
+            && self.stops.iter().all(|&(stop, _)| stop != vertex)
+        {
+            self.stops.push((vertex, self.marks));
+        }
+        self.marks |= self.known.passed_marks(state, by);
+    }
+
+    fn call(
+        &mut self,
+        state: &M::State,
+        call: CallId,
+        callee: &M::State,
+    ) -> Option<(u32, M::State)> {
+        self.known.pass_call(state, call, callee, self.resumed)
+    }
+}
+
 impl Graph {
     fn new<M: Model>(search: &Search<'_, M>, component: &Component, calls: bool) -> Self {
         let mut vertices: FxHashMap<(u32, u32), u32> = FxHashMap::default();
@@ -59,30 +90,19 @@ impl Graph {
                     graph.contexts.len() as u32 - 1
                 });
         }
+        let known = search.known();
         let mut steps = Steps::new();
         let mut passed = Steps::new();
         let mut resumed = Vec::new();
+        let mut goes_on = Vec::new();
         for from in 0..graph.contexts.len() as u32 {
             graph.first.push(graph.arcs.len() as u32);
             let record = search.contexts[graph.contexts[from as usize] as usize];
             let state = search.states.get(record.state);
-            let mut add =
-                |entry: u32, state: &M::State, edge: Edge, call: (u32, u32), marks: u32| {
-                    let Some(state) = search.states.find(state) else {
-                        return false;
-                    };
-                    if let Some(&to) = vertices.get(&(entry, state)) {
-                        graph.arcs.push(Arc {
-                            from,
-                            to,
-                            edge,
-                            call: call.0,
-                            which: call.1,
-                            marks,
-                        });
-                    }
-                    true
-                };
+            let vertex = |state: &M::State| {
+                let state = search.states.find(state)?;
+                vertices.get(&(record.entry, state)).copied()
+            };
             steps.clear();
             search.model.steps(state, &mut steps);
             if let Some(split) = steps.as_split() {
@@ -90,44 +110,56 @@ impl Graph {
                 // Parts are looked at in order, so an unknown one ends those the search has seen.
                 for index in 0..split.count {
                     let part = search.model.refine(state, split.tag, index);
-                    if !add(record.entry, &part, Edge::Refine, (0, 0), 0) {
+                    if search.states.find(&part).is_none() {
                         break;
                     }
+                    graph.add(from, vertex(&part), Edge::Refine, (0, 0), 0);
                 }
                 continue;
             }
             graph.marks.push(search.own_marks(state));
+            let mut follow = |graph: &mut Graph, first: M::State, edge: Edge, call, marks: u32| {
+                let mut follower = Stops {
+                    known: &known,
+                    resumed: &mut resumed,
+                    vertex,
+                    marks,
+                    stops: Vec::new(),
+                };
+                let end = chain::follow(search.model, first, &mut passed, &mut follower);
+                let Stops { marks, stops, .. } = follower;
+                let end = vertex(&end).filter(|end| stops.iter().all(|(stop, _)| stop != end));
+                for (to, marks) in stops.into_iter().chain(end.map(|end| (end, marks))) {
+                    graph.add(from, Some(to), edge, call, marks);
+                }
+            };
             for (index, step) in steps.items().iter().enumerate() {
                 match step {
                     Step::Internal(next) => {
-                        let mut marks = 0;
-                        let end = chain::follow(search.model, next.clone(), &mut passed, |state| {
-                            marks |= search.own_marks(state);
-                        });
-                        add(record.entry, &end, Edge::Chain(index as u32), (0, 0), marks);
+                        let edge = Edge::Chain(index as u32);
+                        follow(&mut graph, next.clone(), edge, (0, 0), 0);
                     }
                     Step::Call(call, callee) => {
-                        let Some(callee_state) = search.states.find(callee) else {
+                        let callee = search.states.find(callee);
+                        let Some(entry) = callee.and_then(|state| search.calls.find_entry(state))
+                        else {
                             continue;
                         };
-                        let Some(entry) = search.calls.find_entry(callee_state) else {
-                            continue;
-                        };
-                        if calls {
-                            add(entry, callee, Edge::Call(call.0), (call.0, 0), 0);
+                        let context = search.calls.entries[entry as usize].context;
+                        if calls && context != NONE {
+                            let first = search.contexts[context as usize];
+                            let to = vertices.get(&(entry, first.state)).copied();
+                            graph.add(from, to, Edge::Call(call.0), (call.0, 0), first.marks);
                         }
                         let mut exit = search.calls.entries[entry as usize].first_exit;
                         while exit != NONE {
                             let summary = search.calls.exits[exit as usize];
                             let exit_state = search.states.get(summary.state);
-                            search.model.resume(state, *call, exit_state, &mut resumed);
-                            for (which, next) in resumed.drain(..).enumerate() {
+                            search.model.resume(state, *call, exit_state, &mut goes_on);
+                            for (which, next) in goes_on.drain(..).enumerate() {
                                 let edge = Edge::Summary(exit);
-                                let mut marks = summary.marks;
-                                let end = chain::follow(search.model, next, &mut passed, |state| {
-                                    marks |= search.own_marks(state);
-                                });
-                                add(record.entry, &end, edge, (call.0, which as u32), marks);
+                                let call = (call.0, which as u32);
+                                follow(&mut graph, next, edge, call, summary.marks);
                             }
                             exit = summary.next;
                         }
@@ -136,7 +168,7 @@ impl Graph {
                         if search.calls.entries[record.entry as usize].initial
                             && let Some(last) = search.model.terminated(exit)
                         {
-                            add(record.entry, &last, Edge::Terminated, (0, 0), 0);
+                            graph.add(from, vertex(&last), Edge::Terminated, (0, 0), 0);
                         }
                     }
                 }
@@ -144,6 +176,18 @@ impl Graph {
         }
         graph.first.push(graph.arcs.len() as u32);
         graph
+    }
+
+    fn add(&mut self, from: u32, to: Option<u32>, edge: Edge, call: (u32, u32), marks: u32) {
+        let Some(to) = to else { return };
+        self.arcs.push(Arc {
+            from,
+            to,
+            edge,
+            call: call.0,
+            which: call.1,
+            marks,
+        });
     }
 
     fn arcs_from(&self, vertex: u32) -> &[Arc] {
@@ -369,16 +413,11 @@ pub(crate) fn lasso<M: Model>(
     let mut pumping = false;
     for (arc, context) in cycle {
         pumping |= matches!(arc.edge, Edge::Call(_));
-        match arc.edge {
-            Edge::Chain(index) => builder.step(index, &mut positions),
-            Edge::Summary(exit) => {
-                builder.summary(exit, (CallId(arc.call), arc.which), &mut positions);
-            }
-            edge => builder.other(edge, context, &mut positions),
-        }
+        let way = (CallId(arc.call), arc.which);
+        builder.edge(arc.edge, way, Target::Context(context), &mut positions);
     }
     Trace {
-        runs: builder.finish(),
+        runs: builder.finish(&mut positions),
         positions,
         cycle: Some(Cycle { start, pumping }),
     }

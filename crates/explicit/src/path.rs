@@ -5,16 +5,17 @@
 //! parents, from the context that exits back to the entry, give the run inside. Runs are built
 //! once each, callees first, with an explicit stack. A context is found only after the exits its
 //! summary edges name, so this is well-founded. States of chains, which the search has passed, are
-//! found again by asking the model.
+//! found again by asking the model; so are the calls that it passed, whose exits it had found before.
 
 use droste_base::{CallId, Model, Position, PropId, Run, RunId, Step, Steps, Trace, Via};
 
-use crate::chain;
-use crate::tables::{Calls, Edge, Entry, Exit, Interner, NONE};
+use crate::chain::{self, By, Follower, Known, Marks};
+use crate::tables::{Calls, Edge, Interner, NONE};
 
 /// How a context was found.
 #[derive(Clone, Copy)]
 pub(crate) struct Link {
+    pub(crate) entry: u32,
     pub(crate) state: u32,
     pub(crate) parent: u32,
     pub(crate) edge: u32,
@@ -26,11 +27,10 @@ pub(crate) struct Link {
 /// search needs have been freed by then.
 pub(crate) struct Ways<'a, M: Model> {
     model: &'a M,
-    states: Vec<M::State>,
+    states: Interner<M::State>,
     /// For each context.
     links: Vec<Link>,
-    entries: Vec<Entry>,
-    exits: Vec<Exit>,
+    calls: Calls,
     /// If the search has passed chains: the marks that it looked for.
     chains: Option<&'a [PropId]>,
 }
@@ -45,10 +45,9 @@ impl<'a, M: Model> Ways<'a, M> {
     ) -> Self {
         Ways {
             model,
-            states: states.into_states(),
+            states,
             links,
-            entries: calls.entries,
-            exits: calls.exits,
+            calls,
             chains,
         }
     }
@@ -59,41 +58,83 @@ impl<'a, M: Model> Ways<'a, M> {
     }
 
     fn state(&self, context: u32) -> &M::State {
-        &self.states[self.links[context as usize].state as usize]
+        self.states.get(self.links[context as usize].state)
     }
 
-    fn own_marks(&self, state: &M::State) -> u32 {
-        let marks = self.chains.unwrap_or(&[]).iter().enumerate();
-        marks.fold(0, |marks, (i, &mark)| {
-            marks | u32::from(self.model.holds(state, mark)) << i
-        })
+    fn exit_state(&self, exit: u32) -> &M::State {
+        self.states.get(self.calls.exits[exit as usize].state)
     }
 
-    /// The end of the chain that begins in a state; the state itself, if there are no chains.
-    fn follow(
-        &self,
-        first: M::State,
-        steps: &mut Steps<M::State>,
-        pass: impl FnMut(&M::State),
-    ) -> M::State {
-        match self.chains {
-            Some(_) => chain::follow(self.model, first, steps, pass),
-            None => first,
+    fn known(&self) -> Known<'_, M> {
+        Known {
+            model: self.model,
+            states: &self.states,
+            calls: &self.calls,
+            marks: self.chains.unwrap_or(&[]),
         }
     }
 }
 
 /// Where an edge leads.
 #[derive(Clone, Copy)]
-enum Target {
+pub(crate) enum Target {
     Context(u32),
     /// To a state that leaves through this exit, and was not remembered.
     Exit(u32),
 }
 
-/// Builds runs for exits, sharing them.
+/// Writes down the states of a chain, up to a call at which it is to end.
+struct Writer<'a, M: Model> {
+    known: &'a Known<'a, M>,
+    resumed: &'a mut Vec<M::State>,
+    until: Option<&'a M::State>,
+    /// How the next state is reached.
+    via: Via,
+    positions: &'a mut Vec<Position<M::State>>,
+}
+
+impl<M: Model> Writer<'_, M> {
+    fn push(&mut self, state: M::State, then: Via) {
+        let via = std::mem::replace(&mut self.via, then);
+        self.positions.push(Position { via, state });
+    }
+}
+
+impl<M: Model> Follower<M::State> for Writer<'_, M> {
+    fn pass(&mut self, state: &M::State, by: By) {
+        let then = match by {
+            By::Step => Via::Step,
+            By::Call(call, exit) => Via::Summary(call, RunId(exit)),
+        };
+        self.push(state.clone(), then);
+    }
+
+    fn call(
+        &mut self,
+        state: &M::State,
+        call: CallId,
+        callee: &M::State,
+    ) -> Option<(u32, M::State)> {
+        if self.until == Some(state) {
+            return None;
+        }
+        self.known.pass_call(state, call, callee, self.resumed)
+    }
+}
+
+/// A run that is being built.
+struct Building<S> {
+    exit: u32,
+    positions: Vec<Position<S>>,
+    /// Up to here its calls have been built.
+    done: usize,
+}
+
+/// Builds runs for exits, sharing them. While positions are being built, the runs of their summaries have the numbers of their exits; see
+/// [`RunBuilder::finish`].
 pub(crate) struct RunBuilder<'a, M: Model> {
     ways: &'a Ways<'a, M>,
+    known: Known<'a, M>,
     runs: Vec<Run<M::State>>,
     /// For each exit the run, or [`NONE`].
     ids: Vec<u32>,
@@ -101,91 +142,110 @@ pub(crate) struct RunBuilder<'a, M: Model> {
     steps: Steps<M::State>,
     passed: Steps<M::State>,
     resumed: Vec<M::State>,
+    path: Vec<(u32, u32, Edge)>,
+    scratch: Vec<Position<M::State>>,
 }
 
 impl<'a, M: Model> RunBuilder<'a, M> {
     pub(crate) fn new(ways: &'a Ways<'a, M>) -> Self {
         RunBuilder {
             ways,
+            known: ways.known(),
             runs: Vec::new(),
-            ids: vec![NONE; ways.exits.len()],
+            ids: vec![NONE; ways.calls.exits.len()],
             steps: Steps::new(),
             passed: Steps::new(),
             resumed: Vec::new(),
+            path: Vec::new(),
+            scratch: Vec::new(),
         }
     }
 
-    /// The contexts from `root` (included) to `context`, with the edge into each.
-    fn contexts(
-        &self,
-        mut context: u32,
-        root: impl Fn(u32, Edge) -> bool,
-        path: &mut Vec<(u32, u32, Edge)>,
-    ) {
-        path.clear();
+    /// The contexts from the one that `is_root` (included) to `context`, with their parents and the edge into each.
+    fn contexts(&mut self, mut context: u32, is_root: impl Fn(u32, Edge) -> bool) {
+        self.path.clear();
         loop {
             let (parent, edge) = self.ways.parent(context);
-            path.push((context, parent, edge));
-            if root(context, edge) {
+            self.path.push((context, parent, edge));
+            if is_root(context, edge) {
                 break;
             }
             context = parent;
         }
-        path.reverse();
+        self.path.reverse();
     }
 
-    /// The run behind an exit.
-    fn run(&mut self, exit: u32) -> RunId {
-        let ways = self.ways;
-        let mut stack = vec![exit];
-        let mut path = Vec::new();
-        while let Some(&exit) = stack.last() {
-            if self.ids[exit as usize] != NONE {
-                stack.pop();
-                continue;
+    /// The positions of the run behind an exit.
+    fn positions(&mut self, exit: u32) -> Vec<Position<M::State>> {
+        let calls = &self.ways.calls;
+        let record = calls.exits[exit as usize];
+        let entry = calls.entries[record.entry as usize];
+        let mut positions = std::mem::take(&mut self.scratch);
+        positions.clear();
+        if record.context == NONE {
+            let first = self.ways.states.get(entry.state).clone();
+            self.go_on(Via::Start, first, Target::Exit(exit), &mut positions);
+        } else {
+            self.contexts(record.context, |context, _| context == entry.context);
+            self.enter(Via::Start, entry.context, &mut positions);
+            for i in 1..self.path.len() {
+                let (context, parent, edge) = self.path[i];
+                self.arrive(parent, edge, Target::Context(context), &mut positions);
             }
-            let record = ways.exits[exit as usize];
             let last = Edge::unpack(record.edge);
-            let start = ways.entries[record.entry as usize].context;
-            self.contexts(record.context, |context, _| context == start, &mut path);
-            let before = stack.len();
-            let inside = path.iter().filter(|&&(context, ..)| context != start);
-            for edge in inside.map(|&(_, _, edge)| edge).chain([last]) {
-                if let Edge::Summary(inner) = edge
-                    && self.ids[inner as usize] == NONE
-                {
-                    stack.push(inner);
-                }
-            }
-            if stack.len() > before {
-                continue; // Callees first.
-            }
-            let mut positions = Vec::with_capacity(2 * path.len());
-            for &(context, parent, edge) in &path {
-                if context == start {
-                    positions.push(Position {
-                        via: Via::Start,
-                        state: ways.state(context).clone(),
-                    });
-                } else {
-                    self.arrive(parent, edge, Target::Context(context), &mut positions);
-                }
-            }
             if last != Edge::Start {
                 self.arrive(record.context, last, Target::Exit(exit), &mut positions);
             }
-            positions.shrink_to_fit();
-            self.ids[exit as usize] = self.runs.len() as u32;
-            self.runs.push(Run {
-                positions,
-                exit: ways.states[record.state as usize].clone(),
-            });
-            stack.pop();
         }
-        RunId(self.ids[exit as usize])
+        let exact = positions.drain(..).collect();
+        self.scratch = positions;
+        exact
     }
 
-    /// Adds the positions to which an edge from `parent` leads. The run of a summary must have been built.
+    /// Builds the run behind an exit, and those that it calls.
+    fn run(&mut self, exit: u32) {
+        let mut stack: Vec<Building<M::State>> = Vec::new();
+        let mut next = Some(exit);
+        loop {
+            if let Some(exit) = next.take() {
+                if self.ids[exit as usize] == NONE {
+                    let positions = self.positions(exit);
+                    stack.push(Building {
+                        exit,
+                        positions,
+                        done: 0,
+                    });
+                }
+            }
+            let Some(building) = stack.last_mut() else {
+                return;
+            };
+            while let Some(position) = building.positions.get_mut(building.done) {
+                if let Via::Summary(_, run) = &mut position.via {
+                    let id = self.ids[run.0 as usize];
+                    if id == NONE {
+                        next = Some(run.0); // Callees first.
+                        break;
+                    }
+                    *run = RunId(id);
+                }
+                building.done += 1;
+            }
+            if next.is_none()
+                && let Some(Building {
+                    exit, positions, ..
+                }) = stack.pop()
+            {
+                self.ids[exit as usize] = self.runs.len() as u32;
+                self.runs.push(Run {
+                    positions,
+                    exit: self.ways.exit_state(exit).clone(),
+                });
+            }
+        }
+    }
+
+    /// Adds the positions to which an edge from `parent`, the last position, leads.
     fn arrive(
         &mut self,
         parent: u32,
@@ -193,72 +253,97 @@ impl<'a, M: Model> RunBuilder<'a, M> {
         target: Target,
         positions: &mut Vec<Position<M::State>>,
     ) {
-        match (edge, target) {
-            (Edge::Chain(index), _) => self.step(index, positions),
-            (Edge::Summary(exit), _) => {
-                let way = self.way(parent, exit, target);
-                self.summary(exit, way, positions);
-            }
-            (_, Target::Context(context)) => self.other(edge, context, positions),
-            // Only chains and summaries lead to states that are not remembered.
-            (_, Target::Exit(_)) => {}
-        }
+        let way = match edge {
+            Edge::Summary(exit) => self.way(parent, exit, target),
+            _ => (CallId(0), 0),
+        };
+        self.edge(edge, way, target, positions);
     }
 
-    /// Step number `index` of the last position, and the chain that it begins.
-    pub(crate) fn step(&mut self, index: u32, positions: &mut Vec<Position<M::State>>) {
-        let Some(last) = positions.last() else { return };
-        self.steps.clear();
-        self.ways.model.steps(&last.state, &mut self.steps);
-        let step = self.steps.drain().nth(index as usize);
-        if let Some(Step::Internal(first)) = step {
-            self.go_on(Via::Step, first, positions);
-        }
-    }
-
-    /// A call at the last position, made and returned from as `way` says, and the chain that follows.
-    pub(crate) fn summary(
+    /// Adds the positions to which an edge from the last one leads; for a summary, with the call and the way to go on that `way` names.
+    pub(crate) fn edge(
         &mut self,
-        exit: u32,
+        edge: Edge,
         (call, which): (CallId, u32),
+        target: Target,
         positions: &mut Vec<Position<M::State>>,
     ) {
-        let via = Via::Summary(call, self.run(exit));
-        let Some(last) = positions.last() else { return };
-        let exit = self.ways.exits[exit as usize].state;
-        let exit = &self.ways.states[exit as usize];
-        self.resumed.clear();
         let model = self.ways.model;
-        model.resume(&last.state, call, exit, &mut self.resumed);
-        let first = self.resumed.drain(..).nth(which as usize);
-        if let Some(first) = first {
-            self.go_on(via, first, positions);
-        }
+        let (via, first) = match (edge, target) {
+            (Edge::Chain(index), _) => {
+                let Some(last) = positions.last() else { return };
+                self.steps.clear();
+                model.steps(&last.state, &mut self.steps);
+                let step = self.steps.drain().nth(index as usize);
+                let Some(Step::Internal(first)) = step else {
+                    return;
+                };
+                (Via::Step, first)
+            }
+            (Edge::Summary(exit), _) => {
+                let Some(last) = positions.last() else { return };
+                self.resumed.clear();
+                let exit_state = self.ways.exit_state(exit);
+                model.resume(&last.state, call, exit_state, &mut self.resumed);
+                let first = self.resumed.drain(..).nth(which as usize);
+                let Some(first) = first else { return };
+                (Via::Summary(call, RunId(exit)), first)
+            }
+            (Edge::Call(call), Target::Context(context)) => {
+                return self.enter(Via::Call(CallId(call)), context, positions);
+            }
+            (_, Target::Context(context)) => {
+                let via = match edge {
+                    Edge::Start => Via::Start,
+                    Edge::Refine => Via::Refine,
+                    Edge::Terminated => Via::Terminated,
+                    _ => Via::Step,
+                };
+                let state = self.ways.state(context).clone();
+                return positions.push(Position { via, state });
+            }
+            // Only chains and summaries lead to states that are not remembered.
+            (_, Target::Exit(_)) => return,
+        };
+        self.go_on(via, first, target, positions);
     }
 
-    /// An edge of another kind.
-    pub(crate) fn other(&self, edge: Edge, context: u32, positions: &mut Vec<Position<M::State>>) {
-        positions.push(Position {
-            via: match edge {
-                Edge::Start => Via::Start,
-                Edge::Step | Edge::Chain(_) | Edge::Summary(_) => Via::Step,
-                Edge::Refine => Via::Refine,
-                Edge::Call(call) => Via::Call(CallId(call)),
-                Edge::Terminated => Via::Terminated,
-            },
-            state: self.ways.state(context).clone(),
-        });
+    /// From the state of an entry to the entry's context.
+    fn enter(&mut self, via: Via, context: u32, positions: &mut Vec<Position<M::State>>) {
+        let ways = self.ways;
+        let entry = &ways.calls.entries[ways.links[context as usize].entry as usize];
+        let first = ways.states.get(entry.state).clone();
+        if entry.initial {
+            // There the search begins with the state itself.
+            return positions.push(Position { via, state: first });
+        }
+        self.go_on(via, first, Target::Context(context), positions);
     }
 
     /// The position `first` and those of the chain that begins there.
-    fn go_on(&mut self, via: Via, first: M::State, positions: &mut Vec<Position<M::State>>) {
-        let mut via = via;
-        let end = self.ways.follow(first, &mut self.passed, |state| {
-            let via = std::mem::replace(&mut via, Via::Step);
-            let state = state.clone();
-            positions.push(Position { via, state });
-        });
-        positions.push(Position { via, state: end });
+    fn go_on(
+        &mut self,
+        via: Via,
+        first: M::State,
+        target: Target,
+        positions: &mut Vec<Position<M::State>>,
+    ) {
+        let until = match target {
+            Target::Context(context) => Some(self.ways.state(context)),
+            Target::Exit(_) => None,
+        };
+        if self.ways.chains.is_none() {
+            return positions.push(Position { via, state: first });
+        }
+        let mut writer = Writer {
+            known: &self.known,
+            resumed: &mut self.resumed,
+            until,
+            via,
+            positions,
+        };
+        let end = chain::follow(self.ways.model, first, &mut self.passed, &mut writer);
+        writer.push(end, Via::Step);
     }
 
     /// With which of its calls, and in which of the ways to go on after it, `parent` got from the entry of `exit` to the target. A
@@ -266,9 +351,10 @@ impl<'a, M: Model> RunBuilder<'a, M> {
     fn way(&mut self, parent: u32, exit: u32, target: Target) -> (CallId, u32) {
         let ways = self.ways;
         let caller = ways.state(parent);
-        let record = ways.exits[exit as usize];
-        let entry = ways.state(ways.entries[record.entry as usize].context);
-        let exit = &ways.states[record.state as usize];
+        let record = ways.calls.exits[exit as usize];
+        let entry = ways.calls.entries[record.entry as usize].state;
+        let entry = ways.states.get(entry);
+        let exit = ways.states.get(record.state);
         self.steps.clear();
         ways.model.steps(caller, &mut self.steps);
         let calls = self.steps.items().iter().filter_map(|step| match step {
@@ -277,38 +363,53 @@ impl<'a, M: Model> RunBuilder<'a, M> {
         });
         let alone = calls.clone().count() == 1;
         let mut best = None;
+        let mut goes_on = Vec::new();
         for call in calls {
-            self.resumed.clear();
-            ways.model.resume(caller, call, exit, &mut self.resumed);
-            if alone && self.resumed.len() == 1 {
+            goes_on.clear();
+            ways.model.resume(caller, call, exit, &mut goes_on);
+            if alone && goes_on.len() == 1 {
                 return (call, 0);
             }
-            for (which, first) in self.resumed.drain(..).enumerate() {
-                let mut marks = ways.links[parent as usize].marks | record.marks;
-                marks |= ways.own_marks(caller);
+            for (which, first) in goes_on.drain(..).enumerate() {
+                let way = (call, which as u32);
+                best = best.or(Some(way));
+                let until = match target {
+                    Target::Context(context) => Some(ways.state(context)),
+                    Target::Exit(_) => None,
+                };
+                if ways.chains.is_none() {
+                    if until == Some(&first) {
+                        return way;
+                    }
+                    continue;
+                }
+                let mut follower = Marks {
+                    known: &self.known,
+                    resumed: &mut self.resumed,
+                    until,
+                    marks: ways.links[parent as usize].marks | record.marks,
+                };
+                follower.marks |= self.known.own_marks(caller);
                 self.passed.clear();
-                let end = ways.follow(first, &mut self.passed, |state| {
-                    marks |= ways.own_marks(state);
-                });
+                let end = chain::follow(ways.model, first, &mut self.passed, &mut follower);
+                let mut marks = follower.marks;
                 let (there, wanted) = match target {
                     Target::Context(context) => (
                         end == *ways.state(context),
                         ways.links[context as usize].marks,
                     ),
                     Target::Exit(id) => {
-                        let wanted = ways.exits[id as usize];
                         let exit = chain::only_exit(&mut self.passed);
-                        let there = exit.as_ref() == Some(&ways.states[wanted.state as usize]);
+                        let there = exit.as_ref() == Some(ways.exit_state(id));
                         if there {
-                            marks |= ways.own_marks(&end);
+                            marks |= self.known.own_marks(&end);
                         }
-                        (there, wanted.marks)
+                        (there, ways.calls.exits[id as usize].marks)
                     }
                 };
-                if there && (marks == wanted || ways.chains.is_none()) {
-                    return (call, which as u32);
+                if there && marks == wanted {
+                    return way;
                 }
-                best = best.or(Some((call, which as u32)));
             }
         }
         // Only if the model is not a function of its arguments; the trace will not replay.
@@ -317,19 +418,23 @@ impl<'a, M: Model> RunBuilder<'a, M> {
 
     /// The positions from the start of the run to `context`.
     pub(crate) fn stem(&mut self, context: u32) -> Vec<Position<M::State>> {
-        let mut path = Vec::new();
-        self.contexts(context, |_, edge| edge == Edge::Start, &mut path);
-        let mut positions = Vec::with_capacity(path.len());
-        for (context, parent, edge) in path {
-            if let Edge::Summary(exit) = edge {
-                self.run(exit);
-            }
+        self.contexts(context, |_, edge| edge == Edge::Start);
+        let mut positions = Vec::with_capacity(self.path.len());
+        for i in 0..self.path.len() {
+            let (context, parent, edge) = self.path[i];
             self.arrive(parent, edge, Target::Context(context), &mut positions);
         }
         positions
     }
 
-    pub(crate) fn finish(self) -> Vec<Run<M::State>> {
+    /// The runs that the positions refer to; theirs are the numbers of the summaries from now on.
+    pub(crate) fn finish(mut self, positions: &mut [Position<M::State>]) -> Vec<Run<M::State>> {
+        for position in positions {
+            if let Via::Summary(_, run) = &mut position.via {
+                self.run(run.0);
+                *run = RunId(self.ids[run.0 as usize]);
+            }
+        }
         self.runs
     }
 }
@@ -337,9 +442,9 @@ impl<'a, M: Model> RunBuilder<'a, M> {
 /// The finite trace that ends in `context`.
 pub(crate) fn trace_to<M: Model>(ways: &Ways<'_, M>, context: u32) -> Trace<M::State> {
     let mut builder = RunBuilder::new(ways);
-    let positions = builder.stem(context);
+    let mut positions = builder.stem(context);
     Trace {
-        runs: builder.finish(),
+        runs: builder.finish(&mut positions),
         positions,
         cycle: None,
     }

@@ -461,6 +461,7 @@ impl<'a, M: Model> Search<'a, M> {
     /// Only what a trace needs.
     fn into_ways(self) -> Ways<'a, M> {
         let links = self.contexts.into_iter().map(|context| Link {
+            entry: context.entry,
             state: context.state,
             parent: context.parent,
             edge: context.edge,

@@ -125,11 +125,6 @@ impl<S: Eq + Hash> Interner<S> {
         self.states.len()
     }
 
-    /// The states, without the table.
-    pub(crate) fn into_states(self) -> Vec<S> {
-        self.states
-    }
-
     fn bytes(&self) -> u64 {
         (self.states.len() * size_of::<S>() + self.slots.len() * size_of::<Slot>()) as u64
     }
@@ -314,13 +309,17 @@ impl Edge {
 /// An entry state in which some call, or the run itself, begins.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
-    /// The context (entry, entry).
+    /// The state.
+    pub(crate) state: u32,
+    /// The context of the entry: of its state, or of the end of the chain that begins there. [`NONE`] if that only exits.
     pub(crate) context: u32,
     pub(crate) first_exit: u32,
     pub(crate) last_exit: u32,
     pub(crate) first_caller: u32,
     /// Whether a run starts here, so that its exits end the program.
     pub(crate) initial: bool,
+    /// Whether all its exits are known (fair cycles only).
+    pub(crate) closed: bool,
 }
 
 /// A summary: an entry and a way out of it.
@@ -384,11 +383,13 @@ impl Calls {
         }
         self.entry_of_state[state as usize] = entry;
         self.entries.push(Entry {
+            state,
             context: NONE,
             first_exit: NONE,
             last_exit: NONE,
             first_caller: NONE,
             initial: false,
+            closed: false,
         });
         (entry, true)
     }
@@ -396,6 +397,15 @@ impl Calls {
     pub(crate) fn find_entry(&self, state: u32) -> Option<u32> {
         let entry = self.entry_of_state.get(state as usize).copied();
         entry.filter(|&entry| entry != NONE)
+    }
+
+    /// The exit through which every call that begins in this state returns, if that is known.
+    #[inline]
+    pub(crate) fn only_exit<S: Eq + Hash>(&self, states: &Interner<S>, callee: &S) -> Option<u32> {
+        let entry = self.find_entry(states.find(callee)?)?;
+        let entry = &self.entries[entry as usize];
+        let one = entry.first_exit != NONE && entry.first_exit == entry.last_exit;
+        (entry.closed && one).then_some(entry.first_exit)
     }
 
     /// Adds a caller of `entry` and returns its index.
