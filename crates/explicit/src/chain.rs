@@ -55,6 +55,8 @@ pub(crate) struct Known<'a, M: Model> {
     pub(crate) calls: &'a Calls,
     /// The propositions that are searched for.
     pub(crate) marks: &'a [PropId],
+    /// Only exits with smaller numbers are taken to be known.
+    pub(crate) before: u32,
 }
 
 impl<M: Model> Known<'_, M> {
@@ -67,6 +69,9 @@ impl<M: Model> Known<'_, M> {
         resumed: &mut Vec<M::State>,
     ) -> Option<(u32, M::State)> {
         let exit = self.calls.only_exit(self.states, callee)?;
+        if exit >= self.before {
+            return None;
+        }
         let exit_state = self.states.get(self.calls.exits[exit as usize].state);
         resumed.clear();
         let complete = self.model.resume(state, call, exit_state, resumed);

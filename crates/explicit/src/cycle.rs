@@ -357,6 +357,7 @@ impl<'a, M: Model> Search<'a, M> {
             states: &self.states,
             calls: &self.calls,
             marks: self.marks,
+            before: NONE,
         };
         let mut follower = Marks {
             known: &known,
@@ -612,6 +613,7 @@ impl<'a, M: Model> Search<'a, M> {
             states: &self.states,
             calls: &self.calls,
             marks: self.marks,
+            before: NONE,
         }
     }
 

@@ -71,6 +71,7 @@ impl<'a, M: Model> Ways<'a, M> {
             states: &self.states,
             calls: &self.calls,
             marks: self.chains.unwrap_or(&[]),
+            before: NONE,
         }
     }
 }
@@ -180,6 +181,8 @@ impl<'a, M: Model> RunBuilder<'a, M> {
         let calls = &self.ways.calls;
         let record = calls.exits[exit as usize];
         let entry = calls.entries[record.entry as usize];
+        // What was found later did not lead here, and its run may make this very call.
+        self.known.before = exit;
         let mut positions = std::mem::take(&mut self.scratch);
         positions.clear();
         if record.context == NONE {
@@ -199,6 +202,7 @@ impl<'a, M: Model> RunBuilder<'a, M> {
         }
         let exact = positions.drain(..).collect();
         self.scratch = positions;
+        self.known.before = NONE;
         exact
     }
 
