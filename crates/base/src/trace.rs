@@ -66,6 +66,18 @@ pub struct Trace<S> {
     pub cycle: Option<Cycle>,
 }
 
+// Derived, it would ask for states that have a default.
+impl<S> Default for Trace<S> {
+    /// Nothing at all.
+    fn default() -> Self {
+        Trace {
+            runs: Vec::new(),
+            positions: Vec::new(),
+            cycle: None,
+        }
+    }
+}
+
 impl<S> Trace<S> {
     /// The same trace with other states.
     pub fn map<T>(self, f: impl Fn(S) -> T) -> Trace<T> {

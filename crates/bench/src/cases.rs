@@ -225,7 +225,7 @@ fn flips(cases: &mut Vec<Case>) {
         if depth > 65536 {
             cases.push(Case {
                 setup: Setup {
-                    replay: false,
+                    trace: false,
                     ..Setup::default()
                 },
                 expect: "violated",

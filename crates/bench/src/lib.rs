@@ -72,8 +72,8 @@ pub struct Setup {
     pub eager: bool,
     /// The cleaning passes.
     pub passes: bool,
-    /// Replay of violations.
-    pub replay: bool,
+    /// The run of a violation, written down and replayed.
+    pub trace: bool,
 }
 
 impl Default for Setup {
@@ -83,7 +83,7 @@ impl Default for Setup {
             bfs: false,
             eager: false,
             passes: true,
-            replay: true,
+            trace: true,
         }
     }
 }
@@ -101,7 +101,7 @@ impl fmt::Display for Setup {
         for (said, word) in [
             (self.eager, " eager"),
             (!self.passes, " no-passes"),
-            (!self.replay, " no-replay"),
+            (!self.trace, " no-trace"),
         ] {
             if said {
                 f.write_str(word)?;

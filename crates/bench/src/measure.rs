@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use droste_base::{Limits, Verdict};
 use droste_check::{
-    Contexts, Ltl, Options, Order, Passes, Property, Report, Runs, Stats, SymbolicStats, check,
-    check_concurrent,
+    Contexts, Evidence, Ltl, Options, Order, Passes, Property, Report, Runs, Stats, SymbolicStats,
+    check, check_concurrent,
 };
 use droste_lang::diagnostics::render;
 use droste_lang::lexer::Dialect;
@@ -24,7 +24,7 @@ use crate::{Ask, Setup};
 pub struct Measurement {
     /// `holds`, `violated`, `unknown (…)`, or what went wrong.
     pub verdict: String,
-    /// From the text to the verdict, replay included.
+    /// From the text to the verdict; if the run of a violation is written down, that and its replay included.
     pub seconds: f64,
     /// The explicit search alone, without the trace.
     pub search: f64,
@@ -156,7 +156,11 @@ fn options(setup: Setup, cap: Option<Cap>) -> Options<'static> {
             Passes::none()
         },
         eager: setup.eager,
-        replay: setup.replay,
+        evidence: if setup.trace {
+            Evidence::Replayed
+        } else {
+            Evidence::Verdict
+        },
         limits: Limits {
             timeout: cap.map(|cap| Duration::from_secs(cap.seconds)),
             memory: cap.map(|cap| cap.megabytes * 1_000_000),

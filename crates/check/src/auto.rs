@@ -61,7 +61,7 @@ fn side_by_side(
     let stop_explicit = Arc::new(AtomicBool::new(false));
     let stop_symbolic = Arc::new(AtomicBool::new(false));
     let limits = options.limits.clone();
-    let passes = options.passes;
+    let (passes, evidence) = (options.passes, options.evidence);
     let (by_explicit, by_symbolic) = std::thread::scope(|scope| {
         let stop = Arc::clone(&stop_explicit);
         let mut limits = limits.clone();
@@ -69,6 +69,7 @@ fn side_by_side(
         let rival = scope.spawn(move || {
             let options = Options {
                 passes,
+                evidence,
                 limits,
                 ..Options::default()
             };
@@ -80,6 +81,8 @@ fn side_by_side(
         });
         let mut own = options.clone();
         own.limits.rival = Some(Arc::clone(&stop_explicit));
+        // Writing down a long run takes its time.
+        own.answered = Some(Arc::clone(&stop_symbolic));
         own.limits.memory = Some(share(own.limits.memory));
         let found = explicit::search(program, question, &own, runs);
         // A refusal is an answer, too.

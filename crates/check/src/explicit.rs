@@ -10,7 +10,7 @@ use droste_omega::{Buchi, Observed, Observer, Product, Tableau, Watcher, Watcher
 use droste_passes::{Live, Query, clean_within};
 use droste_unfold::{Gap, Liveness, Machine, Unfolding, Words, concretize};
 
-use crate::{Engine, Fault, Found, Options, Question};
+use crate::{Engine, Evidence, Fault, Found, Options, Question};
 
 /// The passes' liveness, in the machine's words.
 pub(crate) struct Known(pub(crate) Live);
@@ -172,6 +172,8 @@ fn run<W: Words>(
         order: options.order,
         limits,
         reporter: options.reporter,
+        verdict_only: options.evidence == Evidence::Verdict,
+        answered: options.answered.clone(),
     };
     let outcome = match goal {
         Goal::Reach(target) => reach(&model, *target, &search),
@@ -189,6 +191,9 @@ fn run<W: Words>(
         Goal::Prove(tableau, atoms) => observe(&model, tableau, atoms, runs, &search),
     };
     let verdict = match outcome.verdict {
+        Verdict::Violated(trace) if options.evidence == Evidence::Verdict => {
+            Verdict::Violated(Ok(Execution::unwritten(trace.cycle)))
+        }
         Verdict::Violated(trace) => {
             match concretize(
                 programs.written,

@@ -15,6 +15,7 @@ mod symbolic;
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use droste_base::{Limits, Reporter, StopReason, Verdict};
@@ -110,6 +111,18 @@ pub enum Engine {
     Tableau,
 }
 
+/// What is done to show that a violation is one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Evidence {
+    /// Nothing: only the verdict counts. Saves most of the time and memory where runs are very long.
+    Verdict,
+    /// Its run is written down.
+    Written,
+    /// Its run is written down, and replayed by an interpreter that shares nothing with the engine.
+    #[default]
+    Replayed,
+}
+
 /// How to search.
 #[derive(Clone)]
 pub struct Options<'a> {
@@ -131,12 +144,14 @@ pub struct Options<'a> {
     pub eager: bool,
     /// When [`Engine::Bdd`] makes effort that may or may not pay.
     pub tuning: Tuning,
-    /// Whether violations are replayed.
-    pub replay: bool,
+    /// What is done to show that a violation is one.
+    pub evidence: Evidence,
     /// When to give up.
     pub limits: Limits,
     /// Whom to tell about progress.
     pub reporter: Option<Reporter<'a>>,
+    /// Set by the explicit engine as soon as it has an answer, before it writes down a run.
+    pub answered: Option<Arc<AtomicBool>>,
 }
 
 impl Default for Options<'_> {
@@ -150,7 +165,8 @@ impl Default for Options<'_> {
             passes: Passes::default(),
             eager: false,
             tuning: Tuning::default(),
-            replay: true,
+            evidence: Evidence::default(),
+            answered: None,
             limits: Limits::default(),
             reporter: None,
         }
@@ -160,8 +176,10 @@ impl Default for Options<'_> {
 /// An answer.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// The verdict; a violation has been replayed unless that was switched off.
+    /// The verdict; a violation has been replayed unless that was switched off. [`Report::witness`] is its run.
     pub verdict: Verdict<Execution>,
+    /// Whether the run of a violation has been written down.
+    pub written: bool,
     /// For a violated property of infinite runs: which runs violate it.
     pub violators: Option<Violators>,
     /// Which engine found it.
@@ -178,6 +196,13 @@ pub struct Report {
     pub time: Duration,
     /// What the passes did and the like, for the curious.
     pub notes: Vec<String>,
+}
+
+impl Report {
+    /// The run that violates the property, if there is one and it has been written down (see [`Evidence`]).
+    pub fn witness(&self) -> Option<&Execution> {
+        self.verdict.witness().filter(|_| self.written)
+    }
 }
 
 /// Why there is no answer.
@@ -252,6 +277,11 @@ pub fn check(
         );
         found.notes.insert(0, note);
     }
+    if options.evidence == Evidence::Verdict {
+        let mut report = found.report(options.limits.timeout, start);
+        report.written = false;
+        return Ok(report);
+    }
     if options.shorten
         && found.engine == "explicit"
         && options.order == Order::Dfs
@@ -283,7 +313,7 @@ pub fn check(
         });
     }
     if let Verdict::Violated(Ok(execution)) = &found.verdict
-        && options.replay
+        && options.evidence == Evidence::Replayed
     {
         match replayer.replay_within(execution, &mut guard) {
             Ok(()) => {}
@@ -350,6 +380,7 @@ impl Found {
         let violated = matches!(verdict, Verdict::Violated(_));
         Report {
             verdict,
+            written: violated,
             violators: self.violators.filter(|_| violated),
             engine: self.engine,
             raced: self.raced,

@@ -1,6 +1,7 @@
 //! The symbolic engine's driver.
 
 use droste_base::{Guard, Limits, StopReason, Trace, Verdict};
+use droste_lang::execution::Execution;
 use droste_lang::program::{NodeId, Program, Proposition};
 use droste_passes::{Cleaned, Query, clean_within};
 use droste_symbolic::repeat::{of_monitor, of_nodes};
@@ -8,7 +9,7 @@ use droste_symbolic::{Outcome, Place, Valued};
 use droste_unfold::{AllLive, Control, Gap, Machine, concretize};
 
 use crate::explicit::{Known, Runs};
-use crate::{Found, Options, Passes, Question};
+use crate::{Evidence, Found, Options, Passes, Question};
 
 /// The nodes and violations a question about reachability asks for.
 pub(crate) fn targets<'q>(question: &'q Question<'_>) -> Option<(&'q [NodeId], bool)> {
@@ -58,6 +59,9 @@ pub(crate) fn search(
         Err(reason) => return Some(Found::stopped("bdd", reason)),
     };
     let verdict = outcome.verdict.map(|trace: Trace<Valued>| {
+        if options.evidence == Evidence::Verdict {
+            return Ok(Execution::unwritten(trace.cycle));
+        }
         let machine = Machine::new(&clean, &AllLive, true);
         let trace = trace.map(|state| -> Box<[u64]> {
             let control = match state.place {

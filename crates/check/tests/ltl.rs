@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use droste_base::Verdict;
-use droste_check::{Engine, Ltl, Options, Passes, Property, Runs, Violators, check};
+use droste_check::{Engine, Evidence, Ltl, Options, Passes, Property, Runs, Violators, check};
 use droste_lang::ast::Ast;
 use droste_lang::lower::lower;
 use droste_lang::parser::Dialect;
@@ -61,7 +61,11 @@ fn ways(turn: u64) -> Vec<Way> {
         way("--engine auto", Engine::Auto, some()),
         way("as a monitor", Engine::Explicit, some()),
         way("as a monitor, no passes", Engine::Explicit, none()),
+        way("--engine explicit, no trace", Engine::Explicit, some()),
+        way("--engine bdd, no trace", Engine::Bdd, some()),
     ];
+    others[7].options.evidence = Evidence::Verdict;
+    others[8].options.evidence = Evidence::Verdict;
     others[3].options.eager = true;
     others[5].as_monitor = true;
     others[6].as_monitor = true;

@@ -318,6 +318,11 @@ pub(crate) struct OutputArgs {
     /// `-` is standard output. Without a violation, FILE is left alone.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) trace: Option<PathBuf>,
+    /// Only the verdict: the run of a violation is neither written down nor replayed
+    ///
+    /// Saves most of the time and memory where runs are very long.
+    #[arg(long, conflicts_with_all = ["trace", "emit"])]
+    pub(crate) no_trace: bool,
     /// About how many steps of a trace are written out as text
     ///
     /// In a longer one, calls are folded and steps are left out.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use droste_base::{Limits, StopReason, Verdict};
-use droste_check::{Algorithm, Options, Passes, Property, Report};
+use droste_check::{Algorithm, Evidence, Options, Passes, Property, Report};
 use droste_lang::diagnostics::{Diagnostic, Severity};
 use droste_lang::lower::lower;
 use droste_lang::monitor::Monitor;
@@ -482,7 +482,11 @@ impl Run<'_> {
             passes: passes(search),
             eager: search.eager,
             tuning: droste_check::Tuning::default(),
-            replay: !search.no_replay,
+            evidence: match (self.args.output.no_trace, search.no_replay) {
+                (true, _) => Evidence::Verdict,
+                (false, true) => Evidence::Written,
+                (false, false) => Evidence::Replayed,
+            },
             limits: Limits {
                 // Reading the program counts.
                 timeout: limits
@@ -494,6 +498,7 @@ impl Run<'_> {
                 rival: None,
             },
             reporter: Some(reporter),
+            ..Options::default()
         })
     }
 
@@ -533,6 +538,7 @@ impl Run<'_> {
             let text = verdict::undecided(&reason, &verdict::known(&verdict::cut(&question)));
             let report = Report {
                 verdict: Verdict::Unknown(reason),
+                written: false,
                 violators: None,
                 engine,
                 raced: false,
@@ -590,15 +596,15 @@ impl Run<'_> {
         report: &Report,
     ) -> Result<u8, Failure> {
         let output = &self.args.output;
+        let trace = Trace::of(subject, source, report);
         if output.json {
-            let object = self.object(source, subject, report);
+            let object = self.object(source, subject, report, trace.as_ref());
             Console::print(&format!("{object}\n"))?;
         } else if !output.quiet {
-            Console::print(&self.page(source, subject, report))?;
+            Console::print(&self.page(subject, report, trace.as_ref()))?;
         }
-        if let Some(execution) = report.verdict.witness() {
-            let trace = Trace::new(subject, source, execution);
-            self.write_trace(&|color, width| self.trace(&trace, color, width), &|| {
+        if let Some(trace) = &trace {
+            self.write_trace(&|color, width| self.trace(trace, color, width), &|| {
                 trace.json()
             })?;
         }
@@ -611,9 +617,9 @@ impl Run<'_> {
         source: &SourceFile,
         subject: &Subject<'_>,
         report: &Report,
+        trace: Option<&Trace<'_>>,
     ) -> serde_json::Value {
-        let execution = report.verdict.witness();
-        let trace = execution.map(|execution| Trace::new(subject, source, execution).json());
+        let trace = trace.map(Trace::json);
         let total = self.start.elapsed();
         verdict::object(source.name(), &subject.question(), report, total, trace)
     }
@@ -629,19 +635,18 @@ impl Run<'_> {
     /// The answer as text.
     pub(crate) fn page(
         &self,
-        source: &SourceFile,
         subject: &Subject<'_>,
         report: &Report,
+        trace: Option<&Trace<'_>>,
     ) -> String {
         let word = self.word(&report.verdict);
         let mut page = format!("{word}: {}\n", subject.sentence(report));
         if let Some(violators) = report.violators {
             page += verdict::which_runs(violators, subject.runs);
         }
-        if let Some(execution) = report.verdict.witness() {
-            let trace = Trace::new(subject, source, execution);
+        if let Some(trace) = trace {
             page.push('\n');
-            page += &self.trace(&trace, self.console.out_color(), Console::width());
+            page += &self.trace(trace, self.console.out_color(), Console::width());
             page.push('\n');
         }
         let statistics = verdict::statistics(&verdict::Effort::of(report), self.start.elapsed());

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::check::{Run, exit_code, runs};
 use crate::console::{Console, Failure};
 use crate::input;
-use crate::verdict::{Subject, cut};
+use crate::verdict::{Subject, Trace, cut};
 
 impl Run<'_> {
     /// The formula of `--ltl`.
@@ -179,10 +179,11 @@ impl Run<'_> {
             self.watchdog.note_nothing();
             let report = self.search(&subject, i + 1 == properties.len())?;
             let mut object = None;
+            let trace = Trace::of(&subject, source, &report);
             if output.json {
-                object = Some(self.object(source, &subject, &report));
+                object = Some(self.object(source, &subject, &report, trace.as_ref()));
             } else if !output.quiet {
-                let page = self.page(source, &subject, &report);
+                let page = self.page(&subject, &report, trace.as_ref());
                 Console::print(&format!("{}\n{page}\n", self.console.paint("1", name)))?;
             }
             let word = self.word(&report.verdict);

@@ -91,7 +91,7 @@ impl Run<'_> {
     ) -> Result<u8, Failure> {
         let output = &self.args.output;
         let total = self.start.elapsed();
-        let execution = report.verdict.witness();
+        let execution = report.verdict.witness().filter(|_| !output.no_trace);
         let effort = verdict::Effort {
             engine: report.engine,
             stats: &report.stats,

@@ -179,7 +179,8 @@ impl Subject<'_> {
                 format!("a run reaches {label}")
             }
             (_, Some(Action::Fail(violation))) => failure(*violation).to_owned(),
-            _ => self.deed(Some(execution)),
+            // Nobody wanted to see the run.
+            _ => DEFAULT_QUESTION.to_owned(),
         }
     }
 
@@ -202,11 +203,13 @@ pub(crate) struct Trace<'a> {
 }
 
 impl<'a> Trace<'a> {
-    pub(crate) fn new(
+    /// The run in a report, if there is one.
+    pub(crate) fn of(
         subject: &Subject<'a>,
         source: &'a SourceFile,
-        execution: &'a Execution,
-    ) -> Self {
+        report: &'a Report,
+    ) -> Option<Self> {
+        let execution = report.witness()?;
         let program = subject.program;
         let finite_stack = subject.runs == Runs::FiniteStack;
         let monitor = match subject.property {
@@ -224,13 +227,13 @@ impl<'a> Trace<'a> {
             }
             _ => Reasons::default(),
         };
-        Trace {
+        Some(Trace {
             program,
             source,
             execution,
             monitor,
             reasons,
-        }
+        })
     }
 
     pub(crate) fn text(&self, style: &Style) -> String {

@@ -407,6 +407,29 @@ fn traces_are_written() {
 }
 
 #[test]
+fn only_the_verdict() {
+    for engine in ["explicit", "bdd", "auto"] {
+        let with = |arguments: &[&str]| {
+            let common = ["--no-trace", "--engine", engine];
+            droste(&[arguments, &common[..]].concat()).expect(1)
+        };
+        let done = with(&["check", "lock.bp"]);
+        let first = "violated: an assertion fails or an error label is reached\n";
+        assert!(done.out.starts_with(first), "{done:#?}");
+        assert_eq!(done.out.lines().count(), 2, "{done:#?}");
+        // Which runs do is known all the same.
+        let done = with(&["check", "forever.bp", "--ltl", "G F reach"]);
+        let runs = "It holds on every finite-stack run; it is violated only by runs that recurse for ever.";
+        assert_eq!(done.out.lines().nth(1), Some(runs), "{done:#?}");
+        let object = with(&["check", "flip.bp", "--repeat", "again", "--json"]).json();
+        assert_eq!(object["verdict"], "violated", "{object:#}");
+        assert_eq!(object["violated_by"], "finite-stack run", "{object:#}");
+        assert!(object["trace"].is_null(), "{object:#}");
+    }
+    droste(&["check", "lock.bp", "--no-trace", "--trace", "t.txt"]).expect(2);
+}
+
+#[test]
 fn quiet_and_verbose() {
     let done = droste(&["check", "lock.bp", "-q"]).expect(1);
     assert!(done.out.is_empty() && done.err.is_empty(), "{done:#?}");

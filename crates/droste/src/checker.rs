@@ -219,6 +219,7 @@ impl<'a, M: Model> Checker<'a, M> {
             order: self.order,
             limits: self.limits.clone(),
             reporter: self.reporter,
+            ..droste_explicit::Options::default()
         }
     }
 }

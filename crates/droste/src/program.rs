@@ -37,7 +37,7 @@
 
 use std::fmt;
 
-pub use droste_check::{ERROR_LABELS, Fault, Options, Passes, Property, Report};
+pub use droste_check::{ERROR_LABELS, Evidence, Fault, Options, Passes, Property, Report};
 pub use droste_lang::diagnostics::{Diagnostic, Severity};
 pub use droste_lang::execution::{
     Action, CalleeRun, CalleeRunId, Ending, Execution, Step, Valuation,

@@ -103,14 +103,14 @@ impl<M: Model> Known<'_, M> {
 }
 
 /// Collects marks, on the way to the end or to a call at which the way is to end.
-pub(crate) struct Marks<'a, M: Model> {
+pub(crate) struct Collector<'a, M: Model> {
     pub(crate) known: &'a Known<'a, M>,
     pub(crate) resumed: &'a mut Vec<M::State>,
     pub(crate) until: Option<&'a M::State>,
     pub(crate) marks: u32,
 }
 
-impl<M: Model> Follower<M::State> for Marks<'_, M> {
+impl<M: Model> Follower<M::State> for Collector<'_, M> {
     fn pass(&mut self, state: &M::State, by: By) {
         self.marks |= self.known.passed_marks(state, by);
     }

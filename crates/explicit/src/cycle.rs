@@ -40,10 +40,11 @@ use std::collections::BinaryHeap;
 use std::time::Instant;
 
 use droste_base::{
-    CallId, Certificate, Guard, Model, Progress, PropId, Step, Steps, StopReason, Verdict,
+    CallId, Certificate, Cycle, Guard, Model, Progress, PropId, Step, Steps, StopReason, Trace,
+    Verdict,
 };
 
-use crate::chain::{self, Known, Marks};
+use crate::chain::{self, Collector, Known};
 use crate::lasso::{self, Component};
 use crate::path::{Link, Ways};
 use crate::shorten::shorten;
@@ -63,7 +64,18 @@ pub fn repeat<M: Model>(
     let found = search.run();
     search.report("done");
     let stats = search.stats();
+    if found.is_ok() {
+        options.answer();
+    }
     let verdict = match found {
+        Ok(Some(component)) if options.verdict_only => {
+            let flat = lasso::flat_component(&search, &component, search.all_marks);
+            let pumping = flat.is_none();
+            Verdict::Violated(Trace {
+                cycle: Some(Cycle { start: 0, pumping }),
+                ..Trace::default()
+            })
+        }
         Ok(Some(component)) => {
             let all_marks = search.all_marks;
             let trace = lasso::lasso(search, component, all_marks, runs);
@@ -359,7 +371,7 @@ impl<'a, M: Model> Search<'a, M> {
             marks: self.marks,
             before: NONE,
         };
-        let mut follower = Marks {
+        let mut follower = Collector {
             known: &known,
             resumed: &mut self.resumed,
             until: None,

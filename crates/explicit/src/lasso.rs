@@ -42,7 +42,7 @@ struct Graph {
 }
 
 /// Follows a chain, and notes the members of the component at which it may have ended when the search followed it: calls that have become known since.
-struct Stops<'a, M: Model, V> {
+struct Arrivals<'a, M: Model, V> {
     known: &'a Known<'a, M>,
     resumed: &'a mut Vec<M::State>,
     vertex: V,
@@ -51,7 +51,7 @@ struct Stops<'a, M: Model, V> {
     stops: Vec<(u32, u32)>,
 }
 
-impl<M: Model, V: Fn(&M::State) -> Option<u32>> Follower<M::State> for Stops<'_, M, V> {
+impl<M: Model, V: Fn(&M::State) -> Option<u32>> Follower<M::State> for Arrivals<'_, M, V> {
     fn pass(&mut self, state: &M::State, by: By) {
         if let By::Call(..) = by
             && let Some(vertex) = (self.vertex)(state)
@@ -119,7 +119,7 @@ impl Graph {
             }
             graph.marks.push(search.own_marks(state));
             let mut follow = |graph: &mut Graph, first: M::State, edge: Edge, call, marks: u32| {
-                let mut follower = Stops {
+                let mut follower = Arrivals {
                     known: &known,
                     resumed: &mut resumed,
                     vertex,
@@ -127,7 +127,7 @@ impl Graph {
                     stops: Vec::new(),
                 };
                 let end = chain::follow(search.model, first, &mut passed, &mut follower);
-                let Stops { marks, stops, .. } = follower;
+                let Arrivals { marks, stops, .. } = follower;
                 let end = vertex(&end).filter(|end| stops.iter().all(|(stop, _)| stop != end));
                 for (to, marks) in stops.into_iter().chain(end.map(|end| (end, marks))) {
                     graph.add(from, Some(to), edge, call, marks);

@@ -9,7 +9,7 @@
 
 use droste_base::{CallId, Model, Position, PropId, Run, RunId, Step, Steps, Trace, Via};
 
-use crate::chain::{self, By, Follower, Known, Marks};
+use crate::chain::{self, By, Collector, Follower, Known};
 use crate::tables::{Calls, Edge, Interner, NONE};
 
 /// How a context was found.
@@ -200,7 +200,8 @@ impl<'a, M: Model> RunBuilder<'a, M> {
                 self.arrive(record.context, last, Target::Exit(exit), &mut positions);
             }
         }
-        let exact = positions.drain(..).collect();
+        let mut exact = Vec::with_capacity(positions.len());
+        exact.append(&mut positions);
         self.scratch = positions;
         self.known.before = NONE;
         exact
@@ -211,15 +212,15 @@ impl<'a, M: Model> RunBuilder<'a, M> {
         let mut stack: Vec<Building<M::State>> = Vec::new();
         let mut next = Some(exit);
         loop {
-            if let Some(exit) = next.take() {
-                if self.ids[exit as usize] == NONE {
-                    let positions = self.positions(exit);
-                    stack.push(Building {
-                        exit,
-                        positions,
-                        done: 0,
-                    });
-                }
+            if let Some(exit) = next.take()
+                && self.ids[exit as usize] == NONE
+            {
+                let positions = self.positions(exit);
+                stack.push(Building {
+                    exit,
+                    positions,
+                    done: 0,
+                });
             }
             let Some(building) = stack.last_mut() else {
                 return;
@@ -387,7 +388,7 @@ impl<'a, M: Model> RunBuilder<'a, M> {
                     }
                     continue;
                 }
-                let mut follower = Marks {
+                let mut follower = Collector {
                     known: &self.known,
                     resumed: &mut self.resumed,
                     until,

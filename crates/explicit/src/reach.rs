@@ -24,7 +24,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
 
-use droste_base::{Certificate, Guard, Model, Progress, PropId, Step, Steps, StopReason, Verdict};
+use droste_base::{
+    Certificate, Guard, Model, Progress, PropId, Step, Steps, StopReason, Trace, Verdict,
+};
 
 use rustc_hash::FxHashMap;
 
@@ -38,7 +40,11 @@ pub fn reach<M: Model>(model: &M, target: PropId, options: &Options<'_>) -> Outc
     let found = search.run(target);
     search.report("done");
     let stats = search.stats();
+    if found.is_ok() {
+        options.answer();
+    }
     let verdict = match found {
+        Ok(Some(_)) if options.verdict_only => Verdict::Violated(Trace::default()),
         Ok(Some(context)) => Verdict::Violated(trace_to(&search.into_ways(), context)),
         Ok(None) => Verdict::Holds(Certificate::default()),
         Err(reason) => Verdict::Unknown(reason),

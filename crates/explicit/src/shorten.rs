@@ -152,7 +152,7 @@ pub(crate) fn shorten<M: Model>(
     let options = Options {
         order: Order::Bfs,
         limits,
-        reporter: None,
+        ..Options::default()
     };
     let trace = shorten_cycle(model, marks, trace, &options);
     shorten_stem(model, trace, &options)

@@ -11,6 +11,8 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use droste_base::Cycle;
+
 use crate::program::{NodeId, Value, VarRef, Violation};
 
 /// Index into [`Execution::runs`].
@@ -172,6 +174,19 @@ pub struct Execution {
 }
 
 impl Execution {
+    /// In place of a run that nobody wants to see: no steps, and of the cycle of an infinite one no more than whether the stack grows.
+    pub fn unwritten(cycle: Option<Cycle>) -> Self {
+        Execution {
+            start: Valuation::default(),
+            runs: Arc::default(),
+            steps: Vec::new(),
+            ending: match cycle {
+                Some(Cycle { start, pumping }) => Ending::Lasso { start, pumping },
+                None => Ending::Final,
+            },
+        }
+    }
+
     /// How many steps the execution has when every folded call is written out: each call
     /// and each return is a step. Saturates. For a lasso, stem and one round of the cycle.
     pub fn length(&self) -> u64 {

@@ -26,7 +26,7 @@ pub use rebuild::{NotRebuilt, Target, rebuild};
 pub use schedule::{Schedule, Start, Turn, shared};
 
 use crate::auto;
-use crate::{Engine, Fault, Options, Property, Question, Stats, SymbolicStats};
+use crate::{Engine, Evidence, Fault, Options, Property, Question, Stats, SymbolicStats};
 use search::Found;
 
 /// What is bounded.
@@ -395,7 +395,7 @@ fn witness(
         Err(NotRebuilt::Stopped(reason)) => return Ok(Verdict::Unknown(reason)),
         Err(NotRebuilt::Impossible(reason)) => return Err(Fault::Wrong(reason)),
     };
-    if options.replay {
+    if options.evidence == Evidence::Replayed {
         let bound = match levels {
             Levels::Switches => Bound::Switches(level),
             Levels::Rounds => Bound::Rounds(level),
