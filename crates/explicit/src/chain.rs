@@ -17,13 +17,15 @@ use rustc_hash::FxBuildHasher;
 
 use crate::tables::{Calls, Interner};
 
-/// Chains of so many steps are not cut.
-const SHORT: u32 = 64;
+/// Chains of so many steps are not cut. Where many states lead into the same chain, it is followed for each of them.
+const SHORT: u32 = 16;
 /// Longer ones are cut where a state is one in so many, by its hash. Those who come along the same way from different places are cut at the same
 /// states then: going round a long loop again and again finds nothing new.
-const ONE_IN: u64 = 64;
+const ONE_IN: u64 = 16;
 /// Here they are cut in any case.
-const LONGEST: u32 = 4096;
+const LONGEST: u32 = 1024;
+/// So many calls are passed in one chain.
+const MOST_CALLS: u32 = 2;
 
 fn is_cut<S: Hash>(state: &S) -> bool {
     let hash = FxBuildHasher.hash_one(state);
@@ -139,6 +141,7 @@ pub(crate) fn follow<M: Model>(
     let mut state = first;
     // A state passed before, to notice circles (Brent, BIT 1980).
     let mut anchor: Option<M::State> = None;
+    let mut calls = 0;
     for length in 1..=LONGEST {
         steps.clear();
         model.steps(&state, steps);
@@ -151,16 +154,19 @@ pub(crate) fn follow<M: Model>(
                 Some(Step::Internal(next)) => (By::Step, next),
                 _ => break,
             },
-            [Step::Call(call, callee)] => match follower.call(&state, *call, callee) {
-                Some((exit, next)) => (By::Call(*call, exit), next),
-                None => break,
-            },
+            [Step::Call(call, callee)] if calls < MOST_CALLS => {
+                match follower.call(&state, *call, callee) {
+                    Some((exit, next)) => (By::Call(*call, exit), next),
+                    None => break,
+                }
+            }
             _ => break,
         };
         if next == state || anchor.as_ref() == Some(&next) {
             break;
         }
         follower.pass(&state, by);
+        calls += u32::from(matches!(by, By::Call(..)));
         if length.is_power_of_two() {
             anchor = Some(state);
         }
