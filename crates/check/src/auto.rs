@@ -82,7 +82,13 @@ fn side_by_side(
         let mut own = options.clone();
         own.limits.rival = Some(Arc::clone(&stop_explicit));
         // Writing down a long run takes its time.
-        own.answered = Some(Arc::clone(&stop_symbolic));
+        let answer = || {
+            stop_symbolic.store(true, Ordering::Relaxed);
+            if let Some(tell) = options.answered {
+                tell();
+            }
+        };
+        own.answered = Some(&answer);
         own.limits.memory = Some(share(own.limits.memory));
         let found = explicit::search(program, question, &own, runs);
         // A refusal is an answer, too.

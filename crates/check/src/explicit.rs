@@ -173,7 +173,7 @@ fn run<W: Words>(
         limits,
         reporter: options.reporter,
         verdict_only: options.evidence == Evidence::Verdict,
-        answered: options.answered.clone(),
+        answered: options.answered,
     };
     let outcome = match goal {
         Goal::Reach(target) => reach(&model, *target, &search),

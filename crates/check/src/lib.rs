@@ -13,9 +13,9 @@ mod ltl;
 mod minimise;
 mod symbolic;
 
+use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use droste_base::{Limits, Reporter, StopReason, Verdict};
@@ -150,8 +150,8 @@ pub struct Options<'a> {
     pub limits: Limits,
     /// Whom to tell about progress.
     pub reporter: Option<Reporter<'a>>,
-    /// Set by the explicit engine as soon as it has an answer, before it writes down a run.
-    pub answered: Option<Arc<AtomicBool>>,
+    /// Called when the explicit engine has an answer, before it writes down a run.
+    pub answered: Option<&'a dyn Fn()>,
 }
 
 impl Default for Options<'_> {
@@ -192,6 +192,8 @@ pub struct Report {
     pub symbolic: Option<SymbolicStats>,
     /// Whether a limit was reached before the automaton of a formula was made.
     pub translating: bool,
+    /// Whether a limit was reached after a violation had been found, before its run had been written down and replayed.
+    pub writing: bool,
     /// How long it took, all in all.
     pub time: Duration,
     /// What the passes did and the like, for the curious.
@@ -257,7 +259,15 @@ pub fn check(
         }
     };
     let large = matches!(question, Question::Ltl(_, None)) && options.engine != Engine::Tableau;
+    let answered = Cell::new(false);
+    let answer = || {
+        answered.set(true);
+        if let Some(tell) = options.answered {
+            tell();
+        }
+    };
     let mut instead = options.clone();
+    instead.answered = Some(&answer);
     if large {
         // Only what the program makes of the formula is looked at.
         instead.engine = Engine::Tableau;
@@ -321,7 +331,9 @@ pub fn check(
             Err(Halt::Rejected(rejection)) => return Err(Fault::Wrong(rejection.to_string())),
         }
     }
-    Ok(found.report(options.limits.timeout, start))
+    let mut report = found.report(options.limits.timeout, start);
+    report.writing = answered.get() && matches!(report.verdict, Verdict::Unknown(_));
+    Ok(report)
 }
 
 /// Candidates for a shorter lasso are replayed, which takes time in proportion to their length and the size of the formula; all in all so much.
@@ -387,6 +399,7 @@ impl Found {
             stats: self.stats,
             symbolic: self.symbolic,
             translating: false,
+            writing: false,
             time: start.elapsed(),
             notes: self.notes,
         }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use droste_base::{Limits, StopReason};
 use droste_lang::diagnostics::Diagnostic;
+use droste_lang::labels;
 use droste_lang::monitor::{Monitor, MonitorState, StateKind};
 use droste_lang::parser::{Dialect, parse_proposition};
 use droste_lang::program::{Expr, ExprNode, Operator, Program, Proposition};
@@ -187,7 +188,7 @@ fn proposition(
                     *help = format!("{before}; write `{{{local}}}`");
                 }
             }
-            advise(&mut diagnostic);
+            advise(program, &mut diagnostic);
             diagnostic
         });
         shifted.collect()
@@ -198,14 +199,25 @@ fn proposition(
 const KEYWORDS: [&str; 4] = ["terminated", "true", "false", "xor"];
 
 /// How to go on, where the language itself cannot know.
-fn advise(diagnostic: &mut Diagnostic) {
+fn advise(program: &Program, diagnostic: &mut Diagnostic) {
     let message = &diagnostic.message;
     if message.ends_with("is neither a global variable nor a label")
         && diagnostic.help.is_empty()
         && let Some(name) = message.split('`').nth(1)
-        && let Some(near) = nearest(name, KEYWORDS.into_iter())
     {
-        diagnostic.help.push(format!("did you mean `{near}`?"));
+        let operators = name.chars().take_while(|c| "FGX".contains(*c)).count();
+        let (operators, rest) = name.split_at(operators);
+        let known = program.globals.iter().any(|global| *global.name == *rest)
+            || labels::find(program, rest).is_ok();
+        if !operators.is_empty() && known {
+            let spaced: String = operators.chars().flat_map(|c| [c, ' ']).collect();
+            let help = format!("operators are words of their own: write `{spaced}{rest}`");
+            diagnostic.help.push(help);
+        } else if let Some(near) = nearest(name, KEYWORDS.into_iter()) {
+            diagnostic.help.push(format!("did you mean `{near}`?"));
+        } else if let Some(names) = labels::names(program) {
+            diagnostic.help.push(format!("there are {names}"));
+        }
     }
     let divides = |text: &str| text.contains("divisor may be zero");
     if divides(message) || divides(&diagnostic.primary.1) {

@@ -1,7 +1,7 @@
 //! `droste check`: reads the program and the property, has them checked, shows the answer.
 
 use std::path::Path;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -46,6 +46,7 @@ pub(crate) fn check(args: &CheckArgs, console: &Console) -> Result<u8, Failure> 
         question: Arc::new(Mutex::new(question_before_reading(args))),
         several: Arc::default(),
         watchdog: Arc::clone(&watchdog),
+        found: Arc::default(),
     };
     end_on_ctrl_c(&watchdog);
     run.unleash();
@@ -127,7 +128,7 @@ impl Run<'_> {
         if subject.is_vacuous() && !args.output.quiet {
             console.warning(
                 "there is nothing to check: no assertion, no label ERROR or SLIC_ERROR, and only \
-             Booleans; ask about a label with --reach or --repeat, or use a --monitor",
+             Booleans; ask about a label with --reach or --repeat, or use --ltl or a --monitor",
             );
         }
         if args.search.runs.is_some() && !subject.is_about_infinite_runs() {
@@ -254,6 +255,8 @@ pub(crate) struct Run<'a> {
     /// If there are several questions: all of them.
     pub(crate) several: Arc<Mutex<Option<Several>>>,
     pub(crate) watchdog: Arc<Watchdog>,
+    /// Whether there is an answer, and a run is being written down.
+    found: Arc<AtomicBool>,
 }
 
 impl Run<'_> {
@@ -411,7 +414,10 @@ impl Run<'_> {
                 line.show(progress);
             }
         };
-        let options = self.options(&reporter)?;
+        self.found.store(false, Ordering::Relaxed);
+        let answered = || self.found.store(true, Ordering::Relaxed);
+        let mut options = self.options(&reporter)?;
+        options.answered = Some(&answered);
         self.say(|| "searching".to_owned());
         let report = droste_check::check(subject.program, subject.property, &options);
         if last {
@@ -517,6 +523,7 @@ impl Run<'_> {
         let word = self.console.paint(UNKNOWN_COLOR, "unknown");
         let erase = self.shows_progress();
         let known = Arc::clone(&self.watchdog);
+        let found = Arc::clone(&self.found);
         let engine = match self.args.search.engine {
             Engine::Bdd => "bdd",
             Engine::Calculus => "calculus",
@@ -535,7 +542,12 @@ impl Run<'_> {
                 }
                 std::process::exit(3);
             }
-            let text = verdict::undecided(&reason, &verdict::known(&verdict::cut(&question)));
+            let writing = found.load(Ordering::Relaxed);
+            let text = if writing {
+                verdict::unwritten(&reason)
+            } else {
+                verdict::undecided(&reason, &verdict::known(&verdict::cut(&question)))
+            };
             let report = Report {
                 verdict: Verdict::Unknown(reason),
                 written: false,
@@ -549,6 +561,7 @@ impl Run<'_> {
                         ..Default::default()
                     }),
                 translating: false,
+                writing,
                 stats: droste_check::Stats {
                     contexts,
                     states,

@@ -34,6 +34,7 @@ impl Subject<'_> {
                 Property::Default => self.mishap(execution),
                 _ => format!("a run{bounded} {}", self.deed(Some(execution))),
             },
+            Verdict::Unknown(reason) if report.writing => unwritten(reason),
             Verdict::Unknown(reason) if report.translating => {
                 let goal = known(&cut(&self.question()));
                 match reason {
@@ -317,6 +318,14 @@ pub(crate) fn undecided(reason: &StopReason, goal: &str) -> String {
         let _ = write!(sentence, "\n{hint}");
     }
     sentence
+}
+
+/// The sentence after `unknown:` if a violation has been found, but not its run.
+pub(crate) fn unwritten(reason: &StopReason) -> String {
+    format!(
+        "{reason} when a violation had been found, but before its run was written down and replayed\n\
+         --no-trace asks for the verdict alone."
+    )
 }
 
 /// How to go on when there was no answer.

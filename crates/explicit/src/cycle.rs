@@ -78,8 +78,12 @@ pub fn repeat<M: Model>(
         }
         Ok(Some(component)) => {
             let all_marks = search.all_marks;
-            let trace = lasso::lasso(search, component, all_marks, runs);
-            Verdict::Violated(shorten(model, marks, trace, stats.contexts, options))
+            match lasso::lasso(search, component, all_marks, runs) {
+                Ok(trace) => {
+                    Verdict::Violated(shorten(model, marks, trace, stats.contexts, options))
+                }
+                Err(reason) => Verdict::Unknown(reason),
+            }
         }
         Ok(None) => Verdict::Holds(Certificate::default()),
         Err(reason) => Verdict::Unknown(reason),
@@ -692,7 +696,7 @@ impl<'a, M: Model> Search<'a, M> {
     }
 
     /// Only what a trace needs.
-    pub(crate) fn into_ways(self) -> Ways<'a, M> {
+    pub(crate) fn into_ways(self) -> (Ways<'a, M>, Guard) {
         let links = self.contexts.into_iter().map(|context| Link {
             entry: context.entry,
             state: context.state,
@@ -701,6 +705,7 @@ impl<'a, M: Model> Search<'a, M> {
             marks: context.marks,
         });
         let chains = Some(self.marks);
-        Ways::new(self.model, self.states, self.calls, links.collect(), chains)
+        let ways = Ways::new(self.model, self.states, self.calls, links.collect(), chains);
+        (ways, self.guard)
     }
 }

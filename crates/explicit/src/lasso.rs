@@ -5,7 +5,7 @@
 //! of contexts play no part any more: vertices are pairs (entry, state), marks sit on states and on
 //! summary edges.
 
-use droste_base::{CallId, Cycle, Model, Step, Steps, Trace};
+use droste_base::{CallId, Cycle, Model, Step, Steps, StopReason, Trace};
 use rustc_hash::FxHashMap;
 
 use crate::Runs;
@@ -384,7 +384,7 @@ pub(crate) fn lasso<M: Model>(
     component: Component,
     all_marks: u32,
     runs: Runs,
-) -> Trace<M::State> {
+) -> Result<Trace<M::State>, StopReason> {
     let find = |calls: bool| {
         let graph = Graph::new(&search, &component, calls);
         let mask = graph.fair_component(all_marks)?;
@@ -406,8 +406,8 @@ pub(crate) fn lasso<M: Model>(
     // The way there need not have met any marks: the shortest one known will do.
     let first = search.first_like(start);
     drop(component);
-    let ways = search.into_ways();
-    let mut builder = RunBuilder::new(&ways);
+    let (ways, guard) = search.into_ways();
+    let mut builder = RunBuilder::new(&ways, guard);
     let mut positions = builder.stem(first);
     let start = positions.len() - 1;
     let mut pumping = false;
@@ -416,9 +416,9 @@ pub(crate) fn lasso<M: Model>(
         let way = (CallId(arc.call), arc.which);
         builder.edge(arc.edge, way, Target::Context(context), &mut positions);
     }
-    Trace {
-        runs: builder.finish(&mut positions),
+    Ok(Trace {
+        runs: builder.finish(&mut positions)?,
         positions,
         cycle: Some(Cycle { start, pumping }),
-    }
+    })
 }

@@ -17,8 +17,6 @@ mod reach;
 mod shorten;
 mod tables;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use droste_base::{Limits, Reporter, Trace, Verdict};
@@ -58,15 +56,15 @@ pub struct Options<'a> {
     pub reporter: Option<Reporter<'a>>,
     /// Do not write down the run of a violation: the trace has no positions, and its cycle, if it is about one, says no more than whether the stack grows.
     pub verdict_only: bool,
-    /// Set as soon as there is an answer, before a trace is built.
-    pub answered: Option<Arc<AtomicBool>>,
+    /// Called as soon as there is an answer, before a trace is built.
+    pub answered: Option<&'a dyn Fn()>,
 }
 
 impl Options<'_> {
     /// There is an answer.
     fn answer(&self) {
-        if let Some(answered) = &self.answered {
-            answered.store(true, Ordering::Relaxed);
+        if let Some(answered) = self.answered {
+            answered();
         }
     }
 }

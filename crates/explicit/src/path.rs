@@ -7,7 +7,9 @@
 //! summary edges name, so this is well-founded. States of chains, which the search has passed, are
 //! found again by asking the model; so are the calls that it passed, whose exits it had found before.
 
-use droste_base::{CallId, Model, Position, PropId, Run, RunId, Step, Steps, Trace, Via};
+use droste_base::{
+    CallId, Guard, Model, Position, PropId, Run, RunId, Step, Steps, StopReason, Trace, Via,
+};
 
 use crate::chain::{self, By, Collector, Follower, Known};
 use crate::tables::{Calls, Edge, Interner, NONE};
@@ -135,6 +137,7 @@ struct Building<S> {
 /// [`RunBuilder::finish`].
 pub(crate) struct RunBuilder<'a, M: Model> {
     ways: &'a Ways<'a, M>,
+    guard: Guard,
     known: Known<'a, M>,
     runs: Vec<Run<M::State>>,
     /// For each exit the run, or [`NONE`].
@@ -148,9 +151,10 @@ pub(crate) struct RunBuilder<'a, M: Model> {
 }
 
 impl<'a, M: Model> RunBuilder<'a, M> {
-    pub(crate) fn new(ways: &'a Ways<'a, M>) -> Self {
+    pub(crate) fn new(ways: &'a Ways<'a, M>, guard: Guard) -> Self {
         RunBuilder {
             ways,
+            guard,
             known: ways.known(),
             runs: Vec::new(),
             ids: vec![NONE; ways.calls.exits.len()],
@@ -208,10 +212,11 @@ impl<'a, M: Model> RunBuilder<'a, M> {
     }
 
     /// Builds the run behind an exit, and those that it calls.
-    fn run(&mut self, exit: u32) {
+    fn run(&mut self, exit: u32) -> Result<(), StopReason> {
         let mut stack: Vec<Building<M::State>> = Vec::new();
         let mut next = Some(exit);
         loop {
+            self.guard.check()?;
             if let Some(exit) = next.take()
                 && self.ids[exit as usize] == NONE
             {
@@ -223,7 +228,7 @@ impl<'a, M: Model> RunBuilder<'a, M> {
                 });
             }
             let Some(building) = stack.last_mut() else {
-                return;
+                return Ok(());
             };
             while let Some(position) = building.positions.get_mut(building.done) {
                 if let Via::Summary(_, run) = &mut position.via {
@@ -433,24 +438,31 @@ impl<'a, M: Model> RunBuilder<'a, M> {
     }
 
     /// The runs that the positions refer to; theirs are the numbers of the summaries from now on.
-    pub(crate) fn finish(mut self, positions: &mut [Position<M::State>]) -> Vec<Run<M::State>> {
+    pub(crate) fn finish(
+        mut self,
+        positions: &mut [Position<M::State>],
+    ) -> Result<Vec<Run<M::State>>, StopReason> {
         for position in positions {
             if let Via::Summary(_, run) = &mut position.via {
-                self.run(run.0);
+                self.run(run.0)?;
                 *run = RunId(self.ids[run.0 as usize]);
             }
         }
-        self.runs
+        Ok(self.runs)
     }
 }
 
 /// The finite trace that ends in `context`.
-pub(crate) fn trace_to<M: Model>(ways: &Ways<'_, M>, context: u32) -> Trace<M::State> {
-    let mut builder = RunBuilder::new(ways);
+pub(crate) fn trace_to<M: Model>(
+    ways: &Ways<'_, M>,
+    context: u32,
+    guard: Guard,
+) -> Result<Trace<M::State>, StopReason> {
+    let mut builder = RunBuilder::new(ways, guard);
     let mut positions = builder.stem(context);
-    Trace {
-        runs: builder.finish(&mut positions),
+    Ok(Trace {
+        runs: builder.finish(&mut positions)?,
         positions,
         cycle: None,
-    }
+    })
 }

@@ -45,7 +45,13 @@ pub fn reach<M: Model>(model: &M, target: PropId, options: &Options<'_>) -> Outc
     }
     let verdict = match found {
         Ok(Some(_)) if options.verdict_only => Verdict::Violated(Trace::default()),
-        Ok(Some(context)) => Verdict::Violated(trace_to(&search.into_ways(), context)),
+        Ok(Some(context)) => {
+            let (ways, guard) = search.into_ways();
+            match trace_to(&ways, context, guard) {
+                Ok(trace) => Verdict::Violated(trace),
+                Err(reason) => Verdict::Unknown(reason),
+            }
+        }
         Ok(None) => Verdict::Holds(Certificate::default()),
         Err(reason) => Verdict::Unknown(reason),
     };
@@ -465,7 +471,7 @@ impl<'a, M: Model> Search<'a, M> {
     }
 
     /// Only what a trace needs.
-    fn into_ways(self) -> Ways<'a, M> {
+    fn into_ways(self) -> (Ways<'a, M>, Guard) {
         let links = self.contexts.into_iter().map(|context| Link {
             entry: context.entry,
             state: context.state,
@@ -473,6 +479,7 @@ impl<'a, M: Model> Search<'a, M> {
             edge: context.edge,
             marks: 0,
         });
-        Ways::new(self.model, self.states, self.calls, links.collect(), None)
+        let ways = Ways::new(self.model, self.states, self.calls, links.collect(), None);
+        (ways, self.guard)
     }
 }

@@ -20,9 +20,22 @@ pub fn find(program: &Program, query: &str) -> Result<Vec<NodeId>, String> {
         Some((procedure, _)) if procedure.ends_with(':') => {
             Err(format!("`{query}` is not a label; write PROC:LABEL"))
         }
+        Some((procedure, label)) if label.trim().is_empty() => Err(format!(
+            "`{query}` names no label of `{}`; write PROC:LABEL",
+            procedure.trim()
+        )),
         Some((procedure, label)) => at(program, Some(procedure.trim()), label.trim()),
         None => at(program, None, query),
     }
+}
+
+/// The globals and labels, if there are some and not too many to be listed.
+pub fn names(program: &Program) -> Option<String> {
+    let globals = program.globals.iter().map(|global| &*global.name);
+    let labels = program.nodes.iter().flat_map(|node| node.labels.iter());
+    let names: BTreeSet<&str> = globals.chain(labels.map(|label| &**label)).collect();
+    let few = !names.is_empty() && names.len() <= LISTED;
+    few.then(|| list(names.into_iter()))
 }
 
 /// The procedures that `name` means: the one of this name, or those called so in `thread` sections.

@@ -622,6 +622,11 @@ impl Parser<'_> {
 
     fn missing_operand(&mut self, list: &[(Token, Span)], at: usize, span: Span) {
         let before = at.checked_sub(1).map(|i| list[i]);
+        // An operator that was not expected, and has been told about, may have been meant as a name.
+        let told = |(_, span)| self.diagnostics.last().is_some_and(|d| d.primary.0 == span);
+        if at == list.len() && before.is_some_and(told) {
+            return;
+        }
         let show = |(_, span): (Token, Span)| format!("`{}`", self.source.slice(span));
         let found = list.get(at).map_or("the end".to_owned(), |&t| show(t));
         let mut error = match before {
