@@ -11,15 +11,18 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use droste_base::Verdict;
+use droste_base::{Limits, Verdict};
 use droste_check::{Engine, Evidence, Ltl, Options, Passes, Property, Runs, Violators, check};
 use droste_lang::ast::Ast;
+use droste_lang::execution::Execution;
 use droste_lang::lower::lower;
 use droste_lang::parser::Dialect;
 use droste_lang::printer::print;
 use droste_lang::program::Program;
 use droste_lang::source::SourceFile;
+use droste_lang::temporal::Formula as Meaning;
 use droste_ltl::{Atoms, Formulas, parse};
+use droste_replay::Truth;
 use droste_testkit::generate::{self, Config};
 use droste_testkit::ltl::{self, Formula, Shape};
 use droste_testkit::oracle::{Oracle, Refusal};
@@ -132,9 +135,40 @@ fn answer(
         Err(fault) => Err(fault.to_string()),
         Ok(report) => match report.verdict {
             Verdict::Holds(_) => Ok((false, report.violators)),
-            Verdict::Violated(_) => Ok((true, report.violators)),
+            Verdict::Violated(ref execution) => {
+                if let (Property::Ltl(ltl), Some(_)) = (property, report.witness()) {
+                    nests(program, execution, &ltl.meaning);
+                }
+                Ok((true, report.violators))
+            }
             Verdict::Unknown(reason) => Err(format!("unknown: {reason}")),
         },
+    }
+}
+
+/// What is true inside of calls is what is true at the steps of callees, of which those who explain a violation speak.
+fn nests(program: &Program, execution: &Execution, formula: &Meaning) {
+    let mut guard = Limits::default().guard();
+    let truth = Truth::new(program, execution, formula, &mut guard).expect("there is no limit");
+    let truth = truth.expect("the run is infinite");
+    let mut agenda = truth.moments();
+    let mut seen = 0;
+    while let Some(moment) = agenda.pop()
+        && seen < 200
+    {
+        let Some(call) = moment.call() else { continue };
+        seen += 1;
+        let inside = truth.moments_of(call);
+        for node in 0..formula.nodes.len() as u32 {
+            for value in [false, true] {
+                let mut all = inside.iter();
+                let found = all.any(|moment| {
+                    truth.at(moment, node) == value || truth.inside(moment, node, value)
+                });
+                assert_eq!(found, truth.inside(&moment, node, value));
+            }
+        }
+        agenda.extend(inside);
     }
 }
 

@@ -51,6 +51,38 @@ fn temporal_logic() {
 }
 
 #[test]
+fn reasons_stand_at_the_steps_of_callees() {
+    let text =
+        "decl g; void main() begin g := F; f(); L: goto L; end void f() begin g := T; g := F; end";
+    let arguments = ["check", "-", "--ltl", "G !g"];
+    let done = droste_with(
+        text.as_bytes(),
+        &[&arguments[..], &["--no-passes"]].concat(),
+    )
+    .expect(1);
+    let line = done.out.lines().find(|line| line.contains('▸'));
+    assert!(
+        line.is_some_and(|line| line.ends_with("▸ `g` holds")),
+        "{done:#?}"
+    );
+    // Where the steps are not to be seen, the call has to do.
+    let text = text.replace("g := F; f()", "g := F; constrain(!g); f()");
+    let folded = droste_with(
+        text.as_bytes(),
+        &[&arguments[..], &["--max-steps", "0"]].concat(),
+    );
+    let folded = folded.expect(1);
+    assert!(
+        folded.out.contains("▸ in this call, `g` holds"),
+        "{folded:#?}"
+    );
+    let object = droste_with(text.as_bytes(), &[&arguments[..], &["--json"]].concat()).json();
+    let steps = object["trace"]["steps"].as_array().unwrap();
+    let reasons = steps.iter().find_map(|step| step["reasons"].as_array());
+    assert_eq!(reasons.unwrap()[0], "in this call, `g` holds", "{object:#}");
+}
+
+#[test]
 fn several_automata() {
     let properties = "busy: G (accept -> F idle)\nhonest: !answered W (accept | idle)\n";
     let dir = scratch("several");

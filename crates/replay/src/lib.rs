@@ -28,7 +28,7 @@ mod watch;
 
 pub use concurrent::{Bound, ConcurrentClaim, replay_concurrent};
 pub use monitor_run::{MonitorRun, Reading, monitor_run};
-pub use temporal::Truth;
+pub use temporal::{Call, Moment, Truth};
 
 use std::fmt;
 use std::sync::Arc;

@@ -174,6 +174,28 @@ struct Frame {
     sometimes: Option<Row>,
 }
 
+/// A call that returns, at some place of the run: which word the callee reads as, and the row after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Call {
+    word: u32,
+    after: Row,
+}
+
+/// A position of the run.
+#[derive(Clone, Copy)]
+pub struct Moment {
+    row: Row,
+    /// The call that begins here and returns, and what is true inside.
+    call: Option<(Call, Stretch)>,
+}
+
+impl Moment {
+    /// The call that begins here, if there is one that returns.
+    pub fn call(&self) -> Option<Call> {
+        self.call.map(|(call, _)| call)
+    }
+}
+
 /// The rows of an infinite run.
 pub struct Truth<'a> {
     formula: &'a Formula,
@@ -326,12 +348,51 @@ impl<'a> Truth<'a> {
 
     /// Whether the run satisfies the formula.
     pub fn holds(&self) -> bool {
-        self.at(0, self.formula.nodes.len() as u32 - 1)
+        let root = self.formula.nodes.len() as u32 - 1;
+        let first = self.found.first();
+        first.is_some_and(|&(row, _)| self.rows.is_true(row, root))
     }
 
-    /// How many positions have rows: one for each step, and one for the time after `main` has returned.
-    pub fn positions(&self) -> usize {
-        self.items.len()
+    /// The positions of the run itself: one for each step, and one for the time after `main` has returned.
+    pub fn moments(&self) -> Vec<Moment> {
+        let first = |i: usize| self.found.get(i).map_or(0, |&(row, _)| row);
+        let last = first(self.cycle);
+        let all = self.items.iter().zip(&self.found).enumerate();
+        let moments = all.map(|(i, (item, &(row, stretch)))| Moment {
+            row,
+            call: item.run.zip(stretch).map(|(run, stretch)| {
+                let word = self.runs[run as usize];
+                let after = if i + 1 < self.items.len() {
+                    first(i + 1)
+                } else {
+                    last
+                };
+                (Call { word, after }, stretch)
+            }),
+        });
+        moments.collect()
+    }
+
+    /// The positions of a call: one for each step of the callee, and one for its return.
+    pub fn moments_of(&self, call: Call) -> Vec<Moment> {
+        let range = self.words[call.word as usize]..self.words[call.word as usize + 1];
+        let mut moments = Vec::with_capacity(range.len());
+        let mut row = call.after;
+        for item in self.inner[range].iter().rev() {
+            // All of this has been asked before, when the run was read.
+            let inner = item.run.and_then(|run| {
+                let word = self.runs[run as usize];
+                let stretch = *self.stretches.get(&(word, row))?;
+                Some((Call { word, after: row }, stretch))
+            });
+            if let Some((_, stretch)) = inner {
+                row = stretch.before;
+            }
+            row = self.moves.get(&(item.letter, row)).copied().unwrap_or(row);
+            moments.push(Moment { row, call: inner });
+        }
+        moments.reverse();
+        moments
     }
 
     /// Where the cycle begins.
@@ -340,15 +401,13 @@ impl<'a> Truth<'a> {
     }
 
     /// Whether a subformula is true at a position.
-    pub fn at(&self, position: usize, node: u32) -> bool {
-        self.found
-            .get(position)
-            .is_some_and(|&(row, _)| self.rows.is_true(row, node))
+    pub fn at(&self, moment: &Moment, node: u32) -> bool {
+        self.rows.is_true(moment.row, node)
     }
 
-    /// Whether a subformula has this value at some position of the folded call that begins here.
-    pub fn inside(&self, position: usize, node: u32, value: bool) -> bool {
-        let Some(&(_, Some(stretch))) = self.found.get(position) else {
+    /// Whether a subformula has this value at some position of the call that begins here.
+    pub fn inside(&self, moment: &Moment, node: u32, value: bool) -> bool {
+        let Some((_, stretch)) = moment.call else {
             return false;
         };
         if value {

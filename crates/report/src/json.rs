@@ -52,7 +52,8 @@ pub fn json_with_remarks(
             }
             state = Some(reading.after);
         }
-        if let Some(texts) = reasons.and_then(|reasons| reasons.at.get(&i)) {
+        let texts = reasons.map_or_else(Vec::new, |reasons| reasons.texts(&[i], true));
+        if !texts.is_empty() {
             object["reasons"] = json!(texts);
         }
         steps.push(object);
@@ -69,7 +70,7 @@ pub fn json_with_remarks(
         "ending": writer.ending(execution.ending),
         "length": writer.view.length(&execution.steps),
     });
-    if let Some(texts) = reasons.and_then(|reasons| reasons.at.get(&execution.steps.len())) {
+    if let Some(texts) = reasons.and_then(|reasons| reasons.at.get(&vec![execution.steps.len()])) {
         object["ending"]["reasons"] = json!(texts);
     }
     if let Some(run) = monitor {

@@ -6,22 +6,33 @@
 //! few remarks for the steps of the trace. Conditions that are waited for and never come are what a
 //! Büchi automaton would be waiting for in its states.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
 
 use droste_base::{Guard, StopReason};
 use droste_lang::execution::Execution;
 use droste_lang::program::Program;
 use droste_lang::temporal::{Formula, Temporal};
-use droste_replay::Truth;
+use droste_replay::{Call, Moment, Truth};
 
 /// More remarks than this are not made.
 const MOST: usize = 12;
 
-/// What is said about the steps of an execution, by their number.
+/// Reasons are not followed into calls that are nested deeper than this.
+const DEEPEST: usize = 64;
+
+/// Before what is said about a step of a callee at the call.
+pub(crate) const IN_CALL: &str = "in this call, ";
+
+/// A position: the number of a step, from 0; if more numbers follow, of a step of the callee that is called there, and so on. The return has
+/// the number after the last step.
+pub(crate) type Place = Vec<usize>;
+
+/// What is said about the steps of an execution.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reasons {
-    /// Remarks by the number of the step, from 0.
-    pub at: BTreeMap<usize, Vec<String>>,
+    /// Remarks by place.
+    pub(crate) at: BTreeMap<Place, Vec<String>>,
 }
 
 impl Reasons {
@@ -38,7 +49,9 @@ impl Reasons {
         {
             Explainer {
                 formula,
+                moments: truth.moments().into(),
                 truth: &truth,
+                calls: HashMap::new(),
                 reasons: &mut reasons,
                 made: 0,
             }
@@ -46,33 +59,59 @@ impl Reasons {
         }
         Ok(reasons)
     }
+
+    /// What is said at a place, and, if the call that begins there is not to be seen, in the call.
+    pub(crate) fn texts(&self, place: &[usize], folded: bool) -> Vec<String> {
+        let from = self.at.range(place.to_vec()..);
+        let within = from.take_while(|(other, _)| other.starts_with(place));
+        let mut all = Vec::new();
+        for (other, texts) in within {
+            for text in texts {
+                let text = if other.len() == place.len() {
+                    text.clone()
+                } else if folded {
+                    format!("{IN_CALL}{text}")
+                } else {
+                    continue;
+                };
+                if !all.contains(&text) {
+                    all.push(text);
+                }
+            }
+        }
+        all
+    }
 }
 
 struct Explainer<'a> {
     formula: &'a Formula,
     truth: &'a Truth<'a>,
+    /// The positions of the execution's own steps.
+    moments: Rc<[Moment]>,
+    /// Those of calls.
+    calls: HashMap<Call, Rc<[Moment]>>,
     reasons: &'a mut Reasons,
     made: usize,
 }
 
 /// Where something is found.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
-    At(usize),
-    /// In the call that begins there.
-    Inside(usize),
+#[derive(Clone, PartialEq, Eq)]
+enum Found {
+    At(Place),
+    /// In the call that begins there, too deep to be followed.
+    Inside(Place),
 }
 
 impl Explainer<'_> {
     fn explain(&mut self) {
         let root = self.formula.nodes.len() as u32 - 1;
-        let mut agenda = vec![(root, 0usize)];
-        while let Some((node, position)) = agenda.pop() {
+        let mut agenda = vec![(root, vec![0usize])];
+        while let Some((node, place)) = agenda.pop() {
             if self.made >= MOST {
                 break;
             }
             let before = agenda.len();
-            self.reason(node, position, &mut agenda);
+            self.reason(node, &place, &mut agenda);
             // The first operand is explained first.
             agenda[before..].reverse();
         }
@@ -82,118 +121,180 @@ impl Explainer<'_> {
         self.formula.texts.get(node as usize).map_or("?", |t| t)
     }
 
-    fn say(&mut self, place: Place, text: String) {
-        let (position, text) = match place {
-            Place::At(position) => (position, text),
-            Place::Inside(position) => (position, format!("in this call, {text}")),
+    fn say(&mut self, found: Found, text: String) {
+        let (place, text) = match found {
+            Found::At(place) => (place, text),
+            Found::Inside(place) => (place, format!("{IN_CALL}{text}")),
         };
-        let remarks = self.reasons.at.entry(position).or_default();
+        let remarks = self.reasons.at.entry(place).or_default();
         if !remarks.contains(&text) {
             remarks.push(text);
             self.made += 1;
         }
     }
 
-    /// The first place from `position` on, round the cycle if need be, at which the node has this value.
-    fn first(&self, node: u32, value: bool, position: usize) -> Option<Place> {
-        let end = self.truth.positions();
-        let again = self.truth.cycle().min(position)..position;
-        (position..end).chain(again).find_map(|i| {
-            if self.truth.at(i, node) == value {
-                Some(Place::At(i))
-            } else {
-                self.truth
-                    .inside(i, node, value)
-                    .then_some(Place::Inside(i))
+    /// The positions of the steps to which the place belongs that has these numbers before its last.
+    fn level(&mut self, before: &[usize]) -> Rc<[Moment]> {
+        let mut moments = Rc::clone(&self.moments);
+        for &i in before {
+            let call = moments.get(i).and_then(Moment::call);
+            moments = call.map_or_else(|| Rc::from([]), |call| self.inside(call));
+        }
+        moments
+    }
+
+    fn inside(&mut self, call: Call) -> Rc<[Moment]> {
+        let truth = self.truth;
+        let moments = self.calls.entry(call);
+        Rc::clone(moments.or_insert_with(|| truth.moments_of(call).into()))
+    }
+
+    fn is_true(&mut self, node: u32, place: &[usize]) -> bool {
+        let Some((last, before)) = place.split_last() else {
+            return false;
+        };
+        let level = self.level(before);
+        level
+            .get(*last)
+            .is_some_and(|moment| self.truth.at(moment, node))
+    }
+
+    /// The first place from `place` on, round the cycle if need be, at which the node has this value.
+    fn first(&mut self, node: u32, value: bool, place: &[usize]) -> Option<Found> {
+        for depth in (0..place.len()).rev() {
+            let (before, from) = (&place[..depth], place[depth]);
+            let level = self.level(before);
+            // What is called at an outer step has been left behind.
+            let from = from + usize::from(depth + 1 < place.len());
+            let again = match depth {
+                0 => self.truth.cycle().min(from)..from,
+                _ => 0..0,
+            };
+            for i in (from..level.len()).chain(again) {
+                let Some(moment) = level.get(i) else { continue };
+                let here = [before, &[i][..]].concat();
+                if self.truth.at(moment, node) == value {
+                    return Some(Found::At(here));
+                }
+                if self.truth.inside(moment, node, value) {
+                    return Some(self.descend(node, value, here));
+                }
             }
-        })
+        }
+        None
+    }
+
+    /// The first position of the call at `place` at which the node has this value; there is one.
+    fn descend(&mut self, node: u32, value: bool, mut place: Place) -> Found {
+        loop {
+            if place.len() > DEEPEST {
+                return Found::Inside(place);
+            }
+            let level = self.level(&place);
+            let truth = self.truth;
+            let next = level.iter().position(|moment| {
+                truth.at(moment, node) == value || truth.inside(moment, node, value)
+            });
+            let Some(next) = next else {
+                return Found::Inside(place);
+            };
+            place.push(next);
+            if truth.at(&level[next], node) == value {
+                return Found::At(place);
+            }
+        }
     }
 
     /// Goes on with `node` where it has `value` for the first time.
-    fn follow(&mut self, node: u32, value: bool, position: usize, agenda: &mut Vec<(u32, usize)>) {
-        match self.first(node, value, position) {
-            Some(Place::At(i)) => agenda.push((node, i)),
-            Some(place @ Place::Inside(_)) => {
+    fn follow(&mut self, node: u32, value: bool, place: &[usize], agenda: &mut Vec<(u32, Place)>) {
+        match self.first(node, value, place) {
+            Some(Found::At(place)) => agenda.push((node, place)),
+            Some(found) => {
                 let is = if value { "true" } else { "false" };
                 let text = format!("`{}` is {is}", self.text(node));
-                self.say(place, text);
+                self.say(found, text);
             }
             None => {}
         }
     }
 
     /// Why a node has the value that it has at a position.
-    fn reason(&mut self, node: u32, position: usize, agenda: &mut Vec<(u32, usize)>) {
+    fn reason(&mut self, node: u32, place: &[usize], agenda: &mut Vec<(u32, Place)>) {
         use Temporal::{
             And, Constant, Finally, Globally, Iff, Implies, Next, Not, Or, Proposition, Release,
             StrongRelease, Until, WeakUntil,
         };
-        let here = Place::At(position);
-        let is_true = |node: u32| self.truth.at(position, node);
-        let value = is_true(node);
+        let here = Found::At(place.to_vec());
+        let value = self.is_true(node, place);
         match (self.formula.nodes[node as usize], value) {
             (Constant(_), _) => {}
             (Proposition(_), true) => self.say(here, format!("`{}` holds", self.text(node))),
             (Proposition(_), false) => {
                 self.say(here, format!("`{}` does not hold", self.text(node)));
             }
-            (Not(a), _) => agenda.push((a, position)),
+            (Not(a), _) => agenda.push((a, place.to_vec())),
             (And(a, b), true) | (Or(a, b), false) | (Iff(a, b), _) => {
-                agenda.extend([(a, position), (b, position)]);
+                agenda.extend([(a, place.to_vec()), (b, place.to_vec())]);
             }
-            (Or(a, b), true) => agenda.push((if is_true(a) { a } else { b }, position)),
+            (Or(a, b), true) => {
+                let one = if self.is_true(a, place) { a } else { b };
+                agenda.push((one, place.to_vec()));
+            }
             (And(a, b), false) | (Implies(a, b), true) => {
-                agenda.push((if is_true(a) { b } else { a }, position));
+                let one = if self.is_true(a, place) { b } else { a };
+                agenda.push((one, place.to_vec()));
             }
-            (Implies(a, b), false) => agenda.extend([(a, position), (b, position)]),
+            (Implies(a, b), false) => {
+                agenda.extend([(a, place.to_vec()), (b, place.to_vec())]);
+            }
             (Next(a), _) => {
                 let is = if value { "true" } else { "false" };
                 self.say(here, format!("`{}` is {is} at the next step", self.text(a)));
             }
-            (Finally(a) | StrongRelease(a, _), true) => self.follow(a, true, position, agenda),
-            (Finally(a), false) => self.wait(a, position),
-            (Globally(a), false) => self.follow(a, false, position, agenda),
+            (Finally(a) | StrongRelease(a, _), true) => self.follow(a, true, place, agenda),
+            (Finally(a), false) => self.wait(a, place),
+            (Globally(a), false) => self.follow(a, false, place, agenda),
             (Globally(a), true) => {
                 self.say(here, format!("from here on always `{}`", self.text(a)));
             }
-            (Until(_, b), true) => self.follow(b, true, position, agenda),
-            (Until(a, b), false) => match self.first(a, false, position) {
-                Some(place) => self.ends_before(a, b, place),
-                None => self.wait(b, position),
+            (Until(_, b), true) => self.follow(b, true, place, agenda),
+            (Until(a, b), false) => match self.first(a, false, place) {
+                Some(found) => self.ends_before(a, b, found),
+                None => self.wait(b, place),
             },
             (WeakUntil(a, b), false) => {
-                if let Some(place) = self.first(a, false, position) {
-                    self.ends_before(a, b, place);
+                if let Some(found) = self.first(a, false, place) {
+                    self.ends_before(a, b, found);
                 }
             }
-            (WeakUntil(a, b), true) => match self.first(b, true, position) {
-                Some(_) => self.follow(b, true, position, agenda),
+            (WeakUntil(a, b), true) => match self.first(b, true, place) {
+                Some(_) => self.follow(b, true, place, agenda),
                 None => self.say(here, format!("from here on always `{}`", self.text(a))),
             },
-            (Release(_, b), false) => self.follow(b, false, position, agenda),
+            (Release(_, b), false) => self.follow(b, false, place, agenda),
             (Release(a, b), true) => {
                 let text = format!("from here on `{}` until `{}`", self.text(b), self.text(a));
                 self.say(here, text);
             }
-            (StrongRelease(a, b), false) => match self.first(b, false, position) {
-                Some(_) => self.follow(b, false, position, agenda),
-                None => self.wait(a, position),
+            (StrongRelease(a, b), false) => match self.first(b, false, place) {
+                Some(_) => self.follow(b, false, place, agenda),
+                None => self.wait(a, place),
             },
         }
     }
 
     /// `node` never comes.
-    fn wait(&mut self, node: u32, position: usize) {
+    fn wait(&mut self, node: u32, place: &[usize]) {
         let text = format!("waiting for `{}` from here on, in vain", self.text(node));
-        self.say(Place::At(position), text);
+        self.say(Found::At(place.to_vec()), text);
     }
 
-    fn ends_before(&mut self, a: u32, b: u32, place: Place) {
+    fn ends_before(&mut self, a: u32, b: u32, found: Found) {
         let text = format!(
             "`{}` ends and there was no `{}`",
             self.text(a),
             self.text(b)
         );
-        self.say(place, text);
+        self.say(found, text);
     }
 }

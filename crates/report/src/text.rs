@@ -15,6 +15,7 @@ use droste_lang::source::SourceFile;
 use droste_replay::{MonitorRun, Reading};
 
 use crate::layout::{Kind, Line, lay_out};
+use crate::reasons::{IN_CALL, Place};
 use crate::view::{View, count, name, steps as steps_text, visible};
 use crate::{Reasons, Remarks, Style};
 
@@ -262,7 +263,7 @@ impl<'a> Writer<'a> {
                 self.push(Kind::Gap, None, depth, text, String::new());
                 let end = self.monitor.and_then(|run| run.end);
                 self.mark(end.map(simple));
-                self.give_reasons(steps.len()..steps.len() + 1);
+                self.give_reasons(&[steps.len()], false);
             }
         }
     }
@@ -310,7 +311,10 @@ impl<'a> Writer<'a> {
                     within: false,
                 }));
             }
-            self.give_reasons(self.top..self.top + gap.len());
+            for _ in gap {
+                self.give_reasons(&[self.top], true);
+                self.top += 1;
+            }
             depth += calls(gap);
             for step in gap {
                 follow(locals, &step.action);
@@ -339,19 +343,23 @@ impl<'a> Writer<'a> {
             after: None,
         }];
         let mut locals = Vec::new();
-        while let Some(open) = stack.last_mut() {
+        loop {
+            let level = stack.len();
+            let Some(open) = stack.last_mut() else { break };
             let Some(step) = open.steps.get(open.index) else {
                 if let Some((run, call)) = open.call {
                     let remark = self.returns(run, call);
                     self.step(Kind::Step, run.exit, open.depth, remark);
                     self.mark(open.after.map(simple));
+                    let place = self.place(&stack);
+                    self.give_reasons(&place, false);
                 }
                 locals = stack.pop().map_or(locals, |open| open.locals);
                 continue;
             };
             let reading = open.readings.get(open.index).copied();
-            let own = open.call.is_none();
             open.index += 1;
+            let mut folded = false;
             follow(&mut open.locals, &step.action);
             let (depth, node) = (open.depth, step.node);
             match &step.action {
@@ -398,6 +406,7 @@ impl<'a> Writer<'a> {
                             after: reading.map(|reading| reading.after),
                         });
                     } else {
+                        folded = true;
                         let remark = self.folded(node, *id, run, changes);
                         self.step(Kind::Step, node, depth, remark);
                         self.mark(reading);
@@ -413,21 +422,42 @@ impl<'a> Writer<'a> {
                     self.mark(reading);
                 }
             }
-            if own {
-                self.give_reasons(self.top..self.top + 1);
+            if self.reasons.is_some() {
+                let mut place = self.place(&stack[..level]);
+                if let Some(last) = place.last_mut() {
+                    *last -= 1;
+                }
+                self.give_reasons(&place, folded);
             }
         }
+        self.top += steps.len();
         locals
     }
 
-    /// Says in the last line why the formula is not satisfied, as far as it shows in these of the execution's own steps.
-    fn give_reasons(&mut self, steps: std::ops::Range<usize>) {
-        self.top = steps.end;
+    /// The place of the next step of those that are open; `top` is that of the first of the outermost ones.
+    fn place(&self, stack: &[Open<'_>]) -> Place {
+        let mut place: Place = stack.iter().map(|open| open.index).collect();
+        // Outer steps have been begun.
+        let last = place.len().saturating_sub(1);
+        place[..last].iter_mut().for_each(|index| *index -= 1);
+        if let Some(first) = place.first_mut() {
+            *first += self.top;
+        }
+        place
+    }
+
+    /// Says in the last line why the formula is not satisfied, as far as it shows at this place; if the call that begins there is `folded`, also in the call.
+    fn give_reasons(&mut self, place: &[usize], folded: bool) {
         let Some(reasons) = self.reasons else { return };
         let Some(line) = self.lines.last_mut() else {
             return;
         };
-        for reason in reasons.at.range(steps).flat_map(|(_, reasons)| reasons) {
+        let mut in_call = false;
+        for reason in reasons.texts(place, folded) {
+            // That is said once.
+            let bare = reason.strip_prefix(IN_CALL).filter(|_| in_call);
+            in_call = reason.starts_with(IN_CALL);
+            let reason = bare.unwrap_or(&reason);
             let before = if line.monitor.is_empty() {
                 "▸ "
             } else {
