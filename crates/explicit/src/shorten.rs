@@ -6,7 +6,8 @@
 //! * **The cycle.** From a state of the cycle, the shortest way back to it that meets every mark. That is a question of
 //!   reachability for the model whose states also know which marks have been met.
 //! * **The stem.** Any state of the cycle will do as the place where it is entered: what lies below on the stack does not
-//!   matter, since the run never returns there. The nearest one is looked for, and the cycle is turned round to begin there.
+//!   matter, since the run never returns there. The nearest one is looked for, and the cycle is turned round to begin there. A cycle of one step (where the program has ended, say)
+//!   may be exchanged for another one of one step.
 //!
 //! If that takes much more than finding the cycle did, what is known has to do.
 
@@ -155,7 +156,18 @@ pub(crate) fn shorten<M: Model>(
         ..Options::default()
     };
     let trace = shorten_cycle(model, marks, trace, &options);
-    shorten_stem(model, trace, &options)
+    shorten_stem(model, marks, trace, &options)
+}
+
+/// Whether a state can be repeated for ever, and has every mark.
+fn repeats<M: Model>(model: &M, marks: &[PropId], state: &M::State) -> bool {
+    if !marks.iter().all(|&mark| model.holds(state, mark)) {
+        return false;
+    }
+    let mut steps = Steps::new();
+    model.steps(state, &mut steps);
+    let mut all = steps.items().iter();
+    all.any(|step| matches!(step, Step::Internal(next) if next == state))
 }
 
 fn shorten_cycle<M: Model>(
@@ -224,6 +236,7 @@ fn shorten_cycle<M: Model>(
 
 fn shorten_stem<M: Model>(
     model: &M,
+    marks: &[PropId],
     trace: Trace<M::State>,
     options: &Options<'_>,
 ) -> Trace<M::State> {
@@ -238,23 +251,36 @@ fn shorten_stem<M: Model>(
     let wanted = Wanted::new(cycle);
     let seek = Where {
         model,
-        predicate: |state: &M::State| wanted.find(state).is_some(),
+        predicate: |state: &M::State| {
+            wanted.find(state).is_some() || cycle.len() == 1 && repeats(model, marks, state)
+        },
     };
     // States that split are not asked about and are not found; another one of the cycle is.
     let Verdict::Violated(stem) = reach(&seek, SOUGHT, options).verdict else {
         return trace;
     };
-    let entered = stem
-        .positions
-        .last()
-        .and_then(|last| wanted.find(&last.state));
-    let Some(entered) = entered else { return trace };
+    let Some(last) = stem.positions.last() else {
+        return trace;
+    };
     if length(&stem.runs, &stem.positions) >= known {
         return trace;
     }
+    let entered = wanted.find(&last.state);
+    let state = last.state.clone();
     let mut runs = stem.runs;
     let mut positions = stem.positions;
     let start = positions.len() - 1;
+    let Some(entered) = entered else {
+        // Another cycle of one step.
+        let via = Via::Step;
+        positions.push(Position { via, state });
+        let pumping = false;
+        return Trace {
+            runs,
+            positions,
+            cycle: Some(Cycle { start, pumping }),
+        };
+    };
     // Round once, from the position after the one that is entered.
     let arrivals = &trace.positions[trace.positions.len() - cycle.len()..];
     let moved = keep_runs(&trace.runs, arrivals, &mut runs);
