@@ -41,10 +41,11 @@ impl<'a, M: Model> Ways<'a, M> {
     pub(crate) fn new(
         model: &'a M,
         states: Interner<M::State>,
-        calls: Calls,
+        mut calls: Calls,
         links: Vec<Link>,
         chains: Option<&'a [PropId]>,
     ) -> Self {
+        calls.callers = Vec::new();
         Ways {
             model,
             states,

@@ -148,7 +148,7 @@ pub(crate) fn shorten<M: Model>(
     options: &Options<'_>,
 ) -> Trace<M::State> {
     let mut limits = options.limits.clone();
-    let most = contexts.clamp(10_000, 100_000);
+    let most = contexts.saturating_mul(16).clamp(2_000, 100_000);
     limits.contexts = Some(limits.contexts.map_or(most, |limit| limit.min(most)));
     let options = Options {
         order: Order::Bfs,
