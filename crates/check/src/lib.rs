@@ -173,6 +173,17 @@ impl Default for Options<'_> {
     }
 }
 
+/// What is done between question and answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// The automaton of a formula is made.
+    Translating,
+    /// An answer is looked for.
+    Searching,
+    /// A violation has been found; its run is written down and replayed.
+    Writing,
+}
+
 /// An answer.
 #[derive(Clone, Debug)]
 pub struct Report {
@@ -190,10 +201,8 @@ pub struct Report {
     pub stats: Stats,
     /// What it took the symbolic engine, if that is the one that answered.
     pub symbolic: Option<SymbolicStats>,
-    /// Whether a limit was reached before the automaton of a formula was made.
-    pub translating: bool,
-    /// Whether a limit was reached after a violation had been found, before its run had been written down and replayed.
-    pub writing: bool,
+    /// If a limit was reached: what was being done.
+    pub phase: Phase,
     /// How long it took, all in all.
     pub time: Duration,
     /// What the passes did and the like, for the curious.
@@ -254,7 +263,7 @@ pub fn check(
                 _ => "explicit",
             };
             let mut report = Found::stopped(engine, reason).report(options.limits.timeout, start);
-            report.translating = true;
+            report.phase = Phase::Translating;
             return Ok(report);
         }
     };
@@ -332,7 +341,9 @@ pub fn check(
         }
     }
     let mut report = found.report(options.limits.timeout, start);
-    report.writing = answered.get() && matches!(report.verdict, Verdict::Unknown(_));
+    if answered.get() && matches!(report.verdict, Verdict::Unknown(_)) {
+        report.phase = Phase::Writing;
+    }
     Ok(report)
 }
 
@@ -398,8 +409,7 @@ impl Found {
             raced: self.raced,
             stats: self.stats,
             symbolic: self.symbolic,
-            translating: false,
-            writing: false,
+            phase: Phase::Searching,
             time: start.elapsed(),
             notes: self.notes,
         }

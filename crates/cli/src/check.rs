@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use droste_base::{Limits, StopReason, Verdict};
-use droste_check::{Algorithm, Evidence, Options, Passes, Property, Report};
+use droste_check::{Algorithm, Evidence, Options, Passes, Phase, Property, Report};
 use droste_lang::diagnostics::{Diagnostic, Severity};
 use droste_lang::lower::lower;
 use droste_lang::monitor::Monitor;
@@ -542,11 +542,11 @@ impl Run<'_> {
                 }
                 std::process::exit(3);
             }
-            let writing = found.load(Ordering::Relaxed);
-            let text = if writing {
-                verdict::unwritten(&reason)
+            let (phase, text) = if found.load(Ordering::Relaxed) {
+                (Phase::Writing, verdict::unwritten(&reason))
             } else {
-                verdict::undecided(&reason, &verdict::known(&verdict::cut(&question)))
+                let goal = verdict::known(&verdict::cut(&question));
+                (Phase::Searching, verdict::undecided(&reason, &goal))
             };
             let report = Report {
                 verdict: Verdict::Unknown(reason),
@@ -560,8 +560,7 @@ impl Run<'_> {
                         peak_nodes: states,
                         ..Default::default()
                     }),
-                translating: false,
-                writing,
+                phase,
                 stats: droste_check::Stats {
                     contexts,
                     states,

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use droste_base::{Limits, StopReason, Verdict};
-use droste_check::{ERROR_LABELS, Property, Report, Runs, Stats, SymbolicStats, Violators};
+use droste_check::{ERROR_LABELS, Phase, Property, Report, Runs, Stats, SymbolicStats, Violators};
 use droste_lang::execution::{Action, Ending, Execution};
 use droste_lang::monitor::{Monitor, StateKind};
 use droste_lang::program::{NodeId, Op, Program, Type, Variable, Violation};
@@ -34,8 +34,8 @@ impl Subject<'_> {
                 Property::Default => self.mishap(execution),
                 _ => format!("a run{bounded} {}", self.deed(Some(execution))),
             },
-            Verdict::Unknown(reason) if report.writing => unwritten(reason),
-            Verdict::Unknown(reason) if report.translating => {
+            Verdict::Unknown(reason) if report.phase == Phase::Writing => unwritten(reason),
+            Verdict::Unknown(reason) if report.phase == Phase::Translating => {
                 let goal = known(&cut(&self.question()));
                 match reason {
                     StopReason::Time(_) | StopReason::Memory(_) => format!(

@@ -41,13 +41,20 @@ pub(crate) enum By {
     Call(CallId, u32),
 }
 
-/// Who follows a chain.
-pub(crate) trait Follower<S> {
-    /// A state that is passed.
-    fn pass(&mut self, state: &S, by: By);
+/// What following a chain needs, to be used again. `steps` are those of the end, if they are the reason why it is the end.
+pub(crate) struct Buffers<S> {
+    pub(crate) steps: Steps<S>,
+    resumed: Vec<S>,
+}
 
-    /// A state whose only step is this call: the exit through which the callee returns, and where the caller goes on, if it is to be passed.
-    fn call(&mut self, state: &S, call: CallId, callee: &S) -> Option<(u32, S)>;
+// Derived, it would ask for states that have a default.
+impl<S> Default for Buffers<S> {
+    fn default() -> Self {
+        Buffers {
+            steps: Steps::new(),
+            resumed: Vec::new(),
+        }
+    }
 }
 
 /// What is known about calls.
@@ -63,7 +70,7 @@ pub(crate) struct Known<'a, M: Model> {
 
 impl<M: Model> Known<'_, M> {
     /// The only exit of the callee and the only state in which the caller goes on, if that is known.
-    pub(crate) fn pass_call(
+    fn pass_call(
         &self,
         state: &M::State,
         call: CallId,
@@ -104,47 +111,22 @@ impl<M: Model> Known<'_, M> {
     }
 }
 
-/// Collects marks, on the way to the end or to a call at which the way is to end.
-pub(crate) struct Collector<'a, M: Model> {
-    pub(crate) known: &'a Known<'a, M>,
-    pub(crate) resumed: &'a mut Vec<M::State>,
-    pub(crate) until: Option<&'a M::State>,
-    pub(crate) marks: u32,
-}
-
-impl<M: Model> Follower<M::State> for Collector<'_, M> {
-    fn pass(&mut self, state: &M::State, by: By) {
-        self.marks |= self.known.passed_marks(state, by);
-    }
-
-    fn call(
-        &mut self,
-        state: &M::State,
-        call: CallId,
-        callee: &M::State,
-    ) -> Option<(u32, M::State)> {
-        if self.until == Some(state) {
-            return None;
-        }
-        self.known.pass_call(state, call, callee, self.resumed)
-    }
-}
-
-/// Follows the chain that begins in `first` to its end, which is returned. `steps` are those of the end,
-/// if they are the reason why it is the end.
+/// Follows the chain that begins in `first` to its end, or to a call in the state `until`; `pass` gets to see the states before it.
 pub(crate) fn follow<M: Model>(
-    model: &M,
+    known: &Known<'_, M>,
+    buffers: &mut Buffers<M::State>,
     first: M::State,
-    steps: &mut Steps<M::State>,
-    follower: &mut impl Follower<M::State>,
+    until: Option<&M::State>,
+    mut pass: impl FnMut(&M::State, By),
 ) -> M::State {
+    let Buffers { steps, resumed } = buffers;
     let mut state = first;
     // A state passed before, to notice circles (Brent, BIT 1980).
     let mut anchor: Option<M::State> = None;
     let mut calls = 0;
     for length in 1..=LONGEST {
         steps.clear();
-        model.steps(&state, steps);
+        known.model.steps(&state, steps);
         if steps.as_split().is_some() || steps.overflowed() {
             steps.clear();
             break;
@@ -154,8 +136,8 @@ pub(crate) fn follow<M: Model>(
                 Some(Step::Internal(next)) => (By::Step, next),
                 _ => break,
             },
-            [Step::Call(call, callee)] if calls < MOST_CALLS => {
-                match follower.call(&state, *call, callee) {
+            [Step::Call(call, callee)] if calls < MOST_CALLS && until != Some(&state) => {
+                match known.pass_call(&state, *call, callee, resumed) {
                     Some((exit, next)) => (By::Call(*call, exit), next),
                     None => break,
                 }
@@ -165,7 +147,7 @@ pub(crate) fn follow<M: Model>(
         if next == state || anchor.as_ref() == Some(&next) {
             break;
         }
-        follower.pass(&state, by);
+        pass(&state, by);
         calls += u32::from(matches!(by, By::Call(..)));
         if length.is_power_of_two() {
             anchor = Some(state);

@@ -44,7 +44,7 @@ use droste_base::{
     Verdict,
 };
 
-use crate::chain::{self, Collector, Known};
+use crate::chain::{self, Buffers, Known};
 use crate::lasso::{self, Component};
 use crate::path::{Link, Ways};
 use crate::shorten::shorten;
@@ -179,7 +179,7 @@ pub(crate) struct Search<'a, M: Model> {
     resumed: Vec<M::State>,
     steps: Steps<M::State>,
     /// For following chains.
-    passed: Steps<M::State>,
+    passed: Buffers<M::State>,
 }
 
 impl<'a, M: Model> Search<'a, M> {
@@ -204,7 +204,7 @@ impl<'a, M: Model> Search<'a, M> {
             late: BinaryHeap::new(),
             resumed: Vec::new(),
             steps: Steps::new(),
-            passed: Steps::new(),
+            passed: Buffers::default(),
         }
     }
 
@@ -375,15 +375,11 @@ impl<'a, M: Model> Search<'a, M> {
             marks: self.marks,
             before: NONE,
         };
-        let mut follower = Collector {
-            known: &known,
-            resumed: &mut self.resumed,
-            until: None,
-            marks: 0,
-        };
-        let end = chain::follow(self.model, first, &mut self.passed, &mut follower);
-        let marks = follower.marks;
-        (end, marks, chain::only_exit(&mut self.passed))
+        let mut marks = 0;
+        let end = chain::follow(&known, &mut self.passed, first, None, |state, by| {
+            marks |= known.passed_marks(state, by);
+        });
+        (end, marks, chain::only_exit(&mut self.passed.steps))
     }
 
     /// An edge with these marks leads from the top component to a context.

@@ -9,7 +9,7 @@ use droste_base::{CallId, Cycle, Model, Step, Steps, StopReason, Trace};
 use rustc_hash::FxHashMap;
 
 use crate::Runs;
-use crate::chain::{self, By, Follower, Known};
+use crate::chain::{self, Buffers, By};
 use crate::cycle::Search;
 use crate::path::{RunBuilder, Target};
 use crate::tables::{Edge, NONE};
@@ -41,37 +41,6 @@ struct Graph {
     first: Vec<u32>,
 }
 
-/// Follows a chain, and notes the members of the component at which it may have ended when the search followed it: calls that have become known since.
-struct Arrivals<'a, M: Model, V> {
-    known: &'a Known<'a, M>,
-    resumed: &'a mut Vec<M::State>,
-    vertex: V,
-    marks: u32,
-    /// Vertices, with the marks before them.
-    stops: Vec<(u32, u32)>,
-}
-
-impl<M: Model, V: Fn(&M::State) -> Option<u32>> Follower<M::State> for Arrivals<'_, M, V> {
-    fn pass(&mut self, state: &M::State, by: By) {
-        if let By::Call(..) = by
-            && let Some(vertex) = (self.vertex)(state)
-            && self.stops.iter().all(|&(stop, _)| stop != vertex)
-        {
-            self.stops.push((vertex, self.marks));
-        }
-        self.marks |= self.known.passed_marks(state, by);
-    }
-
-    fn call(
-        &mut self,
-        state: &M::State,
-        call: CallId,
-        callee: &M::State,
-    ) -> Option<(u32, M::State)> {
-        self.known.pass_call(state, call, callee, self.resumed)
-    }
-}
-
 impl Graph {
     fn new<M: Model>(search: &Search<'_, M>, component: &Component, calls: bool) -> Self {
         let mut vertices: FxHashMap<(u32, u32), u32> = FxHashMap::default();
@@ -92,8 +61,7 @@ impl Graph {
         }
         let known = search.known();
         let mut steps = Steps::new();
-        let mut passed = Steps::new();
-        let mut resumed = Vec::new();
+        let mut passed = Buffers::default();
         let mut goes_on = Vec::new();
         for from in 0..graph.contexts.len() as u32 {
             graph.first.push(graph.arcs.len() as u32);
@@ -119,15 +87,18 @@ impl Graph {
             }
             graph.marks.push(search.own_marks(state));
             let mut follow = |graph: &mut Graph, first: M::State, edge: Edge, call, marks: u32| {
-                let mut follower = Arrivals {
-                    known: &known,
-                    resumed: &mut resumed,
-                    vertex,
-                    marks,
-                    stops: Vec::new(),
-                };
-                let end = chain::follow(search.model, first, &mut passed, &mut follower);
-                let Arrivals { marks, stops, .. } = follower;
+                let mut marks = marks;
+                // Members at which the chain may have ended when the search followed it: calls that have become known since.
+                let mut stops: Vec<(u32, u32)> = Vec::new();
+                let end = chain::follow(&known, &mut passed, first, None, |state, by| {
+                    if let By::Call(..) = by
+                        && let Some(stop) = vertex(state)
+                        && stops.iter().all(|&(known, _)| known != stop)
+                    {
+                        stops.push((stop, marks));
+                    }
+                    marks |= known.passed_marks(state, by);
+                });
                 let end = vertex(&end).filter(|end| stops.iter().all(|(stop, _)| stop != end));
                 for (to, marks) in stops.into_iter().chain(end.map(|end| (end, marks))) {
                     graph.add(from, Some(to), edge, call, marks);

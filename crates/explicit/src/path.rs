@@ -11,7 +11,7 @@ use droste_base::{
     CallId, Guard, Model, Position, PropId, Run, RunId, Step, Steps, StopReason, Trace, Via,
 };
 
-use crate::chain::{self, By, Collector, Follower, Known};
+use crate::chain::{self, Buffers, By, Known};
 use crate::tables::{Calls, Edge, Interner, NONE};
 
 /// How a context was found.
@@ -87,45 +87,6 @@ pub(crate) enum Target {
     Exit(u32),
 }
 
-/// Writes down the states of a chain, up to a call at which it is to end.
-struct Writer<'a, M: Model> {
-    known: &'a Known<'a, M>,
-    resumed: &'a mut Vec<M::State>,
-    until: Option<&'a M::State>,
-    /// How the next state is reached.
-    via: Via,
-    positions: &'a mut Vec<Position<M::State>>,
-}
-
-impl<M: Model> Writer<'_, M> {
-    fn push(&mut self, state: M::State, then: Via) {
-        let via = std::mem::replace(&mut self.via, then);
-        self.positions.push(Position { via, state });
-    }
-}
-
-impl<M: Model> Follower<M::State> for Writer<'_, M> {
-    fn pass(&mut self, state: &M::State, by: By) {
-        let then = match by {
-            By::Step => Via::Step,
-            By::Call(call, exit) => Via::Summary(call, RunId(exit)),
-        };
-        self.push(state.clone(), then);
-    }
-
-    fn call(
-        &mut self,
-        state: &M::State,
-        call: CallId,
-        callee: &M::State,
-    ) -> Option<(u32, M::State)> {
-        if self.until == Some(state) {
-            return None;
-        }
-        self.known.pass_call(state, call, callee, self.resumed)
-    }
-}
-
 /// A run that is being built.
 struct Building<S> {
     exit: u32,
@@ -145,7 +106,7 @@ pub(crate) struct RunBuilder<'a, M: Model> {
     ids: Vec<u32>,
     /// Buffers.
     steps: Steps<M::State>,
-    passed: Steps<M::State>,
+    passed: Buffers<M::State>,
     resumed: Vec<M::State>,
     path: Vec<(u32, u32, Edge)>,
     scratch: Vec<Position<M::State>>,
@@ -160,7 +121,7 @@ impl<'a, M: Model> RunBuilder<'a, M> {
             runs: Vec::new(),
             ids: vec![NONE; ways.calls.exits.len()],
             steps: Steps::new(),
-            passed: Steps::new(),
+            passed: Buffers::default(),
             resumed: Vec::new(),
             path: Vec::new(),
             scratch: Vec::new(),
@@ -346,15 +307,17 @@ impl<'a, M: Model> RunBuilder<'a, M> {
         if self.ways.chains.is_none() {
             return positions.push(Position { via, state: first });
         }
-        let mut writer = Writer {
-            known: &self.known,
-            resumed: &mut self.resumed,
-            until,
-            via,
-            positions,
-        };
-        let end = chain::follow(self.ways.model, first, &mut self.passed, &mut writer);
-        writer.push(end, Via::Step);
+        let mut via = via;
+        let end = chain::follow(&self.known, &mut self.passed, first, until, |state, by| {
+            let then = match by {
+                By::Step => Via::Step,
+                By::Call(call, exit) => Via::Summary(call, RunId(exit)),
+            };
+            let via = std::mem::replace(&mut via, then);
+            let state = state.clone();
+            positions.push(Position { via, state });
+        });
+        positions.push(Position { via, state: end });
     }
 
     /// With which of its calls, and in which of the ways to go on after it, `parent` got from the entry of `exit` to the target. A
@@ -394,23 +357,19 @@ impl<'a, M: Model> RunBuilder<'a, M> {
                     }
                     continue;
                 }
-                let mut follower = Collector {
-                    known: &self.known,
-                    resumed: &mut self.resumed,
-                    until,
-                    marks: ways.links[parent as usize].marks | record.marks,
-                };
-                follower.marks |= self.known.own_marks(caller);
-                self.passed.clear();
-                let end = chain::follow(ways.model, first, &mut self.passed, &mut follower);
-                let mut marks = follower.marks;
+                let known = &self.known;
+                let mut marks = ways.links[parent as usize].marks | record.marks;
+                marks |= known.own_marks(caller);
+                let end = chain::follow(known, &mut self.passed, first, until, |state, by| {
+                    marks |= known.passed_marks(state, by);
+                });
                 let (there, wanted) = match target {
                     Target::Context(context) => (
                         end == *ways.state(context),
                         ways.links[context as usize].marks,
                     ),
                     Target::Exit(id) => {
-                        let exit = chain::only_exit(&mut self.passed);
+                        let exit = chain::only_exit(&mut self.passed.steps);
                         let there = exit.as_ref() == Some(ways.exit_state(id));
                         if there {
                             marks |= self.known.own_marks(&end);

@@ -233,7 +233,7 @@ impl Explainer<'_> {
                 self.say(here, format!("`{}` does not hold", self.text(node)));
             }
             (Not(a), _) => agenda.push((a, place.to_vec())),
-            (And(a, b), true) | (Or(a, b), false) | (Iff(a, b), _) => {
+            (And(a, b), true) | (Or(a, b) | Implies(a, b), false) | (Iff(a, b), _) => {
                 agenda.extend([(a, place.to_vec()), (b, place.to_vec())]);
             }
             (Or(a, b), true) => {
@@ -243,9 +243,6 @@ impl Explainer<'_> {
             (And(a, b), false) | (Implies(a, b), true) => {
                 let one = if self.is_true(a, place) { b } else { a };
                 agenda.push((one, place.to_vec()));
-            }
-            (Implies(a, b), false) => {
-                agenda.extend([(a, place.to_vec()), (b, place.to_vec())]);
             }
             (Next(a), _) => {
                 let is = if value { "true" } else { "false" };
