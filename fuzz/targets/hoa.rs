@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use droste_base::Limits;
-use droste_lang::diagnostics::render;
-use droste_lang::source::SourceFile;
+use droste_source::diagnostics::render;
+use droste_source::SourceFile;
 use droste_ltl::{Atoms, Formulas, HoaError, read_hoa, write_dot, write_hoa};
 use libfuzzer_sys::fuzz_target;
 

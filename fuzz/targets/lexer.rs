@@ -2,7 +2,7 @@
 #![no_main]
 
 use droste_lang::lexer::{Dialect, TokenKind, lex};
-use droste_lang::source::SourceFile;
+use droste_source::SourceFile;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

@@ -1,12 +1,12 @@
 //! Lowering gives a program exactly if it reports no error, and what it gives can be shown.
 #![no_main]
 
-use droste_lang::diagnostics::{Severity, render};
-use droste_lang::dot::dot;
-use droste_lang::labels;
+use droste_source::diagnostics::{Severity, render};
+use droste_program::dot::dot;
+use droste_program::labels;
 use droste_lang::lower::lower;
 use droste_lang::parser::{Dialect, parse};
-use droste_lang::source::SourceFile;
+use droste_source::SourceFile;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

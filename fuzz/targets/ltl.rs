@@ -5,8 +5,8 @@
 use std::time::Duration;
 
 use droste_base::Limits;
-use droste_lang::diagnostics::render;
-use droste_lang::source::SourceFile;
+use droste_source::diagnostics::render;
+use droste_source::SourceFile;
 use droste_ltl::{
     Atoms, Formulas, Options, parse, parse_properties, parse_text, print, simplify, translate,
 };

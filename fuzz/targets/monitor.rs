@@ -2,10 +2,10 @@
 #![no_main]
 
 use droste_lang::ast::ExprKind;
-use droste_lang::diagnostics::render;
+use droste_source::diagnostics::render;
 use droste_lang::parser::{Dialect, parse_monitor, parse_proposition};
 use droste_lang::printer::expr_to_string;
-use droste_lang::source::SourceFile;
+use droste_source::SourceFile;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

@@ -1,10 +1,10 @@
 //! What is accepted survives printing; what is not is reported.
 #![no_main]
 
-use droste_lang::diagnostics::render;
+use droste_source::diagnostics::render;
 use droste_lang::parser::{Dialect, parse};
 use droste_lang::printer::print;
-use droste_lang::source::SourceFile;
+use droste_source::SourceFile;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

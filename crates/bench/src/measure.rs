@@ -9,13 +9,13 @@ use droste_check::{
     Contexts, Evidence, Ltl, Options, Order, Passes, Property, Report, Runs, Stats, SymbolicStats,
     check, check_concurrent,
 };
-use droste_lang::diagnostics::render;
 use droste_lang::lexer::Dialect;
 use droste_lang::lower::lower;
-use droste_lang::monitor::Monitor;
-use droste_lang::program::Program;
-use droste_lang::source::SourceFile;
 use droste_lang::{parser, properties};
+use droste_program::Program;
+use droste_program::monitor::Monitor;
+use droste_source::SourceFile;
+use droste_source::diagnostics::render;
 
 use crate::{Ask, Setup};
 

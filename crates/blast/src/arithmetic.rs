@@ -6,7 +6,7 @@
 //! other evaluators.) Where an operator fails (division by 0, negative distance) its bits mean nothing;
 //! who evaluates has noticed the failure.
 
-use droste_lang::program::Operator;
+use droste_program::Operator;
 
 use crate::interval::Interval;
 use crate::logic::Logic;

@@ -21,7 +21,7 @@
 
 use std::ops::Range;
 
-use droste_lang::program::{Expr, ExprNode, NodeId, Op, Program, Type, VarRef, Violation};
+use droste_program::{Expr, ExprNode, NodeId, Op, Program, Type, VarRef, Violation};
 
 use crate::evaluate::{Choices, Evaluated, Failures, Scene, evaluate};
 use crate::logic::Logic;

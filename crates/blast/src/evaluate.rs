@@ -5,9 +5,7 @@
 //! Of several failures the first from left to right counts, so that at most one is true
 //! for the same values and choices.
 
-use droste_lang::program::{
-    Expr, ExprNode, NodeId, Operator, ProcId, Program, Type, VarRef, Violation,
-};
+use droste_program::{Expr, ExprNode, NodeId, Operator, ProcId, Program, Type, VarRef, Violation};
 
 use crate::arithmetic::{apply, complement, equal, is_negative, is_zero, less, neg};
 use crate::logic::Logic;

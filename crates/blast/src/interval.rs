@@ -4,7 +4,7 @@
 //! leave them becomes [`Interval::ANY`]: then words have 128 bits and wrap around, as
 //! in the other evaluators.
 
-use droste_lang::program::{Operator, Value};
+use droste_program::{Operator, Value};
 
 /// All integers from `lo` to `hi`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,5 @@
 //! Programs as Boolean functions: what the expressions and the operations of a
-//! [`Program`](droste_lang::program::Program) do to the bits of its variables.
+//! [`Program`](droste_program::Program) do to the bits of its variables.
 //!
 //! The symbolic engines need the transition *relation*. This crate computes it bit by bit,
 //! over any [`Logic`]: decision diagrams, formulas that are printed, or plain `bool`s in the

@@ -13,7 +13,7 @@
 //! diagrams, and what was computed for one is known for the others.
 
 use crate::storage::bits;
-use droste_lang::program::{Expr, ExprNode, Op, ProcId, Program, Type, VarRef};
+use droste_program::{Expr, ExprNode, Op, ProcId, Program, Type, VarRef};
 use rustc_hash::FxHashMap;
 
 /// A place on the line: of a global bit, or shared by locals or results of all procedures.

@@ -10,7 +10,7 @@
 //! [`in_range`] excludes them. Programs never store such a code, so it suffices to exclude
 //! them where a variable may have any value.
 
-use droste_lang::program::{ProcId, Program, Type, Value, VarRef, Violation};
+use droste_program::{ProcId, Program, Type, Value, VarRef, Violation};
 
 use crate::arithmetic::{less, offset};
 use crate::interval::Interval;

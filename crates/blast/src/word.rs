@@ -4,7 +4,7 @@
 //! (two's complement); otherwise there is none, and all further bits are 0. So a word of the interval [0, 0] has no
 //! bits, and Booleans are words of the interval [0, 1].
 
-use droste_lang::program::Value;
+use droste_program::Value;
 
 use crate::interval::Interval;
 use crate::logic::Logic;

@@ -8,13 +8,13 @@ mod support;
 
 use std::sync::Arc;
 
-use droste_lang::execution::{Action, Ending, Execution, Step, Valuation};
-use droste_lang::program::{
+use droste_program::execution::{Action, Ending, Execution, Step, Valuation};
+use droste_program::{
     Expr, ExprNode, Node, NodeId, Op, Operator, ProcId, Procedure, Program, Threads, Type, Value,
     VarRef, Variable, Violation,
 };
-use droste_lang::source::Span;
 use droste_replay::valid;
+use droste_source::Span;
 use droste_testkit::random::{Random, seeds};
 use support::{changes, steps};
 

@@ -11,9 +11,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use droste_blast::Place;
-use droste_lang::execution::{Action, CalleeRun, CalleeRunId, Ending, Execution, Step, Valuation};
 use droste_lang::lower::lower;
-use droste_lang::program::{NodeId, Op, ProcId, Program, Value, Violation};
+use droste_program::execution::{
+    Action, CalleeRun, CalleeRunId, Ending, Execution, Step, Valuation,
+};
+use droste_program::{NodeId, Op, ProcId, Program, Value, Violation};
 use droste_replay::valid;
 use droste_testkit::generate::{self, Config};
 use droste_testkit::random::{Random, seeds};
@@ -141,7 +143,7 @@ fn check_step(
     }
 }
 
-fn tuples(types: &[droste_lang::program::Type]) -> Vec<Vec<Value>> {
+fn tuples(types: &[droste_program::Type]) -> Vec<Vec<Value>> {
     let mut all = vec![Vec::new()];
     for ty in types {
         all = all

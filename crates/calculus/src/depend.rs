@@ -4,7 +4,7 @@
 //! Everything is linear in the size of the formulas (MUCKE's check takes 2^k steps for a chain of k predicates that
 //! are each used twice). Components are Tarjan's (SIAM J. Comput. 1, 1972), without recursion.
 
-use droste_lang::diagnostics::Diagnostic;
+use droste_source::diagnostics::Diagnostic;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::syntax::Fixpoint;

@@ -10,8 +10,8 @@
     reason = "errors are boxed where they are made: they are passed up through many small results"
 )]
 
-use droste_lang::diagnostics::Diagnostic;
-use droste_lang::source::Span;
+use droste_source::Span;
+use droste_source::diagnostics::Diagnostic;
 
 use crate::parser::{Parsed, Parser};
 use crate::syntax::{Arrow, Expr, ExprId, List, Step};

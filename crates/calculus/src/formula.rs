@@ -3,9 +3,9 @@
 //! The walk has a stack of its own. An expression is visited with a sign, and what it becomes is in negation
 //! normal form. Where MUCKE tries constants before variables (arguments, and to the right of `=`), so do we.
 
-use droste_lang::diagnostics::Diagnostic;
-use droste_lang::source::Span;
-use droste_lang::suggest::nearest;
+use droste_source::Span;
+use droste_source::diagnostics::Diagnostic;
+use droste_source::suggest::nearest;
 
 use crate::resolve::{Global, Resolver};
 use crate::syntax::{Arrow, Expr, ExprId, List, Step};

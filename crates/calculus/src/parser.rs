@@ -7,8 +7,8 @@
     reason = "errors are boxed where they are made: they are passed up through many small results"
 )]
 
-use droste_lang::diagnostics::Diagnostic;
-use droste_lang::source::{SourceFile, Span};
+use droste_source::diagnostics::Diagnostic;
+use droste_source::{SourceFile, Span};
 
 use crate::syntax::{
     About, Command, CommandKind, Constraint, Declaration, Fixpoint, List, Relation, Syntax,

@@ -1,6 +1,6 @@
 //! Formulas as text, with as few parentheses as reading them back needs.
 
-use droste_lang::source::SourceFile;
+use droste_source::SourceFile;
 
 use crate::syntax::{Expr, ExprId, Syntax};
 

@@ -6,9 +6,9 @@
 mod declarations;
 mod predicates;
 
-use droste_lang::diagnostics::Diagnostic;
-use droste_lang::source::{SourceFile, Span};
-use droste_lang::suggest::nearest;
+use droste_source::diagnostics::Diagnostic;
+use droste_source::suggest::nearest;
+use droste_source::{SourceFile, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::parser::parse;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use droste_base::Limits;
 use droste_bdd::Bdd;
-use droste_lang::diagnostics::Diagnostic;
+use droste_source::diagnostics::Diagnostic;
 use num_bigint::BigUint;
 
 use crate::engine::Engine;

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use droste_lang::source::Span;
+use droste_source::Span;
 
 /// A row of [`Syntax::exprs`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

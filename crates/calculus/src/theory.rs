@@ -3,8 +3,8 @@
 //! A [`Theory`] is complete before anything is evaluated, so that one order of BDD variables can serve all of it. It
 //! is plain data and can be handed to another thread, where a [`Solver`](crate::Solver) works on it.
 
-use droste_lang::diagnostics::{Diagnostic, Severity, render};
-use droste_lang::source::{SourceFile, Span};
+use droste_source::diagnostics::{Diagnostic, Severity, render};
+use droste_source::{SourceFile, Span};
 
 use crate::syntax::{ExprId, Fixpoint, Relation, Syntax};
 use crate::term::{DefId, TermId, Terms, VarId};

@@ -4,8 +4,8 @@
 //! of a run of operator characters the longest known operator is taken (MUCKE wants the whole run to be
 //! one operator, so that `x &!y` is an error there). Every legal MUCKE text has the same tokens here.
 
-use droste_lang::diagnostics::Diagnostic;
-use droste_lang::source::{SourceFile, Span};
+use droste_source::diagnostics::Diagnostic;
+use droste_source::{SourceFile, Span};
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

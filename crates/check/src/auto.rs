@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use droste_base::{StopReason, Verdict};
-use droste_lang::program::Program;
+use droste_program::Program;
 
 use crate::explicit::Runs;
 use crate::{Fault, Found, Options, Question, explicit, symbolic};

@@ -11,9 +11,9 @@ use droste_base::progress::Units;
 use droste_base::{Certificate, Progress, StopReason, Verdict};
 use droste_calculus::{Action, Round, Solver, Statistics, Theory, Unanswered};
 use droste_formula::Relations;
-use droste_lang::program::Program;
-use droste_lang::source::SourceFile;
 use droste_passes::Cleaned;
+use droste_program::Program;
+use droste_source::SourceFile;
 
 use crate::explicit::Runs;
 use crate::{

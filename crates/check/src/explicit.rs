@@ -3,11 +3,11 @@
 use droste_base::{Guard, Model, PropId, Verdict};
 pub(crate) use droste_explicit::Runs;
 use droste_explicit::{Outcome, Stats, reach, repeat};
-use droste_lang::execution::Execution;
-use droste_lang::monitor::{Monitor, StateKind};
-use droste_lang::program::{NodeId, ProcId, Program, Proposition, VarRef};
 use droste_omega::{Buchi, Observed, Observer, Product, Tableau, Watcher, WatcherState};
 use droste_passes::{Live, Query, clean_within};
+use droste_program::execution::Execution;
+use droste_program::monitor::{Monitor, StateKind};
+use droste_program::{NodeId, ProcId, Program, Proposition, VarRef};
 use droste_unfold::{Gap, Liveness, Machine, Unfolding, Words, concretize};
 
 use crate::{Engine, Evidence, Fault, Found, Options, Question};

@@ -19,11 +19,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use droste_base::{Limits, Reporter, StopReason, Verdict};
-use droste_lang::execution::{Ending, Execution};
-use droste_lang::labels;
-use droste_lang::monitor::{Monitor, StateKind};
-use droste_lang::program::{NodeId, Program, Proposition};
 use droste_ltl::Tgba;
+use droste_program::execution::{Ending, Execution};
+use droste_program::labels;
+use droste_program::monitor::{Monitor, StateKind};
+use droste_program::{NodeId, Program, Proposition};
 use droste_replay::{Claim, Halt, Replayer};
 use droste_unfold::Gap;
 

@@ -6,20 +6,20 @@
 use std::sync::Arc;
 
 use droste_base::{Limits, StopReason};
-use droste_lang::diagnostics::Diagnostic;
-use droste_lang::labels;
-use droste_lang::monitor::{Monitor, MonitorState, StateKind};
 use droste_lang::parser::{Dialect, parse_proposition};
-use droste_lang::program::{Expr, ExprNode, Operator, Program, Proposition};
 use droste_lang::properties;
-use droste_lang::source::SourceFile;
-use droste_lang::suggest::nearest;
-use droste_lang::temporal::{Formula, Temporal};
 use droste_ltl::{
     Atom, AtomKind, Atoms, FormulaId, Formulas, Node, Tgba, Untranslatable, print, print_short,
     translate,
 };
 use droste_omega::{Tableau, TooManyMarks};
+use droste_program::labels;
+use droste_program::monitor::{Monitor, MonitorState, StateKind};
+use droste_program::temporal::{Formula, Temporal};
+use droste_program::{Expr, ExprNode, Operator, Program, Proposition};
+use droste_source::SourceFile;
+use droste_source::diagnostics::Diagnostic;
+use droste_source::suggest::nearest;
 
 /// A formula about a program.
 #[derive(Clone, Debug)]

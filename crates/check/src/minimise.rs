@@ -13,8 +13,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use droste_lang::execution::{Action, Ending, Execution, Step, Valuation};
-use droste_lang::program::NodeId;
+use droste_program::NodeId;
+use droste_program::execution::{Action, Ending, Execution, Step, Valuation};
 
 /// Longer ones are left alone: every attempt takes a replay.
 const LONGEST: usize = 2_000;

@@ -1,9 +1,9 @@
 //! The symbolic engine's driver.
 
 use droste_base::{Guard, Limits, StopReason, Trace, Verdict};
-use droste_lang::execution::Execution;
-use droste_lang::program::{NodeId, Program, Proposition};
 use droste_passes::{Cleaned, Query, clean_within};
+use droste_program::execution::Execution;
+use droste_program::{NodeId, Program, Proposition};
 use droste_symbolic::repeat::{of_monitor, of_nodes};
 use droste_symbolic::{Outcome, Place, Valued};
 use droste_unfold::{AllLive, Control, Gap, Machine, concretize};

@@ -8,20 +8,18 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use droste_automata::automaton::NewEdge;
 use droste_base::{Limits, Verdict};
 use droste_check::{Engine, Options, Passes, Property, check};
 use droste_lang::ast::Ast;
-use droste_lang::labels;
-use droste_lang::liveness::Liveness;
 use droste_lang::lower::lower;
-use droste_lang::monitor::{Monitor, MonitorState, StateKind};
-use droste_lang::program::{
-    Expr, ExprNode, NodeId, Operator, ProcId, Program, Proposition, VarRef,
-};
 use droste_lang::properties;
-use droste_ltl::automaton::NewEdge;
 use droste_ltl::{AtomId, Literal, StateInfo, Tgba};
 use droste_passes::{Live, Query, clean};
+use droste_program::labels;
+use droste_program::liveness::Liveness;
+use droste_program::monitor::{Monitor, MonitorState, StateKind};
+use droste_program::{Expr, ExprNode, NodeId, Operator, ProcId, Program, Proposition, VarRef};
 use droste_replay::{Claim, Replayer};
 use droste_symbolic::repeat::{Question, of_monitor, of_nodes, repeat};
 use droste_symbolic::{Place, Runs, Tuning};

@@ -5,7 +5,7 @@
 use droste_base::{Limits, Verdict};
 use droste_check::{Contexts, Engine, Fault, Options, Property, check_concurrent};
 use droste_lang::lower::lower;
-use droste_lang::program::{Node, Op, Program};
+use droste_program::{Node, Op, Program};
 use droste_testkit::generate::concurrent;
 use droste_testkit::random::seeds;
 use droste_testkit::source::parse;

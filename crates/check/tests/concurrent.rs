@@ -9,11 +9,11 @@ use droste_base::{Limits, Verdict};
 use droste_check::concurrent::{NotRebuilt, Schedule, Target, find_schedule, rebuild};
 use droste_check::{Contexts, Engine, Fault, Levels, Options, Property, check_concurrent};
 use droste_lang::ast::Ast;
-use droste_lang::concurrent::{ConcurrentExecution, Context, ThreadAction, unbounded_start};
-use droste_lang::execution::{Action, Ending};
 use droste_lang::lower::lower;
 use droste_lang::printer;
-use droste_lang::program::{NodeId, Program, Value, VarRef};
+use droste_program::concurrent::{ConcurrentExecution, Context, ThreadAction, unbounded_start};
+use droste_program::execution::{Action, Ending};
+use droste_program::{NodeId, Program, Value, VarRef};
 use droste_replay::{Bound, ConcurrentClaim, replay_concurrent};
 use droste_testkit::generate::concurrent;
 use droste_testkit::oracle::interleave::{self, Bounds, Interleavings, interleave};
@@ -450,7 +450,7 @@ fn impossible_schedules_are_refused() {
         void f() begin a := T; L: skip; end";
     let (program, _) = lower(&parse(text));
     let program = program.expect("a program");
-    let nodes = droste_lang::labels::find(&program, "L").expect("the label");
+    let nodes = droste_program::labels::find(&program, "L").expect("the label");
     let target = Target::Reach(&nodes);
     let good = find_schedule(
         &program,

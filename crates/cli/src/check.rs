@@ -7,14 +7,15 @@ use std::time::Instant;
 
 use droste_base::{Limits, StopReason, Verdict};
 use droste_check::{Algorithm, Evidence, Options, Passes, Phase, Property, Report};
-use droste_lang::diagnostics::{Diagnostic, Severity};
 use droste_lang::lower::lower;
-use droste_lang::monitor::Monitor;
 use droste_lang::parser::{self, parse, parse_monitor};
-use droste_lang::program::Program;
-use droste_lang::source::SourceFile;
-use droste_lang::{dot, printer, properties};
+use droste_lang::{printer, properties};
+use droste_program::Program;
+use droste_program::dot;
+use droste_program::monitor::Monitor;
 use droste_report::{Style, visible};
+use droste_source::SourceFile;
+use droste_source::diagnostics::{Diagnostic, Severity};
 
 use crate::args::{CheckArgs, Dialect, Emit, Engine, Order, Pass, Runs, SearchArgs};
 use crate::console::{Console, Failure};

@@ -3,9 +3,9 @@
 use std::io::{self, IsTerminal, Write};
 use std::panic::PanicHookInfo;
 
-use droste_lang::diagnostics::{Diagnostic, Severity, render};
-use droste_lang::source::SourceFile;
 use droste_report::visible;
+use droste_source::SourceFile;
+use droste_source::diagnostics::{Diagnostic, Severity, render};
 
 use crate::args::Color;
 

@@ -8,7 +8,7 @@ use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 
-use droste_lang::source::SourceFile;
+use droste_source::SourceFile;
 
 /// How many bytes are read before somebody looks at the limits.
 const CHUNK: u64 = 1 << 20;

@@ -6,11 +6,11 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use droste_base::{Limits, StopReason};
-use droste_lang::source::SourceFile;
 use droste_ltl::{
     Atoms, FormulaId, Formulas, HoaError, Options, Tgba, Untranslatable, class, parse,
     parse_properties, print, print_short, read_hoas, simplify, translate, write_dot, write_hoa,
 };
+use droste_source::SourceFile;
 use serde_json::{Value, json};
 
 use crate::args::{LtlArgs, LtlFormat};

@@ -11,7 +11,7 @@ use droste_calculus::{
     Action, Outcome, Question, Round, Solver, Statistics, Theory, Unanswered, Witness, load,
     on_large_stack, report,
 };
-use droste_lang::source::SourceFile;
+use droste_source::SourceFile;
 use serde_json::{Map, Value, json};
 
 use crate::args::SolveArgs;

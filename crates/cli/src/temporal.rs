@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use droste_base::Limits;
 use droste_check::{Automaton, Ltl, Property};
-use droste_lang::program::Program;
-use droste_lang::source::SourceFile;
 use droste_ltl::{Atoms, Formulas, HoaAutomaton, HoaError, parse_properties, read_hoas};
+use droste_program::Program;
 use droste_report::visible;
+use droste_source::SourceFile;
 use serde_json::{Value, json};
 
 use crate::check::{Run, exit_code, runs};

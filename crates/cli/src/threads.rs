@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use droste_base::{StopReason, Verdict};
 use droste_check::{ConcurrentReport, Contexts, Levels, Property, check_concurrent};
-use droste_lang::concurrent::{ConcurrentExecution, ThreadAction};
-use droste_lang::execution::{Action, Ending};
-use droste_lang::source::SourceFile;
+use droste_program::concurrent::{ConcurrentExecution, ThreadAction};
+use droste_program::execution::{Action, Ending};
 use droste_report::Style;
+use droste_source::SourceFile;
 
 use crate::check::{Run, UNKNOWN_COLOR, exit_code};
 use crate::console::{Console, Failure};

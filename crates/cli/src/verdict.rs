@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use droste_base::{Limits, StopReason, Verdict};
 use droste_check::{ERROR_LABELS, Phase, Property, Report, Runs, Stats, SymbolicStats, Violators};
-use droste_lang::execution::{Action, Ending, Execution};
-use droste_lang::monitor::{Monitor, StateKind};
-use droste_lang::program::{NodeId, Op, Program, Type, Variable, Violation};
-use droste_lang::source::SourceFile;
+use droste_program::execution::{Action, Ending, Execution};
+use droste_program::monitor::{Monitor, StateKind};
+use droste_program::{NodeId, Op, Program, Type, Variable, Violation};
 use droste_report::{MonitorRun, Reasons, Remarks, Style};
+use droste_source::SourceFile;
 use serde_json::{Value, json};
 
 /// What a verdict is about.

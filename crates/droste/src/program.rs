@@ -38,18 +38,18 @@
 use std::fmt;
 
 pub use droste_check::{ERROR_LABELS, Evidence, Fault, Options, Passes, Property, Report};
-pub use droste_lang::diagnostics::{Diagnostic, Severity};
-pub use droste_lang::execution::{
+pub use droste_lang::lexer::Dialect;
+pub use droste_program::Program;
+pub use droste_program::execution::{
     Action, CalleeRun, CalleeRunId, Ending, Execution, Step, Valuation,
 };
-pub use droste_lang::lexer::Dialect;
-pub use droste_lang::monitor::Monitor;
-pub use droste_lang::program::Program;
-pub use droste_lang::source::SourceFile;
+pub use droste_program::monitor::Monitor;
 pub use droste_report::Style;
+pub use droste_source::SourceFile;
+pub use droste_source::diagnostics::{Diagnostic, Severity};
 
-use droste_lang::diagnostics::render;
 use droste_lang::{lower, parser, properties};
+use droste_source::diagnostics::render;
 
 /// Why there is no answer.
 #[derive(Clone, Debug)]

@@ -4,13 +4,13 @@ use std::fmt;
 use std::time::Instant;
 
 use droste_base::{Event, Model, PropId, Trace, Verdict};
-use droste_lang::diagnostics::render;
-use droste_lang::source::SourceFile;
-use droste_lang::suggest::nearest;
 use droste_ltl::{
     AtomKind, Atoms, FormulaId, Formulas, Lasso, Options, Untranslatable, holds, parse, translate,
 };
 use droste_omega::{Buchi, Observed};
+use droste_source::SourceFile;
+use droste_source::diagnostics::render;
+use droste_source::suggest::nearest;
 
 use crate::checker::{Checker, Inconsistent, Outcome};
 

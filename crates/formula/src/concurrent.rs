@@ -24,8 +24,8 @@ mod reach;
 
 use std::fmt::Write as _;
 
-use droste_lang::concurrent::most_started;
-use droste_lang::program::{Node, NodeId, Op, ProcId, Program, Threads};
+use droste_program::concurrent::most_started;
+use droste_program::{Node, NodeId, Op, ProcId, Program, Threads};
 
 use crate::Relations;
 use crate::relations::{self, Question, one_of, or_false};

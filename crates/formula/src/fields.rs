@@ -6,7 +6,7 @@
 
 use droste_blast::bits;
 use droste_blast::order::Line;
-use droste_lang::program::{Expr, ExprNode, Node, Op, Program, Type, VarRef, Variable};
+use droste_program::{Expr, ExprNode, Node, Op, Program, Type, VarRef, Variable};
 use rustc_hash::FxHashSet;
 
 /// The components of `Local` and `Global`.

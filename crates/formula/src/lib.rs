@@ -19,7 +19,7 @@ mod write;
 use std::fmt;
 use std::str::FromStr;
 
-use droste_lang::program::Program;
+use droste_program::Program;
 
 pub use concurrent::{Bound, MOST_SWITCHES, concurrent};
 pub use points::{Point, Points};

@@ -6,7 +6,7 @@
 //! * for every procedure an exit: whatever `return` was executed, there are only results and globals left;
 //! * for every kind of violation that is looked for, one in which such a run ends.
 
-use droste_lang::program::{NodeId, Op, ProcId, Program, Violation};
+use droste_program::{NodeId, Op, ProcId, Program, Violation};
 use rustc_hash::FxHashSet;
 
 /// What a program counter stands for.

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use droste_blast::{After, Blaster, Effect, New, Place, State, Store, in_range};
-use droste_lang::program::{NodeId, Op, ProcId, Program, Threads, VarRef, Violation};
+use droste_program::{NodeId, Op, ProcId, Program, Threads, VarRef, Violation};
 
 use crate::fields::{Component, Fields};
 use crate::points::{Point, Points};

@@ -12,8 +12,8 @@
 
 use logos::Logos;
 
-use crate::diagnostics::Diagnostic;
-use crate::source::{SourceFile, Span};
+use droste_source::diagnostics::Diagnostic;
+use droste_source::{SourceFile, Span};
 
 /// How ambiguous input is read, where two tools contradict each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -17,21 +17,9 @@
 //! Guards are Boolean expressions over globals, locals `proc::x`, `at(L)`, `at(proc:L)`, `in(proc)`
 //! and `terminated`.
 
-use std::sync::Arc;
+pub use droste_program::monitor::StateKind;
 
 use crate::ast::{Ast, ExprId, Name};
-use crate::program::Proposition;
-
-/// What visiting a state of the monitor means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StateKind {
-    /// Nothing.
-    Plain,
-    /// A violation.
-    Target,
-    /// A violation if it happens infinitely often.
-    Repeating,
-}
 
 /// A monitor as it was written.
 #[derive(Clone, Debug)]
@@ -68,28 +56,4 @@ pub enum Otherwise {
     Block,
     /// Go there.
     Goto(Name),
-}
-
-/// A monitor whose names have been resolved in a program.
-#[derive(Clone, Debug)]
-pub struct Monitor {
-    /// Its name.
-    pub name: Arc<str>,
-    /// Its states.
-    pub states: Vec<MonitorState>,
-    /// Where it starts: index into `states`.
-    pub initial: u32,
-}
-
-/// A state of a [`Monitor`].
-#[derive(Clone, Debug)]
-pub struct MonitorState {
-    /// Its name.
-    pub name: Arc<str>,
-    /// What visiting it means.
-    pub kind: StateKind,
-    /// Guards and where they lead (indices into [`Monitor::states`]).
-    pub edges: Vec<(Proposition, u32)>,
-    /// Where to go if no guard is true; `None` blocks.
-    pub otherwise: Option<u32>,
 }

@@ -5,7 +5,7 @@
 //! classes of the hierarchy of Manna and Pnueli (PODC 1990) follow the grammars of Chang, Manna and Pnueli (ICALP 1992).
 //! All this is read off the syntax: a formula may be in a class without it being seen here.
 
-use crate::formula::{FormulaId, Formulas, Node};
+use droste_automata::formula::{FormulaId, Formulas, Node};
 
 /// What is known about a formula in negation normal form; one bit each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,10 +7,10 @@ use droste_base::StopReason;
 use droste_bdd::{Bdd, Manager, Var};
 use rustc_hash::FxHashMap;
 
-use crate::automaton::{Literal, MOST_MARKS, NewEdge, StateInfo, Tgba};
-use crate::components::{NONE, components};
 use crate::cover::cover;
-use crate::formula::{AtomId, FormulaId};
+use droste_automata::automaton::{Literal, MOST_MARKS, NewEdge, StateInfo, Tgba};
+use droste_automata::components::{NONE, components};
+use droste_automata::formula::{AtomId, FormulaId};
 
 /// A set of marks, one bit each.
 pub(crate) type Marks = u128;

@@ -10,17 +10,17 @@
 
 use droste_base::{Limits, StopReason};
 use droste_bdd::{Bdd, Manager, Var, on_large_stack};
-use droste_lang::diagnostics::Diagnostic;
-use droste_lang::source::{SourceFile, Span};
+use droste_source::diagnostics::Diagnostic;
+use droste_source::{SourceFile, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::automaton::{Literal, MOST_MARKS, NewEdge, StateInfo, Tgba};
 use crate::cover::cover;
-use crate::formula::AtomId;
 use crate::hoa_acceptance::{Acceptance, Condition};
 use crate::hoa_tokens::{Kind, Tokens};
 use crate::parser::atom_from_text;
 use crate::syntax::Atoms;
+use droste_automata::automaton::{Literal, MOST_MARKS, NewEdge, StateInfo, Tgba};
+use droste_automata::formula::AtomId;
 
 /// Why there is no automaton.
 #[derive(Clone, Debug)]

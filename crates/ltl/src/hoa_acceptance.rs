@@ -1,10 +1,10 @@
 //! Acceptance conditions of the Hanoi omega-automata format: which are (generalised) Büchi, and how the others are called.
 
-use droste_lang::diagnostics::Diagnostic;
-use droste_lang::source::Span;
+use droste_source::Span;
+use droste_source::diagnostics::Diagnostic;
 
-use crate::automaton::MOST_MARKS;
 use crate::hoa_tokens::{Kind, Tokens};
+use droste_automata::automaton::MOST_MARKS;
 
 /// An `Acceptance:` item.
 #[allow(clippy::struct_excessive_bools, reason = "what occurs in a condition")]

@@ -1,7 +1,7 @@
 //! The tokens of the Hanoi omega-automata format.
 
-use droste_lang::diagnostics::Diagnostic;
-use droste_lang::source::{SourceFile, Span};
+use droste_source::diagnostics::Diagnostic;
+use droste_source::{SourceFile, Span};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {

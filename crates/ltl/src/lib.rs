@@ -20,12 +20,9 @@
     reason = "a diagram is hashed and compared by its edge, which does not change"
 )]
 
-pub mod automaton;
 pub mod classes;
-mod components;
 mod cover;
 mod draft;
-pub mod formula;
 pub mod hoa;
 mod hoa_acceptance;
 mod hoa_tokens;
@@ -42,9 +39,9 @@ mod terms;
 pub mod translate;
 pub mod word;
 
-pub use automaton::{Edge, Guards, Literal, StateInfo, Tgba};
 pub use classes::{Class, class};
-pub use formula::{AtomId, FormulaId, Formulas, Node};
+pub use droste_automata::{AtomId, FormulaId, Formulas, Node};
+pub use droste_automata::{Edge, Guards, Literal, StateInfo, Tgba};
 pub use hoa::{HoaAutomaton, HoaError, read_hoa, read_hoas};
 pub use output::{write_dot, write_hoa};
 pub use parser::{Property, atom_from_text, parse, parse_properties, parse_text};

@@ -14,8 +14,8 @@ use droste_base::StopReason;
 use droste_bdd::Bdd;
 use rustc_hash::FxHashMap;
 
-use crate::components::{components, has_accepting};
 use crate::draft::{Draft, DraftEdge, MOST_DRAFT_MARKS, Marks};
+use droste_automata::components::{components, has_accepting};
 
 /// Subsets that are explored at most.
 const MOST_SUBSETS: usize = 1024;

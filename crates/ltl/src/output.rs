@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use crate::automaton::{Edge, Literal, Tgba};
-use crate::formula::{AtomId, Formulas};
 use crate::printer::print_short;
 use crate::syntax::Atoms;
+use droste_automata::automaton::{Edge, Literal, Tgba};
+use droste_automata::formula::{AtomId, Formulas};
 
 /// How long the description of a state may get.
 const LONGEST: usize = 200;

@@ -5,13 +5,13 @@
 //! goes on as if what was missing had been there, so that one run reports as much as it can. That printing and parsing
 //! again gives the same formula is tested on random formulas.
 
-use droste_lang::diagnostics::{Diagnostic, Severity};
-use droste_lang::source::{SourceFile, Span};
-use droste_lang::suggest::nearest;
+use droste_source::diagnostics::{Diagnostic, Severity};
+use droste_source::suggest::nearest;
+use droste_source::{SourceFile, Span};
 use rustc_hash::FxHashMap;
 
-use crate::formula::{FormulaId, Formulas};
 use crate::syntax::{Atom, AtomKind, Atoms, Token, in_word, reserved, tokens};
+use droste_automata::formula::{FormulaId, Formulas};
 
 /// There is no point in more errors than this.
 pub(crate) const MOST_ERRORS: usize = 20;
@@ -66,7 +66,7 @@ pub fn atom_from_text(text: &str) -> Atom {
     let source = SourceFile::new("atom", text);
     let (mut formulas, mut atoms) = (Formulas::new(), Atoms::new());
     if let Ok(formula) = parse(&source, &mut formulas, &mut atoms)
-        && let crate::formula::Node::Atom(id) = formulas.node(formula)
+        && let droste_automata::formula::Node::Atom(id) = formulas.node(formula)
     {
         return atoms.get(id).clone();
     }

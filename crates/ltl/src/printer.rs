@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::formula::{FormulaId, Formulas, Node};
 use crate::syntax::Atoms;
+use droste_automata::formula::{FormulaId, Formulas, Node};
 
 /// How tight the operator at the top of a formula binds: see [`parser`](crate::parser).
 fn level(node: &Node<'_>) -> u8 {
@@ -52,7 +52,7 @@ fn write_with(
     root: FormulaId,
     most: usize,
     out: &mut String,
-    atom: &mut dyn FnMut(crate::formula::AtomId, &mut String),
+    atom: &mut dyn FnMut(droste_automata::formula::AtomId, &mut String),
 ) {
     let mut stack = vec![Piece::Formula(root, 0)];
     while let Some(piece) = stack.pop() {

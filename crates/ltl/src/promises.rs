@@ -13,7 +13,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::draft::MOST_DRAFT_MARKS;
-use crate::formula::{FormulaId, Formulas, Node};
+use droste_automata::formula::{FormulaId, Formulas, Node};
 
 /// The promises of one construction, numbered as they are met.
 #[derive(Clone, Debug, Default)]

@@ -19,7 +19,7 @@ use droste_base::{Guard, Limits, StopReason};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::classes::{Table, Traits};
-use crate::formula::{FormulaId, Formulas, Node};
+use droste_automata::formula::{FormulaId, Formulas, Node};
 
 /// How deep rules may call rules.
 const DEPTH: u32 = 40;

@@ -5,11 +5,11 @@
 
 use std::fmt;
 
-use droste_lang::diagnostics::Diagnostic;
-use droste_lang::source::Span;
+use droste_source::Span;
+use droste_source::diagnostics::Diagnostic;
 use rustc_hash::FxHashMap;
 
-use crate::formula::AtomId;
+use droste_automata::formula::AtomId;
 
 /// How an atom was written, which says how it is to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -320,8 +320,8 @@ fn raw_length(rest: &str) -> Option<Result<usize, char>> {
 #[cfg(test)]
 mod tests {
     use super::{Atoms, tokens};
-    use crate::formula::Formulas;
     use crate::parser::parse_text;
+    use droste_automata::formula::Formulas;
 
     #[test]
     fn labels_may_be_numbers() {

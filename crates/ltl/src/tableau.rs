@@ -18,9 +18,9 @@ use rustc_hash::FxHashMap;
 
 use crate::cover::cover_at_most;
 use crate::draft::{Draft, DraftEdge, Marks, all_marks};
-use crate::formula::{AtomId, FormulaId, Formulas, Node};
 use crate::promises::Promises;
 use crate::translate::Untranslatable;
+use droste_automata::formula::{AtomId, FormulaId, Formulas, Node};
 
 /// What a variable that is no atom says.
 #[derive(Clone, Copy, Debug)]

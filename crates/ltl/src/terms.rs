@@ -25,9 +25,9 @@ use droste_bdd::{Bdd, Manager, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::draft::{Draft, DraftEdge, MOST_DRAFT_MARKS, Marks, all_marks};
-use crate::formula::{AtomId, FormulaId, Formulas, Node};
 use crate::promises::Promises;
 use crate::translate::Untranslatable;
+use droste_automata::formula::{AtomId, FormulaId, Formulas, Node};
 
 /// Of longer lists, terms that are not equal but for their letters are not compared.
 const COMPARED: usize = 512;

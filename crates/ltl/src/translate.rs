@@ -9,15 +9,15 @@ use std::fmt;
 use droste_base::{Guard, Limits, StopReason};
 use droste_bdd::{Manager, Var, on_large_stack};
 
-use crate::automaton::{MOST_MARKS, Tgba};
 use crate::draft::{Draft, MOST_DRAFT_MARKS};
-use crate::formula::{AtomId, FormulaId, Formulas};
 use crate::obligation;
 use crate::promises::Promises;
 use crate::simplify::Simplifier;
 use crate::simulation::{self, Direction};
 use crate::tableau::Tableau;
 use crate::terms::{Expansion, Plan};
+use droste_automata::automaton::{MOST_MARKS, Tgba};
+use droste_automata::formula::{AtomId, FormulaId, Formulas};
 
 /// Why there is no automaton for a formula.
 #[derive(Clone, Debug, PartialEq, Eq)]

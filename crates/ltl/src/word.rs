@@ -7,9 +7,9 @@
 //! behind the last position is the right one. [`accepts`] builds the product with an automaton and looks for a component with all marks.
 //! This is what every translation is tested against, and what a counterexample can be replayed with.
 
-use crate::automaton::Tgba;
-use crate::components;
-use crate::formula::{AtomId, FormulaId, Formulas, Node};
+use droste_automata::automaton::Tgba;
+use droste_automata::components;
+use droste_automata::formula::{AtomId, FormulaId, Formulas, Node};
 
 /// The shape of an ultimately periodic word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,12 +4,12 @@ mod common;
 
 use common::Word;
 use droste_base::Limits;
-use droste_lang::diagnostics::render;
-use droste_lang::source::SourceFile;
 use droste_ltl::{
     Atoms, Formulas, HoaError, Options, Tgba, accepts, holds, parse_text, print, read_hoa,
     read_hoas, translate, write_dot, write_hoa,
 };
+use droste_source::SourceFile;
+use droste_source::diagnostics::render;
 use droste_testkit::random::{Random, seeds};
 
 fn read(text: &str) -> Result<(Tgba, Atoms), String> {

@@ -1,8 +1,8 @@
 //! Formulas as text: spellings, precedence, errors and files of properties.
 
-use droste_lang::diagnostics::render;
-use droste_lang::source::SourceFile;
 use droste_ltl::{AtomKind, Atoms, Formulas, parse, parse_properties, parse_text, print};
+use droste_source::SourceFile;
+use droste_source::diagnostics::render;
 
 /// The formula as it is printed, or the messages.
 fn shown(text: &str) -> Result<String, String> {

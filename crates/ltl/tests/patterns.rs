@@ -9,8 +9,8 @@ use std::fs;
 use std::path::Path;
 
 use droste_base::Limits;
-use droste_lang::source::SourceFile;
 use droste_ltl::{AtomId, Atoms, FormulaId, Formulas, Options, Tgba, parse_properties, translate};
+use droste_source::SourceFile;
 use droste_testkit::random::Random;
 
 /// Edges, each counted once for every letter it can be taken with.

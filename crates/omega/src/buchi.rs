@@ -14,7 +14,7 @@
 
 use std::cell::RefCell;
 
-use droste_ltl::Tgba;
+use droste_automata::Tgba;
 use rustc_hash::FxHashMap;
 
 use crate::observe::{Move, Observer};

@@ -19,7 +19,7 @@
 
 use std::cell::RefCell;
 
-use droste_ltl::{FormulaId, Formulas, Node};
+use droste_automata::{FormulaId, Formulas, Node};
 use rustc_hash::FxHashMap;
 
 use crate::observe::{Move, Observer};

@@ -16,7 +16,7 @@ use crate::fold::Folder;
 use crate::graph::{self, Effects, Graph, Worklist, reverse_postorder, roots};
 use crate::interval::convert;
 use droste_base::{Guard, StopReason};
-use droste_lang::program::{Expr, ExprNode, NodeId, Op, ProcId, Program, Type, Value, VarRef};
+use droste_program::{Expr, ExprNode, NodeId, Op, ProcId, Program, Type, Value, VarRef};
 use std::collections::HashMap;
 use std::rc::Rc;
 

@@ -23,7 +23,7 @@ use crate::graph::{self, Effects, Graph, Worklist, reverse_postorder};
 use crate::live::{Sets, add, has, remove, unite};
 use crate::slice;
 use droste_base::{Guard, StopReason};
-use droste_lang::program::{Expr, ExprNode, Node, Op, ProcId, Program, Proposition, VarRef};
+use droste_program::{Expr, ExprNode, Node, Op, ProcId, Program, Proposition, VarRef};
 
 /// When the reads of an expression count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

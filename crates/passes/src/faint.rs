@@ -8,7 +8,7 @@ use crate::dead::Liveness;
 use crate::fold::Folder;
 use crate::graph;
 use crate::live::{add, has, unite};
-use droste_lang::program::{Expr, ExprNode, Node, Op, Program, Type, VarRef};
+use droste_program::{Expr, ExprNode, Node, Op, Program, Type, VarRef};
 
 /// What has been dropped.
 #[derive(Clone, Copy, Debug, Default)]
@@ -140,7 +140,7 @@ impl Dropper<'_> {
     /// if that does not change which of several failures comes first.
     fn assigns(
         &mut self,
-        procedure: droste_lang::program::ProcId,
+        procedure: droste_program::ProcId,
         assigns: &mut Vec<(VarRef, Expr)>,
         discards: &mut Vec<Expr>,
     ) {
@@ -171,7 +171,7 @@ impl Dropper<'_> {
     }
 
     /// Puts a constant in the place of a value that does not matter, unless it can fail.
-    fn replace(&mut self, procedure: droste_lang::program::ProcId, expr: &mut Expr, ty: Type) {
+    fn replace(&mut self, procedure: droste_program::ProcId, expr: &mut Expr, ty: Type) {
         let facts = self.folder.facts(self.program, procedure, expr);
         if expr.as_const().is_none() && !facts.store_can_fail(ty) {
             let zero = if ty.lo() <= 0 && 0 <= ty.hi() {

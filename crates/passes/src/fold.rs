@@ -9,7 +9,7 @@
 //! that can fail: it is never touched.
 
 use crate::interval::{Interval, eval_binary};
-use droste_lang::program::{Expr, ExprNode, Operator, ProcId, Program, Type, Value};
+use droste_program::{Expr, ExprNode, Operator, ProcId, Program, Type, Value};
 
 /// What is known about (part of) an expression.
 #[derive(Clone, Copy, Debug)]

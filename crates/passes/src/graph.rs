@@ -1,7 +1,7 @@
 //! What the passes share: the control-flow graph backwards, call sites, an order to visit
 //! nodes in, and a worklist that follows it.
 
-use droste_lang::program::{Expr, Node, NodeId, Op, ProcId, Program, Threads, Type, VarRef};
+use droste_program::{Expr, Node, NodeId, Op, ProcId, Program, Threads, Type, VarRef};
 
 /// Lists of `u32`, one per index, in one vector.
 #[derive(Debug, Default)]

@@ -6,7 +6,7 @@
 //! answer, divisions that cannot be by zero and stores that cannot leave their range, hence
 //! which expressions cannot fail and may be thrown away without losing a violation.
 
-use droste_lang::program::{Operator, Type, Value};
+use droste_program::{Operator, Type, Value};
 
 /// All values from `lo` to `hi`, never empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -33,7 +33,7 @@ pub use live::Live;
 
 use constants::Constants;
 use droste_base::{Guard, Limits, StopReason};
-use droste_lang::program::{NodeId, Op, Program, Proposition};
+use droste_program::{NodeId, Op, Program, Proposition};
 use graph::Graph;
 
 /// What is asked about a program.

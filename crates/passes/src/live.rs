@@ -1,6 +1,6 @@
 //! Which variables still matter where.
 
-use droste_lang::program::{NodeId, ProcId, Program, VarRef};
+use droste_program::{NodeId, ProcId, Program, VarRef};
 
 /// For each node, the variables whose value may still matter when control is there.
 ///
@@ -140,8 +140,7 @@ impl Live {
     /// How many pairs of a node and a variable are live, and how many pairs there are.
     pub fn count(&self, program: &Program) -> (usize, usize) {
         let globals = program.globals.len();
-        let locals =
-            |node: &droste_lang::program::Node| program.procedure(node.procedure).locals.len();
+        let locals = |node: &droste_program::Node| program.procedure(node.procedure).locals.len();
         let all = program
             .nodes
             .iter()

@@ -9,7 +9,7 @@ use crate::constants::{Constants, Env};
 use crate::fold::{Facts, Folder};
 use crate::graph;
 use crate::interval::convert;
-use droste_lang::program::{Expr, ExprNode, NodeId, Op, ProcId, Program, Type, VarRef};
+use droste_program::{Expr, ExprNode, NodeId, Op, ProcId, Program, Type, VarRef};
 use std::sync::Arc;
 
 /// What has been done.
@@ -109,7 +109,7 @@ impl Simplifier<'_> {
         facts.store_can_fail(ty)
     }
 
-    fn node(&mut self, node: &mut droste_lang::program::Node, env: &Env) {
+    fn node(&mut self, node: &mut droste_program::Node, env: &Env) {
         let procedure = node.procedure;
         let program = self.program;
         // The values after the step, if it exists at all and they are known.

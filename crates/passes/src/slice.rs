@@ -9,7 +9,7 @@
 
 use crate::fold::Folder;
 use crate::graph::{self, Graph};
-use droste_lang::program::{Node, NodeId, Op, Program};
+use droste_program::{Node, NodeId, Op, Program};
 
 /// Which of the nodes reach something, going backwards.
 struct Backwards<'a> {

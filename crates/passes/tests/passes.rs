@@ -1,11 +1,11 @@
 //! Each pass on a program where one can see what it should find.
 
-use droste_lang::labels;
 use droste_lang::lower::lower;
 use droste_lang::parser::{Dialect, parse};
-use droste_lang::program::{NodeId, Op, Program, VarRef};
-use droste_lang::source::SourceFile;
 use droste_passes::{Cleaned, Config, Query, clean};
+use droste_program::labels;
+use droste_program::{NodeId, Op, Program, VarRef};
+use droste_source::SourceFile;
 
 fn program(text: &str) -> Program {
     let parsed = parse(&SourceFile::new("test.bp", text), Dialect::default());

@@ -5,8 +5,8 @@
 
 mod support;
 
-use droste_lang::program::{Expr, NodeId, Program, Proposition, VarRef};
 use droste_passes::{Config, Query, clean};
+use droste_program::{Expr, NodeId, Program, Proposition, VarRef};
 use support::generate::{self, Random};
 use support::interpret::{Seen, explore};
 

@@ -12,8 +12,10 @@
 use std::sync::Arc;
 
 use droste_base::{Guard, StopReason};
-use droste_lang::execution::{Action, CalleeRun, CalleeRunId, Ending, Execution, Step, Valuation};
-use droste_lang::program::{NodeId, Op, ProcId, Program, Value, VarRef, Variable, Violation};
+use droste_program::execution::{
+    Action, CalleeRun, CalleeRunId, Ending, Execution, Step, Valuation,
+};
+use droste_program::{NodeId, Op, ProcId, Program, Value, VarRef, Variable, Violation};
 
 use rustc_hash::FxHashMap;
 

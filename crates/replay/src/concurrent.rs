@@ -12,11 +12,11 @@
 //! A folded call takes no part in scheduling; all that has to be known about it is whether it leaves the
 //! thread in an atomic section.
 
-use droste_lang::concurrent::{
+use droste_program::concurrent::{
     Birth, ConcurrentExecution, ThreadAction, ThreadId, declared, end_of_init,
 };
-use droste_lang::execution::{Action, CalleeRun, Ending, Step, Valuation};
-use droste_lang::program::{NodeId, Op, Program, Threads};
+use droste_program::execution::{Action, CalleeRun, Ending, Step, Valuation};
+use droste_program::{NodeId, Op, Program, Threads};
 
 use crate::Rejection;
 use crate::check::{Checked, Cursor, check_runs, check_values};

@@ -34,10 +34,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use droste_base::{Guard, Limits, StopReason};
-use droste_lang::execution::{Action, CalleeRun, CalleeRunId, Ending, Execution};
-use droste_lang::monitor::Monitor;
-use droste_lang::program::{NodeId, Program};
-use droste_lang::temporal::Formula;
+use droste_program::execution::{Action, CalleeRun, CalleeRunId, Ending, Execution};
+use droste_program::monitor::Monitor;
+use droste_program::temporal::Formula;
+use droste_program::{NodeId, Program};
 
 /// What an execution is said to show.
 #[derive(Clone, Copy, Debug)]
@@ -234,7 +234,7 @@ fn repeats(program: &Program, execution: &Execution, nodes: &[NodeId]) -> bool {
     }
     // Whether each run visits one; runs refer to earlier ones only.
     let mut visits: Vec<bool> = Vec::with_capacity(execution.runs.len());
-    let visit = |steps: &[droste_lang::execution::Step], visits: &[bool]| {
+    let visit = |steps: &[droste_program::execution::Step], visits: &[bool]| {
         steps.iter().any(|step| {
             wanted[step.node.0 as usize]
                 || matches!(step.action, Action::Folded { run, .. } if visits[run.0 as usize])

@@ -9,9 +9,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use droste_base::Limits;
-use droste_lang::execution::{Action, CalleeRunId, Ending, Execution, Step, Valuation};
-use droste_lang::monitor::{Monitor, StateKind};
-use droste_lang::program::{NodeId, Program};
+use droste_program::execution::{Action, CalleeRunId, Ending, Execution, Step, Valuation};
+use droste_program::monitor::{Monitor, StateKind};
+use droste_program::{NodeId, Program};
 
 use crate::check;
 use crate::watch::{Cycle, Set, Watcher, apply, leads_to};

@@ -7,15 +7,13 @@
 //! the `constrain` and the node's `ensure` can be true of the two valuations.
 //!
 //! The one question that needs a search is whether a `constrain` or an `ensure` can *fail* (divide
-//! by zero, say) for some new values, because [`Action::Fail`](droste_lang::execution::Action)
+//! by zero, say) for some new values, because [`Action::Fail`](droste_program::execution::Action)
 //! does not say which. [`relation_failures`] tries all combinations of the values that matter up to
 //! [`COMBINATIONS`] of them, and beyond that the values near constants and bounds. It never
 //! claims a failure that is not possible.
 
-use droste_lang::execution::Valuation;
-use droste_lang::program::{
-    Expr, ExprNode, Node, NodeId, Op, ProcId, Program, Value, VarRef, Violation,
-};
+use droste_program::execution::Valuation;
+use droste_program::{Expr, ExprNode, Node, NodeId, Op, ProcId, Program, Value, VarRef, Violation};
 
 use crate::values::{Failures, Outcomes, Scene, Undecided, convert, evaluate};
 

@@ -19,9 +19,9 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use droste_base::{Guard, StopReason};
-use droste_lang::execution::{Action, CalleeRun, Ending, Execution, Step, Valuation};
-use droste_lang::program::{ExprNode, NodeId, Program, Proposition, Value, VarRef};
-use droste_lang::temporal::{Formula, Temporal};
+use droste_program::execution::{Action, CalleeRun, Ending, Execution, Step, Valuation};
+use droste_program::temporal::{Formula, Temporal};
+use droste_program::{ExprNode, NodeId, Program, Proposition, Value, VarRef};
 use rustc_hash::FxHashMap;
 
 use crate::values::{Scene, evaluate};

@@ -9,8 +9,8 @@
 //! operators need both operands, in no particular order, so a failure of either can be the one
 //! that is reported.
 
-use droste_lang::execution::Valuation;
-use droste_lang::program::{Expr, ExprNode, NodeId, Operator, Type, Value, VarRef, Violation};
+use droste_program::execution::Valuation;
+use droste_program::{Expr, ExprNode, NodeId, Operator, Type, Value, VarRef, Violation};
 
 /// More values than this are not listed one by one.
 pub(crate) const LISTED: usize = 1 << 16;

@@ -8,10 +8,10 @@
 //! New values under a `constrain` are found by trying; if none of the guesses is allowed, the walk ends
 //! there, as it does where the program is stuck.
 
-use droste_lang::execution::{
+use droste_program::execution::{
     Action, CalleeRun, CalleeRunId, Changes, Ending, Execution, Step, Valuation,
 };
-use droste_lang::program::{Expr, NodeId, Op, ProcId, Program, Value, VarRef, Variable};
+use droste_program::{Expr, NodeId, Op, ProcId, Program, Value, VarRef, Variable};
 
 use crate::step::{self, Caller, Stores};
 use crate::values::{Failures, Scene, Undecided, Values, evaluate};

@@ -16,9 +16,9 @@
 
 use std::collections::HashMap;
 
-use droste_lang::execution::{Action, Ending, Execution, Step, Valuation};
-use droste_lang::monitor::{Monitor, StateKind};
-use droste_lang::program::{NodeId, Program};
+use droste_program::execution::{Action, Ending, Execution, Step, Valuation};
+use droste_program::monitor::{Monitor, StateKind};
+use droste_program::{NodeId, Program};
 
 use crate::temporal::holds;
 
@@ -280,7 +280,7 @@ impl<'a> Watcher<'a> {
 
 pub(crate) fn apply(
     valuation: &mut Valuation,
-    changes: &[(droste_lang::program::VarRef, droste_lang::program::Value)],
+    changes: &[(droste_program::VarRef, droste_program::Value)],
 ) {
     for &(var, value) in changes {
         valuation.set(var, value);

@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use droste_lang::execution::{
+use droste_lang::lower::lower;
+use droste_lang::parser::{Dialect, parse, parse_monitor};
+use droste_lang::properties;
+use droste_program::execution::{
     Action, CalleeRun, CalleeRunId, Changes, Ending, Execution, Step, Valuation,
 };
-use droste_lang::labels;
-use droste_lang::lower::lower;
-use droste_lang::monitor::Monitor;
-use droste_lang::parser::{Dialect, parse, parse_monitor};
-use droste_lang::program::{NodeId, Op, Program, Value, VarRef, Violation};
-use droste_lang::properties;
-use droste_lang::source::SourceFile;
+use droste_program::labels;
+use droste_program::monitor::Monitor;
+use droste_program::{NodeId, Op, Program, Value, VarRef, Violation};
 use droste_replay::walk::random_walk;
 use droste_replay::{Claim, replay, valid};
+use droste_source::SourceFile;
 
 fn load(text: &str) -> Program {
     let source = SourceFile::new("test.bp", text);

@@ -3,9 +3,9 @@
 
 mod support;
 
-use droste_lang::execution::{Ending, Execution};
-use droste_lang::monitor::StateKind;
-use droste_lang::program::Program;
+use droste_program::Program;
+use droste_program::execution::{Ending, Execution};
+use droste_program::monitor::StateKind;
 use droste_replay::{Claim, replay, valid, walk::random_walk};
 use support::{Random, lasso, monitor, mutant, naive, program};
 
@@ -14,7 +14,8 @@ fn executions(program: &Program, seed: u64, random: &mut Random) -> Vec<Executio
     if let Some(lasso) = lasso(&all[0], random) {
         all.push(lasso);
     }
-    if all[0].steps.last().map(|s| &s.action) == Some(&droste_lang::execution::Action::Terminate) {
+    if all[0].steps.last().map(|s| &s.action) == Some(&droste_program::execution::Action::Terminate)
+    {
         let mut forever = all[0].clone();
         forever.ending = Ending::Terminated;
         all.push(forever);
@@ -80,7 +81,7 @@ fn mutants_are_accepted_only_if_they_are_runs() {
 
 /// Whether the run that was rejected is one that no step leads to.
 fn unused(execution: &Execution, verdict: &Result<(), droste_replay::Rejection>) -> bool {
-    use droste_lang::execution::Action;
+    use droste_program::execution::Action;
     let Err(rejection) = verdict else {
         return false;
     };

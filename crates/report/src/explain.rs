@@ -3,8 +3,8 @@
 //! An execution names the kind of violation only. For a value outside its range, the value is
 //! computed here if the expression leaves no choice; otherwise the type alone is named.
 
-use droste_lang::execution::Valuation;
-use droste_lang::program::{Expr, ExprNode, NodeId, Op, Operator, Type, Value, VarRef, Violation};
+use droste_program::execution::Valuation;
+use droste_program::{Expr, ExprNode, NodeId, Op, Operator, Type, Value, VarRef, Violation};
 
 use crate::view::View;
 

@@ -1,8 +1,8 @@
 //! Executions as JSON: the same information as the text, nothing left out, calls folded.
 
-use droste_lang::execution::{Action, CalleeRun, Ending, Execution, Step, Valuation};
-use droste_lang::program::{NodeId, Op, Procedure, Program, Type, Value, VarRef, Violation};
-use droste_lang::source::SourceFile;
+use droste_program::execution::{Action, CalleeRun, Ending, Execution, Step, Valuation};
+use droste_program::{NodeId, Op, Procedure, Program, Type, Value, VarRef, Violation};
+use droste_source::SourceFile;
 
 use serde_json::{Map, Value as Json, json};
 

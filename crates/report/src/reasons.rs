@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use droste_base::{Guard, StopReason};
-use droste_lang::execution::Execution;
-use droste_lang::program::Program;
-use droste_lang::temporal::{Formula, Temporal};
+use droste_program::Program;
+use droste_program::execution::Execution;
+use droste_program::temporal::{Formula, Temporal};
 use droste_replay::{Call, Moment, Truth};
 
 /// More remarks than this are not made.

@@ -9,10 +9,12 @@
 mod headings;
 mod remarks;
 
-use droste_lang::execution::{Action, CalleeRun, CalleeRunId, Ending, Execution, Step, Valuation};
-use droste_lang::program::{NodeId, Program, Value, VarRef};
-use droste_lang::source::SourceFile;
+use droste_program::execution::{
+    Action, CalleeRun, CalleeRunId, Ending, Execution, Step, Valuation,
+};
+use droste_program::{NodeId, Program, Value, VarRef};
 use droste_replay::{MonitorRun, Reading};
+use droste_source::SourceFile;
 
 use crate::layout::{Kind, Line, lay_out};
 use crate::reasons::{IN_CALL, Place};

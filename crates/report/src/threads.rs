@@ -3,12 +3,12 @@
 //! A line says which thread makes the step; a heading says where the active thread changes. Within a context,
 //! steps are written as those of a sequential execution are: by the same writers, from the same pieces.
 
-use droste_lang::concurrent::{
+use droste_program::concurrent::{
     Birth, ConcurrentExecution, ThreadAction, ThreadId, declared, end_of_init,
 };
-use droste_lang::execution::{Action, Ending, Execution, Step, Valuation};
-use droste_lang::program::{NodeId, Op, Program, Value, VarRef};
-use droste_lang::source::SourceFile;
+use droste_program::execution::{Action, Ending, Execution, Step, Valuation};
+use droste_program::{NodeId, Op, Program, Value, VarRef};
+use droste_source::SourceFile;
 use serde_json::{Map, Value as Json, json};
 
 use crate::Style;

@@ -1,8 +1,8 @@
 //! Names, values, source lines and lengths: what text and JSON both show.
 
-use droste_lang::execution::{Action, CalleeRunId, Execution, Step};
-use droste_lang::program::{Node, NodeId, Op, Procedure, Program, Type, Value, VarRef, Variable};
-use droste_lang::source::{LineColumn, SourceFile};
+use droste_program::execution::{Action, CalleeRunId, Execution, Step};
+use droste_program::{Node, NodeId, Op, Procedure, Program, Type, Value, VarRef, Variable};
+use droste_source::{LineColumn, SourceFile};
 
 /// Labels that are longer than this in sum are not shown before a statement.
 const LABELS: usize = 28;

@@ -3,17 +3,17 @@
 
 use std::path::PathBuf;
 
-use droste_lang::execution::{
-    Action, CalleeRun, CalleeRunId, Changes, Ending, Execution, Step, Valuation,
-};
-use droste_lang::labels;
 use droste_lang::lower::lower;
 use droste_lang::parser::{Dialect, parse};
-use droste_lang::program::{NodeId, Op, Program, Value, VarRef};
-use droste_lang::source::SourceFile;
+use droste_program::execution::{
+    Action, CalleeRun, CalleeRunId, Changes, Ending, Execution, Step, Valuation,
+};
+use droste_program::labels;
+use droste_program::{NodeId, Op, Program, Value, VarRef};
 use droste_replay::valid;
 use droste_replay::walk::random_walk;
 use droste_report::{Style, json, text};
+use droste_source::SourceFile;
 
 fn path(name: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "tests", "golden", name]

@@ -3,17 +3,17 @@
 #[path = "../../replay/tests/support/mod.rs"]
 mod support;
 
-use droste_lang::execution::{Action, Ending, Execution};
 use droste_lang::lower::lower;
-use droste_lang::monitor::Monitor;
 use droste_lang::parser::{Dialect, parse, parse_monitor};
-use droste_lang::program::Program;
 use droste_lang::properties;
-use droste_lang::source::SourceFile;
+use droste_program::Program;
+use droste_program::execution::{Action, Ending, Execution};
+use droste_program::monitor::Monitor;
 use droste_replay::walk::random_walk;
 use droste_report::{
     Remarks, Style, json, json_with_remarks, monitor_run, text, text_with_remarks,
 };
+use droste_source::SourceFile;
 use support::{Random, mutant};
 
 fn with(run: &droste_report::MonitorRun) -> Remarks<'_> {

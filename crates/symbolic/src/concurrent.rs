@@ -35,7 +35,7 @@ mod seeds;
 
 use droste_base::{Limits, Progress, StopReason};
 use droste_blast::bits;
-use droste_lang::program::{NodeId, ProcId, Program, Value};
+use droste_program::{NodeId, ProcId, Program, Value};
 
 use crate::{Query, Stats};
 use contexts::Search;

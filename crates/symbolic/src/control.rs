@@ -1,6 +1,6 @@
 //! What the symbolic searches want to know about control: who calls whom, in which order to work, where sets are kept.
 
-use droste_lang::program::{NodeId, Op, Program};
+use droste_program::{NodeId, Op, Program};
 use rustc_hash::FxHashSet;
 
 /// For each node whether it is one of these.

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use droste_base::{Limits, StopReason};
 use droste_bdd::{Bdd, Cube, Manager, Renaming, Var};
 use droste_blast::{Logic, State, in_range};
-use droste_lang::program::{ProcId, Program, Type, VarRef};
+use droste_program::{ProcId, Program, Type, VarRef};
 use rustc_hash::FxHashMap;
 
 use droste_blast::order::{Arrangement, Kind, Slot};

@@ -26,8 +26,8 @@ mod trace;
 use std::sync::mpsc;
 
 use droste_base::{Certificate, Limits, Progress, Reporter, StopReason, Trace, Verdict};
-use droste_lang::liveness::Liveness;
-use droste_lang::program::{NodeId, ProcId, Program, Value, Violation};
+use droste_program::liveness::Liveness;
+use droste_program::{NodeId, ProcId, Program, Value, Violation};
 
 /// What is looked for.
 #[derive(Clone, Copy, Debug)]

@@ -8,8 +8,8 @@
 
 use droste_bdd::{Bdd, Cube, Manager, Renaming, Var};
 use droste_blast::{Blaster, Effect, New, Place};
-use droste_lang::effects::Effects;
-use droste_lang::program::{Node, NodeId, Op, ProcId, VarRef, Violation};
+use droste_program::effects::Effects;
+use droste_program::{Node, NodeId, Op, ProcId, VarRef, Violation};
 use rustc_hash::FxHashSet;
 
 use crate::encode::{Copy, Encoding, Result};

@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use droste_base::{Limits, Progress};
 use droste_bdd::{Bdd, Cube, Var};
 use droste_blast::encode;
-use droste_lang::effects::Effects;
-use droste_lang::liveness::Liveness;
-use droste_lang::program::{NodeId, ProcId, Program, Value, VarRef};
+use droste_program::effects::Effects;
+use droste_program::liveness::Liveness;
+use droste_program::{NodeId, ProcId, Program, Value, VarRef};
 use rustc_hash::FxHashMap;
 
 use crate::control::{callers, marked, ranks, stored};

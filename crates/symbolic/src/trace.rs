@@ -23,7 +23,7 @@ mod rounds;
 mod walk;
 
 use droste_base::Trace;
-use droste_lang::program::ProcId;
+use droste_program::ProcId;
 use rustc_hash::FxHashMap;
 
 use crate::encode::Result;

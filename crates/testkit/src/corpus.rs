@@ -165,9 +165,9 @@ pub fn split(options: &str) -> Vec<String> {
 mod tests {
     use std::path::Path;
 
-    use droste_lang::labels::find;
     use droste_lang::lower::lower;
-    use droste_lang::program::Program;
+    use droste_program::Program;
+    use droste_program::labels::find;
 
     use super::{Case, Expected, Question, directory, files, load, parse, split};
     use crate::oracle::interleave::{Bounds, Levels, interleave};

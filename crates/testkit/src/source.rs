@@ -5,7 +5,7 @@ use droste_lang::lexer::Dialect;
 use droste_lang::lower::lower;
 use droste_lang::monitor::MonitorSyntax;
 use droste_lang::parser;
-use droste_lang::source::SourceFile;
+use droste_source::SourceFile;
 
 /// The program with this text. Panics if the front end refuses it.
 pub fn parse(text: &str) -> Ast {

@@ -8,7 +8,7 @@ use droste_lang::ast::{
     Ast, BinaryOp, Block, Decl, EndSpan, ExprId, ExprKind, Function, Item, Name, StmtId, StmtKind,
     Target, Type, UnaryOp,
 };
-use droste_lang::source::Span;
+use droste_source::Span;
 
 /// An expression.
 #[derive(Clone, Debug, PartialEq, Eq)]

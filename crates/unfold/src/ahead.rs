@@ -4,7 +4,7 @@
 //! the callee goes, only what matters on that way is kept. Calls that differ in nothing else share an entry state then, and all that follows from it. Why this is
 //! exact: docs/NONDETERMINISM.md, "Forgetting".
 
-use droste_lang::program::{NodeId, Op, Program};
+use droste_program::{NodeId, Op, Program};
 
 use crate::code::{FALSE, Outcome, TRUE};
 use crate::layout::Layout;

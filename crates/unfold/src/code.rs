@@ -9,7 +9,7 @@
 //! (`F & x`; also `x & F`, if evaluating x cannot fail). Then the first variable that is
 //! needed is named, and the caller gives it a value and tries again.
 
-use droste_lang::program::{Expr, ExprNode, NodeId, Operator, Type, Value, VarRef, Violation};
+use droste_program::{Expr, ExprNode, NodeId, Operator, Type, Value, VarRef, Violation};
 
 use crate::layout::Field;
 

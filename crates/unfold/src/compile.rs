@@ -1,12 +1,12 @@
 //! From a [`Program`] to a [`Machine`]: code for every node, and which bits are kept where.
 
-use droste_lang::program::{self, Expr, ExprNode, NodeId, Op, ProcId, Program, VarRef};
+use droste_program::{Expr, ExprNode, NodeId, Op, ProcId, Program, VarRef};
 
 use crate::ahead::ahead;
 use crate::code::{Code, Scope};
 use crate::layout::{Field, Layout};
 use crate::machine::{Action, Machine, Node, Store};
-use droste_lang::liveness::Liveness;
+use droste_program::liveness::Liveness;
 
 impl Machine {
     /// Compiles `program`. With `failures`, a violation is a state in which nothing more happens;
@@ -75,7 +75,7 @@ fn masks(program: &Program, layout: &Layout, liveness: &dyn Liveness) -> Vec<u64
 /// concrete by what is known after it. That holds for this call alone: others that go on at the
 /// same node may have been relieved of storing their results, and what they leave there is stale.
 /// Empty if there is nothing.
-fn kept_after(layout: &Layout, scope: &Scope<'_>, node: &program::Node) -> Box<[u64]> {
+fn kept_after(layout: &Layout, scope: &Scope<'_>, node: &droste_program::Node) -> Box<[u64]> {
     let Op::Call {
         callee,
         targets,

@@ -21,15 +21,15 @@ mod paths;
 mod plan;
 
 use droste_base::{Cycle, Guard, StopReason, Trace};
-use droste_lang::execution::Execution;
-use droste_lang::program::{Program, Proposition};
+use droste_program::execution::Execution;
+use droste_program::{Program, Proposition};
 
 use self::forward::Forward;
 use self::paths::Paths;
 use self::plan::Concretizer;
 use crate::machine::Machine;
 use crate::words::Words;
-use droste_lang::liveness::AllLive;
+use droste_program::liveness::AllLive;
 
 /// Why a trace could not be made concrete.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@
 //! of different procedures, and the results of a procedure that has just returned, share the
 //! space after them.
 
-use droste_lang::program::{Expr, ExprNode, Program, Type, Value, VarRef};
+use droste_program::{Expr, ExprNode, Program, Type, Value, VarRef};
 
 /// The place of one variable.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +74,7 @@ pub(crate) enum Status {
     /// Control is at the node.
     Running,
     /// Executing the node was a violation.
-    Failed(droste_lang::program::Violation),
+    Failed(droste_program::Violation),
     /// `main` has returned; the node is meaningless (0).
     Terminated,
     /// What a caller gets to see of a procedure that returned; the node is meaningless (0).
@@ -85,7 +85,7 @@ const STATUS_BITS: u32 = 3;
 
 impl Status {
     fn bits(self) -> u64 {
-        use droste_lang::program::Violation as V;
+        use droste_program::Violation as V;
         match self {
             Status::Running => 0,
             Status::Terminated => 1,
@@ -98,7 +98,7 @@ impl Status {
     }
 
     fn from_bits(bits: u64) -> Self {
-        use droste_lang::program::Violation as V;
+        use droste_program::Violation as V;
         match bits {
             0 => Status::Running,
             1 => Status::Terminated,

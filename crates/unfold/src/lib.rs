@@ -1,4 +1,4 @@
-//! Boolean programs as [`Model`](droste_base::Model)s: a [`Program`](droste_lang::program::Program)
+//! Boolean programs as [`Model`](droste_base::Model)s: a [`Program`](droste_program::Program)
 //! compiled to a [`Machine`] over packed states, unfolded on demand.
 //!
 //! [`Unfolding`] is the model, for a given width of states; `concretize` turns an engine's
@@ -16,7 +16,7 @@ mod threads;
 mod words;
 
 pub use concretize::{Gap, concretize};
-pub use droste_lang::liveness::{AllLive, Liveness};
+pub use droste_program::liveness::{AllLive, Liveness};
 pub use machine::Machine;
 pub use model::Unfolding;
 pub use pack::Control;

@@ -24,13 +24,13 @@
 //! unknown global and change it, and then nobody would know what it was.
 
 use droste_base::Steps;
-use droste_lang::program::{ExprNode, NodeId, Program, Proposition, VarRef, Violation};
+use droste_program::{ExprNode, NodeId, Program, Proposition, VarRef, Violation};
 
 use crate::ahead::NOT;
 use crate::code::{Code, FALSE, Outcome, Scope, TRUE, convert, failures};
 use crate::layout::{Field, Layout, Status};
 use crate::words::Words;
-use droste_lang::effects::Effects;
+use droste_program::effects::Effects;
 
 /// A value to be stored: where, what, and whether an unknown variable may move there.
 pub(crate) type Store = (Field, Code, bool);

@@ -1,6 +1,6 @@
 //! Packed states made of values: how traces of other engines become traces of this machine.
 
-use droste_lang::program::{NodeId, ProcId, Value, Violation};
+use droste_program::{NodeId, ProcId, Value, Violation};
 
 use crate::layout::{Field, Status};
 use crate::machine::Machine;

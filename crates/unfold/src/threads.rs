@@ -9,7 +9,7 @@
 
 use std::marker::PhantomData;
 
-use droste_lang::program::{NodeId, ProcId, Value};
+use droste_program::{NodeId, ProcId, Value};
 
 use crate::layout::{Field, Status};
 use crate::machine::Machine;

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use std::convert::Infallible;
 
 use droste_blast::{After, Blaster, Effect, Logic, New, Place, State, decode, encode, in_range};
-use droste_lang::execution::Valuation;
-use droste_lang::program::{NodeId, Op, ProcId, Program, Type, Value, VarRef, Violation};
+use droste_program::execution::Valuation;
+use droste_program::{NodeId, Op, ProcId, Program, Type, Value, VarRef, Violation};
 
 /// A Boolean, and whether it is known whatever the variables and choices are.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! Declarations of types and variables: enumerations, ranges, classes, arrays, and wishes about their layout.
 
-use droste_lang::diagnostics::Diagnostic;
-use droste_lang::source::Span;
+use droste_source::Span;
+use droste_source::diagnostics::Diagnostic;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Global, Resolver};

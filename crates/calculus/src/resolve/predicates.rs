@@ -1,7 +1,7 @@
 //! Definitions of predicates, their prototypes, and queries.
 
-use droste_lang::diagnostics::Diagnostic;
-use droste_lang::source::Span;
+use droste_source::Span;
+use droste_source::diagnostics::Diagnostic;
 use rustc_hash::FxHashMap;
 
 use super::{Global, Resolver};

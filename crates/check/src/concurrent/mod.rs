@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use droste_base::{Certificate, StopReason, Verdict};
-use droste_lang::concurrent::{ConcurrentExecution, unbounded_start};
-use droste_lang::program::{NodeId, Program};
+use droste_program::concurrent::{ConcurrentExecution, unbounded_start};
+use droste_program::{NodeId, Program};
 use droste_replay::{Bound, ConcurrentClaim, replay_concurrent};
 use droste_unfold::{AllLive, Machine};
 

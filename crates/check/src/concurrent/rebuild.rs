@@ -8,11 +8,13 @@
 use std::sync::Arc;
 
 use droste_base::{StopReason, Verdict};
-use droste_lang::concurrent::{
+use droste_program::concurrent::{
     Birth, ConcurrentExecution, Context, ThreadAction, ThreadId, ThreadStep, declared, end_of_init,
 };
-use droste_lang::execution::{Action, CalleeRun, CalleeRunId, Ending, Execution, Step, Valuation};
-use droste_lang::program::{NodeId, Op, Program, Value, VarRef};
+use droste_program::execution::{
+    Action, CalleeRun, CalleeRunId, Ending, Execution, Step, Valuation,
+};
+use droste_program::{NodeId, Op, Program, Value, VarRef};
 
 use super::complete;
 use super::schedule::{Schedule, Start, shared};
@@ -440,7 +442,7 @@ fn put_together(
     last: usize,
 ) -> ConcurrentExecution {
     let threads = declared(program);
-    let lowest = |ty: &droste_lang::program::Type| ty.lo();
+    let lowest = |ty: &droste_program::Type| ty.lo();
     // The globals at the start: those of the first turn; own ones as their thread has them.
     let first = schedule.turns[0].thread;
     let mut globals: Vec<Value> = match &parts[first] {

@@ -1,8 +1,8 @@
 //! What an engine has to say about a concurrent run so that the run can be rebuilt: which thread is active in
 //! which context, with which shared globals, and which threads are started with which frames.
 
-use droste_lang::concurrent::declared;
-use droste_lang::program::{ExprNode, NodeId, Op, Program, Threads, Value, VarRef};
+use droste_program::concurrent::declared;
+use droste_program::{ExprNode, NodeId, Op, Program, Threads, Value, VarRef};
 
 /// The contexts of a run, in order. With [`Threads::Init`] the first is that of `init` (number 0).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

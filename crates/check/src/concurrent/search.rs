@@ -11,8 +11,8 @@
 
 use droste_base::{Progress, PropId, Reporter, StopReason, Units};
 use droste_explicit::Stats;
-use droste_lang::concurrent::{declared, end_of_init, most_started};
-use droste_lang::program::{NodeId, Program, Threads, Value};
+use droste_program::concurrent::{declared, end_of_init, most_started};
+use droste_program::{NodeId, Program, Threads, Value};
 use droste_unfold::{Machine, Threading, Unfolding, Words};
 use rustc_hash::FxHashSet;
 

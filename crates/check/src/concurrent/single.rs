@@ -14,11 +14,11 @@
 
 use std::sync::Arc;
 
-use droste_lang::program::{
+use droste_program::{
     Expr, ExprNode, Node, NodeId, Op, Operator, ProcId, Procedure, Program, Threads, Type, Value,
     VarRef, Variable,
 };
-use droste_lang::source::Span;
+use droste_source::Span;
 
 use super::schedule::{Schedule, shared};
 

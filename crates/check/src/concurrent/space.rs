@@ -18,7 +18,7 @@ use std::hash::Hash;
 
 use droste_base::{CallId, Guard, Model, PropId, Step, Steps, StopReason};
 use droste_explicit::Stats;
-use droste_lang::program::{NodeId, Op, Program};
+use droste_program::{NodeId, Op, Program};
 use droste_unfold::{Place, Threading, Unfolding, Words};
 use rustc_hash::{FxHashMap, FxHashSet};
 

@@ -3,8 +3,8 @@
 use std::sync::mpsc;
 
 use droste_base::{Limits, Progress, Reporter};
-use droste_lang::concurrent::{declared, most_started};
-use droste_lang::program::ProcId;
+use droste_program::ProcId;
+use droste_program::concurrent::{declared, most_started};
 use droste_symbolic::Query;
 use droste_symbolic::concurrent::{Finding, Question, reach};
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use droste_blast::{Blaster, Place};
-use droste_lang::program::{NodeId, Op, ProcId, VarRef};
+use droste_program::{NodeId, Op, ProcId, VarRef};
 
 use super::{Clauses, Frame, Relations, copy_of, one_of, or_false};
 use crate::points::Point;

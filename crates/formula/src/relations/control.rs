@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use droste_blast::in_range;
-use droste_lang::program::{ProcId, VarRef};
+use droste_program::{ProcId, VarRef};
 
 use super::{Relations, one_of, or_false};
 use crate::points::Point;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use droste_blast::{Logic, Place, in_range};
-use droste_lang::program::{NodeId, Op, ProcId, VarRef, Violation};
+use droste_program::{NodeId, Op, ProcId, VarRef, Violation};
 
 use super::{Clauses, Frame, Relations, one_of, uninitialised};
 use crate::fields::Component;

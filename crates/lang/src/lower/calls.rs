@@ -4,8 +4,8 @@
 //! here only Booleans and integers are told apart.
 
 use crate::ast::{ExprId, Name, Stmt, Target};
-use crate::diagnostics::Diagnostic;
-use crate::program::{NodeId, Op, ProcId};
+use droste_program::{NodeId, Op, ProcId};
+use droste_source::diagnostics::Diagnostic;
 
 use super::statements::{Emitter, counted};
 use super::types::{Place, Role};

@@ -11,8 +11,8 @@
 use std::collections::HashMap;
 
 use crate::ast::{Ast, Block, Decl, ExprId, ExprKind, Function, StmtId, StmtKind, Type};
-use crate::diagnostics::Diagnostic;
-use crate::source::Span;
+use droste_source::Span;
+use droste_source::diagnostics::Diagnostic;
 
 use super::sink::Sink;
 

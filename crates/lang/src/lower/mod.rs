@@ -27,10 +27,10 @@ mod tests;
 use std::sync::Arc;
 
 use crate::ast::{Ast, Item, Name};
-use crate::diagnostics::Diagnostic;
-use crate::program::{NodeId, ProcId, Procedure, Program, Threads, Variable};
-use crate::source::Span;
-use crate::suggest::nearest;
+use droste_program::{NodeId, ProcId, Procedure, Program, Threads, Variable};
+use droste_source::Span;
+use droste_source::diagnostics::Diagnostic;
+use droste_source::suggest::nearest;
 
 use names::Environment;
 use sink::Sink;

@@ -9,10 +9,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::ast::{Ast, Decl, Expr as AstExpr, ExprKind, Function, Item, Name, Type};
-use crate::diagnostics::Diagnostic;
-use crate::program::{ExprNode, VarRef, Variable};
-use crate::source::Span;
-use crate::suggest::nearest;
+use droste_program::{ExprNode, VarRef, Variable};
+use droste_source::Span;
+use droste_source::diagnostics::Diagnostic;
+use droste_source::suggest::nearest;
 
 use super::layout::{Layout, lay_out};
 use super::sink::Sink;

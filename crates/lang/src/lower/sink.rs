@@ -1,6 +1,6 @@
 //! Where lowering puts its diagnostics: as many as help, no more.
 
-use crate::diagnostics::{Diagnostic, Severity};
+use droste_source::diagnostics::{Diagnostic, Severity};
 
 /// How many errors, and how many warnings, one run reports.
 const MOST: usize = 100;

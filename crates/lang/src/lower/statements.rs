@@ -8,9 +8,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::ast::{Ast, ExprId, Name, Stmt, StmtId, StmtKind, Target};
-use crate::diagnostics::Diagnostic;
-use crate::program::{Expr, ExprNode, Node, NodeId, Op, Operator, ProcId, VarRef};
-use crate::source::Span;
+use droste_program::{Expr, ExprNode, Node, NodeId, Op, Operator, ProcId, VarRef};
+use droste_source::Span;
+use droste_source::diagnostics::Diagnostic;
 
 use super::layout::{Slot, SlotKind, is_async, starts_at_label};
 use super::names::{Environment, ProcedureLeaves};

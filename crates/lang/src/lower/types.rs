@@ -13,9 +13,9 @@
 //! An undecided expression in an undecided place (`0 = 1`) is Boolean.
 
 use crate::ast::{Ast, BinaryOp, Expr as AstExpr, ExprId, ExprKind, Type, UnaryOp};
-use crate::diagnostics::Diagnostic;
-use crate::program::{Expr, ExprNode, Operator};
-use crate::source::Span;
+use droste_program::{Expr, ExprNode, Operator};
+use droste_source::Span;
+use droste_source::diagnostics::Diagnostic;
 
 use super::intervals::Interval;
 use super::sink::Sink;

@@ -12,11 +12,11 @@
 
 use super::{Dialect, Fail, Parse, Parser};
 use crate::ast::{BinaryOp, ExprId, ExprKind, Name, UnaryOp};
-use crate::diagnostics::Diagnostic;
 use crate::lexer::TokenKind;
 use crate::precedence::left_first;
 use crate::printer::expr_to_string;
-use crate::source::Span;
+use droste_source::Span;
+use droste_source::diagnostics::Diagnostic;
 
 /// Warnings about expressions that read differently in the dialects; more are only counted.
 const MAX_AMBIGUITIES: usize = 20;

@@ -3,9 +3,9 @@
 use super::stmt::begins_statement;
 use super::{Parse, Parser};
 use crate::ast::{Decl, Function, Item, Name, Type};
-use crate::diagnostics::Diagnostic;
 use crate::lexer::TokenKind;
-use crate::source::Span;
+use droste_source::Span;
+use droste_source::diagnostics::Diagnostic;
 
 /// The most results that `bool<N>` may stand for.
 const MAX_RESULTS: usize = 4096;

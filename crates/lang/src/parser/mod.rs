@@ -21,10 +21,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::ast::{Ast, ExprId, Name};
-use crate::diagnostics::{Diagnostic, Severity};
 use crate::lexer::{Language, Token, TokenKind, crop, lex_as};
 use crate::monitor::MonitorSyntax;
-use crate::source::{SourceFile, Span};
+use droste_source::diagnostics::{Diagnostic, Severity};
+use droste_source::{SourceFile, Span};
 
 pub use crate::lexer::Dialect;
 

@@ -2,10 +2,10 @@
 
 use super::{Parse, Parser};
 use crate::ast::{ExprId, Name};
-use crate::diagnostics::Diagnostic;
 use crate::lexer::TokenKind;
 use crate::monitor::{Otherwise, StateKind, StateSyntax};
-use crate::source::Span;
+use droste_source::Span;
+use droste_source::diagnostics::Diagnostic;
 
 impl Parser<'_> {
     /// `monitor NAME { states }`, up to the end of the text.

@@ -7,9 +7,9 @@ use super::expr::binary_operator;
 use super::stmt::{begins_statement, is_closer};
 use super::{Parse, Parser};
 use crate::ast::{EndSpan, ExprId, StmtKind, Target};
-use crate::diagnostics::Diagnostic;
 use crate::lexer::{TokenKind, crop};
-use crate::suggest::nearest;
+use droste_source::diagnostics::Diagnostic;
+use droste_source::suggest::nearest;
 
 impl Parser<'_> {
     /// A statement without labels and without statements inside it, up to its semicolon.

@@ -9,9 +9,9 @@
 use super::expr::binary_operator;
 use super::{Parser, is_label, is_reserved};
 use crate::ast::{Block, EndSpan, ExprId, Name, StmtId, StmtKind};
-use crate::diagnostics::Diagnostic;
 use crate::lexer::TokenKind;
-use crate::source::Span;
+use droste_source::Span;
+use droste_source::diagnostics::Diagnostic;
 
 /// An open statement.
 struct Frame {

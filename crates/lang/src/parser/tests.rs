@@ -1245,7 +1245,7 @@ fn random_words_never_panic_and_survive_printing() {
         for dialect in [Dialect::Union, Dialect::Satabs] {
             let parsed = parse_as(&text, dialect);
             let source = SourceFile::new("t", &*text);
-            crate::diagnostics::render(&parsed.diagnostics, &source, false);
+            droste_source::diagnostics::render(&parsed.diagnostics, &source, false);
             parse_monitor(&source, dialect);
             if !parsed.has_errors() {
                 accepted += 1;

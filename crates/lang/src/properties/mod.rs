@@ -13,12 +13,12 @@ mod tests;
 use std::collections::BTreeMap;
 
 use crate::ast::{Ast, Expr as AstExpr, ExprId, ExprKind, Name, Type};
-use crate::diagnostics::Diagnostic;
-use crate::labels;
 use crate::lower::sink::Sink;
 use crate::lower::types::{Leaves, Role, translate};
-use crate::program::{Expr, ExprNode, NodeId, Operator, ProcId, Program, Proposition, VarRef};
-use crate::suggest::nearest;
+use droste_program::labels;
+use droste_program::{Expr, ExprNode, NodeId, Operator, ProcId, Program, Proposition, VarRef};
+use droste_source::diagnostics::Diagnostic;
+use droste_source::suggest::nearest;
 
 pub use monitors::{monitor, monitor_warnings};
 
@@ -140,7 +140,7 @@ impl PropertyLeaves<'_> {
     fn thread(&self, global: usize) -> Option<&str> {
         let thread = self.program.globals[global].thread?;
         match &self.program.threads {
-            crate::program::Threads::Sections(sections) => Some(&sections.get(thread as usize)?.0),
+            droste_program::Threads::Sections(sections) => Some(&sections.get(thread as usize)?.0),
             _ => None,
         }
     }

@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use crate::ast::Name;
-use crate::diagnostics::Diagnostic;
-use crate::monitor::{Monitor, MonitorState, MonitorSyntax, Otherwise, StateKind};
-use crate::program::Program;
-use crate::source::Span;
-use crate::suggest::nearest;
+use crate::monitor::{MonitorSyntax, Otherwise, StateKind};
+use droste_program::Program;
+use droste_program::monitor::{Monitor, MonitorState};
+use droste_source::Span;
+use droste_source::diagnostics::Diagnostic;
+use droste_source::suggest::nearest;
 
 use super::proposition;
 

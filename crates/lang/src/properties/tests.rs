@@ -1,10 +1,10 @@
 //! Propositions and monitors, from text.
 
 use super::*;
-use crate::display::expr_to_string;
 use crate::lower::lower;
 use crate::parser::{Dialect, parse, parse_monitor, parse_proposition};
-use crate::source::SourceFile;
+use droste_program::display::expr_to_string;
+use droste_source::SourceFile;
 
 fn program(text: &str) -> Program {
     let parsed = parse(&SourceFile::new("test.bp", text), Dialect::default());
@@ -171,7 +171,7 @@ fn watch(text: &str) -> Result<Monitor, Vec<String>> {
         .map_err(|diagnostics| diagnostics.into_iter().map(|d| d.message).collect())
 }
 
-use crate::monitor::Monitor;
+use droste_program::monitor::Monitor;
 
 #[test]
 fn a_monitor_is_resolved() {

@@ -2,7 +2,7 @@
 //! are joined, as in Babiak, Křetínský, Řehák and Strejček (TACAS 2012) and Duret-Lutz (`VECoS` 2011).
 
 use super::Work;
-use crate::formula::{FormulaId, Formulas, Node};
+use droste_automata::formula::{FormulaId, Formulas, Node};
 
 /// Of longer conjunctions and disjunctions not every two operands are compared.
 const OPERANDS: usize = 40;

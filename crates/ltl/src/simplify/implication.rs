@@ -2,7 +2,7 @@
 //! formulas. What is not shown may still be true. Results are kept; their number and the depth of one derivation are bounded.
 
 use super::Work;
-use crate::formula::{FormulaId, Formulas, Node};
+use droste_automata::formula::{FormulaId, Formulas, Node};
 
 /// How deep one implication may depend on others.
 const IMPLICATION_DEPTH: u32 = 24;

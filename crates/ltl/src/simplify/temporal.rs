@@ -2,7 +2,7 @@
 //! 2000) and Duret-Lutz (`VECoS` 2011). Equations stand beside the code; all of them are tested on random words.
 
 use super::Work;
-use crate::formula::{FormulaId, Formulas, Node};
+use droste_automata::formula::{FormulaId, Formulas, Node};
 
 impl Work<'_> {
     pub(super) fn finally_rules(&mut self, a: FormulaId) -> FormulaId {

@@ -1,10 +1,10 @@
 //! Small random programs over every operation and expression, threads left out.
 
-use droste_lang::program::{
+use droste_program::{
     Expr, ExprNode, Node, NodeId, Op, Operator, ProcId, Procedure, Program, Proposition, Threads,
     Type, Value, VarRef, Variable,
 };
-use droste_lang::source::Span;
+use droste_source::Span;
 use std::sync::Arc;
 
 /// xorshift64*; the same numbers everywhere.

@@ -1,11 +1,11 @@
 //! Everything a small program can do, by eager enumeration: all values of all variables, all
 //! choices, summaries saturated one by one. Nothing here is shared with the passes.
 
-use droste_lang::program::{
+use droste_passes::Live;
+use droste_program::{
     Expr, ExprNode, NodeId, Op, Operator, ProcId, Program, Proposition, Type, Value, VarRef,
     Violation,
 };
-use droste_passes::Live;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 

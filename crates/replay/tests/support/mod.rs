@@ -9,13 +9,13 @@ pub mod naive;
 
 use std::sync::Arc;
 
-use droste_lang::execution::{Action, Changes, Ending, Execution, Step, Valuation};
-use droste_lang::monitor::{Monitor, MonitorState, StateKind};
-use droste_lang::program::{
+use droste_program::execution::{Action, Changes, Ending, Execution, Step, Valuation};
+use droste_program::monitor::{Monitor, MonitorState, StateKind};
+use droste_program::{
     Expr, ExprNode, Node, NodeId, Op, Operator, ProcId, Procedure, Program, Proposition, Threads,
     Type, Value, VarRef, Variable, Violation,
 };
-use droste_lang::source::Span;
+use droste_source::Span;
 
 pub struct Random(pub u64);
 

@@ -1,9 +1,9 @@
 //! The meaning of programs once more, as naively as possible: flat configurations with a whole
 //! stack, one choice after the other, executions written out in full.
 
-use droste_lang::execution::{Action, CalleeRun, Ending, Execution, Step, Valuation};
-use droste_lang::monitor::{Monitor, StateKind};
-use droste_lang::program::{
+use droste_program::execution::{Action, CalleeRun, Ending, Execution, Step, Valuation};
+use droste_program::monitor::{Monitor, StateKind};
+use droste_program::{
     Expr, ExprNode, NodeId, Op, Operator, ProcId, Program, Type, Value, VarRef, Violation,
 };
 
@@ -361,7 +361,7 @@ pub struct Flat<'a> {
     pub positions: Vec<(NodeId, Valuation)>,
 }
 
-fn fits(values: &[Value], variables: &[droste_lang::program::Variable]) -> Option<()> {
+fn fits(values: &[Value], variables: &[droste_program::Variable]) -> Option<()> {
     let ok = values.len() == variables.len()
         && values
             .iter()

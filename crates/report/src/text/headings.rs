@@ -1,8 +1,8 @@
 //! What stands above the steps: the title, what the monitor does, and the values at the start.
 
-use droste_lang::execution::{Action, Ending};
-use droste_lang::monitor::StateKind;
-use droste_lang::program::{NodeId, VarRef, Violation};
+use droste_program::execution::{Action, Ending};
+use droste_program::monitor::StateKind;
+use droste_program::{NodeId, VarRef, Violation};
 use droste_replay::Reading;
 
 use super::{GLOBALS, TITLE, Writer};

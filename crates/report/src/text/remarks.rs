@@ -1,7 +1,7 @@
 //! What stands beside the steps: values that change, are passed, and come back.
 
-use droste_lang::execution::{Action, CalleeRun, Step};
-use droste_lang::program::{NodeId, Op, ProcId, Procedure, Value, VarRef};
+use droste_program::execution::{Action, CalleeRun, Step};
+use droste_program::{NodeId, Op, ProcId, Procedure, Value, VarRef};
 
 use super::{LOCALS, Writer};
 use crate::view::{binding, bindings, name, value};

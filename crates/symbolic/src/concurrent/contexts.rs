@@ -8,8 +8,8 @@ use std::rc::Rc;
 use droste_base::{Limits, Progress, Units};
 use droste_bdd::{Bdd, Cube, Var};
 use droste_blast::order::Kind;
-use droste_lang::effects::Effects;
-use droste_lang::program::{NodeId, Op, ProcId, Program, Threads, VarRef};
+use droste_program::effects::Effects;
+use droste_program::{NodeId, Op, ProcId, Program, Threads, VarRef};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::prepare::Prepared;

@@ -1,7 +1,7 @@
 //! How a context ends: where its thread can be interrupted, or has ended.
 
 use droste_bdd::{Cube, Renaming, Var};
-use droste_lang::program::{NodeId, Op, ProcId, Threads, VarRef};
+use droste_program::{NodeId, Op, ProcId, Threads, VarRef};
 
 use super::contexts::{Frame, Key, Search};
 use crate::encode::{Copy, Result};

@@ -1,7 +1,7 @@
 //! What is special about threads, as ordinary globals.
 
-use droste_lang::program::{Expr, NodeId, Op, Program, Threads, Type, VarRef, Variable};
-use droste_lang::source::Span;
+use droste_program::{Expr, NodeId, Op, Program, Threads, Type, VarRef, Variable};
+use droste_source::Span;
 
 use super::Question;
 

@@ -2,7 +2,7 @@
 
 use droste_bdd::Var;
 use droste_blast::decode;
-use droste_lang::program::VarRef;
+use droste_program::VarRef;
 use rustc_hash::FxHashMap;
 
 use super::contexts::{Hit, Search};

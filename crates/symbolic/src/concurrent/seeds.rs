@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use droste_bdd::{Bdd, Var};
-use droste_lang::program::{NodeId, ProcId, Threads, VarRef};
+use droste_program::{NodeId, ProcId, Threads, VarRef};
 
 use super::contexts::{Frame, Key, Search};
 use super::park::ENDED;

@@ -10,10 +10,10 @@
 //!
 //! Monitors, and labels that are to be visited again and again, are automata as well ([`of_monitor`], [`of_nodes`]).
 
-use droste_lang::monitor::{Monitor, StateKind};
-use droste_lang::program::{Expr, ExprNode, NodeId, Program, Proposition};
-use droste_ltl::automaton::NewEdge;
-use droste_ltl::{AtomId, Literal, StateInfo, Tgba};
+use droste_automata::automaton::NewEdge;
+use droste_automata::{AtomId, Literal, StateInfo, Tgba};
+use droste_program::monitor::{Monitor, StateKind};
+use droste_program::{Expr, ExprNode, NodeId, Program, Proposition};
 
 use crate::control::postorder;
 

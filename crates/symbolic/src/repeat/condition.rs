@@ -3,7 +3,7 @@
 //! Constants are folded while building. At most nodes every label of a property is false, so most guards
 //! vanish there, and with them most moves. What is built stays a tree in postorder, as [`Expr`] wants it.
 
-use droste_lang::program::{Expr, ExprNode, NodeId, Operator, Value, VarRef};
+use droste_program::{Expr, ExprNode, NodeId, Operator, Value, VarRef};
 
 /// An operand that waits for its operator: its nodes are the last ones, from `start` on.
 #[derive(Clone, Copy)]

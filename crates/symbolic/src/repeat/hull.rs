@@ -23,7 +23,7 @@ use std::collections::BinaryHeap;
 
 use droste_bdd::{Bdd, Cube, Var};
 use droste_blast::decode;
-use droste_lang::program::{NodeId, Op, ProcId, Type, VarRef};
+use droste_program::{NodeId, Op, ProcId, Type, VarRef};
 
 use super::preimage;
 use super::product::{Head, Product, Role};

@@ -22,14 +22,14 @@ mod product;
 
 use std::time::Instant;
 
+use droste_automata::Tgba;
 use droste_base::{
     Certificate, Cycle, Limits, Position, Progress, Reporter, RunId, StopReason, Trace, Verdict,
     Via,
 };
-use droste_lang::effects::Effects;
-use droste_lang::liveness::Liveness;
-use droste_lang::program::{Program, Proposition};
-use droste_ltl::Tgba;
+use droste_program::effects::Effects;
+use droste_program::liveness::Liveness;
+use droste_program::{Program, Proposition};
 
 pub use automaton::{of_monitor, of_nodes};
 

@@ -5,7 +5,7 @@
 //! upstream of another.
 
 use droste_bdd::{Bdd, Var};
-use droste_lang::program::{NodeId, VarRef};
+use droste_program::{NodeId, VarRef};
 use rustc_hash::FxHashSet;
 
 use crate::encode::{Copy, Result};

@@ -24,12 +24,12 @@
 use std::sync::Arc;
 
 use droste_base::{Guard, Position, Run, Trace, Via};
-use droste_lang::liveness::Liveness;
-use droste_lang::program::{
+use droste_program::liveness::Liveness;
+use droste_program::{
     Expr, ExprNode, Node, NodeId, Op, ProcId, Procedure, Program, Proposition, Threads, Type,
     Value, VarRef, Variable,
 };
-use droste_lang::source::Span;
+use droste_source::Span;
 
 use super::automaton::Buchi;
 use super::condition::Condition;

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use droste_base::{CallId, RunId, Via};
 use droste_bdd::{Bdd, Var};
-use droste_lang::program::{NodeId, Op, ProcId, VarRef};
+use droste_program::{NodeId, Op, ProcId, VarRef};
 use rustc_hash::FxHashMap;
 
 use super::Walk;

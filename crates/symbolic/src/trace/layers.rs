@@ -3,7 +3,7 @@
 //! The walk back relies on one thing: what leads to a pair was found strictly before it.
 
 use droste_bdd::{Bdd, Var};
-use droste_lang::program::{NodeId, Program, Violation};
+use droste_program::{NodeId, Program, Violation};
 use rustc_hash::FxHashMap;
 
 use crate::encode::Result;

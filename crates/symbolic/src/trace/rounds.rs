@@ -1,7 +1,7 @@
 //! The search for a shortest run: everything found in one round takes one more step in the next.
 
 use droste_bdd::Bdd;
-use droste_lang::program::{NodeId, ProcId};
+use droste_program::{NodeId, ProcId};
 use rustc_hash::FxHashMap;
 
 use super::layers::{Goal, Log};

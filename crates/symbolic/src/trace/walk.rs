@@ -3,7 +3,7 @@
 use droste_base::{CallId, Position, Run, RunId, Trace, Via};
 use droste_bdd::{Bdd, Var};
 use droste_blast::decode;
-use droste_lang::program::{NodeId, Op, ProcId, Type, VarRef};
+use droste_program::{NodeId, Op, ProcId, Type, VarRef};
 
 use super::Walk;
 use super::back::Step;

@@ -7,7 +7,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use droste_lang::ast::{Ast, BinaryOp, ExprId, ExprKind, Type, UnaryOp};
-use droste_lang::program::{Value, Violation};
+use droste_program::{Value, Violation};
 
 /// A value, or the violation that evaluating ends in.
 pub(super) type Outcome = Result<Value, Violation>;

@@ -11,7 +11,7 @@
 
 use std::collections::BTreeSet;
 
-use droste_lang::program::Violation;
+use droste_program::Violation;
 
 use super::product::{State, Watcher};
 

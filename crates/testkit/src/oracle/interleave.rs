@@ -9,8 +9,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use droste_lang::concurrent::{declared, end_of_init};
-use droste_lang::program::{NodeId, Op, Program};
+use droste_program::concurrent::{declared, end_of_init};
+use droste_program::{NodeId, Op, Program};
 
 use super::eval::valuations;
 use super::lowered::Lowered;
@@ -109,7 +109,7 @@ pub fn interleave(program: &Program, bounds: Bounds) -> Result<Interleavings, Re
         .collect();
     // Only the first thread of sections can be another than number 0.
     let first = match &program.threads {
-        droste_lang::program::Threads::Sections(all) => all.len(),
+        droste_program::Threads::Sections(all) => all.len(),
         _ => 1,
     };
     let mut work = Vec::new();
@@ -352,7 +352,7 @@ mod tests {
     fn least(text: &str, label: &str) -> [Option<usize>; 2] {
         let (program, _) = lower(&parse(text));
         let program = program.expect("a program");
-        let nodes = droste_lang::labels::find(&program, label).expect("the label");
+        let nodes = droste_program::labels::find(&program, label).expect("the label");
         [Levels::Switches, Levels::Rounds].map(|levels| {
             let bounds = Bounds {
                 levels,

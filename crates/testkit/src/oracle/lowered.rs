@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use droste_lang::program::{
+use droste_program::{
     Expr, ExprNode, NodeId, Op, Operator, ProcId, Program, Type, Value, VarRef, Violation,
 };
 

@@ -5,9 +5,9 @@
 use std::collections::BTreeSet;
 
 use droste_lang::lower::lower;
-use droste_lang::monitor::{Monitor, StateKind};
-use droste_lang::program::{Expr, ExprNode, NodeId, Program, Proposition, Value};
 use droste_lang::properties;
+use droste_program::monitor::{Monitor, StateKind};
+use droste_program::{Expr, ExprNode, NodeId, Program, Proposition, Value};
 
 use super::lowered::Lowered;
 use super::product::{Idle, State, Watcher, saturate};

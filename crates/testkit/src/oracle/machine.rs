@@ -9,7 +9,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use droste_lang::ast::{Ast, Decl, ExprId, Item, StmtId, StmtKind, Target, Type};
-use droste_lang::program::{Value, Violation};
+use droste_program::{Value, Violation};
 
 use super::eval::{Eval, Outcome, Scope, valuations};
 use super::product::System;

@@ -29,7 +29,7 @@ use std::sync::OnceLock;
 
 use droste_lang::ast::Ast;
 use droste_lang::monitor::MonitorSyntax;
-use droste_lang::program::Violation;
+use droste_program::Violation;
 
 use graph::Runs;
 use ltl::pushdown::Pushdown;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use droste_lang::ast::{Ast, BinaryOp, ExprId, ExprKind, Type};
 use droste_lang::monitor::{MonitorSyntax, Otherwise, StateKind};
-use droste_lang::program::Value;
+use droste_program::Value;
 
 use super::Label;
 use super::eval::{apply, apply_unary, decided_by_left, operands_are_boolean};

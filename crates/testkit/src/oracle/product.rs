@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use droste_lang::program::Value;
+use droste_program::Value;
 
 use super::graph::{Graph, ROOT, Runs, Via};
 use super::machine::{Step, Store};

@@ -1,6 +1,6 @@
 //! The oracle on programs whose answers are known.
 
-use droste_lang::program::Violation;
+use droste_program::Violation;
 
 use super::{Label, Oracle, Refusal};
 use crate::source::{parse, parse_monitor};

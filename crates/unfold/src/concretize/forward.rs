@@ -7,10 +7,10 @@
 use std::sync::Arc;
 
 use droste_base::{Cycle, Guard, Step as ModelStep, Steps};
-use droste_lang::execution::{
+use droste_program::execution::{
     Action, CalleeRun, CalleeRunId, Changes, Ending, Execution, Step, Valuation,
 };
-use droste_lang::program::{NodeId, Op, Program, Value, VarRef};
+use droste_program::{NodeId, Op, Program, Value, VarRef};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Gap;

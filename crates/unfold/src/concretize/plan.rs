@@ -7,7 +7,7 @@
 //! each different demand on its exit.
 
 use droste_base::{Guard, StopReason};
-use droste_lang::program::{ExprNode, NodeId, Op, Program, Value, VarRef, Violation};
+use droste_program::{ExprNode, NodeId, Op, Program, Value, VarRef, Violation};
 use rustc_hash::FxHashMap;
 
 use super::demands::{Demands, Want, Wants, WantsId, lookup};
@@ -16,7 +16,7 @@ use crate::code::convert;
 use crate::layout::{Field, Status};
 use crate::machine::Machine;
 use crate::words::Words;
-use droste_lang::effects::Effects;
+use droste_program::effects::Effects;
 
 /// What is wanted at each position of a path, and the plans behind its summary edges: places in
 /// the flat tables of the [`Concretizer`], which all plans share.

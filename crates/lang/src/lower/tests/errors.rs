@@ -185,7 +185,7 @@ fn next_values_belong_to_constrain() {
 #[test]
 fn property_forms_have_no_place_in_programs() {
     use crate::ast::{Ast, EndSpan, ExprKind, Function, Item, Name, StmtKind};
-    use crate::source::Span;
+    use droste_source::Span;
     let forms = [
         (
             ExprKind::Qualified(Name::new("f"), Name::new("x")),

@@ -7,12 +7,12 @@ mod statements;
 
 use std::fmt::Write as _;
 
-use crate::diagnostics::{Diagnostic, Severity};
-use crate::display::expr_to_string;
 use crate::lower::lower;
 use crate::parser::{Dialect, parse};
-use crate::program::{Expr, ExprNode, NodeId, Op, ProcId, Program, VarRef};
-use crate::source::SourceFile;
+use droste_program::display::expr_to_string;
+use droste_program::{Expr, ExprNode, NodeId, Op, ProcId, Program, VarRef};
+use droste_source::SourceFile;
+use droste_source::diagnostics::{Diagnostic, Severity};
 
 /// Parses, which must succeed, and lowers.
 fn run(text: &str) -> (Option<Program>, Vec<Diagnostic>) {

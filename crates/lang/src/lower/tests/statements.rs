@@ -1,7 +1,7 @@
 //! Every form of statement, threads, typing, and deep input.
 
 use super::*;
-use crate::program::{Threads, Type};
+use droste_program::{Threads, Type};
 
 #[test]
 fn simple_statements() {
@@ -278,11 +278,11 @@ fn literals_take_the_kind_of_their_place() {
     assert!(matches!(node("assume((!0) = n)")[1], ExprNode::BitNot(0)));
     assert!(matches!(
         node("n := 1 & (0 | 1)").last(),
-        Some(ExprNode::Binary(crate::program::Operator::BitAnd, ..))
+        Some(ExprNode::Binary(droste_program::Operator::BitAnd, ..))
     ));
     assert!(matches!(
         node("g := 1 & (0 | 1)").last(),
-        Some(ExprNode::Binary(crate::program::Operator::And, ..))
+        Some(ExprNode::Binary(droste_program::Operator::And, ..))
     ));
 }
 

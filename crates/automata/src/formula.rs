@@ -1,7 +1,7 @@
 //! Formulas of linear temporal logic, hash-consed: equal formulas have equal ids.
 //!
 //! Syntax and meaning are Pnueli's (FOCS 1977), with the weak until `W` and strong release `M` beside `U` and `R`; see
-//! [`word`](crate::word) for the meaning, written down without automata. Conjunction and disjunction have any number of operands,
+//! `droste_ltl::word` for the meaning, written down without automata. Conjunction and disjunction have any number of operands,
 //! sorted, none twice, and none of their own kind; `true` and `false` do not occur below another operator of these two. Operands
 //! have smaller ids than the formulas they occur in, so that a pass from the bottom to the top is a loop over ids, and
 //! nothing here recurses: a formula may be nested as deep as memory allows.
@@ -14,7 +14,7 @@ use std::hash::Hasher as _;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FormulaId(pub u32);
 
-/// An atom, by its place in the table of [`Atoms`](crate::syntax::Atoms).
+/// An atom, by its place in the table of `droste_ltl::Atoms`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AtomId(pub u32);
 
@@ -191,11 +191,7 @@ impl Formulas {
     }
 
     /// The formula and those below it that are not `known` and not behind an `X`, operands first.
-    pub(crate) fn read_now(
-        &self,
-        root: FormulaId,
-        known: impl Fn(FormulaId) -> bool,
-    ) -> Vec<FormulaId> {
+    pub fn read_now(&self, root: FormulaId, known: impl Fn(FormulaId) -> bool) -> Vec<FormulaId> {
         let mut needed = Vec::new();
         let mut stack = vec![root];
         let mut seen = FxHashSet::default();
@@ -339,7 +335,7 @@ impl Formulas {
     }
 
     /// A conjunction, or a disjunction, whose operands are shown in this order.
-    pub(crate) fn as_written(&mut self, conjunction: bool, operands: &[FormulaId]) -> FormulaId {
+    pub fn as_written(&mut self, conjunction: bool, operands: &[FormulaId]) -> FormulaId {
         let op = if conjunction { Op::And } else { Op::Or };
         let known = self.nodes.len();
         let id = self.nary(op, operands);
@@ -367,7 +363,7 @@ impl Formulas {
     }
 
     /// The operands of a conjunction or disjunction, in the order in which they were written if that is known.
-    pub(crate) fn shown(&self, id: FormulaId) -> &[FormulaId] {
+    pub fn shown(&self, id: FormulaId) -> &[FormulaId] {
         match self.written.get(&id) {
             Some(order) => order,
             None => self.operands(self.nodes[id.0 as usize]),

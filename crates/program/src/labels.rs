@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use crate::program::{NodeId, ProcId, Program};
-use crate::suggest::nearest;
+use droste_source::suggest::nearest;
 
 /// How many names a message lists.
 const LISTED: usize = 12;
@@ -39,7 +39,7 @@ pub fn names(program: &Program) -> Option<String> {
 }
 
 /// The procedures that `name` means: the one of this name, or those called so in `thread` sections.
-pub(crate) fn procedures(program: &Program, name: &str) -> Vec<ProcId> {
+pub fn procedures(program: &Program, name: &str) -> Vec<ProcId> {
     let all = || (0..program.procedures.len() as u32).map(ProcId);
     let exact: Vec<ProcId> = all()
         .filter(|&p| &*program.procedure(p).name == name)
@@ -60,11 +60,7 @@ pub(crate) fn procedures(program: &Program, name: &str) -> Vec<ProcId> {
 }
 
 /// The nodes with this label, in the procedures of this name or in all.
-pub(crate) fn at(
-    program: &Program,
-    procedure: Option<&str>,
-    label: &str,
-) -> Result<Vec<NodeId>, String> {
+pub fn at(program: &Program, procedure: Option<&str>, label: &str) -> Result<Vec<NodeId>, String> {
     let within = match procedure {
         Some(name) => {
             let found = procedures(program, name);
@@ -91,7 +87,7 @@ pub(crate) fn at(
 }
 
 /// The message for a name that is no procedure.
-pub(crate) fn unknown_procedure(program: &Program, name: &str) -> String {
+pub fn unknown_procedure(program: &Program, name: &str) -> String {
     let names: Vec<&str> = program.procedures.iter().map(|p| &*p.name).collect();
     let mut message = format!("there is no procedure `{name}`");
     if let Some(suggestion) = nearest(name, names.iter().copied()) {
@@ -145,81 +141,4 @@ fn unknown_label(
 fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let quoted: Vec<String> = names.map(|name| format!("`{name}`")).collect();
     quoted.join(", ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::lower::lower;
-    use crate::parser::{Dialect, parse};
-    use crate::source::SourceFile;
-
-    fn program(text: &str) -> Program {
-        let parsed = parse(&SourceFile::new("test.bp", text), Dialect::default());
-        lower(&parsed.ast).0.expect("the program is right")
-    }
-
-    fn error(program: &Program, query: &str) -> String {
-        find(program, query).expect_err("there is no such label")
-    }
-
-    #[test]
-    fn a_label_is_looked_up_everywhere_or_in_one_procedure() {
-        let program =
-            program("void main() begin L: skip; 12: skip; end void f() begin K: L: skip; end");
-        assert_eq!(find(&program, "L"), Ok(vec![NodeId(0), NodeId(3)]));
-        assert_eq!(find(&program, "f:L"), Ok(vec![NodeId(3)]));
-        assert_eq!(find(&program, " f : K "), Ok(vec![NodeId(3)]));
-        assert_eq!(find(&program, "12"), Ok(vec![NodeId(1)]));
-        assert_eq!(
-            error(&program, "ERROR"),
-            "there is no label `ERROR`; there are `12`, `K`, `L`"
-        );
-        assert_eq!(
-            error(&program, "main:K"),
-            "procedure `main` has no label `K`; procedure `f` has one"
-        );
-        assert_eq!(
-            error(&program, "mian:L"),
-            "there is no procedure `mian`; did you mean `main`?"
-        );
-        assert_eq!(
-            error(&program, "x:L"),
-            "there is no procedure `x`; there are `main`, `f`"
-        );
-    }
-
-    #[test]
-    fn threads_have_labels_of_their_own() {
-        let program = program(
-            "thread A begin void main() begin L: skip; end end
-             thread B begin void main() begin skip; L: skip; end end",
-        );
-        assert_eq!(find(&program, "L"), Ok(vec![NodeId(0), NodeId(3)]));
-        assert_eq!(find(&program, "B::main:L"), Ok(vec![NodeId(3)]));
-        assert_eq!(find(&program, "main:L"), Ok(vec![NodeId(0), NodeId(3)]));
-        assert_eq!(
-            error(&program, "A::main"),
-            "`A::main` is not a label; write PROC:LABEL"
-        );
-    }
-
-    #[test]
-    fn the_message_suggests_and_lists() {
-        let program = program("void main() begin SLIC_ERROR: skip; end void f() begin skip; end");
-        assert_eq!(
-            error(&program, "SLIC_EROR"),
-            "there is no label `SLIC_EROR`; did you mean `SLIC_ERROR`?"
-        );
-        assert_eq!(
-            error(&program, "f:zzz"),
-            "procedure `f` has no label `zzz`; there are no labels at all"
-        );
-        let many: Vec<String> = (0..50).map(|i| format!("label_{i}: ")).collect();
-        let program = self::program(&format!("void main() begin {} skip; end", many.concat()));
-        let message = error(&program, "E");
-        assert!(
-            message.starts_with("there is no label `E`; there are 50 labels, among them `label_0`")
-        );
-    }
 }

@@ -2,19 +2,19 @@
 
 /// The components of what is reachable from some nodes.
 #[derive(Clone, Debug)]
-pub(crate) struct Components {
+pub struct Components {
     /// The component of each node, numbered so that edges lead to the same or a smaller number;
     /// [`NONE`] for nodes that are not reachable.
-    pub(crate) of: Vec<u32>,
+    pub of: Vec<u32>,
     /// How many there are.
-    pub(crate) count: u32,
+    pub count: u32,
 }
 
 /// Not reachable.
-pub(crate) const NONE: u32 = u32::MAX;
+pub const NONE: u32 = u32::MAX;
 
 /// Nodes are below `nodes`; `successors` appends the targets of edges, with whatever is of interest about them.
-pub(crate) fn components<T: Copy>(
+pub fn components<T: Copy>(
     nodes: usize,
     starts: impl IntoIterator<Item = u32>,
     mut successors: impl FnMut(u32, &mut Vec<(u32, T)>),
@@ -74,7 +74,7 @@ pub(crate) fn components<T: Copy>(
 }
 
 /// Whether, from `start`, some cycle can be reached whose edges together have all the marks `all`.
-pub(crate) fn has_accepting(
+pub fn has_accepting(
     nodes: usize,
     start: u32,
     all: u128,

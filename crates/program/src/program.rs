@@ -24,8 +24,8 @@
 
 use std::sync::Arc;
 
-pub use crate::ast::Type;
-use crate::source::Span;
+pub use crate::types::Type;
+use droste_source::Span;
 
 /// A value of any type; Booleans are 0 and 1.
 pub type Value = i128;

@@ -1,0 +1,12 @@
+//! Formulas of linear temporal logic, and generalised Büchi automata: types only.
+//!
+//! [`formula`] holds formulas as shared graphs, [`automaton`] holds automata as flat tables, and
+//! [`components`] finds strongly connected components. Nothing is parsed, translated or printed
+//! here: that is the business of `droste-ltl`, which engines that only run an automaton do not link.
+
+pub mod automaton;
+pub mod components;
+pub mod formula;
+
+pub use automaton::{Edge, Guards, Literal, StateInfo, Tgba};
+pub use formula::{AtomId, FormulaId, Formulas, Node};

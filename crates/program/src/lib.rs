@@ -1,0 +1,22 @@
+//! The recursive state machine that a program compiles to, and what is said about it.
+//!
+//! A [`Program`] is the extended recursive state machine of VERA, section 2, with source spans:
+//! front ends make it, engines explore it. [`execution`] is a concrete run of one, for people, JSON
+//! and the replayer; [`concurrent`] is a run with threads. About a program: [`labels`] (looking them
+//! up), [`monitor`] and [`temporal`] (properties whose names have been resolved), [`effects`] and
+//! [`liveness`] (which variables matter where), [`display`] (expressions as text) and [`mod@dot`] (a
+//! picture). No parser is in here: the replayer links this crate, and must not link a front end.
+
+pub mod concurrent;
+pub mod display;
+pub mod dot;
+pub mod effects;
+pub mod execution;
+pub mod labels;
+pub mod liveness;
+pub mod monitor;
+mod program;
+pub mod temporal;
+mod types;
+
+pub use program::*;
