@@ -7,16 +7,18 @@
 
 pub mod flatten;
 pub mod limits;
+pub mod memory;
 pub mod model;
 pub mod progress;
 pub mod replay;
 pub mod trace;
 pub mod verdict;
+pub mod words;
 
 pub use flatten::{Event, FlatPosition, FlatTrace};
-pub use limits::{Guard, Limits, StopReason};
-pub use model::{CallId, Model, PropId, Split, Step, Steps, Where};
-pub use progress::{Progress, Reporter, Units};
+pub use limits::{Countable, Deadline, Guard, Limits, Rival, StopReason};
+pub use model::{CallId, Model, PropId, Runs, Split, Step, Steps, Where};
+pub use progress::{Counters, Progress, Reporter};
 pub use replay::{Claim, Mismatch, replay_trace};
 pub use trace::{Cycle, Position, Run, RunId, Trace, Via};
-pub use verdict::{Certificate, Verdict};
+pub use verdict::{Certificate, Counterexample, Verdict};

@@ -1,25 +1,92 @@
 //! Limits on time and memory, and the reasons for which a search stops without an answer.
 //!
-//! Limits go in, a reason comes out: running out of anything is never an error.
+//! Limits go in, a reason comes out: running out of anything is never an error. A deadline is a
+//! point in time, made once and handed down. Whoever gets it asks what is left; nobody computes
+//! it anew. A [`StopReason`] carries the bound that was hit, as it was set.
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::memory::resident_bytes;
+use crate::words::count;
+
+/// A point in time, as a duration from its beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deadline {
+    start: Instant,
+    given: Duration,
+}
+
+impl Deadline {
+    /// So long from now.
+    pub fn after(given: Duration) -> Self {
+        Deadline::from(Instant::now(), given)
+    }
+
+    /// So long from `start`.
+    pub fn from(start: Instant, given: Duration) -> Self {
+        Deadline { start, given }
+    }
+
+    /// How long it was when it was set.
+    pub fn given(self) -> Duration {
+        self.given
+    }
+
+    /// How long it is until then.
+    pub fn left(self) -> Duration {
+        self.given.saturating_sub(self.start.elapsed())
+    }
+
+    /// Whether it has passed at `now`.
+    pub fn is_over(self, now: Instant) -> bool {
+        now.duration_since(self.start) >= self.given
+    }
+}
+
+/// A rival of a search: another engine that looks for the same answer at the same time.
+#[derive(Clone, Debug, Default)]
+pub struct Rival {
+    /// Set when the rival has answered.
+    pub answered: Arc<AtomicBool>,
+    /// Set when the rival has been told to stop, or has stopped.
+    pub gone: Arc<AtomicBool>,
+    /// Until then, memory beyond this many bytes is left to the rival.
+    pub share: Option<u64>,
+}
+
 /// How much a search may use, and who may stop it.
 #[derive(Clone, Debug, Default)]
 pub struct Limits {
-    /// Wall-clock time, counted from [`Limits::guard`].
-    pub timeout: Option<Duration>,
+    /// When the time is over.
+    pub deadline: Option<Deadline>,
     /// Resident memory of the whole process, in bytes.
     pub memory: Option<u64>,
-    /// Contexts (pairs of an entry state and a state) that are explored.
-    pub contexts: Option<u64>,
+    /// Path edges (pairs of an entry state and a state) that an explicit search may explore.
+    pub path_edges: Option<u64>,
     /// Set by somebody else (Ctrl-C) to stop the search.
     pub cancel: Option<Arc<AtomicBool>>,
-    /// Set when a rival engine has answered.
-    pub rival: Option<Arc<AtomicBool>>,
+    /// Who else is searching.
+    pub rival: Option<Rival>,
+}
+
+/// What there can be too much of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Countable {
+    /// Successors of one state, or values of one variable that are tried out.
+    Choices,
+    /// States.
+    States,
+    /// Path edges of an explicit search.
+    PathEdges,
+    /// Entries and exits of procedures.
+    Summaries,
+    /// Nodes of decision diagrams.
+    DiagramNodes,
+    /// Eventualities of a formula, or acceptance marks of an automaton.
+    Eventualities,
 }
 
 /// Why a search stopped before it knew the answer.
@@ -29,42 +96,79 @@ pub enum StopReason {
     Time(Duration),
     /// The memory limit was reached; in bytes.
     Memory(u64),
-    /// The limit on contexts was reached.
-    Contexts(u64),
+    /// All of the memory that a rival leaves was used; in bytes.
+    Share(u64),
+    /// The limit on path edges was reached.
+    PathEdges(u64),
     /// Stopped from outside.
     Cancelled,
-    /// One state has more successors than can be stored.
-    TooManySuccessors,
-    /// More states or contexts than 32-bit ids can name.
-    TooManyStates,
-    /// A formula has more eventualities than can be kept apart.
-    TooManyMarks,
+    /// There are more of something than there is room for; so many there may be.
+    TooMany(Countable, u64),
+    /// A violation had been found. Before its run was written down and replayed, this happened.
+    Unwritten(Box<StopReason>),
+    /// Before the automaton of a formula had been made, this happened.
+    Untranslated(Box<StopReason>),
+}
+
+impl StopReason {
+    /// The same, after a violation had been found.
+    #[must_use]
+    pub fn unwritten(self) -> Self {
+        match self {
+            StopReason::Unwritten(_) => self,
+            reason => StopReason::Unwritten(Box::new(reason)),
+        }
+    }
+
+    /// The same, before the automaton of a formula had been made.
+    #[must_use]
+    pub fn untranslated(self) -> Self {
+        StopReason::Untranslated(Box::new(self))
+    }
+
+    /// Whether it is a bound of one engine or of one search, and another engine may still answer.
+    pub fn is_own_bound(&self) -> bool {
+        match self {
+            StopReason::Share(_) | StopReason::PathEdges(_) | StopReason::TooMany(..) => true,
+            StopReason::Time(_)
+            | StopReason::Memory(_)
+            | StopReason::Cancelled
+            | StopReason::Unwritten(_)
+            | StopReason::Untranslated(_) => false,
+        }
+    }
 }
 
 impl fmt::Display for StopReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let megabytes = |bytes: &u64| count(bytes / 1_000_000);
         match self {
             StopReason::Time(limit) => {
                 write!(f, "the time limit of {} s was reached", limit.as_secs_f64())
             }
             StopReason::Memory(bytes) => {
-                write!(
-                    f,
-                    "the memory limit of {} MB was reached",
-                    bytes / 1_000_000
-                )
+                write!(f, "the memory limit of {} MB was reached", megabytes(bytes))
             }
-            StopReason::Contexts(limit) => {
-                write!(f, "the limit of {limit} contexts was reached")
+            StopReason::Share(bytes) => {
+                let share = megabytes(bytes);
+                write!(f, "the {share} MB of an engine with a rival were used up")
+            }
+            StopReason::PathEdges(limit) => {
+                write!(f, "the limit of {} path edges was reached", count(*limit))
             }
             StopReason::Cancelled => f.write_str("interrupted"),
-            StopReason::TooManySuccessors => {
-                f.write_str("there are more than 16 million choices in one state")
+            StopReason::Unwritten(reason) | StopReason::Untranslated(reason) => reason.fmt(f),
+            StopReason::TooMany(what, most) => {
+                let what = match what {
+                    Countable::Choices => "choices in one state",
+                    Countable::States => "states",
+                    Countable::PathEdges => "path edges",
+                    Countable::Summaries => "entries and exits of procedures",
+                    Countable::DiagramNodes => "nodes of decision diagrams",
+                    Countable::Eventualities => "eventualities to be kept apart",
+                };
+                write!(f, "there are more than {} {what}", count(*most))
             }
-            StopReason::TooManyStates => f.write_str("there are more than 4 billion states"),
-            StopReason::TooManyMarks => f.write_str(
-                "the formula has more eventualities than can be kept apart, which is 128, or 32 in an automaton or a tableau",
-            ),
         }
     }
 }
@@ -73,22 +177,48 @@ impl fmt::Display for StopReason {
 /// the clock is read once in 1024 times, memory ten times a second.
 #[derive(Debug)]
 pub struct Guard {
-    start: Instant,
     limits: Limits,
     ticks: u32,
     next_memory_check: Instant,
 }
 
 impl Limits {
-    /// Starts the clock.
+    /// No limit but this time from now on.
+    pub fn within(time: Duration) -> Self {
+        Limits {
+            deadline: Some(Deadline::after(time)),
+            ..Limits::default()
+        }
+    }
+
+    /// Somebody who watches over the limits.
     pub fn guard(&self) -> Guard {
-        let start = Instant::now();
         Guard {
-            start,
             limits: self.clone(),
             ticks: 0,
-            next_memory_check: start,
+            next_memory_check: Instant::now(),
         }
+    }
+
+    /// The same limits, but only this part of the time that is left; `otherwise` if there is no
+    /// time limit.
+    #[must_use]
+    pub fn with_part_of_time(&self, part: f64, otherwise: Option<Duration>) -> Self {
+        let mut limits = self.clone();
+        let time = match self.deadline {
+            Some(deadline) => Some(deadline.left().mul_f64(part)),
+            None => otherwise,
+        };
+        limits.deadline = time.map(Deadline::after);
+        limits
+    }
+
+    /// The same limits, and at most so many path edges.
+    #[must_use]
+    pub fn with_path_edges(&self, most: u64) -> Self {
+        let mut limits = self.clone();
+        limits.path_edges = Some(limits.path_edges.map_or(most, |limit| limit.min(most)));
+        limits
     }
 }
 
@@ -107,43 +237,103 @@ impl Guard {
     /// Like [`check`](Self::check), but looks at the clock every time.
     #[cold]
     pub fn check_now(&mut self) -> Result<(), StopReason> {
-        for flag in [&self.limits.cancel, &self.limits.rival]
-            .into_iter()
-            .flatten()
+        let is_set = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
+        let limits = &self.limits;
+        let rival = limits.rival.as_ref();
+        if limits.cancel.as_deref().is_some_and(is_set)
+            || rival.is_some_and(|rival| is_set(&rival.answered))
         {
-            if flag.load(Ordering::Relaxed) {
-                return Err(StopReason::Cancelled);
-            }
+            return Err(StopReason::Cancelled);
         }
-        if self.limits.timeout.is_none() && self.limits.memory.is_none() {
+        let share = rival.and_then(|rival| rival.share.filter(|_| !is_set(&rival.gone)));
+        if limits.deadline.is_none() && limits.memory.is_none() && share.is_none() {
             return Ok(());
         }
         let now = Instant::now();
-        if let Some(timeout) = self.limits.timeout
-            && now.duration_since(self.start) >= timeout
+        if let Some(deadline) = limits.deadline
+            && deadline.is_over(now)
         {
-            return Err(StopReason::Time(timeout));
+            return Err(StopReason::Time(deadline.given()));
         }
-        if let Some(limit) = self.limits.memory
-            && now >= self.next_memory_check
-        {
+        if (limits.memory.is_some() || share.is_some()) && now >= self.next_memory_check {
             self.next_memory_check = now + Duration::from_millis(100);
-            if resident_bytes().is_some_and(|used| used > limit) {
+            let used = resident_bytes().unwrap_or(0);
+            if let Some(limit) = limits.memory.filter(|&limit| used > limit) {
                 return Err(StopReason::Memory(limit));
+            }
+            if let Some(limit) = share.filter(|&limit| used > limit) {
+                return Err(StopReason::Share(limit));
             }
         }
         Ok(())
     }
 
-    /// Time since the guard was made.
-    pub fn elapsed(&self) -> Duration {
-        self.start.elapsed()
+    /// The limits that are watched over.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
     }
 }
 
-/// Resident memory of this process, where the system tells (`/proc/self/statm`).
-pub fn resident_bytes() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
-    let pages: u64 = text.split_ascii_whitespace().nth(1)?.parse().ok()?;
-    Some(pages * 4096)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_carries_the_bound_that_was_set() {
+        let given = Duration::from_millis(1);
+        let limits = Limits::within(given);
+        std::thread::sleep(2 * given);
+        assert_eq!(limits.guard().check_now(), Err(StopReason::Time(given)));
+        let limits = Limits {
+            memory: Some(1),
+            ..Limits::default()
+        };
+        if resident_bytes().is_some() {
+            assert_eq!(limits.guard().check_now(), Err(StopReason::Memory(1)));
+        }
+    }
+
+    #[test]
+    fn a_share_counts_only_while_there_is_a_rival() {
+        let rival = Rival {
+            share: Some(1),
+            ..Rival::default()
+        };
+        let limits = Limits {
+            rival: Some(rival.clone()),
+            ..Limits::default()
+        };
+        if resident_bytes().is_some() {
+            assert_eq!(limits.guard().check_now(), Err(StopReason::Share(1)));
+        }
+        rival.gone.store(true, Ordering::Relaxed);
+        assert_eq!(limits.guard().check_now(), Ok(()));
+        rival.answered.store(true, Ordering::Relaxed);
+        assert_eq!(limits.guard().check_now(), Err(StopReason::Cancelled));
+    }
+
+    #[test]
+    fn time_that_is_left_does_not_grow() {
+        let limits = Limits::within(Duration::from_secs(100));
+        let half = limits.with_part_of_time(0.5, None);
+        let left = half.deadline.map(Deadline::left);
+        assert!(left.is_some_and(|left| left <= Duration::from_secs(50)));
+        let other = Some(Duration::from_secs(7));
+        let free = Limits::default().with_part_of_time(0.5, other);
+        assert_eq!(free.deadline.map(Deadline::given), other);
+        let most = limits.with_path_edges(9).with_path_edges(12).path_edges;
+        assert_eq!(most, Some(9));
+    }
+
+    #[test]
+    fn what_is_said_is_the_number_that_was_hit() {
+        let choices = StopReason::TooMany(Countable::Choices, 1 << 20);
+        let text = "there are more than 1,048,576 choices in one state";
+        assert_eq!(choices.to_string(), text);
+        let memory = StopReason::Memory(2_000_000_000);
+        assert_eq!(
+            memory.to_string(),
+            "the memory limit of 2,000 MB was reached"
+        );
+    }
 }

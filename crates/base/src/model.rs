@@ -19,6 +19,8 @@
 
 use std::hash::Hash;
 
+use crate::{Countable, StopReason};
+
 /// Which call of a state: what [`Model::resume`] gets to tell several calls of one
 /// state apart. Its meaning belongs to the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -79,6 +81,16 @@ pub trait Model {
         let _ = exit;
         None
     }
+}
+
+/// Which infinite runs count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Runs {
+    /// Every one, also those that recurse for ever.
+    #[default]
+    All,
+    /// Those whose stack height stays bounded.
+    FiniteStack,
 }
 
 /// A model with other propositions, all the same: a closure.
@@ -166,8 +178,11 @@ impl<S> Default for Steps<S> {
 
 impl<S> Steps<S> {
     /// More successors of a single state than this are not stored; the search then
-    /// stops with [`StopReason::TooManySuccessors`](crate::StopReason::TooManySuccessors).
+    /// stops with [`Countable::Choices`](crate::Countable::Choices).
     pub const MOST: usize = 1 << 24;
+
+    /// Why a search stops if there are more.
+    pub const TOO_MANY: StopReason = StopReason::TooMany(Countable::Choices, Self::MOST as u64);
 
     /// An empty buffer.
     pub fn new() -> Self {

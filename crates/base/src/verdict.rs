@@ -14,6 +14,25 @@ pub enum Verdict<T> {
     Unknown(StopReason),
 }
 
+/// What is known of a run that violates a property.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counterexample<T> {
+    /// The run, if it was to be written down.
+    pub run: Option<T>,
+    /// Whether it is an infinite run whose stack grows without bound.
+    pub pumping: bool,
+}
+
+impl<T> Counterexample<T> {
+    /// The same violation with its run in another form.
+    pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Counterexample<U> {
+        Counterexample {
+            run: self.run.map(f),
+            pumping: self.pumping,
+        }
+    }
+}
+
 /// What makes a [`Verdict::Holds`] checkable without search. Empty for now: the place
 /// is kept so that engines can fill it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -54,6 +73,21 @@ impl<T> Verdict<T> {
             Verdict::Holds(_) => "holds",
             Verdict::Violated(_) => "violated",
             Verdict::Unknown(_) => "unknown",
+        }
+    }
+}
+
+impl<T> Verdict<Counterexample<T>> {
+    /// The run of a violation, if it was written down.
+    pub fn run(&self) -> Option<&T> {
+        self.witness()?.run.as_ref()
+    }
+
+    /// The run of a violation, if it was written down, and nothing else.
+    pub fn into_run(self) -> Option<T> {
+        match self {
+            Verdict::Violated(violation) => violation.run,
+            _ => None,
         }
     }
 }

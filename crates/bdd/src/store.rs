@@ -7,7 +7,7 @@
 //! functions are equal if and only if their edges are. Tests compare every operation with
 //! truth tables and with another package.
 
-use droste_base::{Guard, Limits, StopReason};
+use droste_base::{Countable, Guard, Limits, StopReason};
 
 /// A function: a node, and whether it is negated (the lowest bit).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -126,6 +126,8 @@ pub(crate) struct Store {
     pub(crate) var_at: Vec<u32>,
 }
 
+/// An edge has 31 bits for its node.
+const MOST_NODES: usize = 1 << 31;
 const SMALLEST_TABLE: usize = 1 << 10;
 /// The computed table stops growing here (20 bytes an entry).
 const LARGEST_COMPUTED: usize = 1 << 21;
@@ -273,8 +275,11 @@ impl Store {
     }
 
     fn allocate(&mut self, node: Node) -> Result<u32, StopReason> {
-        if self.used() >= 1 << 31 {
-            return Err(StopReason::TooManyStates);
+        if self.used() >= MOST_NODES {
+            return Err(StopReason::TooMany(
+                Countable::DiagramNodes,
+                MOST_NODES as u64,
+            ));
         }
         let id = self.push(node);
         let used = self.used();

@@ -32,10 +32,7 @@ fn an_operation_stops_when_cancelled() {
 #[test]
 fn an_operation_stops_in_time() {
     let timeout = Duration::from_millis(50);
-    let manager = Manager::new(&Limits {
-        timeout: Some(timeout),
-        ..Limits::default()
-    });
+    let manager = Manager::new(&Limits::within(timeout));
     let vars = manager.new_vars(200);
     assert_eq!(
         equal_halves(&manager, &vars),

@@ -288,7 +288,7 @@ mod tests {
                 };
                 let report = measure::answer(&text, &Ask::Default, setup).expect("an answer");
                 assert_eq!(report.verdict.word(), expect, "{engine:?}");
-                if let (Some(stats), false) = (report.symbolic, bug) {
+                if let (Some(droste_check::Effort::Symbolic(stats)), false) = (report.effort, bug) {
                     let nodes = measure::load(&text).expect("a program").nodes.len();
                     assert!(stats.nodes_reached as usize * 10 >= nodes * 9);
                 }

@@ -83,7 +83,10 @@ mod tests {
         let contexts = |depth, start| {
             let text = program(depth, start);
             let report = answer(&text, &Ask::Ltl("G F reach"), Setup::default());
-            report.expect("there is an answer").stats.contexts
+            report
+                .expect("there is an answer")
+                .explicit_stats()
+                .path_edges
         };
         for (start, expected) in [(Start::Undefined, 1), (Start::False, 2)] {
             let difference = contexts(300, start) - contexts(100, start);

@@ -4,10 +4,9 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use droste_base::{Limits, Verdict};
+use droste_base::{Deadline, Limits, Verdict};
 use droste_check::{
-    Contexts, Evidence, Ltl, Options, Order, Passes, Property, Report, Runs, Stats, SymbolicStats,
-    check, check_concurrent,
+    Bound, Effort, Evidence, Ltl, Options, Order, Passes, Property, Report, Runs, check,
 };
 use droste_lang::lexer::Dialect;
 use droste_lang::lower::lower;
@@ -162,7 +161,7 @@ fn options(setup: Setup, cap: Option<Cap>) -> Options<'static> {
             Evidence::Verdict
         },
         limits: Limits {
-            timeout: cap.map(|cap| Duration::from_secs(cap.seconds)),
+            deadline: cap.map(|cap| Deadline::after(Duration::from_secs(cap.seconds))),
             memory: cap.map(|cap| cap.megabytes * 1_000_000),
             ..Limits::default()
         },
@@ -173,16 +172,17 @@ fn options(setup: Setup, cap: Option<Cap>) -> Options<'static> {
 
 fn ask(program: &Program, ask: &Ask, setup: Setup, cap: Option<Cap>) -> Result<Report, String> {
     let property = match ask {
-        Ask::Default => Property::Default,
-        Ask::Switches(_) => return Err("this is a question about threads".to_owned()),
+        Ask::Default | Ask::Switches(_) => Property::Default,
         Ask::Reach(label) => Property::Reach(vec![(*label).to_owned()]),
         Ask::Repeat(label) => Property::Repeat(vec![(*label).to_owned()]),
         Ask::Monitor(text) => Property::Monitor(load_monitor(text, program)?),
         Ask::Ltl(text) | Ask::FiniteStack(text) => Property::Ltl(load_formula(text, program)?),
     };
     let mut options = options(setup, cap);
-    if matches!(ask, Ask::FiniteStack(_)) {
-        options.runs = Runs::FiniteStack;
+    match ask {
+        Ask::FiniteStack(_) => options.runs = Runs::FiniteStack,
+        Ask::Switches(most) => options.bound = Some(Bound::Switches(*most)),
+        _ => {}
     }
     check(program, &property, &options).map_err(|fault| fault.to_string())
 }
@@ -200,14 +200,6 @@ pub fn verdict(text: &str, question: &Ask) -> String {
     }
 }
 
-/// What is reported of an answer, with threads or without.
-struct Answer {
-    verdict: String,
-    trace: u64,
-    stats: Stats,
-    symbolic: Option<SymbolicStats>,
-}
-
 /// The verdict's word, and the reason if there is none.
 fn word<T>(verdict: &Verdict<T>) -> String {
     let mut text = verdict.word().to_owned();
@@ -218,36 +210,13 @@ fn word<T>(verdict: &Verdict<T>) -> String {
     text
 }
 
-impl From<Report> for Answer {
-    fn from(report: Report) -> Self {
-        let trace = match &report.verdict {
-            Verdict::Violated(execution) => {
-                let folded = execution.runs.iter().map(|run| run.steps.len());
-                execution.steps.len() + folded.sum::<usize>()
-            }
-            _ => 0,
-        };
-        Answer {
-            verdict: word(&report.verdict),
-            trace: trace as u64,
-            stats: report.stats,
-            symbolic: report.symbolic,
-        }
-    }
-}
-
-/// The default property of a program with threads.
-fn threads(program: &Program, most: usize, setup: Setup, cap: Cap) -> Result<Answer, String> {
-    let options = options(setup, Some(cap));
-    let contexts = Contexts::Switches(most);
-    let report = check_concurrent(program, &Property::Default, contexts, &options, None);
-    let report = report.map_err(|fault| fault.to_string())?;
-    Ok(Answer {
-        verdict: word(&report.verdict),
-        trace: 0,
-        stats: report.stats,
-        symbolic: report.symbolic,
-    })
+/// Steps of the run of a violation in memory; none with threads.
+fn trace_length(report: &Report) -> u64 {
+    let Some(execution) = report.execution() else {
+        return 0;
+    };
+    let folded = execution.runs.iter().map(|run| run.steps.len());
+    (execution.steps.len() + folded.sum::<usize>()) as u64
 }
 
 /// Loads, checks and measures, in this process.
@@ -255,10 +224,7 @@ pub fn measure(text: &str, question: &Ask, setup: Setup, cap: Cap) -> Measuremen
     let start = Instant::now();
     let program = load(text);
     let before_kb = status_kb("VmRSS:");
-    let answer = program.and_then(|program| match question {
-        Ask::Switches(most) => threads(&program, *most, setup, cap),
-        _ => ask(&program, question, setup, Some(cap)).map(Answer::from),
-    });
+    let answer = program.and_then(|program| ask(&program, question, setup, Some(cap)));
     let seconds = start.elapsed().as_secs_f64();
     let mut result = Measurement {
         seconds,
@@ -269,16 +235,20 @@ pub fn measure(text: &str, question: &Ask, setup: Setup, cap: Cap) -> Measuremen
         Err(problem) => {
             result.verdict = format!("error: {}", problem.replace(['\n', '\t'], " "));
         }
-        Ok(answer) => {
-            result.verdict = answer.verdict;
-            result.trace = answer.trace;
-            if let Some(stats) = answer.symbolic {
-                result.images = stats.images;
-                result.nodes = stats.peak_nodes;
-            } else {
-                result.contexts = answer.stats.contexts;
-                result.states = answer.stats.states;
-                result.search = answer.stats.search.as_secs_f64();
+        Ok(report) => {
+            result.verdict = word(&report.verdict);
+            result.trace = trace_length(&report);
+            match report.effort {
+                Some(Effort::Symbolic(stats) | Effort::Calculus(stats)) => {
+                    result.images = stats.images;
+                    result.nodes = stats.peak_nodes;
+                }
+                _ => {
+                    let stats = report.explicit_stats();
+                    result.contexts = stats.path_edges;
+                    result.states = stats.states;
+                    result.search = stats.search.as_secs_f64();
+                }
             }
         }
     }

@@ -81,8 +81,8 @@ mod tests {
             let ask = Ask::Repeat("quicksort:ENTRY");
             crate::measure::answer(&text, &ask, crate::Setup::default())
                 .unwrap()
-                .stats
-                .contexts
+                .explicit_stats()
+                .path_edges
         };
         assert_eq!(contexts(4), contexts(32));
     }

@@ -242,10 +242,7 @@ fn run(family: &str, n: usize, text: String) {
     let start = Instant::now();
     let theory = load_text(family, text);
     assert!(!theory.has_errors(), "{}", theory.messages(false, false));
-    let limits = Limits {
-        timeout: Some(Duration::from_secs(60)),
-        ..Limits::default()
-    };
+    let limits = Limits::within(Duration::from_secs(60));
     let (answers, statistics) = on_large_stack(theory, |theory| {
         let actions = theory.actions().to_vec();
         let mut solver = Solver::new(theory, &limits, None);

@@ -308,10 +308,7 @@ fn limits_are_kept() {
     let start = Instant::now();
     let outcome = on_large_stack(theory, |theory| {
         let actions = theory.actions().to_vec();
-        let limits = Limits {
-            timeout: Some(Duration::from_millis(300)),
-            ..Limits::default()
-        };
+        let limits = Limits::within(Duration::from_millis(300));
         Solver::new(theory, &limits, None).perform(&actions[0])
     });
     assert!(start.elapsed() < Duration::from_secs(30));

@@ -5,20 +5,18 @@
 //! engine, and that is a check of the formula, too.
 
 use std::sync::mpsc;
-use std::time::Instant;
 
-use droste_base::progress::Units;
-use droste_base::{Certificate, Progress, StopReason, Verdict};
+use droste_base::{Certificate, Counters, Progress, Runs, Verdict};
 use droste_calculus::{Action, Round, Solver, Statistics, Theory, Unanswered};
 use droste_formula::Relations;
-use droste_passes::Cleaned;
 use droste_program::Program;
+use droste_program::schedule::{Bound, ThreadQuery};
 use droste_source::SourceFile;
 
-use crate::explicit::Runs;
-use crate::{
-    Contexts, Fault, Found, Options, Property, Question, SymbolicStats, concurrent, symbolic,
-};
+use crate::prepared::Prepared;
+use crate::report::{Answer, Halt};
+use crate::sequential::Found;
+use crate::{Effort, Engine, EngineId, Fault, Options, Property, SymbolicStats, symbolic, threads};
 
 /// The formulas that decide whether a target can be reached.
 #[derive(Clone, Debug)]
@@ -46,53 +44,72 @@ impl Algorithm {
     }
 }
 
-/// The complete input for the calculus: relations, algorithm, query. For a program with threads, with so many switches.
+/// The complete input for the calculus: relations, algorithm, query. For a program with threads,
+/// for the bound in the options.
 pub fn formula(
     program: &Program,
     property: &Property,
-    contexts: Contexts,
     options: &Options<'_>,
 ) -> Result<String, Fault> {
-    if program.is_concurrent() {
-        return concurrent::formula(program, property, contexts, options);
-    }
-    let question = Question::without_limits(program, property)?;
-    let (relations, _) = relations(program, &question, options)?
-        .map_err(|reason| Fault::Refused(reason.to_string()))?;
-    let algorithm = options.algorithm.source();
-    Ok(format!("{}{}", relations.text, algorithm.text()))
+    let mut options = options.clone();
+    options.engine = Engine::Calculus;
+    let text = Prepared::new(program, property, &options).and_then(|prepared| {
+        if program.is_concurrent() {
+            let query = threads::query(&prepared, &options)?;
+            return Ok(threads_formula(&query, &options)?.text);
+        }
+        let relations = relations(&prepared, &options)?;
+        let algorithm = options.algorithm.source();
+        Ok(format!("{}{}", relations.text, algorithm.text()))
+    });
+    text.map_err(|halt| match halt {
+        Halt::Fault(fault) => fault,
+        Halt::Stopped(reason) => Fault::Refused(reason.to_string()),
+    })
 }
 
-/// The relations, and what the passes did.
-type Written = (Relations, Vec<String>);
-
-fn relations(
-    program: &Program,
-    question: &Question<'_>,
-    options: &Options<'_>,
-) -> Result<Result<Written, StopReason>, Fault> {
-    let (targets, violations) = symbolic::targets(question).ok_or_else(|| {
-        Fault::Refused(
-            "the calculus engine answers questions about reachability (assertions, --reach); \
-             use --engine auto, explicit or bdd for others"
-                .to_owned(),
-        )
-    })?;
-    let mut guard = options.limits.guard();
-    let Cleaned {
-        program,
-        live,
-        report,
-    } = match symbolic::cleaned(program, targets, violations, options.passes, &mut guard) {
-        Ok(cleaned) => cleaned,
-        Err(reason) => return Ok(Err(reason)),
+/// The cleaned program as relations.
+fn relations(prepared: &Prepared<'_>, options: &Options<'_>) -> Result<Relations, Halt> {
+    let Some((targets, violations)) = prepared.question.targets() else {
+        return Err(Halt::refused(
+            "the calculus answers questions about reachability (assertions, --reach); \
+             use --engine auto, explicit or bdd for others",
+        ));
     };
+    let cleaned = prepared.cleaned_for_sets(options)?;
     let question = droste_formula::Question {
         targets,
         violations,
-        live: &|node, var| live.is_live(node, var),
+        live: &|node, var| cleaned.live.is_live(node, var),
     };
-    Ok(Ok((droste_formula::relations(&program, &question), report)))
+    Ok(droste_formula::relations(&cleaned.program, &question))
+}
+
+/// The formula for a program with threads, with everything it needs.
+pub(crate) fn threads_formula(
+    query: &ThreadQuery<'_>,
+    options: &Options<'_>,
+) -> Result<Relations, Halt> {
+    let Some(most) = query.most else {
+        return Err(Halt::refused(
+            "the calculus engine needs a bound on the number of switches or rounds: \
+             --contexts K or --rounds R",
+        ));
+    };
+    if let Algorithm::Own(source) = &options.algorithm {
+        return Err(Halt::refused(format!(
+            "`{}` is for programs without threads; --emit formula prints the formula for threads, \
+             to be changed and solved",
+            source.name()
+        )));
+    }
+    let question = droste_formula::Question {
+        targets: query.target.nodes(),
+        violations: query.target.violations(),
+        live: &|_, _| true,
+    };
+    let bound = Bound::new(query.levels, most);
+    droste_formula::concurrent(query.program, &question, bound).map_err(Halt::refused)
 }
 
 /// The name under which the algorithm is loaded behind the relations.
@@ -115,78 +132,77 @@ fn load(relations: &str, algorithm: &SourceFile) -> Theory {
 
 /// Answers a question about reachability.
 pub(crate) fn search(
-    program: &Program,
-    question: &Question<'_>,
+    prepared: &Prepared<'_>,
     options: &Options<'_>,
-) -> Result<Found, Fault> {
-    let start = Instant::now();
-    let (relations, notes) = match relations(program, question, options)? {
-        Ok(written) => written,
-        Err(reason) => return Ok(Found::stopped("calculus", reason)),
+) -> Result<Answer<Found>, Halt> {
+    let engine = EngineId::Calculus;
+    let relations = match relations(prepared, options) {
+        Ok(relations) => relations,
+        Err(Halt::Stopped(reason)) => {
+            return Ok(Answer::nothing(Verdict::Unknown(reason), engine));
+        }
+        Err(halt) => return Err(halt),
     };
     let algorithm = options.algorithm.source();
     let theory = load(&relations.text, &algorithm);
     if theory.has_errors() {
         let messages = theory.messages(false, false);
         return Err(match options.algorithm {
-            Algorithm::Named(_) => Fault::Wrong(messages),
-            Algorithm::Own(_) => Fault::Refused(format!(
+            Algorithm::Named(_) => Halt::wrong(messages),
+            Algorithm::Own(_) => Halt::refused(format!(
                 "`{}` is not an algorithm\n{}",
                 algorithm.name(),
                 messages.trim_end()
             )),
         });
     }
-    let mut rest = options.clone();
-    if let Some(timeout) = &mut rest.limits.timeout {
-        *timeout = timeout.saturating_sub(start.elapsed());
-    }
-    let (answer, statistics) = solve(theory, relations.bits, &rest);
-    let stats = answer_stats(&statistics);
-    let found = |verdict| Found {
-        verdict,
-        violators: None,
-        engine: "calculus",
-        raced: false,
-        stats: droste_explicit::Stats::default(),
-        symbolic: Some(stats),
-        notes: notes.clone(),
+    let (answer, statistics) = solve(theory, relations.bits, options);
+    let found = match answer {
+        Ok(Some(false)) => Verdict::Holds(Certificate::default()),
+        Ok(Some(true)) => run(prepared, options, &algorithm)?,
+        Err(Unanswered::Stopped(reason)) => Verdict::Unknown(reason),
+        unanswered => return Err(refusal(&algorithm, unanswered.err())),
     };
-    match answer {
-        Ok(Some(false)) => Ok(found(Verdict::Holds(Certificate::default()))),
-        Ok(Some(true)) => {
-            let mut rest = options.clone();
-            if let Some(timeout) = &mut rest.limits.timeout {
-                *timeout = timeout.saturating_sub(start.elapsed());
-            }
-            let run = symbolic::search(program, question, &rest, Runs::All);
-            let verdict = run.map(|run| run.verdict);
-            match (verdict, &options.algorithm) {
-                (Some(Verdict::Holds(_)), Algorithm::Own(source)) => Err(Fault::Refused(format!(
-                    "the query in `{}` is true, but no run reaches a target: the algorithm is wrong",
-                    source.name()
-                ))),
-                (Some(Verdict::Holds(_)) | None, _) => Err(Fault::Wrong(format!(
-                    "the formula {} is true, but there is no run",
-                    algorithm.name()
-                ))),
-                (Some(verdict), _) => Ok(found(verdict)),
-            }
-        }
-        Ok(None) => Err(Fault::Refused(format!(
-            "`{}` has no query: it must end in a formula that is true if a target can be reached",
+    let effort = Effort::Calculus(answer_stats(&statistics));
+    Ok(Answer::new(found, engine, effort))
+}
+
+/// The run that the formula says there is.
+fn run(
+    prepared: &Prepared<'_>,
+    options: &Options<'_>,
+    algorithm: &SourceFile,
+) -> Result<Found, Halt> {
+    let found = symbolic::search(prepared, options, Runs::All)?.found;
+    match (&found, &options.algorithm) {
+        (Verdict::Holds(_), Algorithm::Own(source)) => Err(Halt::refused(format!(
+            "the query in `{}` is true, but no run reaches a target: the algorithm is wrong",
+            source.name()
+        ))),
+        (Verdict::Holds(_), Algorithm::Named(_)) => Err(Halt::wrong(format!(
+            "the formula {} is true, but there is no run",
             algorithm.name()
         ))),
-        Err(Unanswered::Stopped(reason)) => Ok(found(Verdict::Unknown(reason))),
-        Err(Unanswered::Oscillates { period, .. }) => Err(Fault::Refused(format!(
-            "the formulas in `{}` are not monotone, and a value comes back every {period} rounds: they have no answer",
-            algorithm.name()
-        ))),
-        Err(Unanswered::TooDeep) => Err(Fault::Refused(format!(
-            "too many alternating fixpoints are nested in `{}`",
-            algorithm.name()
-        ))),
+        _ => Ok(found),
     }
+}
+
+/// Why an algorithm has no answer, though no limit was reached.
+fn refusal(algorithm: &SourceFile, why: Option<Unanswered>) -> Halt {
+    let name = algorithm.name();
+    Halt::refused(match why {
+        Some(Unanswered::Oscillates { period, .. }) => format!(
+            "the formulas in `{name}` are not monotone, and a value comes back every {period} \
+             rounds: they have no answer"
+        ),
+        Some(Unanswered::TooDeep) => {
+            format!("too many alternating fixpoints are nested in `{name}`")
+        }
+        Some(Unanswered::Stopped(reason)) => reason.to_string(),
+        None => format!(
+            "`{name}` has no query: it must end in a formula that is true if a target can be reached"
+        ),
+    })
 }
 
 /// The effort, in the symbolic engine's terms.
@@ -201,13 +217,13 @@ pub(crate) fn answer_stats(statistics: &Statistics) -> SymbolicStats {
     }
 }
 
-type Answer = (Result<Option<bool>, Unanswered>, Statistics);
+type Solution = (Result<Option<bool>, Unanswered>, Statistics);
 
 /// More BDD variables than an algorithm has for every bit of a state, by far.
 const COPIES: usize = 64;
 
 /// The answer of the last query, computed where there is stack enough for diagrams over the states' bits.
-pub(crate) fn solve(theory: Theory, bits: u32, options: &Options<'_>) -> Answer {
+pub(crate) fn solve(theory: Theory, bits: u32, options: &Options<'_>) -> Solution {
     let (sender, receiver) = mpsc::channel::<Progress>();
     let limits = &options.limits;
     let stack = droste_bdd::stack_size(COPIES * (bits as usize + 64));
@@ -222,10 +238,10 @@ pub(crate) fn solve(theory: Theory, bits: u32, options: &Options<'_>) -> Answer 
                 // If nobody listens any more, nobody wants to know.
                 let progress = Progress {
                     phase: "solving",
-                    units: Units::Images,
-                    contexts: round.round,
-                    states: round.nodes as u64,
-                    waiting: 0,
+                    counters: Counters::Calculus {
+                        rounds: round.round,
+                        nodes: round.nodes as u64,
+                    },
                 };
                 sender.send(progress).unwrap_or_default();
             });

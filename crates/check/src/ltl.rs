@@ -5,14 +5,14 @@
 
 use std::sync::Arc;
 
-use droste_base::{Limits, StopReason};
+use droste_base::{Countable, Limits, StopReason};
 use droste_lang::parser::{Dialect, parse_proposition};
 use droste_lang::properties;
 use droste_ltl::{
     Atom, AtomKind, Atoms, FormulaId, Formulas, Node, Tgba, Untranslatable, print, print_short,
     translate,
 };
-use droste_omega::{Tableau, TooManyMarks};
+use droste_omega::Tableau;
 use droste_program::labels;
 use droste_program::monitor::{Monitor, MonitorState, StateKind};
 use droste_program::temporal::{Formula, Temporal};
@@ -128,8 +128,10 @@ impl Ltl {
         let automaton = translate(&mut formulas, negated, self.atoms, &options, limits);
         match automaton {
             Ok(automaton) => Ok(Some(automaton)),
-            Err(Untranslatable::Stopped(reason)) => Err(reason),
-            Err(Untranslatable::TooManyMarks) => Err(StopReason::TooManyMarks),
+            Err(Untranslatable::Stopped(reason)) => Err(reason.untranslated()),
+            Err(Untranslatable::TooManyMarks(most)) => {
+                Err(StopReason::TooMany(Countable::Eventualities, most as u64))
+            }
             Err(Untranslatable::TooLarge) => Ok(None),
         }
     }
@@ -137,7 +139,6 @@ impl Ltl {
     /// The tableau that proves the formula.
     pub(crate) fn tableau(&self) -> Result<Tableau, StopReason> {
         Tableau::new(&self.formulas, self.formula)
-            .map_err(|TooManyMarks(_)| StopReason::TooManyMarks)
     }
 }
 

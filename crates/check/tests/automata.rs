@@ -15,11 +15,10 @@ use droste_lang::ast::Ast;
 use droste_lang::lower::lower;
 use droste_lang::properties;
 use droste_ltl::{AtomId, Literal, StateInfo, Tgba};
-use droste_passes::{Live, Query, clean};
+use droste_passes::{Query, clean};
 use droste_program::labels;
-use droste_program::liveness::Liveness;
 use droste_program::monitor::{Monitor, MonitorState, StateKind};
-use droste_program::{Expr, ExprNode, NodeId, Operator, ProcId, Program, Proposition, VarRef};
+use droste_program::{Expr, ExprNode, NodeId, Operator, Program, Proposition};
 use droste_replay::{Claim, Replayer};
 use droste_symbolic::repeat::{Question, of_monitor, of_nodes, repeat};
 use droste_symbolic::{Place, Runs, Tuning};
@@ -27,20 +26,6 @@ use droste_testkit::generate::{self, Config};
 use droste_testkit::random::Random;
 use droste_testkit::sweep;
 use droste_unfold::{AllLive, Control, Gap, Machine, concretize};
-
-struct Known(Live);
-
-impl Liveness for Known {
-    fn live(&self, node: NodeId, var: VarRef) -> bool {
-        self.0.is_live(node, var)
-    }
-    fn live_at_exit(&self, procedure: ProcId, global: u32) -> bool {
-        self.0.at_exit(procedure, global)
-    }
-    fn live_after_termination(&self, global: u32) -> bool {
-        self.0.after_termination(global)
-    }
-}
 
 /// A move of a random automaton.
 #[derive(Clone, Debug)]
@@ -270,18 +255,21 @@ fn symbolic(
         every_position: true,
     };
     let cleaned = clean(program, &query, &passes);
-    let live = Known(cleaned.live);
     let limits = Limits::default();
     let question = Question {
         propositions: &case.atoms,
         automaton: &case.automaton,
         runs,
     };
-    let outcome = repeat(&cleaned.program, &live, question, tuning, &limits, None);
+    let search = droste_symbolic::Options {
+        tuning,
+        ..droste_symbolic::Options::default()
+    };
+    let outcome = repeat(&cleaned.program, &cleaned.live, question, &search);
     let trace = match outcome.verdict {
         Verdict::Holds(_) => return Ok((false, false)),
         Verdict::Unknown(reason) => return Err(format!("unknown: {reason}")),
-        Verdict::Violated(trace) => trace,
+        Verdict::Violated(violation) => violation.run.ok_or("no run")?,
     };
     let cycle = trace.cycle.ok_or("no cycle")?;
     let machine = Machine::new(&cleaned.program, &AllLive, true);
@@ -316,10 +304,7 @@ fn symbolic(
 fn explicit(program: &Program, property: &Property, runs: Runs) -> Result<bool, String> {
     let options = Options {
         engine: Engine::Explicit,
-        runs: match runs {
-            Runs::All => droste_check::Runs::All,
-            Runs::FiniteStack => droste_check::Runs::FiniteStack,
-        },
+        runs,
         ..Options::default()
     };
     let report = check(program, property, &options);

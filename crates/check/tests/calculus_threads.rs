@@ -3,7 +3,7 @@
 //! `SEED=n` reruns one program; `PROGRAMS=n` sets how many.
 
 use droste_base::{Limits, Verdict};
-use droste_check::{Contexts, Engine, Fault, Options, Property, check_concurrent};
+use droste_check::{Bound, Engine, Fault, Options, Property, check};
 use droste_lang::lower::lower;
 use droste_program::{Node, Op, Program};
 use droste_testkit::generate::concurrent;
@@ -11,16 +11,17 @@ use droste_testkit::random::seeds;
 use droste_testkit::source::parse;
 
 /// Whether the property is violated; `None` if the engine does not take the program, or gives up.
-fn ask(engine: Engine, program: &Program, property: &Property, bound: Contexts) -> Option<bool> {
+fn ask(engine: Engine, program: &Program, property: &Property, bound: Bound) -> Option<bool> {
     let options = Options {
+        bound: Some(bound),
         engine,
         limits: Limits {
-            contexts: Some(300_000),
+            path_edges: Some(300_000),
             ..Limits::default()
         },
         ..Options::default()
     };
-    match check_concurrent(program, property, bound, &options, None) {
+    match check(program, property, &options) {
         Err(Fault::Refused(_)) => None,
         Err(fault) => panic!("{engine:?}: {fault}"),
         Ok(report) => match report.verdict {
@@ -34,12 +35,12 @@ fn ask(engine: Engine, program: &Program, property: &Property, bound: Contexts) 
 fn sweep(first: u64, programs: u64) {
     let count = std::env::var("PROGRAMS").ok().and_then(|v| v.parse().ok());
     let bounds = [
-        Contexts::Switches(0),
-        Contexts::Switches(1),
-        Contexts::Switches(2),
-        Contexts::Switches(3),
-        Contexts::Rounds(1),
-        Contexts::Rounds(2),
+        Bound::Switches(0),
+        Bound::Switches(1),
+        Bound::Switches(2),
+        Bound::Switches(3),
+        Bound::Rounds(1),
+        Bound::Rounds(2),
     ];
     // Programs that start threads apart.
     let mut tally = [[[0; 2]; 2]; 6];
@@ -92,7 +93,7 @@ fn formulas_for_many_threads_agree_with_the_explicit_engine() {
 }
 
 /// Both engines say so about the label `bad`.
-fn both(text: &str, bound: Contexts, expected: bool) {
+fn both(text: &str, bound: Bound, expected: bool) {
     let program = lower(&parse(text)).0.expect("a program");
     let property = Property::Reach(vec!["bad".to_owned()]);
     for engine in [Engine::Explicit, Engine::Bdd, Engine::Calculus] {
@@ -111,7 +112,7 @@ fn a_thread_that_begins_inside_a_procedure_does_not_return_to_a_caller() {
             half: if (*) then p(y); bad: skip; fi;
         end";
     for most in 0..4 {
-        both(text, Contexts::Switches(most), false);
+        both(text, Bound::Switches(most), false);
     }
 }
 
@@ -120,8 +121,8 @@ fn the_first_thread_may_be_one_that_init_has_started() {
     let text = "decl g; void init() begin g := F; start_thread one(); endinit: skip; end
         void thread1() begin g := T; end
         void one() begin if (!g) then first: skip; fi; bad: skip; end";
-    both(text, Contexts::Switches(0), true);
-    both(text, Contexts::Rounds(1), true);
+    both(text, Bound::Switches(0), true);
+    both(text, Bound::Rounds(1), true);
 }
 
 #[test]
@@ -130,13 +131,13 @@ fn only_init_stops_at_endinit() {
         void thread1() begin g := T; start_thread init(); h(); g := T; end
         void thread2() begin assume(g); init(); end
         void h() begin g := F; end";
-    both(text, Contexts::Switches(0), false);
-    both(text, Contexts::Switches(2), false);
-    both(text, Contexts::Switches(3), true);
+    both(text, Bound::Switches(0), false);
+    both(text, Bound::Switches(2), false);
+    both(text, Bound::Switches(3), true);
     let text = "decl g; void init() begin g := F; start_thread goto endinit; endinit: skip; if (g) then bad: skip; fi; end
         void thread1() begin g := T; end";
-    both(text, Contexts::Switches(0), false);
-    both(text, Contexts::Switches(1), true);
+    both(text, Bound::Switches(0), false);
+    both(text, Bound::Switches(1), true);
 }
 
 #[test]
@@ -144,12 +145,12 @@ fn an_atomic_section_ends_with_its_thread_and_not_with_a_call() {
     let text = "decl g; decl h; void main() begin g := F; h := F; start_thread two(); one(); g := F; atomic_end; end
         void one() begin atomic_begin; g := T; end
         void two() begin assume(g); bad: skip; end";
-    both(text, Contexts::Switches(3), false);
+    both(text, Bound::Switches(3), false);
     let text = "decl g; void main() begin g := F; start_thread two(); start_thread one(); one(); g := F; atomic_end; end
         void one() begin atomic_begin; g := T; end
         void two() begin assume(g); bad: skip; end";
-    both(text, Contexts::Switches(1), false);
-    both(text, Contexts::Switches(2), true);
-    both(text, Contexts::Rounds(1), false);
-    both(text, Contexts::Rounds(2), true);
+    both(text, Bound::Switches(1), false);
+    both(text, Bound::Switches(2), true);
+    both(text, Bound::Rounds(1), false);
+    both(text, Bound::Rounds(2), true);
 }

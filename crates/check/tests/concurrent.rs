@@ -6,15 +6,15 @@
 //! reached counts. `SEED=n` reruns one program.
 
 use droste_base::{Limits, Verdict};
-use droste_check::concurrent::{NotRebuilt, Schedule, Target, find_schedule, rebuild};
-use droste_check::{Contexts, Engine, Fault, Levels, Options, Property, check_concurrent};
+use droste_check::{Bound, Engine, Fault, Levels, NotRebuilt, Options, Property, check, rebuild};
 use droste_lang::ast::Ast;
 use droste_lang::lower::lower;
 use droste_lang::printer;
 use droste_program::concurrent::{ConcurrentExecution, Context, ThreadAction, unbounded_start};
 use droste_program::execution::{Action, Ending};
+use droste_program::schedule::{Finding, Schedule, Target, ThreadQuery};
 use droste_program::{NodeId, Program, Value, VarRef};
-use droste_replay::{Bound, ConcurrentClaim, replay_concurrent};
+use droste_replay::{ConcurrentClaim, replay_concurrent};
 use droste_testkit::generate::concurrent;
 use droste_testkit::oracle::interleave::{self, Bounds, Interleavings, interleave};
 use droste_testkit::random::{Random, seeds};
@@ -49,7 +49,7 @@ fn options(engine: Engine) -> Options<'static> {
     Options {
         engine,
         limits: Limits {
-            contexts: Some(1_000_000),
+            path_edges: Some(1_000_000),
             ..Limits::default()
         },
         ..Options::default()
@@ -61,16 +61,22 @@ fn engine(
     engine: Engine,
     program: &Program,
     property: &Property,
-    contexts: Contexts,
+    bound: Option<Bound>,
 ) -> Result<Option<usize>, String> {
-    match check_concurrent(program, property, contexts, &options(engine), None) {
+    let options = Options {
+        bound,
+        ..options(engine)
+    };
+    match check(program, property, &options) {
         Err(Fault::Wrong(reason)) => Err(format!("wrong: {reason}")),
         Err(Fault::Refused(reason)) => Err(format!("refused: {reason}")),
         Ok(report) => match report.verdict {
             Verdict::Holds(_) => Ok(None),
-            Verdict::Violated(execution) => {
-                let level = report.level;
-                let count = match report.levels {
+            Verdict::Violated(_) => {
+                let explored = report.explored.ok_or("no level")?;
+                let level = explored.level;
+                let execution = report.concurrent().ok_or("no run")?;
+                let count = match explored.levels {
                     Levels::Switches => execution.switches(program),
                     Levels::Rounds => execution.rounds(program),
                 };
@@ -144,15 +150,15 @@ fn differs(ast: &Ast, tally: &mut Tally) -> Option<String> {
             tally.questions += 1;
             let expected = expected(&found, &nodes, default);
             let contexts = match levels {
-                interleave::Levels::Switches => Contexts::Switches,
-                interleave::Levels::Rounds => Contexts::Rounds,
+                interleave::Levels::Switches => Bound::Switches,
+                interleave::Levels::Rounds => Bound::Rounds,
             };
             let most = bounds(levels).most;
-            let actual = match engine(Engine::Explicit, &program, &property, contexts(most)) {
+            let actual = match engine(Engine::Explicit, &program, &property, Some(contexts(most))) {
                 Ok(actual) => actual,
                 Err(reason) => return Some(format!("{property}: {reason}")),
             };
-            let symbolic = engine(Engine::Bdd, &program, &property, contexts(most));
+            let symbolic = engine(Engine::Bdd, &program, &property, Some(contexts(most)));
             if symbolic != Ok(actual) {
                 return Some(format!(
                     "{property}, {levels:?}: explicit found {actual:?}, bdd {symbolic:?}"
@@ -172,7 +178,12 @@ fn differs(ast: &Ast, tally: &mut Tally) -> Option<String> {
             // One less is not enough.
             if let Some(level) = actual
                 && level > usize::from(levels == interleave::Levels::Rounds)
-                && engine(Engine::Explicit, &program, &property, contexts(level - 1)) != Ok(None)
+                && engine(
+                    Engine::Explicit,
+                    &program,
+                    &property,
+                    Some(contexts(level - 1)),
+                ) != Ok(None)
             {
                 return Some(format!(
                     "{property}, {levels:?}: fewer than {level} would do"
@@ -260,22 +271,17 @@ fn the_bluetooth_driver_fails_as_in_the_paper() {
         let (program, _) = lower(&parse(&text));
         let program = program.expect("a program");
         for switches in 0..=most {
-            let contexts = Contexts::Switches(switches);
-            let found = engine(Engine::Bdd, &program, &Property::Default, contexts);
+            let contexts = Bound::Switches(switches);
+            let found = engine(Engine::Bdd, &program, &Property::Default, Some(contexts));
             let expected = first.filter(|&first| first <= switches);
             assert_eq!(found, Ok(expected), "{name}, {switches} switches");
         }
-        let report = check_concurrent(
-            &program,
-            &Property::Default,
-            Contexts::Unbounded,
-            &options(Engine::Explicit),
-            None,
-        );
+        let report = check(&program, &Property::Default, &options(Engine::Explicit));
         let report = report.expect("a verdict");
         assert_eq!(report.verdict.is_violated(), first.is_some(), "{name}");
         if first.is_none() {
-            assert!(report.exhaustive && report.verdict.holds());
+            let explored = report.explored.expect("it has threads");
+            assert!(explored.exhaustive && report.verdict.holds());
         }
     }
 }
@@ -363,15 +369,12 @@ fn spoilt_executions_are_rejected() {
         let (program, _) = lower(&parse(&text));
         let program = program.expect("a program");
         for (property, nodes, default) in questions(&program) {
-            let found = check_concurrent(
-                &program,
-                &property,
-                Contexts::Switches(3),
-                &options(Engine::Explicit),
-                None,
-            );
-            let found = found.expect("a verdict");
-            let Some(execution) = found.verdict.witness() else {
+            let options = Options {
+                bound: Some(Bound::Switches(3)),
+                ..options(Engine::Explicit)
+            };
+            let found = check(&program, &property, &options).expect("a verdict");
+            let Some(execution) = found.concurrent() else {
                 continue;
             };
             executions += 1;
@@ -402,6 +405,15 @@ fn spoilt_executions_are_rejected() {
     assert!(executions < 10 || rejected > 10 * accepted);
 }
 
+/// The schedule of a violation with the fewest switches, if there is one within the bound.
+fn find_schedule(query: &ThreadQuery<'_>) -> Option<Schedule> {
+    match droste_threads::search(query, &droste_threads::Options::default()).0 {
+        Finding::Hit(schedule, _) => Some(schedule),
+        Finding::Nothing { .. } => None,
+        Finding::Stopped(reason, _) => panic!("{reason}"),
+    }
+}
+
 #[test]
 fn schedules_that_say_less_are_completed() {
     let mut rebuilt = 0;
@@ -416,13 +428,8 @@ fn schedules_that_say_less_are_completed() {
             } else {
                 (Target::Reach(&nodes), ConcurrentClaim::Reaches(&nodes))
             };
-            let found = find_schedule(
-                &program,
-                target,
-                Contexts::Switches(3),
-                &options(Engine::Explicit),
-            );
-            let Some(mut schedule) = found.expect("an answer") else {
+            let query = droste_threads::query(&program, target, Some(Bound::Switches(3)));
+            let Some(mut schedule) = find_schedule(&query) else {
                 continue;
             };
             let switches = schedule.turns.len();
@@ -433,7 +440,7 @@ fn schedules_that_say_less_are_completed() {
                     }
                 }
             }
-            let execution = rebuild(&program, &schedule, target, &options(Engine::Explicit));
+            let execution = rebuild(&query, &schedule, &options(Engine::Explicit));
             let execution = execution.unwrap_or_else(|e| panic!("seed {seed}: {e:?}\n{text}"));
             let bound = Some(Bound::Switches(switches));
             let verdict = replay_concurrent(&program, &execution, Some(claim), bound);
@@ -452,19 +459,13 @@ fn impossible_schedules_are_refused() {
     let program = program.expect("a program");
     let nodes = droste_program::labels::find(&program, "L").expect("the label");
     let target = Target::Reach(&nodes);
-    let good = find_schedule(
-        &program,
-        target,
-        Contexts::Switches(1),
-        &options(Engine::Explicit),
-    );
-    let good = good.expect("an answer").expect("a schedule");
-    assert!(rebuild(&program, &good, target, &options(Engine::Explicit)).is_ok());
+    let query = droste_threads::query(&program, target, Some(Bound::Switches(1)));
+    let good = find_schedule(&query).expect("a schedule");
+    assert!(rebuild(&query, &good, &options(Engine::Explicit)).is_ok());
     let refused = |change: &dyn Fn(&mut Schedule)| {
         let mut bad = good.clone();
         change(&mut bad);
-        let error =
-            rebuild(&program, &bad, target, &options(Engine::Explicit)).expect_err("impossible");
+        let error = rebuild(&query, &bad, &options(Engine::Explicit)).expect_err("impossible");
         assert!(matches!(error, NotRebuilt::Impossible(_)), "{error:?}");
     };
     refused(&|s| s.turns.clear());

@@ -5,7 +5,7 @@
 //! letting those that are not the usual one take turns. A failure is shrunk and printed.
 
 use droste_base::Verdict;
-use droste_check::{Options, Order, Passes, Property, Runs, check};
+use droste_check::{Engine, Options, Order, Passes, Property, Runs, check};
 use droste_lang::ast::Ast;
 use droste_lang::lower::lower;
 use droste_lang::parser::{Dialect, parse};
@@ -29,7 +29,10 @@ fn violated(program: &Program, property: &Property, options: &Options<'_>) -> Re
 
 /// The configurations that must agree.
 fn configurations() -> Vec<(&'static str, Options<'static>)> {
-    let base = Options::default;
+    let base = || Options {
+        engine: Engine::Explicit,
+        ..Options::default()
+    };
     let one = |passes: Passes| Options { passes, ..base() };
     let none = Passes::none;
     vec![

@@ -31,6 +31,14 @@ use droste_testkit::sweep;
 /// A formula as a monitor has at most this many edges, or is not asked.
 const EDGES: usize = 300;
 
+/// Which runs are asked about, as on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    All,
+    FiniteStack,
+    Both,
+}
+
 /// How to ask.
 struct Way {
     /// For people.
@@ -125,18 +133,22 @@ fn answer(
     program: &Program,
     property: &Property,
     way: &Way,
-    runs: Runs,
+    runs: Kind,
 ) -> Result<(bool, Option<Violators>), String> {
     let options = Options {
-        runs,
+        runs: match runs {
+            Kind::All | Kind::Both => Runs::All,
+            Kind::FiniteStack => Runs::FiniteStack,
+        },
+        tell_apart: runs == Kind::Both,
         ..way.options.clone()
     };
     match check(program, property, &options) {
         Err(fault) => Err(fault.to_string()),
         Ok(report) => match report.verdict {
             Verdict::Holds(_) => Ok((false, report.violators)),
-            Verdict::Violated(ref execution) => {
-                if let (Property::Ltl(ltl), Some(_)) = (property, report.witness()) {
+            Verdict::Violated(_) => {
+                if let (Property::Ltl(ltl), Some(execution)) = (property, report.execution()) {
                     nests(program, execution, &ltl.meaning);
                 }
                 Ok((true, report.violators))
@@ -175,7 +187,7 @@ fn nests(program: &Program, execution: &Execution, formula: &Meaning) {
 /// Whether that is what the oracle says of all runs and of those on a bounded stack.
 fn is_right(
     (violated, violators): (bool, Option<Violators>),
-    runs: Runs,
+    runs: Kind,
     [all, bounded]: [bool; 2],
 ) -> bool {
     let known = match violators {
@@ -183,9 +195,9 @@ fn is_right(
         Some(Violators::Bounded) => bounded,
         Some(Violators::OnlyUnbounded) => all && !bounded,
         // Nothing is said about the others, which is too little if it was asked.
-        Some(Violators::Unbounded) => all && runs == Runs::All,
+        Some(Violators::Unbounded) => all && runs == Kind::All,
     };
-    let expected = if runs == Runs::FiniteStack {
+    let expected = if runs == Kind::FiniteStack {
         bounded
     } else {
         all
@@ -241,10 +253,10 @@ fn mismatch(
             Some(Err(reason)) => return Some(Problem::None(format!("{name}: {reason}"))),
         };
         // Which runs violate it is found out in one place, for all engines: there, `all` and `both` take turns.
-        let kinds: &[Runs] = match (way.options.engine, turn % 2) {
-            (Engine::Explicit, _) => &[Runs::All, Runs::FiniteStack, Runs::Both],
-            (_, 0) => &[Runs::FiniteStack, Runs::All],
-            (_, _) => &[Runs::FiniteStack, Runs::Both],
+        let kinds: &[Kind] = match (way.options.engine, turn % 2) {
+            (Engine::Explicit, _) => &[Kind::All, Kind::FiniteStack, Kind::Both],
+            (_, 0) => &[Kind::FiniteStack, Kind::All],
+            (_, _) => &[Kind::FiniteStack, Kind::Both],
         };
         for &runs in kinds {
             if let Some(tally) = tally {

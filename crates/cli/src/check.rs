@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use droste_base::{Limits, StopReason, Verdict};
-use droste_check::{Algorithm, Evidence, Options, Passes, Phase, Property, Report};
+use droste_base::words::{count, counted, seconds};
+use droste_base::{Deadline, Limits, Verdict};
+use droste_check::{Algorithm, Bound, Effort, Evidence, Options, Passes, Property, Report};
 use droste_lang::lower::lower;
 use droste_lang::parser::{self, parse, parse_monitor};
 use droste_lang::{printer, properties};
@@ -22,7 +23,7 @@ use crate::console::{Console, Failure};
 use crate::input;
 use crate::progress::ProgressLine;
 use crate::temporal::Several;
-use crate::verdict::{self, Subject, Trace, counted, seconds};
+use crate::verdict::{self, Subject, Trace};
 use crate::watchdog::Watchdog;
 
 /// Yellow.
@@ -98,7 +99,7 @@ impl Run<'_> {
             format!(
                 "{}: {} bytes",
                 source.name(),
-                verdict::count(source.text().len() as u64)
+                count(source.text().len() as u64)
             )
         });
         let Some(program) = run.front_end(&source)? else {
@@ -139,17 +140,7 @@ impl Run<'_> {
             run.warn("--order has no effect: the property is about infinite runs");
         }
         *run.question.lock().unwrap_or_else(PoisonError::into_inner) = subject.question();
-        if program.is_concurrent() {
-            return run.concurrent(&source, &subject);
-        }
-        for (given, flag) in [
-            (args.threads.contexts.is_some(), "--contexts"),
-            (args.threads.rounds.is_some(), "--rounds"),
-        ] {
-            if given {
-                run.warn(&format!("{flag} has no effect: the program has no threads"));
-            }
-        }
+        run.warn_about_threads(&program);
         let report = run.search(&subject, true)?;
         run.show(&source, &subject, &report)
     }
@@ -158,6 +149,29 @@ impl Run<'_> {
     pub(crate) fn warn(&self, message: &str) {
         if !self.args.output.quiet {
             self.console.warning(message);
+        }
+    }
+
+    /// Warns about flags that have no effect for programs with threads, or for others.
+    fn warn_about_threads(&self, program: &Program) {
+        let (threads, search) = (&self.args.threads, &self.args.search);
+        let (flags, why) = if program.is_concurrent() {
+            let flags = [
+                (search.order.is_some(), "--order"),
+                (search.eager, "--eager"),
+            ];
+            (flags, "the program has threads")
+        } else {
+            let flags = [
+                (threads.contexts.is_some(), "--contexts"),
+                (threads.rounds.is_some(), "--rounds"),
+            ];
+            (flags, "the program has no threads")
+        };
+        for (given, flag) in flags {
+            if given {
+                self.warn(&format!("{flag} has no effect: {why}"));
+            }
         }
     }
 
@@ -264,7 +278,7 @@ impl Run<'_> {
     /// Tells those who asked for it with `-v`.
     pub(crate) fn say(&self, message: impl FnOnce() -> String) {
         if self.args.output.verbose {
-            let memory = droste_base::limits::resident_bytes()
+            let memory = droste_base::memory::resident_bytes()
                 .map_or_else(String::new, |bytes| format!("{} MB", bytes / 1_000_000));
             let time = seconds(self.start.elapsed());
             Console::note(&format!("{time:>8} {memory:>9}  {}\n", message()));
@@ -392,9 +406,10 @@ impl Run<'_> {
         let options = Options {
             algorithm: self.algorithm()?,
             passes: passes(&self.args.search),
+            bound: self.bound(),
             ..Options::default()
         };
-        let text = droste_check::formula(program, property, self.contexts(), &options)
+        let text = droste_check::formula(program, property, &options)
             .map_err(|fault| Failure::Because(fault.to_string()))?;
         self.watchdog.claim();
         Console::print(&text)?;
@@ -404,7 +419,6 @@ impl Run<'_> {
     /// Has the question answered, within the limits and until Ctrl-C.
     /// Afterwards, if there is no `last` one to come, the watchdog is silent.
     pub(crate) fn search(&self, subject: &Subject<'_>, last: bool) -> Result<Report, Failure> {
-        let limits = &self.args.limits;
         let watchdog = &self.watchdog;
         watchdog.search_begins();
         let line = ProgressLine::new();
@@ -417,50 +431,23 @@ impl Run<'_> {
         };
         self.found.store(false, Ordering::Relaxed);
         let answered = || self.found.store(true, Ordering::Relaxed);
+        let log = |message: &str| self.say(|| message.to_owned());
+        let level = |levels, level| {
+            let what = verdict::levels(levels, level);
+            self.say(|| format!("searching: {what}"));
+            line.label(format!(", {what}"));
+        };
         let mut options = self.options(&reporter)?;
         options.answered = Some(&answered);
-        self.say(|| "searching".to_owned());
+        options.log = Some(&log);
+        options.level = Some(&level);
         let report = droste_check::check(subject.program, subject.property, &options);
         if last {
             watchdog.claim();
         }
         line.erase();
-        let mut report = report.map_err(|fault| Failure::Because(fault.to_string()))?;
-        if let (Verdict::Unknown(StopReason::Time(limit)), Some(given)) =
-            (&mut report.verdict, limits.timeout)
-        {
-            *limit = given;
-        }
-        for note in &report.notes {
-            self.say(|| note.clone());
-        }
-        self.say(|| {
-            if let Some(stats) = &report.symbolic {
-                return format!(
-                    "{} engine: {}, {}, {}, at most {}, {} bytes in tables, {}",
-                    report.engine,
-                    counted(stats.images, "image"),
-                    counted(stats.nodes_reached, "program node"),
-                    counted(stats.variables, "variable"),
-                    counted(stats.peak_nodes, "diagram node"),
-                    verdict::count(stats.bytes),
-                    counted(stats.reorderings, "reordering"),
-                );
-            }
-            format!(
-                "{} engine: {}, {}, {}, {}, {} bytes in tables",
-                report.engine,
-                counted(report.stats.contexts, "context"),
-                counted(report.stats.states, "state"),
-                counted(report.stats.entries, "entry state"),
-                if report.stats.summaries == 1 {
-                    "1 summary".to_owned()
-                } else {
-                    format!("{} summaries", verdict::count(report.stats.summaries))
-                },
-                verdict::count(report.stats.bytes),
-            )
-        });
+        let report = report.map_err(|fault| Failure::Because(fault.to_string()))?;
+        self.say(|| effort(&report));
         Ok(report)
     }
 
@@ -472,13 +459,7 @@ impl Run<'_> {
         let limits = &self.args.limits;
         let search = &self.args.search;
         Ok(Options {
-            engine: match search.engine {
-                Engine::Auto => droste_check::Engine::Auto,
-                Engine::Explicit => droste_check::Engine::Explicit,
-                Engine::Bdd => droste_check::Engine::Bdd,
-                Engine::Calculus => droste_check::Engine::Calculus,
-                Engine::Tableau => droste_check::Engine::Tableau,
-            },
+            engine: engine(search.engine),
             algorithm: self.algorithm()?,
             order: match search.order {
                 None | Some(Order::Dfs) => droste_check::Order::Dfs,
@@ -486,6 +467,8 @@ impl Run<'_> {
             },
             shorten: search.order.is_none(),
             runs: runs(search.runs),
+            tell_apart: self.tells_apart(),
+            bound: self.bound(),
             passes: passes(search),
             eager: search.eager,
             tuning: droste_check::Tuning::default(),
@@ -496,17 +479,30 @@ impl Run<'_> {
             },
             limits: Limits {
                 // Reading the program counts.
-                timeout: limits
+                deadline: limits
                     .timeout
-                    .map(|limit| limit.saturating_sub(self.start.elapsed())),
+                    .map(|limit| Deadline::from(self.start, limit)),
                 memory: self.memory,
-                contexts: None,
                 cancel: Some(Arc::clone(&self.watchdog.cancel)),
-                rival: None,
+                ..Limits::default()
             },
             reporter: Some(reporter),
             ..Options::default()
         })
+    }
+
+    /// How many switches or rounds are looked at.
+    fn bound(&self) -> Option<Bound> {
+        let threads = &self.args.threads;
+        threads
+            .contexts
+            .map(Bound::Switches)
+            .or(threads.rounds.map(Bound::Rounds))
+    }
+
+    /// Whether runs of bounded stack are told apart from others, whatever it takes.
+    fn tells_apart(&self) -> bool {
+        self.args.search.runs == Some(Runs::Both)
     }
 
     pub(crate) fn shows_progress(&self) -> bool {
@@ -525,14 +521,8 @@ impl Run<'_> {
         let erase = self.shows_progress();
         let known = Arc::clone(&self.watchdog);
         let found = Arc::clone(&self.found);
-        let engine = match self.args.search.engine {
-            Engine::Bdd => "bdd",
-            Engine::Calculus => "calculus",
-            Engine::Tableau => "tableau",
-            Engine::Auto | Engine::Explicit => "explicit",
-        };
+        let engine = engine(self.args.search.engine).first();
         self.watchdog.watch(move |reason| {
-            let (contexts, states) = known.known();
             let time = start.elapsed();
             let question = question.lock().unwrap_or_else(PoisonError::into_inner);
             if emit {
@@ -543,32 +533,21 @@ impl Run<'_> {
                 }
                 std::process::exit(3);
             }
-            let (phase, text) = if found.load(Ordering::Relaxed) {
-                (Phase::Writing, verdict::unwritten(&reason))
+            let reason = if found.load(Ordering::Relaxed) {
+                reason.unwritten()
             } else {
-                let goal = verdict::known(&verdict::cut(&question));
-                (Phase::Searching, verdict::undecided(&reason, &goal))
+                reason
             };
+            let goal = verdict::known(&verdict::cut(&question));
+            let text = verdict::undecided(&reason, &goal);
             let report = Report {
                 verdict: Verdict::Unknown(reason),
-                written: false,
                 violators: None,
+                explored: None,
                 engine,
                 raced: false,
-                symbolic: (matches!(engine, "bdd" | "calculus") && (contexts, states) != (0, 0))
-                    .then(|| droste_check::SymbolicStats {
-                        images: contexts,
-                        peak_nodes: states,
-                        ..Default::default()
-                    }),
-                phase,
-                stats: droste_check::Stats {
-                    contexts,
-                    states,
-                    ..Default::default()
-                },
+                effort: known.effort(),
                 time,
-                notes: Vec::new(),
             };
             if erase {
                 Console::note("\r\x1b[K");
@@ -585,7 +564,7 @@ impl Run<'_> {
                 _ if quiet => String::new(),
                 several => format!(
                     "{name}{word}: {text}\n{}\n{}",
-                    verdict::statistics(&verdict::Effort::of(&report), time),
+                    verdict::statistics(&report, time),
                     several
                         .as_ref()
                         .map_or_else(String::new, |several| format!("\n{}", several.summary()))
@@ -655,14 +634,14 @@ impl Run<'_> {
         let word = self.word(&report.verdict);
         let mut page = format!("{word}: {}\n", subject.sentence(report));
         if let Some(violators) = report.violators {
-            page += verdict::which_runs(violators, subject.runs);
+            page += verdict::which_runs(violators, subject.runs, self.tells_apart());
         }
         if let Some(trace) = trace {
             page.push('\n');
             page += &self.trace(trace, self.console.out_color(), Console::width());
             page.push('\n');
         }
-        let statistics = verdict::statistics(&verdict::Effort::of(report), self.start.elapsed());
+        let statistics = verdict::statistics(report, self.start.elapsed());
         page += &self.console.paint("2", &statistics);
         page.push('\n');
         page
@@ -722,9 +701,43 @@ pub(crate) fn exit_code<T>(verdict: &Verdict<T>) -> u8 {
 
 pub(crate) fn runs(runs: Option<Runs>) -> droste_check::Runs {
     match runs {
-        None | Some(Runs::All) => droste_check::Runs::All,
+        None | Some(Runs::All | Runs::Both) => droste_check::Runs::All,
         Some(Runs::FiniteStack) => droste_check::Runs::FiniteStack,
-        Some(Runs::Both) => droste_check::Runs::Both,
+    }
+}
+
+fn engine(engine: Engine) -> droste_check::Engine {
+    match engine {
+        Engine::Auto => droste_check::Engine::Auto,
+        Engine::Explicit => droste_check::Engine::Explicit,
+        Engine::Bdd => droste_check::Engine::Bdd,
+        Engine::Calculus => droste_check::Engine::Calculus,
+        Engine::Tableau => droste_check::Engine::Tableau,
+    }
+}
+
+/// What it took, for the curious.
+fn effort(report: &Report) -> String {
+    let engine = report.engine;
+    match &report.effort {
+        None => format!("{engine} engine: stopped before the first step"),
+        Some(Effort::Explicit(stats)) => format!(
+            "{engine} engine: {}, {}, {}, {}, {} bytes in tables",
+            counted(stats.path_edges, "path edge"),
+            counted(stats.states, "state"),
+            counted(stats.entries, "entry state"),
+            counted(stats.summaries, "summary"),
+            count(stats.bytes),
+        ),
+        Some(Effort::Symbolic(stats) | Effort::Calculus(stats)) => format!(
+            "{engine} engine: {}, {}, {}, at most {}, {} bytes in tables, {}",
+            counted(stats.images, "image"),
+            counted(stats.nodes_reached, "program node"),
+            counted(stats.variables, "variable"),
+            counted(stats.peak_nodes, "diagram node"),
+            count(stats.bytes),
+            counted(stats.reorderings, "reordering"),
+        ),
     }
 }
 

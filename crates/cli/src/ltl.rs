@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use droste_base::{Limits, StopReason};
+use droste_base::{Deadline, Limits, StopReason};
 use droste_ltl::{
     Atoms, FormulaId, Formulas, HoaError, Options, Tgba, Untranslatable, class, parse,
     parse_properties, print, print_short, read_hoas, simplify, translate, write_dot, write_hoa,
@@ -62,7 +62,10 @@ pub(crate) fn ltl(args: &LtlArgs, console: &Console) -> Result<u8, Failure> {
         std::process::exit(if told.is_ok() { i32::from(UNKNOWN) } else { 2 });
     });
     let limits = Limits {
-        timeout: args.limits.timeout,
+        deadline: args
+            .limits
+            .timeout
+            .map(|limit| Deadline::from(start, limit)),
         memory,
         cancel: Some(Arc::clone(&watchdog.cancel)),
         ..Limits::default()
@@ -166,12 +169,6 @@ fn answer(
     };
     for subject in subjects {
         if let Err(reason) = show.subject(subject, limits) {
-            let reason = match (reason, args.limits.timeout) {
-                (Untranslatable::Stopped(StopReason::Time(_)), Some(given)) => {
-                    Untranslatable::Stopped(StopReason::Time(given))
-                }
-                (reason, _) => reason,
-            };
             let grew = matches!(
                 reason,
                 Untranslatable::Stopped(StopReason::Time(_) | StopReason::Memory(_))

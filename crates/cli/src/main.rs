@@ -17,7 +17,6 @@ mod manual;
 mod progress;
 mod solve;
 mod temporal;
-mod threads;
 mod verdict;
 mod watchdog;
 

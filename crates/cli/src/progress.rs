@@ -3,10 +3,10 @@
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
-use droste_base::{Progress, Units};
+use droste_base::words::count;
+use droste_base::{Counters, Progress};
 
 use crate::console::Console;
-use crate::verdict::count;
 
 /// A search that is over by then shows nothing.
 const FIRST: Duration = Duration::from_millis(500);
@@ -60,20 +60,25 @@ impl ProgressLine {
 /// Short enough for eighty columns whatever the numbers.
 fn line(label: &str, progress: &Progress, elapsed: Duration) -> String {
     let seconds = elapsed.as_secs_f64();
-    let rate = (progress.contexts as f64 / seconds.max(0.001)) as u64;
-    let units = match progress.units {
-        Units::Contexts => ("contexts", "states"),
-        Units::Images => ("images", "nodes"),
+    let rate = |number: u64| count((number as f64 / seconds.max(0.001)) as u64);
+    let (numbers, rate) = match progress.counters {
+        Counters::Explicit {
+            path_edges, states, ..
+        } => (
+            format!("{} path edges, {} states", count(path_edges), count(states)),
+            rate(path_edges),
+        ),
+        Counters::Symbolic { images, nodes } => (
+            format!("{} images, {} nodes", count(images), count(nodes)),
+            rate(images),
+        ),
+        Counters::Calculus { rounds, nodes } => (
+            format!("{} rounds, {} nodes", count(rounds), count(nodes)),
+            rate(rounds),
+        ),
     };
-    let mut line = format!(
-        "{}{label}: {} {}, {} {}, {}/s, {seconds:.1} s",
-        progress.phase,
-        count(progress.contexts),
-        units.0,
-        count(progress.states),
-        units.1,
-        count(rate),
-    );
+    let phase = progress.phase;
+    let mut line = format!("{phase}{label}: {numbers}, {rate}/s, {seconds:.1} s");
     if let Some((at, _)) = line.char_indices().nth(79) {
         line.truncate(at);
     }
@@ -86,29 +91,20 @@ mod tests {
 
     #[test]
     fn the_line_fits_a_terminal() {
-        let progress = Progress {
+        let progress = |number, states| Progress {
             phase: "searching",
-            units: Units::Contexts,
-            contexts: u64::MAX,
-            states: u64::MAX,
-            waiting: u64::MAX,
+            counters: Counters::Explicit {
+                path_edges: number,
+                states,
+                waiting: number,
+            },
         };
-        assert!(
-            line("", &progress, Duration::from_secs(1_000_000))
-                .chars()
-                .count()
-                < 80
-        );
-        let progress = Progress {
-            phase: "searching",
-            units: Units::Contexts,
-            contexts: 3_000,
-            states: 200,
-            waiting: 0,
-        };
+        let long = progress(u64::MAX, u64::MAX);
+        let long = line("", &long, Duration::from_secs(1_000_000));
+        assert!(long.chars().count() < 80);
         assert_eq!(
-            line("", &progress, Duration::from_millis(1500)),
-            "searching: 3,000 contexts, 200 states, 2,000/s, 1.5 s"
+            line("", &progress(3_000, 200), Duration::from_millis(1500)),
+            "searching: 3,000 path edges, 200 states, 2,000/s, 1.5 s"
         );
     }
 }

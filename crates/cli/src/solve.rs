@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use droste_base::{Limits, StopReason};
+use droste_base::{Deadline, Limits};
 use droste_calculus::types::{Shape, TypeId, Types, code};
 use droste_calculus::{
     Action, Outcome, Question, Round, Solver, Statistics, Theory, Unanswered, Witness, load,
@@ -17,8 +17,8 @@ use serde_json::{Map, Value, json};
 use crate::args::SolveArgs;
 use crate::console::{Console, Failure};
 use crate::input;
-use crate::verdict::{count, seconds};
 use crate::watchdog::Watchdog;
+use droste_base::words::{count, seconds};
 
 /// The exit code of a shell command that Ctrl-C killed.
 const KILLED: i32 = 130;
@@ -161,10 +161,10 @@ fn answer(
     }
     let limits = Limits {
         // Reading the file counts.
-        timeout: args
+        deadline: args
             .limits
             .timeout
-            .map(|limit| limit.saturating_sub(start.elapsed())),
+            .map(|limit| Deadline::from(start, limit)),
         memory,
         cancel: Some(Arc::clone(&watchdog.cancel)),
         ..Limits::default()
@@ -265,10 +265,6 @@ impl Run<'_> {
                     self.note(&solver, action, &outcome, began.elapsed());
                 }
                 Err(Unanswered::Stopped(reason)) => {
-                    let reason = match (reason, self.args.limits.timeout) {
-                        (StopReason::Time(_), Some(given)) => StopReason::Time(given),
-                        (reason, _) => reason,
-                    };
                     let mut known = self.lock();
                     if let Some(mut result) = described(&solver, action) {
                         result["value"] = Value::Null;

@@ -4,9 +4,13 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use droste_base::{Limits, StopReason, Verdict};
-use droste_check::{ERROR_LABELS, Phase, Property, Report, Runs, Stats, SymbolicStats, Violators};
-use droste_program::execution::{Action, Ending, Execution};
+use droste_base::words::{counted, seconds};
+use droste_base::{Countable, Limits, StopReason, Verdict};
+use droste_check::{
+    ERROR_LABELS, Effort, EngineId, Levels, Property, Report, Run, Runs, Violators,
+};
+use droste_program::concurrent::ThreadAction;
+use droste_program::execution::{Action, Ending};
 use droste_program::monitor::{Monitor, StateKind};
 use droste_program::{NodeId, Op, Program, Type, Variable, Violation};
 use droste_report::{MonitorRun, Reasons, Remarks, Style};
@@ -24,28 +28,47 @@ impl Subject<'_> {
     /// The sentence after `holds:`, `violated:` or `unknown:`.
     pub(crate) fn sentence(&self, report: &Report) -> String {
         let bounded = self.bounded();
+        let explored = report.explored;
+        let level = |level: usize| explored.map_or_else(String::new, |e| levels(e.levels, level));
         match &report.verdict {
-            Verdict::Holds(_) => match self.property {
-                Property::Default => self.all_is_well(),
-                Property::Ltl(ltl) => format!("every run{bounded} satisfies {}", cut(&ltl.text)),
-                _ => format!("no run{bounded} {}", self.deed(None)),
-            },
-            Verdict::Violated(execution) => match self.property {
-                Property::Default => self.mishap(execution),
-                _ => format!("a run{bounded} {}", self.deed(Some(execution))),
-            },
-            Verdict::Unknown(reason) if report.phase == Phase::Writing => unwritten(reason),
-            Verdict::Unknown(reason) if report.phase == Phase::Translating => {
-                let goal = known(&cut(&self.question()));
-                match reason {
-                    StopReason::Time(_) | StopReason::Memory(_) => format!(
-                        "{reason} before {goal}\n\
-                         The automaton of the negated formula grew too large; --engine tableau does without one."
-                    ),
-                    _ => undecided(reason, &goal),
+            Verdict::Holds(_) => {
+                let what = match self.property {
+                    Property::Default => self.all_is_well(),
+                    Property::Ltl(ltl) => {
+                        format!("every run{bounded} satisfies {}", cut(&ltl.text))
+                    }
+                    _ => format!("no run{bounded} {}", self.deed(None)),
+                };
+                match explored {
+                    None => what,
+                    Some(explored) => match (explored.exhaustive, explored.level) {
+                        (false, Some(bound)) => format!("{what} within {}", level(bound)),
+                        _ => format!(
+                            "{what}, however often the active thread changes\n\
+                             More switches lead to no new combination of shared values and stacks."
+                        ),
+                    },
                 }
             }
-            Verdict::Unknown(reason) => undecided(reason, &known(&cut(&self.question()))),
+            Verdict::Violated(violation) => {
+                let run = violation.run.as_ref();
+                let with = match explored.and_then(|explored| explored.level) {
+                    Some(number) => format!(" with {}", level(number)),
+                    None => String::new(),
+                };
+                match self.property {
+                    Property::Default => self.mishap(run, &with),
+                    _ => format!("a run{with}{bounded} {}", self.deed(run)),
+                }
+            }
+            Verdict::Unknown(reason) => {
+                let mut text = undecided(reason, &known(&cut(&self.question())));
+                if let Some(number) = explored.and_then(|explored| explored.level) {
+                    let count = level(number);
+                    let _ = write!(text, "\nUp to {count}, no run violates the property.");
+                }
+                text
+            }
         }
     }
 
@@ -77,14 +100,14 @@ impl Subject<'_> {
     }
 
     /// What a run does that violates the property.
-    fn deed(&self, execution: Option<&Execution>) -> String {
+    fn deed(&self, run: Option<&Run>) -> String {
         match self.property {
             Property::Default => "violates the default property".to_owned(),
             Property::Reach(labels) => {
-                let reached = execution.and_then(|execution| match execution.ending {
-                    Ending::At(node) => self.asked(labels, node),
+                let reached = match run.map(ending) {
+                    Some(Ending::At(node)) => self.asked(labels, node),
                     _ => None,
-                });
+                };
                 format!(
                     "reaches {}",
                     reached.map_or_else(|| labels.join(" or "), str::to_owned)
@@ -129,10 +152,7 @@ impl Subject<'_> {
         if self.has_assertions() {
             parts.push("no assertion fails".to_owned());
         }
-        if self
-            .variables()
-            .any(|variable| matches!(variable.ty, Type::Range { .. }))
-        {
+        if self.has_ranges() {
             parts.push("no value leaves its range".to_owned());
         }
         let labels = ERROR_LABELS
@@ -149,6 +169,11 @@ impl Subject<'_> {
     fn has_assertions(&self) -> bool {
         let mut nodes = self.program.nodes.iter();
         nodes.any(|node| matches!(node.op, Op::Assert { .. }))
+    }
+
+    fn has_ranges(&self) -> bool {
+        self.variables()
+            .any(|variable| matches!(variable.ty, Type::Range { .. }))
     }
 
     /// Globals and locals.
@@ -168,21 +193,41 @@ impl Subject<'_> {
             .any(|node| node.labels.iter().any(|own| **own == *label))
     }
 
-    /// What goes wrong in a violation of the default property.
-    fn mishap(&self, execution: &Execution) -> String {
-        match (
-            execution.ending,
-            execution.steps.last().map(|step| &step.action),
-        ) {
+    /// What goes wrong in a violation of the default property, in a run `with` so many switches.
+    fn mishap(&self, run: Option<&Run>, with: &str) -> String {
+        let Some(run) = run else {
+            // Nobody wanted to see the run. What it may do is known all the same.
+            return format!("{}{with}", self.possible_mishap());
+        };
+        match (ending(run), failed(run)) {
             (Ending::At(node), _) => {
                 let labels = ERROR_LABELS.map(str::to_owned);
                 let label = self.asked(&labels, node).unwrap_or("an error label");
-                format!("a run reaches {label}")
+                format!("a run{with} reaches {label}")
             }
-            (_, Some(Action::Fail(violation))) => failure(*violation).to_owned(),
-            // Nobody wanted to see the run.
-            _ => DEFAULT_QUESTION.to_owned(),
+            (_, Some(violation)) if with.is_empty() => failure(violation).to_owned(),
+            (_, Some(violation)) => format!("{} in a run{with}", failure(violation)),
+            _ => self.possible_mishap(),
         }
+    }
+
+    /// What a violation of the default property may be, in this program.
+    fn possible_mishap(&self) -> String {
+        let mut parts = Vec::new();
+        if self.has_assertions() {
+            parts.push("an assertion fails".to_owned());
+        }
+        if self.has_ranges() {
+            parts.push("a value leaves its range".to_owned());
+        }
+        let labels = ERROR_LABELS
+            .into_iter()
+            .filter(|label| self.has_label(label));
+        parts.extend(labels.map(|label| format!("{label} is reached")));
+        if parts.is_empty() {
+            return "something goes wrong".to_owned();
+        }
+        parts.join(" or ")
     }
 
     /// Whether there is nothing that could violate the default property.
@@ -198,7 +243,7 @@ impl Subject<'_> {
 pub(crate) struct Trace<'a> {
     program: &'a Program,
     source: &'a SourceFile,
-    execution: &'a Execution,
+    run: &'a Run,
     monitor: Option<MonitorRun>,
     reasons: Reasons,
 }
@@ -210,59 +255,75 @@ impl<'a> Trace<'a> {
         source: &'a SourceFile,
         report: &'a Report,
     ) -> Option<Self> {
-        let execution = report.witness()?;
+        let run = report.verdict.run()?;
         let program = subject.program;
-        let finite_stack = subject.runs == Runs::FiniteStack;
-        let monitor = match subject.property {
-            Property::Monitor(monitor) => Some(monitor),
-            Property::Automaton(automaton) => Some(&automaton.monitor),
-            _ => None,
-        };
-        let monitor = monitor.and_then(|monitor| {
-            droste_report::monitor_run(program, execution, monitor, finite_stack)
-        });
-        let reasons = match subject.property {
-            Property::Ltl(ltl) => {
+        let (mut monitor, mut reasons) = (None, Reasons::default());
+        if let Run::Sequential(execution) = run {
+            let finite_stack = subject.runs == Runs::FiniteStack;
+            let automaton = match subject.property {
+                Property::Monitor(monitor) => Some(monitor),
+                Property::Automaton(automaton) => Some(&automaton.monitor),
+                _ => None,
+            };
+            monitor = automaton.and_then(|automaton| {
+                droste_report::monitor_run(program, execution, automaton, finite_stack)
+            });
+            if let Property::Ltl(ltl) = subject.property {
                 let mut guard = Limits::default().guard();
-                Reasons::new(program, execution, &ltl.meaning, &mut guard).unwrap_or_default()
+                let found = Reasons::new(program, execution, &ltl.meaning, &mut guard);
+                reasons = found.unwrap_or_default();
             }
-            _ => Reasons::default(),
-        };
+        }
         Some(Trace {
             program,
             source,
-            execution,
+            run,
             monitor,
             reasons,
         })
     }
 
-    pub(crate) fn text(&self, style: &Style) -> String {
-        let remarks = Remarks {
+    fn remarks(&self) -> Remarks<'_> {
+        Remarks {
             monitor: self.monitor.as_ref(),
             reasons: Some(&self.reasons),
-        };
-        droste_report::text_with_remarks(self.program, self.source, self.execution, remarks, style)
+        }
+    }
+
+    pub(crate) fn text(&self, style: &Style) -> String {
+        let (program, source) = (self.program, self.source);
+        match self.run {
+            Run::Sequential(execution) => {
+                let remarks = self.remarks();
+                droste_report::text_with_remarks(program, source, execution, remarks, style)
+            }
+            Run::Threads(execution) => {
+                droste_report::concurrent_text(program, source, execution, style)
+            }
+        }
     }
 
     pub(crate) fn json(&self) -> Value {
-        let remarks = Remarks {
-            monitor: self.monitor.as_ref(),
-            reasons: Some(&self.reasons),
-        };
-        droste_report::json_with_remarks(self.program, self.source, self.execution, remarks)
+        let (program, source) = (self.program, self.source);
+        match self.run {
+            Run::Sequential(execution) => {
+                let remarks = self.remarks();
+                droste_report::json_with_remarks(program, source, execution, remarks)
+            }
+            Run::Threads(execution) => droste_report::concurrent_json(program, source, execution),
+        }
     }
 }
 
 /// Which runs violate the property, if there is something to say about it; lines of their own.
-pub(crate) fn which_runs(violators: Violators, asked: Runs) -> &'static str {
+pub(crate) fn which_runs(violators: Violators, asked: Runs, tell_apart: bool) -> &'static str {
     match (violators, asked) {
         (Violators::Bounded, Runs::FiniteStack) => "",
         (Violators::Bounded, _) => "The stack of this run stays bounded.\n",
         (Violators::OnlyUnbounded, _) => {
             "It holds on every finite-stack run; it is violated only by runs that recurse for ever.\n"
         }
-        (Violators::Unbounded, Runs::Both) => {
+        (Violators::Unbounded, _) if tell_apart => {
             "This run recurses for ever. Whether a finite-stack run violates the property, too, was not known when a limit was reached.\n"
         }
         (Violators::Unbounded, _) => {
@@ -270,6 +331,38 @@ pub(crate) fn which_runs(violators: Violators, asked: Runs) -> &'static str {
              --runs both finds out.\n"
         }
     }
+}
+
+/// How a run ends.
+fn ending(run: &Run) -> Ending {
+    match run {
+        Run::Sequential(execution) => execution.ending,
+        Run::Threads(execution) => execution.ending,
+    }
+}
+
+/// What goes wrong in the last step of a run.
+fn failed(run: &Run) -> Option<Violation> {
+    let action = match run {
+        Run::Sequential(execution) => &execution.steps.last()?.action,
+        Run::Threads(execution) => match &execution.contexts.last()?.steps.last()?.action {
+            ThreadAction::Step(action) => action,
+            _ => return None,
+        },
+    };
+    match action {
+        Action::Fail(violation) => Some(*violation),
+        _ => None,
+    }
+}
+
+/// `3 switches`, `2 rounds`.
+pub(crate) fn levels(levels: Levels, number: usize) -> String {
+    let what = match levels {
+        Levels::Switches => "switch",
+        Levels::Rounds => "round",
+    };
+    counted(number as u64, what)
 }
 
 /// A violation in words.
@@ -313,101 +406,99 @@ pub(crate) fn known(question: &str) -> String {
 
 /// The sentence after `unknown:`, and how to go on. `goal` is what did not happen.
 pub(crate) fn undecided(reason: &StopReason, goal: &str) -> String {
-    let mut sentence = format!("{reason} before {goal}");
-    if let Some(hint) = hint(reason) {
-        let _ = write!(sentence, "\n{hint}");
+    match reason {
+        StopReason::Unwritten(reason) => format!(
+            "{reason} when a violation had been found, but before its run was written down and \
+             replayed\n--no-trace asks for the verdict alone."
+        ),
+        StopReason::Untranslated(reason) => match &**reason {
+            StopReason::Time(_) | StopReason::Memory(_) => format!(
+                "{reason} before {goal}\n\
+                 The automaton of the negated formula grew too large; --engine tableau does \
+                 without one."
+            ),
+            reason => undecided(reason, goal),
+        },
+        reason => {
+            let mut sentence = format!("{reason} before {goal}");
+            if let Some(hint) = hint(reason) {
+                let _ = write!(sentence, "\n{hint}");
+            }
+            sentence
+        }
     }
-    sentence
-}
-
-/// The sentence after `unknown:` if a violation has been found, but not its run.
-pub(crate) fn unwritten(reason: &StopReason) -> String {
-    format!(
-        "{reason} when a violation had been found, but before its run was written down and replayed\n\
-         --no-trace asks for the verdict alone."
-    )
 }
 
 /// How to go on when there was no answer.
 fn hint(reason: &StopReason) -> Option<&'static str> {
     match reason {
         StopReason::Time(_) => Some("A larger --timeout, or none, gives the search more time."),
-        StopReason::Memory(_) => Some("A larger --memory, or none, gives the search more room."),
-        StopReason::Contexts(_) | StopReason::Cancelled => None,
-        StopReason::TooManySuccessors => {
+        StopReason::Memory(_) => Some("A larger --memory gives the search more room."),
+        StopReason::TooMany(Countable::Choices, _) => {
             Some("Fewer `*` in one statement, or a smaller formula, would help.")
         }
-        StopReason::TooManyStates => Some("Smaller types or fewer variables would help."),
-        StopReason::TooManyMarks => {
+        StopReason::TooMany(Countable::Eventualities, _) => {
             Some("If it is a conjunction, its parts can be checked one by one.")
         }
-    }
-}
-
-/// What it took whom.
-#[derive(Clone, Copy)]
-pub(crate) struct Effort<'a> {
-    pub(crate) engine: &'static str,
-    pub(crate) stats: &'a Stats,
-    pub(crate) symbolic: Option<&'a SymbolicStats>,
-    /// Whether there was a rival.
-    pub(crate) raced: bool,
-    /// How long it took to find a violation, if writing it down took much longer.
-    pub(crate) found: Option<Duration>,
-}
-
-impl<'a> Effort<'a> {
-    pub(crate) fn of(report: &'a Report) -> Self {
-        Effort {
-            engine: report.engine,
-            stats: &report.stats,
-            symbolic: report.symbolic.as_ref(),
-            raced: report.raced,
-            found: Some(report.stats.search).filter(|&search| {
-                let enough = search + search / 4 + Duration::from_millis(100);
-                matches!(report.verdict, Verdict::Violated(_)) && report.time > enough
-            }),
-        }
+        StopReason::TooMany(..) => Some("Smaller types or fewer variables would help."),
+        StopReason::Share(_)
+        | StopReason::PathEdges(_)
+        | StopReason::Cancelled
+        | StopReason::Unwritten(_)
+        | StopReason::Untranslated(_) => None,
     }
 }
 
 /// One line: what it took.
-pub(crate) fn statistics(effort: &Effort<'_>, total: Duration) -> String {
-    if let Some(stats) = effort.symbolic {
-        let unit = if effort.engine == "calculus" {
-            "round"
-        } else {
-            "image"
-        };
-        return format!(
-            "{}: {}, {}, {}",
-            effort.engine,
-            counted(stats.images, unit),
-            counted(stats.peak_nodes, "node"),
-            seconds(total)
-        );
-    }
-    if matches!(effort.engine, "bdd" | "calculus") {
-        return format!(
-            "{}: stopped before the first step, {}",
-            effort.engine,
-            seconds(total)
-        );
-    }
-    let who = if effort.raced { "explicit: " } else { "" };
-    format!(
-        "{who}{}, {}, {}",
-        counted(effort.stats.contexts, "context"),
-        counted(effort.stats.states, "state"),
-        match effort.found {
-            Some(search) => format!(
-                "{} ({} to find the answer)",
-                seconds(total),
-                seconds(search)
-            ),
-            None => seconds(total),
+pub(crate) fn statistics(report: &Report, total: Duration) -> String {
+    let engine = report.engine;
+    let (numbers, search) = match &report.effort {
+        None if matches!(engine, EngineId::Bdd | EngineId::Calculus) => {
+            ("stopped before the first step".to_owned(), None)
         }
-    )
+        None => ("0 path edges, 0 states".to_owned(), None),
+        Some(Effort::Explicit(stats)) => (
+            format!(
+                "{}, {}",
+                counted(stats.path_edges, "path edge"),
+                counted(stats.states, "state")
+            ),
+            Some(stats.search),
+        ),
+        Some(Effort::Symbolic(stats)) => (
+            format!(
+                "{}, {}",
+                counted(stats.images, "image"),
+                counted(stats.peak_nodes, "node")
+            ),
+            None,
+        ),
+        Some(Effort::Calculus(stats)) => (
+            format!(
+                "{}, {}",
+                counted(stats.rounds, "round"),
+                counted(stats.peak_nodes, "node")
+            ),
+            None,
+        ),
+    };
+    let who = match engine {
+        EngineId::Explicit | EngineId::Tableau if !report.raced => String::new(),
+        engine => format!("{engine}: "),
+    };
+    // How long it took to find a violation, if writing it down took much longer.
+    let found = search.filter(|&search| {
+        let enough = search + search / 4 + Duration::from_millis(100);
+        report.verdict.is_violated() && report.time > enough
+    });
+    let total = seconds(total);
+    match found {
+        Some(search) => format!(
+            "{who}{numbers}, {total} ({} to find the answer)",
+            seconds(search)
+        ),
+        None => format!("{who}{numbers}, {total}"),
+    }
 }
 
 /// The report as a JSON object. `trace` is that of the violation, if there is one.
@@ -418,8 +509,17 @@ pub(crate) fn object(
     total: Duration,
     trace: Option<Value>,
 ) -> Value {
-    let answer = (&report.verdict, report.engine, Effort::of(report));
-    let mut object = object_of(file, question, answer, total, trace);
+    let mut object = json!({
+        "verdict": report.verdict.word(),
+        "property": question,
+        "engine": report.engine.name(),
+        "file": file,
+        "version": env!("CARGO_PKG_VERSION"),
+        "stats": stats(report, total),
+    });
+    if let Verdict::Unknown(reason) = &report.verdict {
+        object["reason"] = reason.to_string().into();
+    }
     if let Some(violators) = report.violators {
         object["violated_by"] = match violators {
             Violators::Bounded => "finite-stack run",
@@ -428,47 +528,13 @@ pub(crate) fn object(
         }
         .into();
     }
-    object
-}
-
-/// The object for a verdict, an engine and what it took.
-pub(crate) fn object_of<T>(
-    file: &str,
-    question: &str,
-    (verdict, engine, effort): (&Verdict<T>, &str, Effort<'_>),
-    total: Duration,
-    trace: Option<Value>,
-) -> Value {
-    let mut object = json!({
-        "verdict": verdict.word(),
-        "property": question,
-        "engine": engine,
-        "file": file,
-        "version": env!("CARGO_PKG_VERSION"),
-        "stats": match effort.symbolic {
-            None => json!({
-                "seconds": total.as_secs_f64(),
-                "search_seconds": effort.stats.search.as_secs_f64(),
-                "contexts": effort.stats.contexts,
-                "states": effort.stats.states,
-                "entries": effort.stats.entries,
-                "summaries": effort.stats.summaries,
-                "bytes": effort.stats.bytes,
-            }),
-            Some(stats) => json!({
-                "seconds": total.as_secs_f64(),
-                "images": stats.images,
-                "nodes_reached": stats.nodes_reached,
-                "variables": stats.variables,
-                "peak_nodes": stats.peak_nodes,
-                "rounds": stats.rounds,
-                "reorderings": stats.reorderings,
-                "bytes": stats.bytes,
-            }),
-        },
-    });
-    if let Verdict::Unknown(reason) = verdict {
-        object["reason"] = reason.to_string().into();
+    if let Some(explored) = report.explored {
+        let key = match explored.levels {
+            Levels::Switches => "context_switches",
+            Levels::Rounds => "thread_rounds",
+        };
+        object["stats"][key] = explored.level.into();
+        object["exhaustive"] = explored.exhaustive.into();
     }
     if let Some(trace) = trace {
         object["trace"] = trace;
@@ -476,73 +542,40 @@ pub(crate) fn object_of<T>(
     object
 }
 
-/// `1 state`, `2,000 states`.
-pub(crate) fn counted(number: u64, what: &str) -> String {
-    format!(
-        "{} {what}{}",
-        count(number),
-        if number == 1 { "" } else { "s" }
-    )
-}
-
-/// A number with a comma between thousands.
-pub(crate) fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() * 4 / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
+/// What it took, as JSON.
+fn stats(report: &Report, total: Duration) -> Value {
+    let seconds = total.as_secs_f64();
+    match &report.effort {
+        Some(Effort::Symbolic(stats) | Effort::Calculus(stats)) => json!({
+            "seconds": seconds,
+            "images": stats.images,
+            "nodes_reached": stats.nodes_reached,
+            "variables": stats.variables,
+            "peak_nodes": stats.peak_nodes,
+            "rounds": stats.rounds,
+            "reorderings": stats.reorderings,
+            "bytes": stats.bytes,
+        }),
+        None | Some(Effort::Explicit(_)) => {
+            let stats = report.explicit_stats();
+            json!({
+                "seconds": seconds,
+                "search_seconds": stats.search.as_secs_f64(),
+                "path_edges": stats.path_edges,
+                // The former name of the same number.
+                "contexts": stats.path_edges,
+                "states": stats.states,
+                "entries": stats.entries,
+                "summaries": stats.summaries,
+                "bytes": stats.bytes,
+            })
         }
-        text.push(digit);
-    }
-    text
-}
-
-/// `20 ms`, `1.23 s`, `12 min 3 s`.
-pub(crate) fn seconds(time: Duration) -> String {
-    let seconds = time.as_secs_f64();
-    if seconds < 0.1 {
-        format!("{} ms", (time.as_micros() + 500) / 1000)
-    } else if seconds < 10.0 {
-        format!("{seconds:.2} s")
-    } else if seconds < 600.0 {
-        format!("{seconds:.1} s")
-    } else {
-        format!("{} min {} s", time.as_secs() / 60, time.as_secs() % 60)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_readable() {
-        assert_eq!(counted(1, "state"), "1 state");
-        assert_eq!(counted(0, "state"), "0 states");
-        assert_eq!(counted(1_234_567, "context"), "1,234,567 contexts");
-        assert_eq!(seconds(Duration::from_micros(2600)), "3 ms");
-        assert_eq!(seconds(Duration::from_millis(1234)), "1.23 s");
-        assert_eq!(seconds(Duration::from_millis(12345)), "12.3 s");
-        assert_eq!(seconds(Duration::from_secs(3671)), "61 min 11 s");
-    }
-
-    #[test]
-    fn engines_without_contexts_do_not_speak_of_them() {
-        let stats = Stats::default();
-        for engine in ["bdd", "calculus"] {
-            let effort = Effort {
-                engine,
-                stats: &stats,
-                symbolic: None,
-                raced: false,
-                found: None,
-            };
-            let line = statistics(&effort, Duration::from_secs(2));
-            let expected = format!("{engine}: stopped before the first step, 2.00 s");
-            assert_eq!(line, expected);
-        }
-    }
 
     #[test]
     fn long_texts_are_cut_in_the_middle() {

@@ -6,11 +6,14 @@
 //! ends the process: at once before the search, and otherwise if there is no answer a moment later.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
-use droste_base::limits::resident_bytes;
-use droste_base::{Progress, StopReason};
+use std::sync::{Mutex, PoisonError};
+
+use droste_base::memory::resident_bytes;
+use droste_base::{Counters, Progress, StopReason};
+use droste_check::{Effort, Stats, SymbolicStats};
 
 /// How often the limits are looked at.
 const EVERY: Duration = Duration::from_millis(50);
@@ -36,8 +39,8 @@ pub(crate) struct Watchdog {
     searching: AtomicBool,
     /// Whether there is a thread that watches.
     watching: AtomicBool,
-    contexts: AtomicU64,
-    states: AtomicU64,
+    /// How far the search has come.
+    counters: Mutex<Option<Counters>>,
 }
 
 impl Watchdog {
@@ -50,29 +53,45 @@ impl Watchdog {
             answers: AtomicU8::new(NOBODY),
             searching: AtomicBool::new(false),
             watching: AtomicBool::new(false),
-            contexts: AtomicU64::new(0),
-            states: AtomicU64::new(0),
+            counters: Mutex::default(),
         })
     }
 
     /// Remembers how far the search has come.
     pub(crate) fn note(&self, progress: Progress) {
-        self.contexts.store(progress.contexts, Ordering::Relaxed);
-        self.states.store(progress.states, Ordering::Relaxed);
+        *self.counters() = Some(progress.counters);
     }
 
     /// Another search begins.
     pub(crate) fn note_nothing(&self) {
-        self.contexts.store(0, Ordering::Relaxed);
-        self.states.store(0, Ordering::Relaxed);
+        *self.counters() = None;
     }
 
-    /// Contexts and states, as far as is known.
-    pub(crate) fn known(&self) -> (u64, u64) {
-        (
-            self.contexts.load(Ordering::Relaxed),
-            self.states.load(Ordering::Relaxed),
-        )
+    fn counters(&self) -> std::sync::MutexGuard<'_, Option<Counters>> {
+        self.counters.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the search has taken so far, as far as is known.
+    pub(crate) fn effort(&self) -> Option<Effort> {
+        Some(match (*self.counters())? {
+            Counters::Explicit {
+                path_edges, states, ..
+            } => Effort::Explicit(Stats {
+                path_edges,
+                states,
+                ..Stats::default()
+            }),
+            Counters::Symbolic { images, nodes } => Effort::Symbolic(SymbolicStats {
+                images,
+                peak_nodes: nodes,
+                ..SymbolicStats::default()
+            }),
+            Counters::Calculus { rounds, nodes } => Effort::Calculus(SymbolicStats {
+                rounds,
+                peak_nodes: nodes,
+                ..SymbolicStats::default()
+            }),
+        })
     }
 
     /// To be called before an answer is given, or an error; does not return if the watchdog has

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use droste_base::{
-    Claim, Limits, Mismatch, Model, PropId, Reporter, Trace, Verdict, Where, replay_trace,
+    Claim, Deadline, Limits, Mismatch, Model, PropId, Reporter, Trace, Verdict, Where, replay_trace,
 };
 use droste_explicit::{Order, Runs, Stats, reach, repeat};
 use droste_omega::{Product, Watcher};
@@ -21,6 +21,7 @@ pub struct Checker<'a, M> {
     model: &'a M,
     order: Order,
     runs: Runs,
+    timeout: Option<Duration>,
     limits: Limits,
     reporter: Option<Reporter<'a>>,
 }
@@ -92,6 +93,7 @@ impl<'a, M: Model> Checker<'a, M> {
             model,
             order: Order::default(),
             runs: Runs::default(),
+            timeout: None,
             limits: Limits::default(),
             reporter: None,
         }
@@ -111,7 +113,7 @@ impl<'a, M: Model> Checker<'a, M> {
 
     /// Gives up after this time.
     pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.limits.timeout = Some(timeout);
+        self.timeout = Some(timeout);
         self
     }
 
@@ -196,8 +198,12 @@ impl<'a, M: Model> Checker<'a, M> {
         self.model
     }
 
+    /// The limits of a search that begins now.
     pub(crate) fn limits(&self) -> Limits {
-        self.limits.clone()
+        Limits {
+            deadline: self.timeout.map(Deadline::after),
+            ..self.limits.clone()
+        }
     }
 
     /// The same settings for another model.
@@ -209,6 +215,7 @@ impl<'a, M: Model> Checker<'a, M> {
             model,
             order: self.order,
             runs: self.runs,
+            timeout: self.timeout,
             limits: self.limits.clone(),
             reporter: self.reporter,
         }
@@ -217,7 +224,7 @@ impl<'a, M: Model> Checker<'a, M> {
     fn options(&self) -> droste_explicit::Options<'a> {
         droste_explicit::Options {
             order: self.order,
-            limits: self.limits.clone(),
+            limits: self.limits(),
             reporter: self.reporter,
             ..droste_explicit::Options::default()
         }
@@ -231,11 +238,19 @@ fn confirm<M: Model>(
     claim: &Claim<'_>,
     start: Instant,
 ) -> Result<Outcome<M::State>, Inconsistent> {
-    if let Some(trace) = found.verdict.witness() {
+    if let Some(trace) = found.verdict.run() {
         replay_trace(model, trace, claim).map_err(|mismatch| Inconsistent { mismatch })?;
     }
+    let verdict = match found.verdict {
+        Verdict::Holds(certificate) => Verdict::Holds(certificate),
+        Verdict::Unknown(reason) => Verdict::Unknown(reason),
+        Verdict::Violated(violation) => match violation.run {
+            Some(trace) => Verdict::Violated(trace),
+            None => unreachable!("runs are written down here"),
+        },
+    };
     Ok(Outcome {
-        verdict: found.verdict,
+        verdict,
         stats: found.stats,
         time: start.elapsed(),
     })

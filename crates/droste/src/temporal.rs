@@ -89,7 +89,7 @@ impl<M: Model> Checker<'_, M> {
                     time: start.elapsed(),
                 });
             }
-            Err(reason @ (Untranslatable::TooManyMarks | Untranslatable::TooLarge)) => {
+            Err(reason @ (Untranslatable::TooManyMarks(_) | Untranslatable::TooLarge)) => {
                 return Err(LtlError::TooLarge(reason.to_string()));
             }
         };

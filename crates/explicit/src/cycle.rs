@@ -40,26 +40,32 @@ use std::collections::BinaryHeap;
 use std::time::Instant;
 
 use droste_base::{
-    CallId, Certificate, Cycle, Guard, Model, Progress, PropId, Step, Steps, StopReason, Trace,
-    Verdict,
+    CallId, Certificate, Countable, Counterexample, Counters, Guard, Model, Progress, PropId, Step,
+    Steps, StopReason, Verdict,
 };
 
 use crate::chain::{self, Buffers, Known};
 use crate::lasso::{self, Component};
 use crate::path::{Link, Ways};
 use crate::shorten::shorten;
-use crate::tables::{Alike, Calls, Edge, Interner, Linked, NONE, stats};
-use crate::{Options, Outcome, Runs, Stats};
+use crate::tables::{Alike, Calls, Edge, Interner, Linked, NONE, TOO_MANY_SUMMARIES, stats};
+use crate::{MOST_MARKS, Options, Outcome, Runs, Stats};
 
 /// Searches for a run that meets every proposition of `marks` (at most 32) infinitely often;
-/// with no marks, for any infinite run.
+/// with no marks, for any infinite run. More than [`MOST_MARKS`] of them cannot be kept apart.
 pub fn repeat<M: Model>(
     model: &M,
     marks: &[PropId],
     runs: Runs,
     options: &Options<'_>,
 ) -> Outcome<M::State> {
-    assert!(marks.len() <= 32, "at most 32 marks");
+    if marks.len() > MOST_MARKS {
+        let reason = StopReason::TooMany(Countable::Eventualities, MOST_MARKS as u64);
+        return Outcome {
+            verdict: Verdict::Unknown(reason),
+            stats: Stats::default(),
+        };
+    }
     let mut search = Search::new(model, marks, runs, options);
     let found = search.run();
     search.report("done");
@@ -70,19 +76,22 @@ pub fn repeat<M: Model>(
     let verdict = match found {
         Ok(Some(component)) if options.verdict_only => {
             let flat = lasso::flat_component(&search, &component, search.all_marks);
-            let pumping = flat.is_none();
-            Verdict::Violated(Trace {
-                cycle: Some(Cycle { start: 0, pumping }),
-                ..Trace::default()
+            Verdict::Violated(Counterexample {
+                run: None,
+                pumping: flat.is_none(),
             })
         }
         Ok(Some(component)) => {
             let all_marks = search.all_marks;
             match lasso::lasso(search, component, all_marks, runs) {
                 Ok(trace) => {
-                    Verdict::Violated(shorten(model, marks, trace, stats.contexts, options))
+                    let trace = shorten(model, marks, trace, stats.path_edges, options);
+                    Verdict::Violated(Counterexample {
+                        pumping: trace.cycle.is_some_and(|cycle| cycle.pumping),
+                        run: Some(trace),
+                    })
                 }
-                Err(reason) => Verdict::Unknown(reason),
+                Err(reason) => Verdict::Unknown(reason.unwritten()),
             }
         }
         Ok(None) => Verdict::Holds(Certificate::default()),
@@ -243,10 +252,10 @@ impl<'a, M: Model> Search<'a, M> {
             if ticks.trailing_zeros() >= 18 {
                 self.report("searching");
             }
-            if let Some(limit) = self.options.limits.contexts
+            if let Some(limit) = self.options.limits.path_edges
                 && self.contexts.len() as u64 > limit
             {
-                return Err(StopReason::Contexts(limit));
+                return Err(StopReason::PathEdges(limit));
             }
             let Some(frame) = self.frames.last() else {
                 return Ok(None);
@@ -485,7 +494,7 @@ impl<'a, M: Model> Search<'a, M> {
                     &mut self.resumed,
                 );
                 if !complete {
-                    return Err(StopReason::TooManySuccessors);
+                    return Err(Steps::<M::State>::TOO_MANY);
                 }
                 self.successors
                     .extend(self.resumed.drain(..).map(|state| Successor {
@@ -549,7 +558,7 @@ impl<'a, M: Model> Search<'a, M> {
             });
         } else {
             if steps.overflowed() {
-                return Err(StopReason::TooManySuccessors);
+                return Err(Steps::<M::State>::TOO_MANY);
             }
             own = self.own_marks(&state);
             for (index, step) in steps.drain().enumerate() {
@@ -558,7 +567,7 @@ impl<'a, M: Model> Search<'a, M> {
                     Step::Internal(state) => (Edge::Chain(index as u32), state),
                     Step::Call(call, state) => {
                         if call.0 > Edge::LARGEST {
-                            return Err(StopReason::TooManyStates);
+                            return Err(TOO_MANY_SUMMARIES);
                         }
                         (Edge::Call(call.0), state)
                     }
@@ -640,7 +649,8 @@ impl<'a, M: Model> Search<'a, M> {
     ) -> Result<u32, StopReason> {
         let id = self.contexts.len() as u32;
         if id >= NONE - 2 {
-            return Err(StopReason::TooManyStates);
+            let most = u64::from(NONE - 2);
+            return Err(StopReason::TooMany(Countable::PathEdges, most));
         }
         let contexts = &mut self.contexts;
         let covers = |context: &Context| context.marks & marks == marks;
@@ -671,11 +681,12 @@ impl<'a, M: Model> Search<'a, M> {
     fn report(&self, phase: &'static str) {
         if let Some(reporter) = self.options.reporter {
             reporter(Progress {
-                units: droste_base::Units::Contexts,
                 phase,
-                contexts: self.contexts.len() as u64,
-                states: self.states.len() as u64,
-                waiting: self.frames.len() as u64,
+                counters: Counters::Explicit {
+                    path_edges: self.contexts.len() as u64,
+                    states: self.states.len() as u64,
+                    waiting: self.frames.len() as u64,
+                },
             });
         }
     }

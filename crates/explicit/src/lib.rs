@@ -5,12 +5,15 @@
 //! * [`repeat()`]: is there an infinite run that meets given propositions again and again?
 //!   FAIR-CYCLE-DETECT, section 4, in a single depth-first search.
 //!
+//! [`search()`] answers every kind of question with these two: see [`Goal`].
+//!
 //! Both explore *contexts*, pairs of an entry state and a state reachable from it within
 //! the procedure; both stop as soon as what they have seen contains an answer; neither
 //! uses the native stack for its search.
 
 mod chain;
 mod cycle;
+mod goal;
 mod lasso;
 mod path;
 mod reach;
@@ -19,9 +22,11 @@ mod tables;
 
 use std::time::Duration;
 
-use droste_base::{Limits, Reporter, Trace, Verdict};
+use droste_base::{Counterexample, Limits, Reporter, Trace, Verdict};
 
 pub use cycle::repeat;
+pub use droste_base::Runs;
+pub use goal::{Goal, search};
 pub use reach::reach;
 
 /// In which order contexts are explored.
@@ -35,16 +40,6 @@ pub enum Order {
     Bfs,
 }
 
-/// Which infinite runs count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Runs {
-    /// Every one, also those that recurse for ever.
-    #[default]
-    All,
-    /// Those whose stack height stays bounded.
-    FiniteStack,
-}
-
 /// How to search.
 #[derive(Clone, Default)]
 pub struct Options<'a> {
@@ -54,7 +49,7 @@ pub struct Options<'a> {
     pub limits: Limits,
     /// Whom to tell about progress.
     pub reporter: Option<Reporter<'a>>,
-    /// Do not write down the run of a violation: the trace has no positions, and its cycle, if it is about one, says no more than whether the stack grows.
+    /// Do not write down the run of a violation.
     pub verdict_only: bool,
     /// Called as soon as there is an answer, before a trace is built.
     pub answered: Option<&'a dyn Fn()>,
@@ -69,11 +64,14 @@ impl Options<'_> {
     }
 }
 
+/// More marks than this, of what has to happen again and again, cannot be kept apart by [`repeat()`].
+pub const MOST_MARKS: usize = 32;
+
 /// What a search looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Contexts found.
-    pub contexts: u64,
+    /// Path edges found: pairs of an entry state and a state.
+    pub path_edges: u64,
     /// Distinct states found.
     pub states: u64,
     /// Entry states found.
@@ -91,7 +89,19 @@ pub struct Stats {
 #[must_use]
 pub struct Outcome<S> {
     /// The answer.
-    pub verdict: Verdict<Trace<S>>,
+    pub verdict: Verdict<Counterexample<Trace<S>>>,
     /// The effort.
     pub stats: Stats,
+}
+
+impl<S> Outcome<S> {
+    /// The same outcome with other states.
+    pub fn map<T>(self, f: impl Fn(S) -> T) -> Outcome<T> {
+        Outcome {
+            verdict: self
+                .verdict
+                .map(|violation| violation.map(|trace| trace.map(f))),
+            stats: self.stats,
+        }
+    }
 }

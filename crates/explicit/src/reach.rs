@@ -25,13 +25,14 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
 
 use droste_base::{
-    Certificate, Guard, Model, Progress, PropId, Step, Steps, StopReason, Trace, Verdict,
+    Certificate, Countable, Counterexample, Counters, Guard, Model, Progress, PropId, Step, Steps,
+    StopReason, Verdict,
 };
 
 use rustc_hash::FxHashMap;
 
 use crate::path::{Link, Ways, trace_to};
-use crate::tables::{Alike, Calls, Edge, Interner, Linked, NONE, stats};
+use crate::tables::{Alike, Calls, Edge, Interner, Linked, NONE, TOO_MANY_SUMMARIES, stats};
 use crate::{Options, Order, Outcome, Stats};
 
 /// Explores until `target` is met, everything has been seen, or a limit is reached.
@@ -44,12 +45,18 @@ pub fn reach<M: Model>(model: &M, target: PropId, options: &Options<'_>) -> Outc
         options.answer();
     }
     let verdict = match found {
-        Ok(Some(_)) if options.verdict_only => Verdict::Violated(Trace::default()),
+        Ok(Some(_)) if options.verdict_only => Verdict::Violated(Counterexample {
+            run: None,
+            pumping: false,
+        }),
         Ok(Some(context)) => {
             let (ways, guard) = search.into_ways();
             match trace_to(&ways, context, guard) {
-                Ok(trace) => Verdict::Violated(trace),
-                Err(reason) => Verdict::Unknown(reason),
+                Ok(trace) => Verdict::Violated(Counterexample {
+                    run: Some(trace),
+                    pumping: false,
+                }),
+                Err(reason) => Verdict::Unknown(reason.unwritten()),
             }
         }
         Ok(None) => Verdict::Holds(Certificate::default()),
@@ -173,10 +180,10 @@ impl<'a, M: Model> Search<'a, M> {
             if ticks.trailing_zeros() >= 18 {
                 self.report("searching");
             }
-            if let Some(limit) = self.options.limits.contexts
+            if let Some(limit) = self.options.limits.path_edges
                 && self.contexts.len() as u64 > limit
             {
-                return Err(StopReason::Contexts(limit));
+                return Err(StopReason::PathEdges(limit));
             }
             if item & SPLIT != 0 {
                 self.refine(item & !SPLIT)?;
@@ -206,7 +213,7 @@ impl<'a, M: Model> Search<'a, M> {
                 return Ok(Some(context));
             }
             if steps.overflowed() {
-                return Err(StopReason::TooManySuccessors);
+                return Err(Steps::<M::State>::TOO_MANY);
             }
             for step in steps.drain() {
                 match step {
@@ -218,7 +225,7 @@ impl<'a, M: Model> Search<'a, M> {
                         // (lines 15-24)
                         let (callee, _) = self.states.intern(callee)?;
                         if call.0 > Edge::LARGEST {
-                            return Err(StopReason::TooManyStates);
+                            return Err(TOO_MANY_SUMMARIES);
                         }
                         let callee = self.enter(callee, context, Edge::Call(call.0), 1)?;
                         let caller = self.calls.add_caller(callee, context, call.0);
@@ -277,7 +284,7 @@ impl<'a, M: Model> Search<'a, M> {
             &mut resumed,
         );
         if !complete {
-            return Err(StopReason::TooManySuccessors);
+            return Err(Steps::<M::State>::TOO_MANY);
         }
         let cost = match &self.agenda {
             Agenda::Stack { .. } => 0,
@@ -368,7 +375,8 @@ impl<'a, M: Model> Search<'a, M> {
         let contexts = &mut self.contexts;
         let id = contexts.len() as u32;
         if id >= SPLIT - 1 {
-            return Err(StopReason::TooManyStates);
+            let most = u64::from(SPLIT - 1);
+            return Err(StopReason::TooMany(Countable::PathEdges, most));
         }
         contexts.push(Context {
             entry,
@@ -448,13 +456,14 @@ impl<'a, M: Model> Search<'a, M> {
     fn report(&self, phase: &'static str) {
         if let Some(reporter) = self.options.reporter {
             reporter(Progress {
-                units: droste_base::Units::Contexts,
                 phase,
-                contexts: self.contexts.len() as u64,
-                states: self.states.len() as u64,
-                waiting: match &self.agenda {
-                    Agenda::Stack { stack, rest } => (stack.len() + rest.len()) as u64,
-                    Agenda::Queue { waiting, .. } => *waiting,
+                counters: Counters::Explicit {
+                    path_edges: self.contexts.len() as u64,
+                    states: self.states.len() as u64,
+                    waiting: match &self.agenda {
+                        Agenda::Stack { stack, rest } => (stack.len() + rest.len()) as u64,
+                        Agenda::Queue { waiting, .. } => *waiting,
+                    },
                 },
             });
         }

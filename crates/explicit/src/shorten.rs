@@ -14,7 +14,7 @@
 use std::hash::{BuildHasher as _, BuildHasherDefault, Hash};
 
 use droste_base::{
-    CallId, Cycle, Model, Position, PropId, Run, RunId, Step, Steps, Trace, Verdict, Via, Where,
+    CallId, Cycle, Model, Position, PropId, Run, RunId, Step, Steps, Trace, Via, Where,
 };
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;
@@ -147,12 +147,10 @@ pub(crate) fn shorten<M: Model>(
     contexts: u64,
     options: &Options<'_>,
 ) -> Trace<M::State> {
-    let mut limits = options.limits.clone();
     let most = contexts.saturating_mul(16).clamp(2_000, 100_000);
-    limits.contexts = Some(limits.contexts.map_or(most, |limit| limit.min(most)));
     let options = Options {
         order: Order::Bfs,
-        limits,
+        limits: options.limits.with_path_edges(most),
         ..Options::default()
     };
     let trace = shorten_cycle(model, marks, trace, &options);
@@ -192,7 +190,7 @@ fn shorten_cycle<M: Model>(
             marks,
             from: trace.positions[i].state.clone(),
         };
-        let Verdict::Violated(found) = reach(&round, Round::<M>::BACK, options).verdict else {
+        let Some(found) = reach(&round, Round::<M>::BACK, options).verdict.into_run() else {
             continue;
         };
         let calls = found
@@ -256,7 +254,7 @@ fn shorten_stem<M: Model>(
         },
     };
     // States that split are not asked about and are not found; another one of the cycle is.
-    let Verdict::Violated(stem) = reach(&seek, SOUGHT, options).verdict else {
+    let Some(stem) = reach(&seek, SOUGHT, options).verdict.into_run() else {
         return trace;
     };
     let Some(last) = stem.positions.last() else {

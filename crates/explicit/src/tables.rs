@@ -6,7 +6,7 @@
 use std::hash::{BuildHasher, Hash};
 use std::time::Instant;
 
-use droste_base::StopReason;
+use droste_base::{Countable, StopReason};
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
@@ -82,7 +82,8 @@ impl<S: Eq + Hash> Interner<S> {
         }
         let id = self.states.len() as u32;
         if id >= NONE - 1 {
-            return Err(StopReason::TooManyStates);
+            let most = u64::from(NONE - 1);
+            return Err(StopReason::TooMany(Countable::States, most));
         }
         if (self.states.len() + 1) * 4 > self.slots.len() * 3 {
             self.grow();
@@ -139,7 +140,7 @@ pub(crate) fn stats<S: Eq + Hash>(
     others: usize,
 ) -> Stats {
     Stats {
-        contexts: contexts as u64,
+        path_edges: contexts as u64,
         states: states.len() as u64,
         entries: calls.entries.len() as u64,
         summaries: calls.exits.len() as u64,
@@ -274,6 +275,10 @@ pub(crate) enum Edge {
     /// This of the parent's steps, and then on along a chain. A summary, too, goes on along a chain where there are any.
     Chain(u32),
 }
+
+/// Why a search stops if an exit or a call cannot be packed into an edge.
+pub(crate) const TOO_MANY_SUMMARIES: StopReason =
+    StopReason::TooMany(Countable::Summaries, Edge::LARGEST as u64);
 
 impl Edge {
     /// Exits and call ids beyond this cannot be packed.
@@ -461,7 +466,7 @@ impl Calls {
         }
         let id = exits.len() as u32;
         if id > Edge::LARGEST {
-            return Err(StopReason::TooManyStates);
+            return Err(TOO_MANY_SUMMARIES);
         }
         exits.push(Exit {
             entry,

@@ -5,7 +5,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use droste_base::{
-    CallId, Claim, Limits, Model, Progress, PropId, Steps, StopReason, Verdict, replay_trace,
+    CallId, Claim, Counters, Limits, Model, Progress, PropId, Steps, StopReason, Verdict,
+    replay_trace,
 };
 use droste_explicit::{Options, Order, Runs, reach, repeat};
 
@@ -77,7 +78,7 @@ fn a_million_levels_down() {
             ..Options::default()
         };
         let verdict = reach(&model, GOAL, &options).verdict;
-        let trace = verdict.witness().expect("reachable");
+        let trace = verdict.run().expect("reachable");
         assert_eq!(trace.length(), u64::from(LEVELS));
         replay_trace(&model, trace, &Claim::Reaches(GOAL)).expect("replays");
         assert!(
@@ -87,7 +88,7 @@ fn a_million_levels_down() {
     }
     for runs in [Runs::All, Runs::FiniteStack] {
         let verdict = repeat(&model, &[GOAL], runs, &Options::default()).verdict;
-        let trace = verdict.witness().expect("it stays there for ever");
+        let trace = verdict.run().expect("it stays there for ever");
         assert!(trace.cycle.is_some_and(|cycle| !cycle.pumping));
         let claim = Claim::Repeats {
             marks: &[GOAL],
@@ -108,7 +109,7 @@ fn a_million_levels_down_and_up_again() {
             ..Options::default()
         };
         let verdict = reach(&model, GOAL, &options).verdict;
-        let trace = verdict.witness().expect("reachable");
+        let trace = verdict.run().expect("reachable");
         assert_eq!(trace.length(), 2 * u64::from(LEVELS) + 1);
         assert_eq!(trace.runs.len(), LEVELS as usize);
         replay_trace(&model, trace, &Claim::Reaches(GOAL)).expect("replays");
@@ -119,7 +120,7 @@ fn a_million_levels_down_and_up_again() {
     }
     for runs in [Runs::All, Runs::FiniteStack] {
         let verdict = repeat(&model, &[GOAL], runs, &Options::default()).verdict;
-        let trace = verdict.witness().expect("it stays there for ever");
+        let trace = verdict.run().expect("it stays there for ever");
         let claim = Claim::Repeats {
             marks: &[GOAL],
             finite_stack: true,
@@ -166,7 +167,7 @@ impl Model for Busy {
 #[test]
 fn a_million_callers_of_one_procedure() {
     let verdict = reach(&Busy, GOAL, &Options::default()).verdict;
-    let trace = verdict.witness().expect("reachable");
+    let trace = verdict.run().expect("reachable");
     assert_eq!(
         (trace.length(), trace.runs.len()),
         (2 * u64::from(LEVELS), 1)
@@ -177,7 +178,7 @@ fn a_million_callers_of_one_procedure() {
         marks: &[GOAL],
         finite_stack: true,
     };
-    replay_trace(&Busy, verdict.witness().expect("repeats"), &claim).expect("replays");
+    replay_trace(&Busy, verdict.run().expect("repeats"), &claim).expect("replays");
 }
 
 /// One state that is any of 2⁶⁴, and stays what it has become.
@@ -229,7 +230,7 @@ fn parts_of_a_huge_split_are_looked_at_in_order() {
         };
         let outcome = reach(&model, GOAL, &options);
         assert!(outcome.stats.states < 20, "{:?}", outcome.stats);
-        let trace = outcome.verdict.witness().expect("reachable").clone();
+        let trace = outcome.verdict.run().expect("reachable").clone();
         assert_eq!(trace.length(), 0, "refining is not a step");
         replay_trace(&model, &trace, &Claim::Reaches(GOAL)).expect("replays");
     }
@@ -240,7 +241,7 @@ fn parts_of_a_huge_split_are_looked_at_in_order() {
             marks: &[GOAL],
             finite_stack: true,
         };
-        replay_trace(&model, outcome.verdict.witness().expect("repeats"), &claim).expect("replays");
+        replay_trace(&model, outcome.verdict.run().expect("repeats"), &claim).expect("replays");
     }
 }
 
@@ -271,10 +272,7 @@ fn reasons(limits: &Limits) -> Vec<StopReason> {
 #[test]
 fn time_runs_out() {
     for timeout in [Duration::ZERO, Duration::from_millis(30)] {
-        let limits = Limits {
-            timeout: Some(timeout),
-            ..Limits::default()
-        };
+        let limits = Limits::within(timeout);
         assert_eq!(reasons(&limits), vec![StopReason::Time(timeout); 6]);
     }
 }
@@ -285,7 +283,7 @@ fn memory_runs_out() {
         memory: Some(1_000_000),
         ..Limits::default()
     };
-    if droste_base::limits::resident_bytes().is_some() {
+    if droste_base::memory::resident_bytes().is_some() {
         assert_eq!(reasons(&limits), vec![StopReason::Memory(1_000_000); 6]);
     }
 }
@@ -302,7 +300,13 @@ fn somebody_cancels() {
     // In the middle of the search, by the one who watches its progress.
     cancel.store(false, std::sync::atomic::Ordering::Relaxed);
     let reporter = |progress: Progress| {
-        assert!(progress.states > 0 && progress.contexts > 0, "{progress:?}");
+        let Counters::Explicit {
+            path_edges, states, ..
+        } = progress.counters
+        else {
+            panic!("{progress:?}");
+        };
+        assert!(states > 0 && path_edges > 0, "{progress:?}");
         cancel.store(true, std::sync::atomic::Ordering::Relaxed);
     };
     let options = Options {
@@ -344,7 +348,7 @@ fn a_long_loop_is_gone_round_once() {
         let found = repeat(&Ring(length), &[GOAL], Runs::All, &Options::default());
         assert!(matches!(found.verdict, Verdict::Holds(_)), "{length}");
         assert!(
-            found.stats.contexts <= 3 + u64::from(length) / 32,
+            found.stats.path_edges <= 3 + u64::from(length) / 32,
             "{length}: {:?}",
             found.stats
         );

@@ -33,7 +33,7 @@ fn complaint(rsm: &Rsm) -> Option<String> {
                     verdict.word()
                 ));
             }
-            let Some(trace) = verdict.witness() else {
+            let Some(trace) = verdict.run() else {
                 continue;
             };
             if let Some(wrong) = bad_trace(rsm, trace, &Claim::Reaches(prop)) {
@@ -68,7 +68,7 @@ fn complaint(rsm: &Rsm) -> Option<String> {
                     verdict.word()
                 ));
             }
-            let Some(trace) = verdict.witness() else {
+            let Some(trace) = verdict.run() else {
                 continue;
             };
             if let Some(wrong) = bad_trace(
@@ -227,7 +227,7 @@ fn spoiled_traces_are_refused() {
         let marks = &PROPS[..1];
         let Some(trace) = repeat(&rsm, marks, Runs::All, &Options::default())
             .verdict
-            .witness()
+            .run()
             .cloned()
         else {
             continue;

@@ -25,6 +25,7 @@ mod reach;
 use std::fmt::Write as _;
 
 use droste_program::concurrent::most_started;
+use droste_program::schedule::Bound;
 use droste_program::{Node, NodeId, Op, ProcId, Program, Threads};
 
 use crate::Relations;
@@ -32,15 +33,6 @@ use crate::relations::{self, Question, one_of, or_false};
 
 /// The formula has one clause for each pair of switches; more than so many are not written.
 pub const MOST_SWITCHES: u32 = 100;
-
-/// What is bounded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bound {
-    /// At most so many switches.
-    Switches(usize),
-    /// At most so many rounds, in which each thread has one turn.
-    Rounds(usize),
-}
 
 /// The relations of a program with threads and the formula that asks whether a target can be reached within the bound.
 pub fn concurrent(

@@ -21,7 +21,7 @@ use std::str::FromStr;
 
 use droste_program::Program;
 
-pub use concurrent::{Bound, MOST_SWITCHES, concurrent};
+pub use concurrent::{MOST_SWITCHES, concurrent};
 pub use points::{Point, Points};
 pub use relations::Question;
 

@@ -118,7 +118,9 @@ impl<'a> Tableau<'a> {
     /// The promise made where this eventuality is put off.
     fn promise(&mut self, eventuality: FormulaId) -> Result<Bdd, Stop> {
         let mark = self.promises.mark(self.formulas, eventuality);
-        let mark = mark.ok_or(Stop::Failed(Untranslatable::TooManyMarks))?;
+        let mark = mark.ok_or(Stop::Failed(Untranslatable::TooManyMarks(
+            crate::draft::MOST_DRAFT_MARKS,
+        )))?;
         if mark as usize == self.promise_vars.len() {
             let var = self.new_var(Meaning::Promise(mark));
             self.promise_vars.push(var);

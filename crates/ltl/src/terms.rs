@@ -343,7 +343,9 @@ impl<'a> Expansion<'a> {
         };
         let promise = if Promises::is_eventuality(self.formulas, id) {
             let mark = self.promises.mark(self.formulas, id);
-            let mark = mark.ok_or(End::Failed(Untranslatable::TooManyMarks))?;
+            let mark = mark.ok_or(End::Failed(Untranslatable::TooManyMarks(
+                crate::draft::MOST_DRAFT_MARKS,
+            )))?;
             (1 << mark) & counts
         } else {
             0
@@ -410,7 +412,10 @@ impl<'a> Expansion<'a> {
             let mut marks = 0;
             if Promises::is_eventuality(self.formulas, id) {
                 let mark = self.promises.mark(self.formulas, id);
-                marks |= 1 << mark.ok_or(End::Failed(Untranslatable::TooManyMarks))?;
+                marks |= 1
+                    << mark.ok_or(End::Failed(Untranslatable::TooManyMarks(
+                        crate::draft::MOST_DRAFT_MARKS,
+                    )))?;
             }
             if !matches!(self.formulas.node(id), Node::Next(_)) {
                 let known = &self.possible;

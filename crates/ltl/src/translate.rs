@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use droste_base::{Guard, Limits, StopReason};
+use droste_base::{Countable, Guard, Limits, StopReason};
 use droste_bdd::{Manager, Var, on_large_stack};
 
 use crate::draft::{Draft, MOST_DRAFT_MARKS};
@@ -24,8 +24,8 @@ use droste_automata::formula::{AtomId, FormulaId, Formulas};
 pub enum Untranslatable {
     /// A limit was reached.
     Stopped(StopReason),
-    /// There are more different eventualities than can be kept apart.
-    TooManyMarks,
+    /// There are more different eventualities than can be kept apart, which is so many.
+    TooManyMarks(usize),
     /// There are more edges than were allowed.
     TooLarge,
 }
@@ -40,10 +40,9 @@ impl fmt::Display for Untranslatable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Untranslatable::Stopped(reason) => reason.fmt(f),
-            Untranslatable::TooManyMarks => write!(
-                f,
-                "the formula has more than {MOST_DRAFT_MARKS} different eventualities, or its automaton needs more than {MOST_MARKS} marks"
-            ),
+            Untranslatable::TooManyMarks(most) => {
+                StopReason::TooMany(Countable::Eventualities, *most as u64).fmt(f)
+            }
             Untranslatable::TooLarge => f.write_str("the automaton of the formula grew too large"),
         }
     }
@@ -147,7 +146,9 @@ fn build(
             draft = weak;
         }
     }
-    draft.finish(atoms)?.ok_or(Untranslatable::TooManyMarks)
+    draft
+        .finish(atoms)?
+        .ok_or(Untranslatable::TooManyMarks(MOST_MARKS as usize))
 }
 
 struct Maker<'a> {
@@ -176,7 +177,7 @@ impl Maker<'_> {
         if options.construction == Construction::Chosen {
             match self.tableau(root, edges) {
                 Ok(Some(draft)) if draft.marks.len() <= MOST_MARKS as usize => return Ok(draft),
-                Ok(Some(_)) | Err(Untranslatable::TooManyMarks) => many_marks = true,
+                Ok(Some(_)) | Err(Untranslatable::TooManyMarks(_)) => many_marks = true,
                 Ok(None) => {}
                 Err(stopped) => return Err(stopped),
             }
@@ -217,7 +218,7 @@ impl Maker<'_> {
             promises,
             plan,
         );
-        let expansion = expansion.ok_or(Untranslatable::TooManyMarks)?;
+        let expansion = expansion.ok_or(Untranslatable::TooManyMarks(MOST_DRAFT_MARKS))?;
         tidy(expansion.build(root)?)
     }
 
@@ -236,7 +237,7 @@ impl Maker<'_> {
             .simplify(self.formulas, negation, &mut self.guard)?;
         let complement = match self.tableau(negation, MOST_COMPLEMENT) {
             Ok(Some(complement)) => complement,
-            Ok(None) | Err(Untranslatable::TooManyMarks) => return Ok(None),
+            Ok(None) | Err(Untranslatable::TooManyMarks(_)) => return Ok(None),
             Err(stopped) => return Err(stopped),
         };
         Ok(obligation::minimal_weak(draft, Some(&complement))?)

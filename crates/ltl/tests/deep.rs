@@ -21,10 +21,7 @@ fn automaton(text: &str, limits: &Limits) -> Result<Tgba, Untranslatable> {
 }
 
 fn seconds(seconds: u64) -> Limits {
-    Limits {
-        timeout: Some(Duration::from_secs(seconds)),
-        ..Limits::default()
-    }
+    Limits::within(Duration::from_secs(seconds))
 }
 
 #[test]
@@ -153,7 +150,8 @@ fn deep_formulas_end_for_a_reason() {
         let began = Instant::now();
         match automaton(&text, &seconds(2)) {
             Ok(_)
-            | Err(Untranslatable::TooManyMarks | Untranslatable::Stopped(StopReason::Time(_))) => {}
+            | Err(Untranslatable::TooManyMarks(_) | Untranslatable::Stopped(StopReason::Time(_))) =>
+                {}
             Err(other) => panic!("{other}"),
         }
         let took = began.elapsed();

@@ -13,4 +13,4 @@ mod tableau;
 pub use buchi::Buchi;
 pub use observe::{At, Move, Observed, Observer};
 pub use product::{Product, Watcher, WatcherState};
-pub use tableau::{Tableau, TooManyMarks};
+pub use tableau::Tableau;

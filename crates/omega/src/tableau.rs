@@ -20,6 +20,7 @@
 use std::cell::RefCell;
 
 use droste_automata::{FormulaId, Formulas, Node};
+use droste_base::{Countable, StopReason};
 use rustc_hash::FxHashMap;
 
 use crate::observe::{Move, Observer};
@@ -84,9 +85,8 @@ impl Places {
 /// The assertions at one state may be so many, counting the formulas in them. More than that take seconds, and nobody looks at the clock here.
 const MOST_WORK: usize = 1 << 24;
 
-/// There are more R-formulas than the search has marks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TooManyMarks(pub u32);
+/// More R-formulas than this cannot be kept apart: the search has no more marks.
+const MOST_MARKS: u32 = 32;
 
 /// One way to go on with an assertion.
 #[derive(Clone)]
@@ -100,7 +100,7 @@ struct Branch {
 
 impl Tableau {
     /// The proof structure of `formula`.
-    pub fn new(formulas: &Formulas, formula: FormulaId) -> Result<Self, TooManyMarks> {
+    pub fn new(formulas: &Formulas, formula: FormulaId) -> Result<Self, StopReason> {
         let mut rules = FxHashMap::default();
         let mut marks = 0;
         let start = signed(formula, false);
@@ -119,8 +119,9 @@ impl Tableau {
             }
             rules.insert(goal, rule);
         }
-        if marks > 32 {
-            return Err(TooManyMarks(marks));
+        if marks > MOST_MARKS {
+            let most = u64::from(MOST_MARKS);
+            return Err(StopReason::TooMany(Countable::Eventualities, most));
         }
         let mut places = Places::default();
         let initial = places.intern(vec![start]);

@@ -1,5 +1,6 @@
 //! Which variables still matter where.
 
+use droste_program::liveness::Liveness;
 use droste_program::{NodeId, ProcId, Program, VarRef};
 
 /// For each node, the variables whose value may still matter when control is there.
@@ -151,5 +152,17 @@ impl Live {
             ones.sum()
         });
         (live, all)
+    }
+}
+
+impl Liveness for Live {
+    fn live(&self, node: NodeId, var: VarRef) -> bool {
+        self.is_live(node, var)
+    }
+    fn live_at_exit(&self, procedure: ProcId, global: u32) -> bool {
+        self.at_exit(procedure, global)
+    }
+    fn live_after_termination(&self, global: u32) -> bool {
+        self.after_termination(global)
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! A [`Program`] is the extended recursive state machine of VERA, section 2, with source spans:
 //! front ends make it, engines explore it. [`execution`] is a concrete run of one, for people, JSON
-//! and the replayer; [`concurrent`] is a run with threads. About a program: [`labels`] (looking them
+//! and the replayer; [`concurrent`] is a run with threads, [`schedule`] what
+//! an engine knows of one. About a program: [`labels`] (looking them
 //! up), [`monitor`] and [`temporal`] (properties whose names have been resolved), [`effects`] and
 //! [`liveness`] (which variables matter where), [`display`] (expressions as text) and [`mod@dot`] (a
 //! picture). No parser is in here: the replayer links this crate, and must not link a front end.
@@ -16,6 +17,7 @@ pub mod labels;
 pub mod liveness;
 pub mod monitor;
 mod program;
+pub mod schedule;
 pub mod temporal;
 mod types;
 

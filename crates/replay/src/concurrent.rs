@@ -16,20 +16,12 @@ use droste_program::concurrent::{
     Birth, ConcurrentExecution, ThreadAction, ThreadId, declared, end_of_init,
 };
 use droste_program::execution::{Action, CalleeRun, Ending, Step, Valuation};
+use droste_program::schedule::Bound;
 use droste_program::{NodeId, Op, Program, Threads};
 
 use crate::Rejection;
 use crate::check::{Checked, Cursor, check_runs, check_values};
 use crate::step::Caller;
-
-/// How many switches or rounds an execution may have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bound {
-    /// At most so many changes of the active thread.
-    Switches(usize),
-    /// At most so many rounds in which every thread has at most one context, in the order of their numbers.
-    Rounds(usize),
-}
 
 /// What a concurrent execution is said to show.
 #[derive(Clone, Copy, Debug)]

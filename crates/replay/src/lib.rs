@@ -26,7 +26,7 @@ mod values;
 pub mod walk;
 mod watch;
 
-pub use concurrent::{Bound, ConcurrentClaim, replay_concurrent};
+pub use concurrent::{ConcurrentClaim, replay_concurrent};
 pub use monitor_run::{MonitorRun, Reading, monitor_run};
 pub use temporal::{Call, Moment, Truth};
 

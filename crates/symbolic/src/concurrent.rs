@@ -33,63 +33,59 @@ mod prepare;
 mod schedule;
 mod seeds;
 
-use droste_base::{Limits, Progress, StopReason};
+use droste_base::{Limits, Progress};
 use droste_blast::bits;
-use droste_program::{NodeId, ProcId, Program, Value};
+use droste_program::concurrent::{declared, most_started};
+use droste_program::schedule::{Finding, Levels, Schedule, ThreadQuery, shared};
+use droste_program::{ProcId, Program};
 
 use crate::{Query, Stats};
 use contexts::Search;
 use prepare::Prepared;
 
-/// What is asked about a program with threads.
-#[derive(Clone, Copy, Debug)]
-pub struct Question<'a> {
-    /// The program.
-    pub program: &'a Program,
-    /// What the threads that exist from the start execute, in the order of their numbers; `init` is number 0.
-    pub declared: &'a [ProcId],
-    /// The globals that threads share.
-    pub shared: &'a [u32],
-    /// What is looked for.
-    pub query: Query<'a>,
-    /// No more threads than so many are ever started.
-    pub most_started: usize,
-    /// Whether rounds are bounded, rather than switches.
-    pub rounds: bool,
-    /// The bound, if there is one.
-    pub most: Option<usize>,
-}
-
-/// A context of a run that was found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Turn {
-    /// The number of the active thread; started threads come after the declared ones.
-    pub thread: usize,
-    /// The globals at its beginning, in the order of the program's; no value where it does not matter.
-    pub globals: Vec<Option<Value>>,
-    /// The threads it starts that become active later: where, and with which locals.
-    pub starts: Vec<(NodeId, Vec<Value>)>,
-}
-
-/// What is known about a concurrent program.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Finding {
-    /// A target is reached with this schedule, and with no fewer switches (or rounds) than so many.
-    Hit(Vec<Turn>, usize),
-    /// No target is reached within the bound.
-    Nothing,
-    /// A limit was reached; so many switches (or rounds) have been looked at completely.
-    Stopped(StopReason, Option<usize>),
-}
-
 /// Searches with more and more switches, or rounds. `level` is told before each of them.
 pub fn reach(
-    question: &Question<'_>,
+    query: &ThreadQuery<'_>,
     limits: &Limits,
     report: &(dyn Fn(Progress) + Sync),
     level: &(dyn Fn(usize) + Sync),
 ) -> (Finding, Stats) {
-    run(question, limits, report, level)
+    let declared: Vec<ProcId> = declared(query.program)
+        .iter()
+        .map(|thread| thread.procedure)
+        .collect();
+    let shared = shared(query.program);
+    let question = Question {
+        program: query.program,
+        declared: &declared,
+        shared: &shared,
+        query: Query {
+            targets: query.target.nodes(),
+            violations: query.target.violations(),
+        },
+        most_started: most_started(query.program),
+        rounds: query.levels == Levels::Rounds,
+        most: query.most,
+    };
+    run(&question, limits, report, level)
+}
+
+/// What is asked, and what follows from the program's text.
+#[derive(Clone, Copy, Debug)]
+struct Question<'a> {
+    program: &'a Program,
+    /// What the threads that exist from the start execute, in the order of their numbers; `init`
+    /// is number 0.
+    declared: &'a [ProcId],
+    /// The globals that threads share.
+    shared: &'a [u32],
+    query: Query<'a>,
+    /// No more threads than so many are ever started.
+    most_started: usize,
+    /// Whether rounds are bounded, rather than switches.
+    rounds: bool,
+    /// The bound, if there is one.
+    most: Option<usize>,
 }
 
 /// Bits of all variables of the program.
@@ -103,6 +99,9 @@ fn all_bits(program: &Program) -> usize {
     all + locals.sum::<usize>()
 }
 
+/// Nothing within the bound; what is beyond it is not known.
+const NOTHING: Finding = Finding::Nothing { exhaustive: false };
+
 /// Without a bound, so many switches at most.
 const MOST: usize = 30;
 
@@ -113,7 +112,6 @@ fn run(
     level: &(dyn Fn(usize) + Sync),
 ) -> (Finding, Stats) {
     let mut stats = Stats::default();
-    // The clock runs for all attempts together.
     let mut guard = limits.guard();
     let mut capacity = if question.rounds {
         8
@@ -128,44 +126,33 @@ fn run(
         }
         let attempt = Prepared::new(question, capacity);
         let found = guard.check_now().and_then(|()| {
-            let mut limits = limits.clone();
-            if let Some(timeout) = &mut limits.timeout {
-                *timeout = timeout.saturating_sub(guard.elapsed());
-            }
             let bound = question.rounds.then_some(rounds);
             let variables = (all_bits(question.program) + 64) * (capacity + 6);
             droste_bdd::on_large_stack(variables, || {
-                let mut search = Search::new(&attempt, question, capacity, bound, &limits, report)?;
+                let mut search = Search::new(&attempt, question, capacity, bound, limits, report)?;
                 let found = search.run(question.most, level, &mut done);
                 search.count(&mut stats);
                 found
             })
         });
         match found {
-            Err(reason) => {
-                // The limit as it was given, not what was left of it.
-                let reason = match (reason, limits.timeout) {
-                    (StopReason::Time(_), Some(limit)) => StopReason::Time(limit),
-                    (reason, _) => reason,
-                };
-                return (Finding::Stopped(reason, done), stats);
-            }
-            Ok(Answer::Hit(turns, level)) => return (Finding::Hit(turns, level), stats),
+            Err(reason) => return (Finding::Stopped(reason, done), stats),
+            Ok(Answer::Hit(schedule, level)) => return (Finding::Hit(schedule, level), stats),
             Ok(Answer::Exhausted) if question.rounds => {
                 done = Some(rounds);
                 if question.most == Some(rounds) {
-                    return (Finding::Nothing, stats);
+                    return (NOTHING, stats);
                 }
                 rounds += 1;
             }
-            Ok(Answer::Exhausted) => return (Finding::Nothing, stats),
+            Ok(Answer::Exhausted) => return (NOTHING, stats),
             Ok(Answer::Capacity) => capacity *= 2,
         }
     }
 }
 
 enum Answer {
-    Hit(Vec<Turn>, usize),
+    Hit(Schedule, usize),
     /// There are no more contexts to explore.
     Exhausted,
     /// More contexts than there are copies for.

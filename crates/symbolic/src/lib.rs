@@ -25,7 +25,10 @@ mod trace;
 
 use std::sync::mpsc;
 
-use droste_base::{Certificate, Limits, Progress, Reporter, StopReason, Trace, Verdict};
+pub use droste_base::Runs;
+use droste_base::{
+    Certificate, Counterexample, Limits, Progress, Reporter, StopReason, Trace, Verdict,
+};
 use droste_program::liveness::Liveness;
 use droste_program::{NodeId, ProcId, Program, Value, Violation};
 
@@ -74,16 +77,6 @@ pub enum Place {
     Terminated,
 }
 
-/// Which infinite runs count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Runs {
-    /// Every one, also those that recurse for ever.
-    #[default]
-    All,
-    /// Those whose stack height stays bounded.
-    FiniteStack,
-}
-
 /// A state of a trace: values of the variables that matter there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Valued {
@@ -119,9 +112,22 @@ pub struct Stats {
 #[must_use]
 pub struct Outcome {
     /// The answer.
-    pub verdict: Verdict<Trace<Valued>>,
+    pub verdict: Verdict<Counterexample<Trace<Valued>>>,
     /// The effort.
     pub stats: Stats,
+}
+
+/// How to search.
+#[derive(Clone, Default)]
+pub struct Options<'a> {
+    /// When effort is made that may or may not pay.
+    pub tuning: Tuning,
+    /// When to give up.
+    pub limits: Limits,
+    /// Whom to tell about progress.
+    pub reporter: Option<Reporter<'a>>,
+    /// Do not write down the run of a violation.
+    pub verdict_only: bool,
 }
 
 /// Whether a target of the query is reachable.
@@ -129,12 +135,23 @@ pub fn reach(
     program: &Program,
     live: &(dyn Liveness + Sync),
     query: Query<'_>,
-    tuning: Tuning,
-    limits: &Limits,
-    reporter: Option<Reporter<'_>>,
+    options: &Options<'_>,
 ) -> Outcome {
-    on_worker(program, reporter, |report| {
-        run(program, live, query, tuning, limits, report)
+    let work = Work {
+        program,
+        live,
+        query,
+        tuning: options.tuning,
+        limits: &options.limits,
+        verdict_only: options.verdict_only,
+    };
+    on_worker(program, options.reporter, |report| {
+        let mut stats = Stats::default();
+        let verdict = work.decide(report, &mut stats);
+        Outcome {
+            verdict: verdict.unwrap_or_else(Verdict::Unknown),
+            stats,
+        }
     })
 }
 
@@ -175,37 +192,38 @@ fn on_worker<T: Send>(
     })
 }
 
-fn run(
-    program: &Program,
-    live: &dyn Liveness,
-    query: Query<'_>,
+/// A question about reachability, and what may be used to answer it.
+struct Work<'a> {
+    program: &'a Program,
+    live: &'a (dyn Liveness + Sync),
+    query: Query<'a>,
     tuning: Tuning,
-    limits: &Limits,
-    report: &dyn Fn(Progress),
-) -> Outcome {
-    let mut stats = Stats::default();
-    let verdict = decide(program, live, query, tuning, limits, report, &mut stats);
-    Outcome {
-        verdict: verdict.unwrap_or_else(Verdict::Unknown),
-        stats,
-    }
+    limits: &'a Limits,
+    verdict_only: bool,
 }
 
-fn decide(
-    program: &Program,
-    live: &dyn Liveness,
-    query: Query<'_>,
-    tuning: Tuning,
-    limits: &Limits,
-    report: &dyn Fn(Progress),
-    stats: &mut Stats,
-) -> Result<Verdict<Trace<Valued>>, StopReason> {
-    let mut search = search::Search::new(program, live, query, tuning, limits, report)?;
-    let found = search.run();
-    search.count(stats);
-    if found?.is_none() {
-        return Ok(Verdict::Holds(Certificate::default()));
+impl Work<'_> {
+    fn decide(
+        &self,
+        report: &dyn Fn(Progress),
+        stats: &mut Stats,
+    ) -> Result<Verdict<Counterexample<Trace<Valued>>>, StopReason> {
+        let (tuning, limits) = (self.tuning, self.limits);
+        let mut search =
+            search::Search::new(self.program, self.live, self.query, tuning, limits, report)?;
+        let found = search.run();
+        search.count(stats);
+        if found?.is_none() {
+            return Ok(Verdict::Holds(Certificate::default()));
+        }
+        let run = if self.verdict_only {
+            None
+        } else {
+            Some(trace::trace(search, tuning, stats).map_err(StopReason::unwritten)?)
+        };
+        Ok(Verdict::Violated(Counterexample {
+            run,
+            pumping: false,
+        }))
     }
-    let trace = trace::trace(search, tuning, stats)?;
-    Ok(Verdict::Violated(trace))
 }

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::{Duration, Instant};
 
-use droste_base::{Limits, Progress};
+use droste_base::{Counters, Limits, Progress};
 use droste_bdd::{Bdd, Cube, Var};
 use droste_blast::encode;
 use droste_program::effects::Effects;
@@ -288,10 +288,10 @@ impl<'a> Search<'a> {
     fn tell(&self, phase: &'static str) {
         (self.report)(Progress {
             phase,
-            units: droste_base::Units::Images,
-            contexts: self.images,
-            states: self.encoding.manager.node_count() as u64,
-            waiting: self.queue.len() as u64,
+            counters: Counters::Symbolic {
+                images: self.images,
+                nodes: self.encoding.manager.node_count() as u64,
+            },
         });
     }
 

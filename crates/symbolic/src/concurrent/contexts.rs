@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
-use droste_base::{Limits, Progress, Units};
+use droste_base::{Counters, Limits, Progress};
 use droste_bdd::{Bdd, Cube, Var};
 use droste_blast::order::Kind;
 use droste_program::effects::Effects;
@@ -468,10 +468,10 @@ impl<'a, 'r> Search<'a, 'r> {
         if self.images.is_multiple_of(64) {
             (self.report)(Progress {
                 phase: "context",
-                units: Units::Images,
-                contexts: self.images,
-                states: self.encoding.manager.node_count() as u64,
-                waiting: self.queue.len() as u64,
+                counters: Counters::Symbolic {
+                    images: self.images,
+                    nodes: self.encoding.manager.node_count() as u64,
+                },
             });
         }
     }

@@ -3,10 +3,11 @@
 use droste_bdd::Var;
 use droste_blast::decode;
 use droste_program::VarRef;
+use droste_program::schedule::{Schedule, Start, Turn};
 use rustc_hash::FxHashMap;
 
+use super::Answer;
 use super::contexts::{Hit, Search};
-use super::{Answer, Turn};
 
 impl Search<'_, '_> {
     /// One of the runs that meet the target.
@@ -63,7 +64,10 @@ impl Search<'_, '_> {
                     let var = VarRef::Local(i as u32);
                     decode(v.ty, code(&mut self.encoding.extra(procedure, var, slot)))
                 });
-                starts.push((start, locals.collect()));
+                starts.push(Start {
+                    start,
+                    locals: locals.collect(),
+                });
             }
             begun = until;
             let originals = self.question.program.globals.iter().enumerate();
@@ -92,6 +96,6 @@ impl Search<'_, '_> {
             Some(rounds) => rounds,
             None => hit.context.saturating_sub(init),
         };
-        Answer::Hit(turns, level)
+        Answer::Hit(Schedule { turns }, level)
     }
 }

@@ -20,12 +20,10 @@ mod hull;
 mod preimage;
 mod product;
 
-use std::time::Instant;
-
 use droste_automata::Tgba;
 use droste_base::{
-    Certificate, Cycle, Limits, Position, Progress, Reporter, RunId, StopReason, Trace, Verdict,
-    Via,
+    Certificate, Counterexample, Cycle, Limits, Position, Progress, RunId, StopReason, Trace,
+    Verdict, Via,
 };
 use droste_program::effects::Effects;
 use droste_program::liveness::Liveness;
@@ -37,7 +35,7 @@ use self::automaton::Buchi;
 use self::hull::Hull;
 use self::product::{Head, Matters, Mode, Product};
 use crate::search::Search;
-use crate::{Outcome, Query, Runs, Stats, Tuning, Valued, on_worker, trace};
+use crate::{Options, Outcome, Query, Runs, Stats, Tuning, Valued, on_worker, trace};
 
 /// Which runs are looked for.
 #[derive(Clone, Copy, Debug)]
@@ -58,9 +56,7 @@ pub fn repeat(
     program: &Program,
     live: &(dyn Liveness + Sync),
     question: Question<'_>,
-    tuning: Tuning,
-    limits: &Limits,
-    reporter: Option<Reporter<'_>>,
+    options: &Options<'_>,
 ) -> Outcome {
     let Some(automaton) = Buchi::new(question.automaton) else {
         return Outcome {
@@ -74,21 +70,16 @@ pub fn repeat(
         propositions: question.propositions,
         automaton,
         runs: question.runs,
-        tuning,
-        limits,
-        start: Instant::now(),
+        tuning: options.tuning,
+        limits: &options.limits,
     };
-    on_worker(program, reporter, |report| {
+    on_worker(program, options.reporter, |report| {
         let mut stats = Stats::default();
         let verdict = work.decide(report, &mut stats);
-        let verdict = verdict.unwrap_or_else(|reason| {
-            // The limit as it was given, not what was left of it.
-            Verdict::Unknown(match (reason, limits.timeout) {
-                (StopReason::Time(_), Some(limit)) => StopReason::Time(limit),
-                (reason, _) => reason,
-            })
-        });
-        Outcome { verdict, stats }
+        Outcome {
+            verdict: verdict.unwrap_or_else(Verdict::Unknown),
+            stats,
+        }
     })
 }
 
@@ -100,7 +91,6 @@ struct Work<'a> {
     runs: Runs,
     tuning: Tuning,
     limits: &'a Limits,
-    start: Instant,
 }
 
 impl Work<'_> {
@@ -108,17 +98,26 @@ impl Work<'_> {
         &self,
         report: &dyn Fn(Progress),
         stats: &mut Stats,
-    ) -> Result<Verdict<Trace<Valued>>, StopReason> {
+    ) -> Result<Verdict<Counterexample<Trace<Valued>>>, StopReason> {
         let Some(head) = self.head(report, stats)? else {
             return Ok(Verdict::Holds(Certificate::default()));
         };
-        let stem = self.path(Mode::Stem(&head), report, stats)?;
-        let cycle = self.path(Mode::Cycle(&head, self.runs), report, stats)?;
-        Ok(Verdict::Violated(lasso(stem, cycle)))
+        // Whether the stack grows is seen on the run, so it is written down in any case.
+        let mut path = |mode| {
+            self.path(mode, report, stats)
+                .map_err(StopReason::unwritten)
+        };
+        let stem = path(Mode::Stem(&head))?;
+        let cycle = path(Mode::Cycle(&head, self.runs))?;
+        let run = lasso(stem, cycle);
+        Ok(Verdict::Violated(Counterexample {
+            pumping: run.cycle.is_some_and(|cycle| cycle.pumping),
+            run: Some(run),
+        }))
     }
 
     fn product(&self, mode: Mode<'_>) -> Result<Product, StopReason> {
-        let mut guard = self.limits().guard();
+        let mut guard = self.limits.guard();
         Product::new(
             self.program,
             self.propositions,
@@ -126,15 +125,6 @@ impl Work<'_> {
             mode,
             &mut guard,
         )
-    }
-
-    /// What is left of the limits.
-    fn limits(&self) -> Limits {
-        let mut limits = self.limits.clone();
-        limits.timeout = limits
-            .timeout
-            .map(|timeout| timeout.saturating_sub(self.start.elapsed()));
-        limits
     }
 
     /// A head on a fair cycle.
@@ -152,8 +142,14 @@ impl Work<'_> {
             targets: &[],
             violations: false,
         };
-        let limits = self.limits();
-        let mut search = Search::new(&product.program, &live, query, self.tuning, &limits, report)?;
+        let mut search = Search::new(
+            &product.program,
+            &live,
+            query,
+            self.tuning,
+            self.limits,
+            report,
+        )?;
         let found = search.run().map(|_| ());
         let found = match found {
             Ok(()) => Hull::new(&mut search, &product, self.runs).and_then(|mut hull| hull.find()),
@@ -179,8 +175,14 @@ impl Work<'_> {
             targets: &[],
             violations: false,
         };
-        let limits = self.limits();
-        let mut search = Search::new(&product.program, &live, query, self.tuning, &limits, report)?;
+        let mut search = Search::new(
+            &product.program,
+            &live,
+            query,
+            self.tuning,
+            self.limits,
+            report,
+        )?;
         for &node in &product.targets {
             search.want(node, &product.wanted)?;
         }

@@ -9,26 +9,16 @@
 //! started from now on active. So each start may be remembered or forgotten, and at most `k` are remembered; the search
 //! is then made for one bound at a time and never says that it is good for all.
 
-use droste_base::{Progress, PropId, Reporter, StopReason, Units};
+use droste_base::{Counters, Limits, Progress, PropId, StopReason};
 use droste_explicit::Stats;
 use droste_program::concurrent::{declared, end_of_init, most_started};
-use droste_program::{NodeId, Program, Threads, Value};
+use droste_program::schedule::{Finding, Levels, Schedule, Start, ThreadQuery, Turn, shared};
+use droste_program::{NodeId, Threads, Value};
 use droste_unfold::{Machine, Threading, Unfolding, Words};
 use rustc_hash::FxHashSet;
 
-use super::schedule::{Schedule, Start, Turn, declared_count, shared};
-use super::space::{Spaces, Starts};
-use crate::Levels;
-
-/// What a search has come to.
-pub(super) enum Found {
-    /// The target is met, with this many switches or in this round.
-    Hit(Schedule, usize),
-    /// It is not within the bound; with `true`, it is not at all.
-    Nothing(bool),
-    /// A limit was reached; up to this many switches (or rounds) there is nothing.
-    Stopped(StopReason, Option<usize>),
-}
+use crate::Options;
+use crate::space::{Spaces, Starts, TOO_MANY_STATES};
 
 /// The beginning of a context.
 struct Node {
@@ -44,106 +34,98 @@ struct Node {
 
 const NONE: u32 = u32::MAX;
 
-pub(super) struct Question<'a> {
-    pub(super) program: &'a Program,
-    pub(super) machine: &'a Machine,
-    pub(super) target: PropId,
-    pub(super) levels: Levels,
-    /// The greatest level; `None` for no bound.
-    pub(super) most: Option<usize>,
-    pub(super) limits: &'a droste_base::Limits,
-    pub(super) reporter: Option<Reporter<'a>>,
-    /// Told before each level.
-    pub(super) progress: Option<&'a dyn Fn(Levels, usize)>,
+/// What is to be searched for.
+pub(crate) struct Task<'a> {
+    pub(crate) query: &'a ThreadQuery<'a>,
+    pub(crate) machine: &'a Machine,
+    pub(crate) target: PropId,
+    pub(crate) options: &'a Options<'a>,
     /// Only this schedule is followed, as far as it says something.
-    pub(super) guide: Option<&'a Schedule>,
+    pub(crate) guide: Option<&'a Schedule>,
 }
 
 /// More threads than this count as unboundedly many.
 const MANY: usize = 16;
 
 /// Searches level by level.
-pub(super) fn search<W: Words>(question: &Question<'_>) -> (Found, Stats) {
-    if let Some(guide) = question.guide {
+pub(super) fn search<W: Words>(task: &Task<'_>) -> (Finding, Stats) {
+    if let Some(guide) = task.guide {
         let most = Some(guide.turns.len());
-        return one::<W>(question, most, Starts::Some(0), question.limits, None);
+        return one::<W>(task, most, Starts::Some(0), &task.options.limits, None);
     }
     // Keeping track of very many threads is of no use where few of them can run.
-    if most_started(question.program) <= MANY {
-        return one::<W>(question, question.most, Starts::All, question.limits, None);
+    if most_started(task.query.program) <= MANY {
+        return one::<W>(
+            task,
+            task.query.most,
+            Starts::All,
+            &task.options.limits,
+            None,
+        );
     }
     // One bound at a time.
-    let guard = question.limits.guard();
     let mut stats = Stats::default();
     let mut level = 0;
     loop {
-        let mut limits = question.limits.clone();
-        if let Some(timeout) = &mut limits.timeout {
-            *timeout = timeout.saturating_sub(guard.elapsed());
-        }
-        if let Some(contexts) = &mut limits.contexts {
-            *contexts = contexts.saturating_sub(stats.contexts);
+        let mut limits = task.options.limits.clone();
+        if let Some(most) = &mut limits.path_edges {
+            *most = most.saturating_sub(stats.path_edges);
         }
         let starts = Starts::Some(level as u32);
-        let (found, more) = one::<W>(question, Some(level), starts, &limits, Some(level));
-        stats.contexts += more.contexts;
+        let (found, more) = one::<W>(task, Some(level), starts, &limits, Some(level));
+        stats.path_edges += more.path_edges;
         stats.states = stats.states.max(more.states);
         stats.entries = stats.entries.max(more.entries);
         stats.summaries += more.summaries;
+        stats.bytes = stats.bytes.max(more.bytes);
         match found {
-            Found::Nothing(_) if question.most.is_none_or(|most| level < most) => level += 1,
-            Found::Nothing(_) => return (Found::Nothing(false), stats),
-            Found::Stopped(reason, _) => {
-                let reason = match (reason, question.limits.timeout) {
-                    (StopReason::Time(_), Some(timeout)) => StopReason::Time(timeout),
-                    (StopReason::Contexts(_), _) => {
-                        StopReason::Contexts(question.limits.contexts.unwrap_or(0))
-                    }
+            Finding::Nothing { .. } if task.query.most.is_none_or(|most| level < most) => {
+                level += 1;
+            }
+            Finding::Nothing { .. } => return (Finding::Nothing { exhaustive: false }, stats),
+            Finding::Stopped(reason, _) => {
+                let reason = match (reason, task.options.limits.path_edges) {
+                    // Each bound had what the ones before it left.
+                    (StopReason::PathEdges(_), Some(most)) => StopReason::PathEdges(most),
                     (reason, _) => reason,
                 };
-                return (Found::Stopped(reason, level.checked_sub(1)), stats);
+                return (Finding::Stopped(reason, level.checked_sub(1)), stats);
             }
-            found @ Found::Hit(..) => return (found, stats),
+            found @ Finding::Hit(..) => return (found, stats),
         }
     }
 }
 
 fn one<W: Words>(
-    question: &Question<'_>,
+    task: &Task<'_>,
     most: Option<usize>,
     starts: Starts,
-    limits: &droste_base::Limits,
+    limits: &Limits,
     only: Option<usize>,
-) -> (Found, Stats) {
-    let model = Unfolding::<W>::new(question.machine);
-    let threading = Threading::<W>::new(question.machine, &shared(question.program));
-    let spaces = Spaces::new(
-        question.program,
-        &model,
-        &threading,
-        question.target,
-        limits,
-    );
+) -> (Finding, Stats) {
+    let model = Unfolding::<W>::new(task.machine);
+    let threading = Threading::<W>::new(task.machine, &shared(task.query.program));
+    let spaces = Spaces::new(task.query.program, &model, &threading, task.target, limits);
     let spaces = match spaces {
         Ok(spaces) => spaces,
-        Err(reason) => return (Found::Stopped(reason, None), Stats::default()),
+        Err(reason) => return (Finding::Stopped(reason, None), Stats::default()),
     };
     let mut search = Search {
-        question,
+        task,
         spaces,
         nodes: Vec::new(),
         seen: FxHashSet::default(),
         waiting: FxHashSet::default(),
-        init: end_of_init(question.program),
+        init: end_of_init(task.query.program),
         done: None,
     };
     let found = search.run(most, starts, only);
-    let found = found.unwrap_or_else(|reason| Found::Stopped(reason, search.done));
+    let found = found.unwrap_or_else(|reason| Finding::Stopped(reason, search.done));
     (found, search.spaces.stats)
 }
 
 struct Search<'a, W: Words> {
-    question: &'a Question<'a>,
+    task: &'a Task<'a>,
     spaces: Spaces<'a, W>,
     nodes: Vec<Node>,
     seen: FxHashSet<(u32, u32, Box<[u32]>)>,
@@ -160,15 +142,15 @@ impl<W: Words> Search<'_, W> {
         most: Option<usize>,
         starts: Starts,
         only: Option<usize>,
-    ) -> Result<Found, StopReason> {
-        let rounds = self.question.levels == Levels::Rounds;
+    ) -> Result<Finding, StopReason> {
+        let rounds = self.task.query.levels == Levels::Rounds;
         let mut work = self.initial()?;
         let mut level = usize::from(rounds);
         loop {
-            if let Some(progress) = self.question.progress
+            if let Some(tell) = self.task.options.level
                 && only.is_none_or(|only| only == level)
             {
-                progress(self.question.levels, level);
+                tell(level);
             }
             let last = most.is_some_and(|most| level >= most);
             let mut later = Vec::new();
@@ -184,14 +166,14 @@ impl<W: Words> Search<'_, W> {
                 let init = self.init.filter(|_| active == 0);
                 let depth = self.nodes[id as usize].depth as usize;
                 // How many threads that start now can become active.
-                let kept = match (starts, self.question.guide) {
+                let kept = match (starts, self.task.guide) {
                     (_, Some(guide)) => Starts::Some(guide.turns[depth].starts.len() as u32),
                     (Starts::All, _) => Starts::All,
                     (Starts::Some(most), _) => Starts::Some(most.saturating_sub(level as u32)),
                 };
                 let space = self.spaces.explore(parked, globals, kept, init)?;
                 if self.spaces.all[space as usize].hit {
-                    return Ok(Found::Hit(self.schedule(id), level));
+                    return Ok(Finding::Hit(self.schedule(id), level));
                 }
                 // In the last level of switches nothing comes after; in a round, later threads do.
                 if last && !rounds && init.is_none() {
@@ -204,10 +186,12 @@ impl<W: Words> Search<'_, W> {
             }
             self.done = Some(level);
             if later.is_empty() && !beyond {
-                return Ok(Found::Nothing(starts == Starts::All));
+                return Ok(Finding::Nothing {
+                    exhaustive: starts == Starts::All,
+                });
             }
             if last {
-                return Ok(Found::Nothing(false));
+                return Ok(Finding::Nothing { exhaustive: false });
             }
             work = std::mem::take(&mut later);
             // What needed one more when it was found may have been reached with less since.
@@ -222,20 +206,21 @@ impl<W: Words> Search<'_, W> {
     }
 
     fn report(&self, waiting: u64) {
-        if let Some(reporter) = self.question.reporter {
+        if let Some(reporter) = self.task.options.reporter {
             reporter(Progress {
-                units: Units::Contexts,
                 phase: "searching",
-                contexts: self.spaces.stats.contexts,
-                states: self.spaces.stats.states,
-                waiting,
+                counters: Counters::Explicit {
+                    path_edges: self.spaces.stats.path_edges,
+                    states: self.spaces.stats.states,
+                    waiting,
+                },
             });
         }
     }
 
     /// Every first context.
     fn initial(&mut self) -> Result<Vec<u32>, StopReason> {
-        let program = self.question.program;
+        let program = self.task.query.program;
         let threads = declared(program);
         let mut parked = Vec::with_capacity(threads.len());
         for thread in &threads {
@@ -243,17 +228,14 @@ impl<W: Words> Search<'_, W> {
             let rest = self.spaces.threading.rest(&state);
             parked.push(self.spaces.fresh(&rest)?);
         }
-        let any = W::zeroed(self.question.machine.words());
+        let any = W::zeroed(self.task.machine.words());
         let globals = self.spaces.globals.intern(&any)?;
         let first = match program.threads {
             Threads::Sections(_) => threads.len() as u32,
             _ => 1,
         };
         let mut work = Vec::new();
-        let guided = self
-            .question
-            .guide
-            .map(|guide| guide.turns[0].thread as u32);
+        let guided = self.task.guide.map(|guide| guide.turns[0].thread as u32);
         for active in (0..first).filter(|&active| guided.is_none_or(|g| g == active)) {
             let node = Node {
                 parent: NONE,
@@ -271,7 +253,7 @@ impl<W: Words> Search<'_, W> {
     fn add(&mut self, node: Node, list: &mut Vec<u32>) -> Result<(), StopReason> {
         let key = (node.active, node.globals, node.threads.clone());
         if self.seen.insert(key) {
-            let id = u32::try_from(self.nodes.len()).map_err(|_| StopReason::TooManyStates)?;
+            let id = u32::try_from(self.nodes.len()).map_err(|_| TOO_MANY_STATES)?;
             self.nodes.push(node);
             list.push(id);
         }
@@ -314,7 +296,7 @@ impl<W: Words> Search<'_, W> {
     fn put_off(&mut self, node: Node, later: &mut Vec<u32>) -> Result<(), StopReason> {
         let key = (node.active, node.globals, node.threads.clone());
         if !self.seen.contains(&key) && self.waiting.insert(key) {
-            let id = u32::try_from(self.nodes.len()).map_err(|_| StopReason::TooManyStates)?;
+            let id = u32::try_from(self.nodes.len()).map_err(|_| TOO_MANY_STATES)?;
             self.nodes.push(node);
             later.push(id);
         }
@@ -331,11 +313,11 @@ impl<W: Words> Search<'_, W> {
         (work, later): (&mut Vec<u32>, &mut Vec<u32>),
     ) -> Result<bool, StopReason> {
         let nothing = self.spaces.parked.intern(&Vec::new().into())?;
-        let rounds = self.question.levels == Levels::Rounds;
+        let rounds = self.task.query.levels == Levels::Rounds;
         let active = self.nodes[id as usize].active;
         let mut beyond = false;
         let depth = self.nodes[id as usize].depth + 1;
-        let guide = self.question.guide;
+        let guide = self.task.guide;
         let turn = guide.map(|guide| guide.turns.get(depth as usize));
         if let Some(None) = turn {
             return Ok(false);
@@ -399,7 +381,7 @@ impl<W: Words> Search<'_, W> {
             at = node.parent;
         }
         turns.reverse();
-        debug_assert!(turns[0].thread < declared_count(self.question.program));
+        debug_assert!(turns[0].thread < declared(self.task.query.program).len());
         Schedule { turns }
     }
 }

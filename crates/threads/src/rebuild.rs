@@ -7,29 +7,18 @@
 
 use std::sync::Arc;
 
-use droste_base::{StopReason, Verdict};
+use droste_base::{Limits, StopReason};
 use droste_program::concurrent::{
     Birth, ConcurrentExecution, Context, ThreadAction, ThreadId, ThreadStep, declared, end_of_init,
 };
 use droste_program::execution::{
     Action, CalleeRun, CalleeRunId, Ending, Execution, Step, Valuation,
 };
+use droste_program::schedule::{Schedule, Start, Target, ThreadQuery, shared};
 use droste_program::{NodeId, Op, Program, Value, VarRef};
 
-use super::complete;
-use super::schedule::{Schedule, Start, shared};
-use super::single::{Beginning, Meaning, Single, single};
-use crate::explicit::Runs;
-use crate::{Engine, Options, Order, Question, auto, explicit};
-
-/// What a schedule leads to.
-#[derive(Clone, Copy, Debug)]
-pub enum Target<'a> {
-    /// The active thread is at one of these nodes.
-    Reach(&'a [NodeId]),
-    /// The same, or a violation.
-    Default(&'a [NodeId]),
-}
+use crate::complete;
+use crate::single::{Beginning, Meaning, Single, single};
 
 /// Why there is no execution.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,22 +29,27 @@ pub enum NotRebuilt {
     Impossible(String),
 }
 
-/// The execution of `program` with this schedule that ends as the target says, perhaps earlier than
-/// the schedule does. Where the schedule leaves out shared globals at a switch, they are searched for first,
-/// along the schedule.
+/// Finds a run of a sequential program to a target, a short one if possible; `None` if there is
+/// none.
+pub type FindRun<'a> =
+    &'a mut dyn FnMut(&Program, Target<'_>) -> Result<Option<Execution>, NotRebuilt>;
+
+/// The execution of a program with this schedule that ends as the target says, perhaps earlier than
+/// the schedule does. Where the schedule leaves out shared globals at a switch, they are searched
+/// for first, along the schedule. The runs of the single threads come from `find`.
 pub fn rebuild(
-    program: &Program,
+    query: &ThreadQuery<'_>,
     schedule: &Schedule,
-    target: Target<'_>,
-    options: &Options<'_>,
+    limits: &Limits,
+    find: FindRun<'_>,
 ) -> Result<ConcurrentExecution, NotRebuilt> {
-    let guard = options.limits.guard();
+    let program = query.program;
     check_form(program, schedule).map_err(NotRebuilt::Impossible)?;
     let completed;
     let schedule = if schedule.is_complete(program) {
         schedule
     } else {
-        completed = complete(program, schedule, target, options)?;
+        completed = complete(query, schedule, limits)?;
         &completed
     };
     let threads = declared(program);
@@ -76,38 +70,20 @@ pub fn rebuild(
             Beginning::Frame(start.start, &start.locals)
         };
         let single = single(program, schedule, thread, &beginning, end_of_init(program));
-        let at = |nodes: &[NodeId]| -> Vec<NodeId> {
-            let places = nodes.iter().flat_map(|n| &single.places[n.0 as usize]);
+        let nodes: Vec<NodeId> = if thread == last {
+            let nodes = query.target.nodes().iter();
+            let places = nodes.flat_map(|node| &single.places[node.0 as usize]);
             places.copied().collect()
+        } else {
+            single.ends.clone()
         };
-        let question = match target {
-            _ if thread != last => Question::Reach(single.ends.clone()),
-            Target::Reach(nodes) => Question::Reach(at(nodes)),
-            Target::Default(nodes) => Question::Default(at(nodes)),
+        let target = match query.target {
+            Target::Default(_) if thread == last => Target::Default(&nodes),
+            _ => Target::Reach(&nodes),
         };
-        let mut options = options.clone();
-        options.order = Order::Bfs;
-        options.limits.contexts = None;
-        if let Some(timeout) = &mut options.limits.timeout {
-            *timeout = timeout.saturating_sub(guard.elapsed());
-        }
-        options.reporter = None;
-        let found = match options.engine {
-            Engine::Explicit => explicit::search(&single.program, &question, &options, Runs::All),
-            _ => auto::search(&single.program, &question, &options, Runs::All),
-        };
-        let found = found.map_err(|fault| NotRebuilt::Impossible(fault.to_string()))?;
-        let execution = match found.verdict {
-            Verdict::Violated(Ok(execution)) => execution,
-            Verdict::Unknown(reason) => return Err(NotRebuilt::Stopped(reason)),
-            Verdict::Holds(_) => {
-                let text = format!("thread {thread} has no such run");
-                return Err(NotRebuilt::Impossible(text));
-            }
-            Verdict::Violated(Err(gap)) => {
-                let text = format!("no concrete run of thread {thread}: {gap:?}");
-                return Err(NotRebuilt::Impossible(text));
-            }
+        let Some(execution) = find(&single.program, target)? else {
+            let text = format!("thread {thread} has no such run");
+            return Err(NotRebuilt::Impossible(text));
         };
         *part = Some(Walker::new(program, &single, &execution).walk());
     }

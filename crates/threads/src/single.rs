@@ -20,7 +20,7 @@ use droste_program::{
 };
 use droste_source::Span;
 
-use super::schedule::{Schedule, shared};
+use droste_program::schedule::{Schedule, shared};
 
 /// What a node of the sequential program stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

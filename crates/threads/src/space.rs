@@ -16,7 +16,7 @@
 
 use std::hash::Hash;
 
-use droste_base::{CallId, Guard, Model, PropId, Step, Steps, StopReason};
+use droste_base::{CallId, Countable, Guard, Model, PropId, Step, Steps, StopReason};
 use droste_explicit::Stats;
 use droste_program::{NodeId, Op, Program};
 use droste_unfold::{Place, Threading, Unfolding, Words};
@@ -24,6 +24,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// More values of one variable than this are not tried out.
 const MOST: u64 = 1 << 20;
+/// Ids have 32 bits, one of which tells new entries from old ones.
+pub(super) const TOO_MANY_STATES: StopReason = StopReason::TooMany(Countable::States, 1 << 31);
+const TOO_MANY: StopReason = StopReason::TooMany(Countable::Choices, MOST);
 
 /// Values by number.
 pub(super) struct Interner<T> {
@@ -43,7 +46,7 @@ impl<T: Clone + Eq + Hash> Interner<T> {
         if let Some(&id) = self.ids.get(item) {
             return Ok(id);
         }
-        let id = u32::try_from(self.items.len()).map_err(|_| StopReason::TooManyStates)?;
+        let id = u32::try_from(self.items.len()).map_err(|_| TOO_MANY_STATES)?;
         self.ids.insert(item.clone(), id);
         self.items.push(item.clone());
         Ok(id)
@@ -125,7 +128,7 @@ pub(super) struct Spaces<'a, W: Words> {
     pub(super) threading: &'a Threading<'a, W>,
     target: PropId,
     pub(super) guard: Guard,
-    most_contexts: Option<u64>,
+    most_path_edges: Option<u64>,
     states: Interner<Local<W>>,
     /// Entries of contexts that are done: their callers, whose globals are left out if the return does not need them.
     entries: Vec<Callers>,
@@ -172,7 +175,7 @@ impl<'a, W: Words> Spaces<'a, W> {
             threading,
             target,
             guard: limits.guard(),
-            most_contexts: limits.contexts,
+            most_path_edges: limits.path_edges,
             states: Interner::new(),
             entries: vec![Box::default()],
             entry_ids: FxHashMap::default(),
@@ -221,7 +224,7 @@ impl<'a, W: Words> Spaces<'a, W> {
             return Ok(id);
         }
         let space = self.saturate(parked, globals, starts, init)?;
-        let id = u32::try_from(self.all.len()).map_err(|_| StopReason::TooManyStates)?;
+        let id = u32::try_from(self.all.len()).map_err(|_| TOO_MANY_STATES)?;
         self.all.push(space);
         self.known.insert(key, id);
         Ok(id)
@@ -282,12 +285,12 @@ impl<'a, W: Words> Spaces<'a, W> {
         })?;
         if work.seen.insert((entry, state)) {
             work.order.push((entry, state));
-            self.stats.contexts += 1;
+            self.stats.path_edges += 1;
             self.stats.states = self.states.len() as u64;
-            if let Some(most) = self.most_contexts
-                && self.stats.contexts > most
+            if let Some(most) = self.most_path_edges
+                && self.stats.path_edges > most
             {
-                return Err(StopReason::Contexts(most));
+                return Err(StopReason::PathEdges(most));
             }
         }
         self.guard.check()
@@ -328,7 +331,7 @@ impl<'a, W: Words> Spaces<'a, W> {
             return self.refine(work, (entry, state), &local, split.tag, top);
         }
         if steps.overflowed() {
-            return Err(StopReason::TooManySuccessors);
+            return Err(TOO_MANY);
         }
         let atomic = match op {
             Op::AtomicBegin(_) => true,
@@ -391,7 +394,7 @@ impl<'a, W: Words> Spaces<'a, W> {
         top: u64,
     ) -> Result<(), StopReason> {
         if top >= MOST {
-            return Err(StopReason::TooManySuccessors);
+            return Err(TOO_MANY);
         }
         work.split.insert(state);
         for index in 0..=top {
@@ -467,7 +470,7 @@ impl<'a, W: Words> Spaces<'a, W> {
             .model
             .resume(&caller.words, CallId(0), &exit.words, &mut after);
         if !complete {
-            return Err(StopReason::TooManySuccessors);
+            return Err(TOO_MANY);
         }
         for words in after {
             self.add(work, entry, words, atomic, starts)?;
@@ -499,7 +502,7 @@ impl<'a, W: Words> Spaces<'a, W> {
             let fresh = u32::try_from(self.entries.len())
                 .ok()
                 .filter(|id| id & NEW == 0);
-            let fresh = fresh.ok_or(StopReason::TooManyStates)?;
+            let fresh = fresh.ok_or(TOO_MANY_STATES)?;
             let id = *self.entry_ids.entry(callers.clone()).or_insert(fresh);
             if id == fresh {
                 self.entries.push(callers);
@@ -518,7 +521,7 @@ impl<'a, W: Words> Spaces<'a, W> {
             let fresh = u32::try_from(self.entries.len())
                 .ok()
                 .filter(|id| id & NEW == 0);
-            settled[i] = fresh.ok_or(StopReason::TooManyStates)?;
+            settled[i] = fresh.ok_or(TOO_MANY_STATES)?;
             self.entries.push(Box::default());
         }
         for i in rest {
@@ -575,7 +578,7 @@ impl<'a, W: Words> Spaces<'a, W> {
                 spaces.guard.check()?;
                 if let Some((slot, top)) = spaces.threading.open_global(&shared) {
                     if top >= MOST {
-                        return Err(StopReason::TooManySuccessors);
+                        return Err(TOO_MANY);
                     }
                     for offset in (0..=top).rev() {
                         spaces.threading.set_global(&mut shared, slot, offset);

@@ -1,0 +1,255 @@
+//! Two engines side by side: the first answer wins.
+//!
+//! Small programs are decided by a short explicit search, the *trial*, so that nothing is started
+//! for them and the answer does not depend on who is faster. Then both engines run, each on a
+//! thread of its own, and the one that has not answered is stopped. An engine that reaches a bound
+//! of its own (more choices than it can store, more path edges than the trial has) hands over to
+//! the other. This is the only race there is: programs without threads, programs with threads and
+//! temporal logic use it.
+
+use std::sync::atomic::Ordering;
+
+use droste_base::{Limits, Rival, StopReason};
+
+/// The explicit engine leaves memory to its rival: half of what there is, and never more than this.
+const MOST_MEMORY: u64 = 4_000_000_000;
+
+/// What takes part in a race comes to.
+pub(crate) trait Contender {
+    /// Why there is no answer, if there is none.
+    fn stopped(&self) -> Option<&StopReason>;
+
+    /// What is known if neither has answered, and `reason` is why.
+    #[must_use]
+    fn neither(self, other: Self, reason: StopReason) -> Self;
+
+    /// It had a rival.
+    fn raced(&mut self);
+}
+
+/// Has `explicit` try for a while, and then race with `rival`. `explicit` gets its limits and
+/// something to call as soon as it knows the answer; writing down a run may take its time after
+/// that.
+pub(crate) fn race<A: Contender + Send, E: Send>(
+    limits: &Limits,
+    trial: u64,
+    mut explicit: impl FnMut(&Limits, &dyn Fn()) -> Result<A, E>,
+    rival: impl FnOnce(&Limits) -> Result<A, E> + Send,
+) -> Result<A, E> {
+    let first = explicit(&limits.with_path_edges(trial), &|| {})?;
+    match first.stopped() {
+        // The bound that was asked for, and not the trial's.
+        Some(StopReason::PathEdges(most)) if limits.path_edges == Some(*most) => return Ok(first),
+        Some(reason) if reason.is_own_bound() => drop(first),
+        _ => return Ok(first),
+    }
+    let (by_explicit, by_rival) = std::thread::scope(|scope| {
+        let share = limits
+            .memory
+            .map_or(MOST_MEMORY, |memory| MOST_MEMORY.min(memory / 2));
+        // Each sees the other's answer, and that the other is gone.
+        let ours = Rival {
+            share: Some(share),
+            ..Rival::default()
+        };
+        let theirs = Rival {
+            answered: ours.gone.clone(),
+            gone: ours.answered.clone(),
+            share: None,
+        };
+        let (own, other) = (with(limits, ours.clone()), with(limits, theirs.clone()));
+        let rival = scope.spawn(move || {
+            let answer = rival(&other);
+            let flag = match &answer {
+                Ok(answer) if answer.stopped().is_none() => &ours.answered,
+                // It needs no memory any more.
+                _ => &ours.gone,
+            };
+            flag.store(true, Ordering::Relaxed);
+            answer
+        });
+        let answered = || theirs.answered.store(true, Ordering::Relaxed);
+        let answer = explicit(&own, &answered);
+        // A refusal is an answer, too.
+        if answer
+            .as_ref()
+            .map_or(true, |answer| answer.stopped().is_none())
+        {
+            answered();
+        }
+        match rival.join() {
+            Ok(other) => (answer, other),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    });
+    let mut winner = decide(by_explicit, by_rival)?;
+    winner.raced();
+    Ok(winner)
+}
+
+fn with(limits: &Limits, rival: Rival) -> Limits {
+    Limits {
+        rival: Some(rival),
+        ..limits.clone()
+    }
+}
+
+/// Who has won.
+fn decide<A: Contender, E>(own: Result<A, E>, rival: Result<A, E>) -> Result<A, E> {
+    let own = own?;
+    let Some(own_reason) = own.stopped() else {
+        return Ok(own);
+    };
+    // A violation that had been found when something stopped it is more than the rival knows,
+    // which was stopped because of it.
+    if matches!(own_reason, StopReason::Unwritten(_)) {
+        return Ok(own);
+    }
+    let rival = rival?;
+    let Some(rival_reason) = rival.stopped() else {
+        return Ok(rival);
+    };
+    let reason = both_stopped(own_reason, rival_reason).clone();
+    Ok(own.neither(rival, reason))
+}
+
+/// Why there is no answer if both engines were stopped: the limit that was set, rather than a bound
+/// of one of them.
+fn both_stopped<'a>(own: &'a StopReason, rival: &'a StopReason) -> &'a StopReason {
+    let weight = |reason: &StopReason| match reason {
+        StopReason::Unwritten(_) => 5,
+        StopReason::Memory(_) => 4,
+        StopReason::Time(_) => 3,
+        StopReason::Cancelled => 2,
+        StopReason::Share(_) => 0,
+        _ => 1,
+    };
+    if weight(rival) > weight(own) {
+        rival
+    } else {
+        own
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use droste_base::Countable;
+    use std::cell::Cell;
+    use std::time::Duration;
+
+    #[derive(Debug, PartialEq)]
+    struct Said(&'static str, Option<StopReason>, bool);
+
+    impl Contender for Said {
+        fn stopped(&self) -> Option<&StopReason> {
+            self.1.as_ref()
+        }
+        fn neither(self, _: Self, reason: StopReason) -> Self {
+            Said("neither", Some(reason), self.2)
+        }
+        fn raced(&mut self) {
+            self.2 = true;
+        }
+    }
+
+    fn said(who: &'static str) -> Said {
+        Said(who, None, false)
+    }
+
+    fn stopped(reason: StopReason) -> Said {
+        Said("stopped", Some(reason), false)
+    }
+
+    const CHOICES: StopReason = StopReason::TooMany(Countable::Choices, 7);
+
+    /// Works until it is told to stop.
+    fn works(limits: &Limits) -> StopReason {
+        let mut guard = limits.guard();
+        loop {
+            if let Err(reason) = guard.check_now() {
+                return reason;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    type Result = std::result::Result<Said, ()>;
+
+    #[test]
+    fn the_trial_decides_what_is_small() {
+        let rival = |_: &Limits| -> Result { panic!("nobody asks the rival") };
+        let found = race(&Limits::default(), 10, |_, _| Ok(said("explicit")), rival);
+        assert_eq!(found, Ok(said("explicit")));
+    }
+
+    #[test]
+    fn a_bound_that_was_asked_for_is_kept() {
+        let limits = Limits::default().with_path_edges(5);
+        let rival = |_: &Limits| -> Result { panic!("nobody asks the rival") };
+        let explicit = |limits: &Limits, _: &dyn Fn()| {
+            Ok(stopped(StopReason::PathEdges(
+                limits.path_edges.unwrap_or(0),
+            )))
+        };
+        let found = race(&limits, 10, explicit, rival);
+        assert_eq!(found, Ok(stopped(StopReason::PathEdges(5))));
+    }
+
+    #[test]
+    fn a_bound_of_one_engine_hands_over_to_the_other() {
+        for bound in [CHOICES, StopReason::PathEdges(10)] {
+            let explicit = |_: &Limits, _: &dyn Fn()| Ok(stopped(bound.clone()));
+            let found: Result = race(&Limits::default(), 10, explicit, |_| Ok(said("rival")));
+            assert_eq!(found, Ok(Said("rival", None, true)));
+        }
+    }
+
+    #[test]
+    fn the_loser_is_stopped() {
+        let rounds = Cell::new(0);
+        let explicit = |limits: &Limits, _: &dyn Fn()| {
+            rounds.set(rounds.get() + 1);
+            Ok(match rounds.get() {
+                1 => stopped(CHOICES),
+                _ => stopped(works(limits)),
+            })
+        };
+        let found: Result = race(&Limits::default(), 10, explicit, |_| Ok(said("rival")));
+        assert_eq!(found, Ok(Said("rival", None, true)));
+        let rounds = Cell::new(0);
+        let explicit = |_: &Limits, answered: &dyn Fn()| {
+            rounds.set(rounds.get() + 1);
+            if rounds.get() == 1 {
+                return Ok(stopped(CHOICES));
+            }
+            // The rival ends before the run has been written.
+            answered();
+            Ok(said("explicit"))
+        };
+        let rival = |limits: &Limits| Ok(stopped(works(limits)));
+        let found: Result = race(&Limits::default(), 10, explicit, rival);
+        assert_eq!(found, Ok(Said("explicit", None, true)));
+    }
+
+    #[test]
+    fn the_limit_that_was_set_is_told() {
+        let time = StopReason::Time(Duration::from_secs(3));
+        let memory = StopReason::Memory(100);
+        let share = StopReason::Share(50);
+        for (own, rival, told) in [
+            (&share, &time, &time),
+            (&time, &memory, &memory),
+            (&time, &time, &time),
+            (&CHOICES, &share, &CHOICES),
+            (&CHOICES, &StopReason::Cancelled, &StopReason::Cancelled),
+        ] {
+            assert_eq!(both_stopped(own, rival), told);
+        }
+        let unwritten = memory.clone().unwritten();
+        let explicit = |_: &Limits, _: &dyn Fn()| Ok(stopped(unwritten.clone()));
+        let rival = |_: &Limits| -> Result { panic!("the violation had been found") };
+        let found = race(&Limits::default(), 10, explicit, rival);
+        assert_eq!(found, Ok(stopped(unwritten)));
+    }
+}

@@ -1,0 +1,292 @@
+//! Programs with threads: an engine or a race, the execution that a schedule stands for, the replay.
+
+use std::sync::mpsc;
+use std::time::Duration;
+
+use droste_base::{Certificate, Counterexample, Limits, Progress, Runs, StopReason, Verdict};
+use droste_calculus::{Unanswered, load_text};
+use droste_explicit::Order;
+use droste_program::concurrent::{ConcurrentExecution, unbounded_start};
+use droste_program::execution::Execution;
+use droste_program::schedule::{Bound, Finding, Levels, Schedule, Target, ThreadQuery};
+use droste_program::{NodeId, Program};
+use droste_replay::{ConcurrentClaim, replay_concurrent};
+use droste_threads::NotRebuilt;
+
+use crate::calculus::{answer_stats, solve, threads_formula};
+use crate::prepared::Prepared;
+use crate::property::Resolved;
+use crate::race::{Contender, race};
+use crate::report::{Answer, Halt};
+use crate::{Effort, Engine, EngineId, Evidence, Explored, Options, Report, Run, sequential};
+
+impl Contender for Answer<Finding> {
+    fn stopped(&self) -> Option<&StopReason> {
+        match &self.found {
+            Finding::Stopped(reason, _) => Some(reason),
+            _ => None,
+        }
+    }
+
+    /// The one that got further knows more.
+    fn neither(self, other: Self, reason: StopReason) -> Self {
+        let level = |answer: &Self| match answer.found {
+            Finding::Stopped(_, level) => level,
+            _ => None,
+        };
+        let mut further = if level(&other) >= level(&self) {
+            other
+        } else {
+            self
+        };
+        if let Finding::Stopped(why, _) = &mut further.found {
+            *why = reason;
+        }
+        further
+    }
+
+    fn raced(&mut self) {
+        self.raced = true;
+    }
+}
+
+/// What is asked, if it can be answered for threads.
+pub(crate) fn query<'a>(
+    prepared: &'a Prepared<'_>,
+    options: &Options<'_>,
+) -> Result<ThreadQuery<'a>, Halt> {
+    let target = match &prepared.question {
+        Resolved::Default(nodes) => Target::Default(nodes),
+        Resolved::Reach(nodes) => Target::Reach(nodes),
+        Resolved::Ltl(..) | Resolved::Automaton(_) => {
+            return Err(Halt::refused(
+                "temporal logic and automata are for programs without threads",
+            ));
+        }
+        _ => {
+            return Err(Halt::refused(
+                "for programs with threads, only the default property and --reach are supported",
+            ));
+        }
+    };
+    let query = droste_threads::query(prepared.program, target, options.bound);
+    if query.levels == Levels::Rounds {
+        if query.most == Some(0) {
+            return Err(Halt::refused(
+                "there is at least one round: --rounds 1 or more",
+            ));
+        }
+        if let Some(node) = unbounded_start(prepared.program) {
+            return Err(Halt::refused(unbounded_rounds(prepared.program, node)));
+        }
+    }
+    Ok(query)
+}
+
+fn unbounded_rounds(program: &Program, node: NodeId) -> String {
+    let procedure = &program.procedure(program.node(node).procedure).name;
+    format!(
+        "--rounds needs a number of threads that the program's text bounds, but a `start_thread` in \
+         `{procedure}` may be executed again and again; --contexts has no such condition"
+    )
+}
+
+/// Answers the question.
+pub(crate) fn answer(prepared: &Prepared<'_>, options: &Options<'_>) -> Result<Report, Halt> {
+    let query = query(prepared, options)?;
+    options.log("searching");
+    let answer = match options.engine {
+        Engine::Explicit => by_explicit(&query, options, &options.limits),
+        Engine::Bdd => by_sets(&query, options, &options.limits),
+        Engine::Calculus => by_formula(&query, options)?,
+        Engine::Tableau => {
+            return Err(Halt::refused("the tableau is for programs without threads"));
+        }
+        Engine::Auto => {
+            let limits = &options.limits;
+            race(
+                limits,
+                options.trial,
+                |limits, _| Ok::<_, Halt>(by_explicit(&query, options, limits)),
+                |limits| Ok(by_sets(&query, &Options::default(), limits)),
+            )?
+        }
+    };
+    let mut explored = Explored {
+        levels: query.levels,
+        level: query.most,
+        exhaustive: false,
+    };
+    let verdict = match answer.found {
+        Finding::Nothing { exhaustive } => {
+            explored.exhaustive = exhaustive;
+            Verdict::Holds(Certificate::default())
+        }
+        Finding::Stopped(reason, level) => {
+            explored.level = level;
+            Verdict::Unknown(reason)
+        }
+        Finding::Hit(schedule, level) => {
+            explored.level = Some(level);
+            options.answer();
+            witness(&query, &schedule, level, options)?
+        }
+    };
+    Ok(Report {
+        verdict: verdict.map(|run| Counterexample {
+            run: run.map(Run::Threads),
+            pumping: false,
+        }),
+        violators: None,
+        explored: Some(explored),
+        engine: answer.engine,
+        raced: answer.raced,
+        effort: answer.effort,
+        time: Duration::ZERO,
+    })
+}
+
+fn by_explicit(query: &ThreadQuery<'_>, options: &Options<'_>, limits: &Limits) -> Answer<Finding> {
+    let tell = |level: usize| {
+        if let Some(tell) = options.level {
+            tell(query.levels, level);
+        }
+    };
+    let search = droste_threads::Options {
+        limits: limits.clone(),
+        reporter: options.reporter,
+        level: Some(&tell),
+    };
+    let (found, stats) = droste_threads::search(query, &search);
+    Answer::new(found, EngineId::Explicit, Effort::Explicit(stats))
+}
+
+/// What the symbolic engine reports while it works.
+enum News {
+    Progress(Progress),
+    Level(usize),
+}
+
+fn by_sets(query: &ThreadQuery<'_>, options: &Options<'_>, limits: &Limits) -> Answer<Finding> {
+    let (sender, receiver) = mpsc::channel::<News>();
+    let (found, stats) = std::thread::scope(|scope| {
+        let worker = scope.spawn(move || {
+            // Nobody listens any more: then nobody wants to know.
+            let tell = |news: News| sender.send(news).unwrap_or_default();
+            let report = |progress| tell(News::Progress(progress));
+            let level = |level| tell(News::Level(level));
+            droste_symbolic::concurrent::reach(query, limits, &report, &level)
+        });
+        for news in receiver {
+            match (news, options.reporter, options.level) {
+                (News::Progress(now), Some(reporter), _) => reporter(now),
+                (News::Level(level), _, Some(tell)) => tell(query.levels, level),
+                _ => {}
+            }
+        }
+        match worker.join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    });
+    Answer::new(found, EngineId::Bdd, Effort::Symbolic(stats))
+}
+
+/// A formula that is true says that there is a run, not which: the schedule comes from the symbolic
+/// engine.
+fn by_formula(query: &ThreadQuery<'_>, options: &Options<'_>) -> Result<Answer<Finding>, Halt> {
+    let relations = threads_formula(query, options)?;
+    let theory = load_text("<threads>", relations.text);
+    if theory.has_errors() {
+        return Err(Halt::wrong(theory.messages(false, false)));
+    }
+    let (answer, statistics) = solve(theory, relations.bits, options);
+    let found = match answer {
+        Ok(Some(false)) => Finding::Nothing { exhaustive: false },
+        Ok(Some(true)) => match by_sets(query, options, &options.limits).found {
+            Finding::Nothing { .. } => {
+                return Err(Halt::wrong("the formula is true, but there is no run"));
+            }
+            found => found,
+        },
+        Err(Unanswered::Stopped(reason)) => Finding::Stopped(reason, None),
+        Ok(None) | Err(_) => return Err(Halt::wrong("the formula has no answer")),
+    };
+    let effort = Effort::Calculus(answer_stats(&statistics));
+    Ok(Answer::new(found, EngineId::Calculus, effort))
+}
+
+/// The execution that a schedule stands for, if it is wanted; replayed.
+fn witness(
+    query: &ThreadQuery<'_>,
+    schedule: &Schedule,
+    level: usize,
+    options: &Options<'_>,
+) -> Result<Verdict<Option<ConcurrentExecution>>, Halt> {
+    if options.evidence == Evidence::Verdict {
+        return Ok(Verdict::Violated(None));
+    }
+    options.log("a violation has been found: its run is rebuilt and replayed");
+    let execution = match rebuild(query, schedule, options) {
+        Ok(execution) => execution,
+        Err(NotRebuilt::Stopped(reason)) => return Ok(Verdict::Unknown(reason.unwritten())),
+        Err(NotRebuilt::Impossible(reason)) => return Err(Halt::wrong(reason)),
+    };
+    if options.evidence == Evidence::Replayed {
+        let bound = Bound::new(query.levels, level);
+        let claim = match query.target {
+            Target::Reach(nodes) => ConcurrentClaim::Reaches(nodes),
+            Target::Default(nodes) => ConcurrentClaim::Default(nodes),
+        };
+        replay_concurrent(query.program, &execution, Some(claim), Some(bound))
+            .map_err(|rejection| Halt::wrong(rejection.to_string()))?;
+    }
+    Ok(Verdict::Violated(Some(execution)))
+}
+
+/// The execution that a schedule stands for; see [`droste_threads::rebuild`]. The runs of the single
+/// threads are found as for any program without threads.
+pub fn rebuild(
+    query: &ThreadQuery<'_>,
+    schedule: &Schedule,
+    options: &Options<'_>,
+) -> Result<ConcurrentExecution, NotRebuilt> {
+    let mut find = |program: &Program, target: Target<'_>| find_run(program, target, options);
+    droste_threads::rebuild(query, schedule, &options.limits, &mut find)
+}
+
+/// A short run of a program without threads to a target.
+fn find_run(
+    program: &Program,
+    target: Target<'_>,
+    options: &Options<'_>,
+) -> Result<Option<Execution>, NotRebuilt> {
+    let question = match target {
+        Target::Reach(nodes) => Resolved::Reach(nodes.to_vec()),
+        Target::Default(nodes) => Resolved::Default(nodes.to_vec()),
+    };
+    let mut own = options.clone();
+    own.engine = match options.engine {
+        Engine::Explicit => Engine::Explicit,
+        _ => Engine::Auto,
+    };
+    own.order = Order::Bfs;
+    own.evidence = Evidence::Written;
+    own.limits.path_edges = None;
+    own.reporter = None;
+    own.log = None;
+    own.answered = None;
+    let prepared = Prepared::of(program, question, own.engine, &own);
+    match sequential::search(&prepared, &own, Runs::All) {
+        Ok(answer) => match answer.found {
+            Verdict::Holds(_) => Ok(None),
+            Verdict::Violated(Ok(violation)) => Ok(violation.run),
+            Verdict::Violated(Err(loose)) => Err(NotRebuilt::Impossible(format!(
+                "no concrete run of a thread: {loose:?}"
+            ))),
+            Verdict::Unknown(reason) => Err(NotRebuilt::Stopped(reason)),
+        },
+        Err(Halt::Stopped(reason)) => Err(NotRebuilt::Stopped(reason)),
+        Err(Halt::Fault(fault)) => Err(NotRebuilt::Impossible(fault.to_string())),
+    }
+}

@@ -1,0 +1,105 @@
+//! Programs with threads, under a bound on the number of switches or of rounds.
+//!
+//! `docs/CONCURRENCY.md` says what they mean. [`search()`] goes through the schedules and has `space`
+//! explore one thread in one context at a time. It answers with a
+//! [`Schedule`], as every engine for threads does. [`rebuild()`] makes a
+//! concrete execution of a schedule: one sequential program per thread (`single`), whose runs are
+//! cut and put together. Nothing here has to be trusted: executions are replayed.
+
+mod rebuild;
+mod search;
+mod single;
+mod space;
+
+use std::time::Instant;
+
+use droste_base::{Limits, Reporter};
+use droste_explicit::Stats;
+use droste_program::schedule::{Bound, Finding, Levels, Schedule, Target, ThreadQuery};
+use droste_unfold::{AllLive, Machine};
+
+pub use rebuild::{FindRun, NotRebuilt, rebuild};
+
+/// How to search.
+#[derive(Clone, Default)]
+pub struct Options<'a> {
+    /// When to give up.
+    pub limits: Limits,
+    /// Whom to tell about progress.
+    pub reporter: Option<Reporter<'a>>,
+    /// Told before each number of switches or rounds is looked at.
+    pub level: Option<&'a dyn Fn(usize)>,
+}
+
+/// Searches for the target state by state, with more and more switches or rounds.
+pub fn search(query: &ThreadQuery<'_>, options: &Options<'_>) -> (Finding, Stats) {
+    guided(query, options, None)
+}
+
+/// Searches for the target, along a schedule if there is one.
+fn guided(
+    query: &ThreadQuery<'_>,
+    options: &Options<'_>,
+    guide: Option<&Schedule>,
+) -> (Finding, Stats) {
+    let mut machine = Machine::new(query.program, &AllLive, query.target.violations());
+    let target = machine.ask_control(query.target.nodes(), query.target.violations());
+    let task = search::Task {
+        query,
+        machine: &machine,
+        target,
+        options,
+        guide,
+    };
+    let start = Instant::now();
+    let (finding, mut stats) = match machine.words() {
+        1 => search::search::<[u64; 1]>(&task),
+        2 => search::search::<[u64; 2]>(&task),
+        3 | 4 => search::search::<[u64; 4]>(&task),
+        5..=8 => search::search::<[u64; 8]>(&task),
+        _ => search::search::<Box<[u64]>>(&task),
+    };
+    stats.search = start.elapsed();
+    (finding, stats)
+}
+
+/// A schedule that agrees with `schedule` where that says something, and has a value for every
+/// shared global at every switch. It may be shorter, if the target is met earlier.
+fn complete(
+    query: &ThreadQuery<'_>,
+    schedule: &Schedule,
+    limits: &Limits,
+) -> Result<Schedule, NotRebuilt> {
+    let query = ThreadQuery {
+        levels: Levels::Switches,
+        most: None,
+        ..*query
+    };
+    let mut limits = limits.clone();
+    limits.path_edges = None;
+    let options = Options {
+        limits,
+        ..Options::default()
+    };
+    match guided(&query, &options, Some(schedule)).0 {
+        Finding::Hit(schedule, _) => Ok(schedule),
+        Finding::Stopped(reason, _) => Err(NotRebuilt::Stopped(reason)),
+        Finding::Nothing { .. } => Err(NotRebuilt::Impossible(
+            "no run follows the schedule".to_owned(),
+        )),
+    }
+}
+
+/// The question whether a target is met within a bound, or with any number of switches.
+pub fn query<'a>(
+    program: &'a droste_program::Program,
+    target: Target<'a>,
+    bound: Option<Bound>,
+) -> ThreadQuery<'a> {
+    ThreadQuery {
+        program,
+        target,
+        levels: bound.map_or(Levels::Switches, Bound::levels),
+        most: bound.map(Bound::most),
+    }
+}
