@@ -7,7 +7,7 @@
 //! is ever computed, and a call uses a summary as soon as there is one.
 //!
 //! * `encode`: the copies of the variables, in the order of [`droste_blast::order`].
-//! * `relation`: what a node does to a set.
+//! * `relation`: what a node does to a set; `compile` makes the relations.
 //! * `search`: the fixed point, procedures along the call graph.
 //! * `repeat`: infinite runs that an automaton accepts.
 //! * `trace`: a run, a shortest one where that can be had: from a second search that goes in rounds and remembers them.
@@ -15,6 +15,7 @@
 //! It is compared with the explicit engine and the naive oracle on random programs, for every label;
 //! every trace is replayed.
 
+mod compile;
 pub mod concurrent;
 mod control;
 mod encode;

@@ -16,9 +16,10 @@ use droste_program::liveness::Liveness;
 use droste_program::{NodeId, ProcId, Program, Value, VarRef};
 use rustc_hash::FxHashMap;
 
+use crate::compile::Compiler;
 use crate::control::{callers, marked, ranks, stored};
 use crate::encode::{Copy, Encoding, Result};
-use crate::relation::{Action, Call, Compiler, Relation, Resumed};
+use crate::relation::{Action, Call, Relation, Resumed};
 use crate::trace::layers::{Goal, Log};
 use crate::{Query, Stats, Tuning};
 

@@ -8,10 +8,13 @@ mod ahead;
 mod code;
 mod compile;
 mod concretize;
+mod execute;
 mod layout;
 mod machine;
 mod model;
 mod pack;
+mod questions;
+mod resume;
 mod threads;
 mod words;
 

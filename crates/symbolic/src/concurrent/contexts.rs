@@ -15,9 +15,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::prepare::Prepared;
 use super::{Answer, Question};
 use crate::Stats;
+use crate::compile::Compiler;
 use crate::control::{callers, marked};
 use crate::encode::{Copy, Encoding, Result};
-use crate::relation::{Action, Call, Compiler, Relation, Resumed};
+use crate::relation::{Action, Call, Relation, Resumed};
 
 /// Which frame of a thread: the outermost, or one entered in some context.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
