@@ -90,7 +90,7 @@ fn relations(
     let question = droste_formula::Question {
         targets,
         violations,
-        live: &|node, var| live.is_live(node, var),
+        live: &live,
     };
     Ok(Ok((droste_formula::relations(&program, &question), report)))
 }

@@ -4,28 +4,13 @@ use droste_base::{Guard, Model, PropId, Verdict};
 pub(crate) use droste_explicit::Runs;
 use droste_explicit::{Outcome, Stats, reach, repeat};
 use droste_omega::{Buchi, Observed, Observer, Product, Tableau, Watcher, WatcherState};
-use droste_passes::{Live, Query, clean_within};
+use droste_passes::{Query, clean_within};
 use droste_program::execution::Execution;
 use droste_program::monitor::{Monitor, StateKind};
-use droste_program::{NodeId, ProcId, Program, Proposition, VarRef};
-use droste_unfold::{Gap, Liveness, Machine, Unfolding, Words, concretize};
+use droste_program::{NodeId, Program, Proposition};
+use droste_unfold::{Gap, Machine, Unfolding, Words, concretize};
 
 use crate::{Engine, Evidence, Fault, Found, Options, Question};
-
-/// The passes' liveness, in the machine's words.
-pub(crate) struct Known(pub(crate) Live);
-
-impl Liveness for Known {
-    fn live(&self, node: NodeId, var: VarRef) -> bool {
-        self.0.is_live(node, var)
-    }
-    fn live_at_exit(&self, procedure: ProcId, global: u32) -> bool {
-        self.0.at_exit(procedure, global)
-    }
-    fn live_after_termination(&self, global: u32) -> bool {
-        self.0.after_termination(global)
-    }
-}
 
 /// What the search looks for, in the machine's propositions.
 enum Goal {
@@ -82,7 +67,7 @@ pub(crate) fn search(
             return Ok(Found::stopped(engine, reason));
         }
     };
-    let mut machine = Machine::new(&cleaned.program, &Known(cleaned.live), violations);
+    let mut machine = Machine::new(&cleaned.program, &cleaned.live, violations);
     machine.set_eager(options.eager);
     if !options.eager {
         machine.localise(&cleaned.program);

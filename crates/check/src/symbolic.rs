@@ -3,12 +3,13 @@
 use droste_base::{Guard, Limits, StopReason, Trace, Verdict};
 use droste_passes::{Cleaned, Query, clean_within};
 use droste_program::execution::Execution;
+use droste_program::valued::Valued;
 use droste_program::{NodeId, Program, Proposition};
+use droste_symbolic::Outcome;
 use droste_symbolic::repeat::{of_monitor, of_nodes};
-use droste_symbolic::{Outcome, Place, Valued};
-use droste_unfold::{AllLive, Control, Gap, Machine, concretize};
+use droste_unfold::{AllLive, Gap, Machine, concretize};
 
-use crate::explicit::{Known, Runs};
+use crate::explicit::Runs;
 use crate::{Evidence, Found, Options, Passes, Question};
 
 /// The nodes and violations a question about reachability asks for.
@@ -63,15 +64,7 @@ pub(crate) fn search(
             return Ok(Execution::unwritten(trace.cycle));
         }
         let machine = Machine::new(&clean, &AllLive, true);
-        let trace = trace.map(|state| -> Box<[u64]> {
-            let control = match state.place {
-                Place::At(node) => Control::At(node),
-                Place::Failed(node, violation) => Control::Failed(node, violation),
-                Place::Exit(procedure) => Control::Exit(procedure),
-                Place::Terminated => Control::Terminated,
-            };
-            machine.pack(control, &state.globals, &state.locals)
-        });
+        let trace = trace.map(|state| -> Box<[u64]> { machine.pack(&state) });
         concretize(program, &clean, &question.propositions(), trace, &mut guard)
     });
     let verdict = match verdict {
@@ -103,7 +96,7 @@ fn reach(
         targets,
         violations,
     };
-    let live = Known(cleaned.live);
+    let live = cleaned.live;
     let outcome = droste_symbolic::reach(
         &cleaned.program,
         &live,
@@ -156,7 +149,7 @@ fn repeat(
             Runs::FiniteStack => droste_symbolic::Runs::FiniteStack,
         },
     };
-    let live = Known(cleaned.live);
+    let live = cleaned.live;
     let outcome = droste_symbolic::repeat::repeat(
         &cleaned.program,
         &live,

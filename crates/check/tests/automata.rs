@@ -15,32 +15,17 @@ use droste_lang::ast::Ast;
 use droste_lang::lower::lower;
 use droste_lang::properties;
 use droste_ltl::{AtomId, Literal, StateInfo, Tgba};
-use droste_passes::{Live, Query, clean};
+use droste_passes::{Query, clean};
 use droste_program::labels;
-use droste_program::liveness::Liveness;
 use droste_program::monitor::{Monitor, MonitorState, StateKind};
-use droste_program::{Expr, ExprNode, NodeId, Operator, ProcId, Program, Proposition, VarRef};
+use droste_program::{Expr, ExprNode, NodeId, Operator, Program, Proposition};
 use droste_replay::{Claim, Replayer};
 use droste_symbolic::repeat::{Question, of_monitor, of_nodes, repeat};
-use droste_symbolic::{Place, Runs, Tuning};
+use droste_symbolic::{Runs, Tuning};
 use droste_testkit::generate::{self, Config};
 use droste_testkit::random::Random;
 use droste_testkit::sweep;
-use droste_unfold::{AllLive, Control, Gap, Machine, concretize};
-
-struct Known(Live);
-
-impl Liveness for Known {
-    fn live(&self, node: NodeId, var: VarRef) -> bool {
-        self.0.is_live(node, var)
-    }
-    fn live_at_exit(&self, procedure: ProcId, global: u32) -> bool {
-        self.0.at_exit(procedure, global)
-    }
-    fn live_after_termination(&self, global: u32) -> bool {
-        self.0.after_termination(global)
-    }
-}
+use droste_unfold::{AllLive, Gap, Machine, concretize};
 
 /// A move of a random automaton.
 #[derive(Clone, Debug)]
@@ -270,7 +255,7 @@ fn symbolic(
         every_position: true,
     };
     let cleaned = clean(program, &query, &passes);
-    let live = Known(cleaned.live);
+    let live = cleaned.live;
     let limits = Limits::default();
     let question = Question {
         propositions: &case.atoms,
@@ -285,15 +270,7 @@ fn symbolic(
     };
     let cycle = trace.cycle.ok_or("no cycle")?;
     let machine = Machine::new(&cleaned.program, &AllLive, true);
-    let trace = trace.map(|state| -> Box<[u64]> {
-        let control = match state.place {
-            Place::At(node) => Control::At(node),
-            Place::Failed(node, violation) => Control::Failed(node, violation),
-            Place::Exit(procedure) => Control::Exit(procedure),
-            Place::Terminated => Control::Terminated,
-        };
-        machine.pack(control, &state.globals, &state.locals)
-    });
+    let trace = trace.map(|state| -> Box<[u64]> { machine.pack(&state) });
     let mut guard = limits.guard();
     let execution = match concretize(program, &cleaned.program, &propositions, trace, &mut guard) {
         Ok(execution) => execution,

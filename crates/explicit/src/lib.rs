@@ -19,6 +19,7 @@ mod tables;
 
 use std::time::Duration;
 
+pub use droste_base::Runs;
 use droste_base::{Limits, Reporter, Trace, Verdict};
 
 pub use cycle::repeat;
@@ -33,16 +34,6 @@ pub enum Order {
     /// By the number of steps from the start of the run: the trace is a shortest one, counting every
     /// step inside called procedures.
     Bfs,
-}
-
-/// Which infinite runs count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Runs {
-    /// Every one, also those that recurse for ever.
-    #[default]
-    All,
-    /// Those whose stack height stays bounded.
-    FiniteStack,
 }
 
 /// How to search.

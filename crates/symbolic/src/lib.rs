@@ -24,11 +24,11 @@ pub mod repeat;
 mod search;
 mod trace;
 
-use std::sync::mpsc;
-
+pub use droste_base::Runs;
 use droste_base::{Certificate, Limits, Progress, Reporter, StopReason, Trace, Verdict};
 use droste_program::liveness::Liveness;
-use droste_program::{NodeId, ProcId, Program, Value, Violation};
+use droste_program::valued::Valued;
+use droste_program::{NodeId, Program};
 
 /// What is looked for.
 #[derive(Clone, Copy, Debug)]
@@ -60,40 +60,6 @@ impl Default for Tuning {
             shortest_plus: 1 << 22,
         }
     }
-}
-
-/// What a state of a trace is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// Control is at the node.
-    At(NodeId),
-    /// Executing the node was a violation.
-    Failed(NodeId, Violation),
-    /// The procedure has returned.
-    Exit(ProcId),
-    /// The program is over.
-    Terminated,
-}
-
-/// Which infinite runs count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Runs {
-    /// Every one, also those that recurse for ever.
-    #[default]
-    All,
-    /// Those whose stack height stays bounded.
-    FiniteStack,
-}
-
-/// A state of a trace: values of the variables that matter there.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Valued {
-    /// Where.
-    pub place: Place,
-    /// Values of the globals, where they matter.
-    pub globals: Vec<Option<Value>>,
-    /// Values of the locals of the node's procedure, where they matter; of an exit, the results.
-    pub locals: Vec<Option<Value>>,
 }
 
 /// The effort.
@@ -154,26 +120,12 @@ fn on_worker<T: Send>(
     });
     // Slots are shared, and rarely more than twice as many as the widest procedure needs.
     let variables = 3 * (globals + 4 * widest.max().unwrap_or(0)) + 256;
-    let (sender, receiver) = mpsc::channel::<Progress>();
-    std::thread::scope(|scope| {
-        let work = move || {
-            // Nobody listens any more: then nobody wants to know.
-            work(&|progress| sender.send(progress).unwrap_or_default())
-        };
-        let worker = std::thread::Builder::new()
-            .stack_size(droste_bdd::stack_size(variables))
-            .spawn_scoped(scope, work)
-            .expect("a thread can be started");
-        for progress in receiver {
-            if let Some(reporter) = reporter {
-                reporter(progress);
-            }
+    let listen = |progress| {
+        if let Some(reporter) = reporter {
+            reporter(progress);
         }
-        match worker.join() {
-            Ok(outcome) => outcome,
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
-    })
+    };
+    droste_base::on_worker(droste_bdd::stack_size(variables), listen, work)
 }
 
 fn run(

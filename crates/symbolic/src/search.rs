@@ -203,7 +203,7 @@ impl<'a> Search<'a> {
         let params = self.program.procedure(procedure).params;
         self.live.live(entry, var)
             && match var {
-                VarRef::Global(i) => self.effects.touches(procedure.0, i),
+                VarRef::Global(i) => self.effects.touches(procedure, i),
                 VarRef::Local(i) => i < params,
             }
     }
@@ -229,7 +229,7 @@ impl<'a> Search<'a> {
             } else if self.keeps(entry, var) {
                 // A global that is not touched is no part of the sets inside.
                 if let VarRef::Global(i) = var
-                    && !self.effects.touches(procedure.0, i)
+                    && !self.effects.touches(procedure, i)
                 {
                     continue;
                 }

@@ -22,6 +22,5 @@ pub use concretize::{Gap, concretize};
 pub use droste_program::liveness::{AllLive, Liveness};
 pub use machine::Machine;
 pub use model::Unfolding;
-pub use pack::Control;
-pub use threads::{Place, Threading};
+pub use threads::{ThreadControl, Threading};
 pub use words::Words;

@@ -24,8 +24,8 @@
 //! and then nobody would know what it was.
 
 use droste_base::Steps;
-use droste_program::Program;
 use droste_program::effects::Effects;
+use droste_program::{ProcId, Program};
 
 use crate::code::Code;
 use crate::layout::{Field, Layout, Status};
@@ -124,7 +124,7 @@ impl Machine {
         self.touched.fill(0);
         for (procedure, mask) in self.touched.chunks_mut(self.layout.words).enumerate() {
             for (i, field) in self.layout.globals.iter().enumerate() {
-                if effects.touches(procedure as u32, i as u32)
+                if effects.touches(ProcId(procedure as u32), i as u32)
                     || self.observed.contains(&field.slot)
                 {
                     field.cover(mask);

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use droste_calculus::{Unanswered, load_text};
 use droste_formula::{Bound, Relations};
+use droste_program::liveness::AllLive;
 
 use super::search::Found;
 use super::{Answer, Asked, LevelProgress, Levels, symbolic};
@@ -29,7 +30,7 @@ pub(super) fn formula(asked: &Asked<'_>, options: &Options<'_>) -> Result<Relati
     let question = droste_formula::Question {
         targets: asked.nodes,
         violations: asked.default,
-        live: &|_, _| true,
+        live: &AllLive,
     };
     let bound = match asked.levels {
         Levels::Switches => Bound::Switches(most),

@@ -297,7 +297,7 @@ impl<W: Words> Search<'_, W> {
         let frame = |parked: u32| {
             let (_, rest) = self.spaces.parked.get(parked)[0];
             let rest = self.spaces.rests.get(rest);
-            let droste_unfold::Place::At(start) = threading.place(rest) else {
+            let droste_unfold::ThreadControl::At(start) = threading.control(rest) else {
                 unreachable!("a thread starts at a node");
             };
             let locals = threading.locals(rest).into_iter();

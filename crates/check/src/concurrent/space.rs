@@ -19,7 +19,7 @@ use std::hash::Hash;
 use droste_base::{CallId, Guard, Model, PropId, Step, Steps, StopReason};
 use droste_explicit::Stats;
 use droste_program::{NodeId, Op, Program};
-use droste_unfold::{Place, Threading, Unfolding, Words};
+use droste_unfold::{ThreadControl, Threading, Unfolding, Words};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// More values of one variable than this are not tried out.
@@ -304,7 +304,7 @@ impl<'a, W: Words> Spaces<'a, W> {
         steps: &mut Steps<W>,
     ) -> Result<(), StopReason> {
         let local = self.states.get(state).clone();
-        let Place::At(node) = self.threading.place(&local.words) else {
+        let ThreadControl::At(node) = self.threading.control(&local.words) else {
             return Ok(());
         };
         if init == Some(node) {
@@ -340,7 +340,7 @@ impl<'a, W: Words> Spaces<'a, W> {
             match step {
                 Step::Internal(words) => {
                     if let Op::StartThread { start, .. } = op
-                        && !matches!(self.threading.place(&words), Place::Failed(_))
+                        && !matches!(self.threading.control(&words), ThreadControl::Failed(_))
                     {
                         let frame = self.threading.move_to(&local.words, *start);
                         let frame = self.threading.rest(&frame);
@@ -537,7 +537,7 @@ impl<'a, W: Words> Spaces<'a, W> {
                 _ => settled[(caller & !NEW) as usize],
             };
             let mut words = self.states.get(state).words.clone();
-            if let Place::At(node) = self.threading.place(&words) {
+            if let ThreadControl::At(node) = self.threading.control(&words) {
                 let node = self.program.node(node);
                 let plain = matches!(
                     &node.op,
@@ -597,7 +597,7 @@ impl<'a, W: Words> Spaces<'a, W> {
                 continue;
             }
             let local = self.states.get(state).clone();
-            let Place::At(node) = self.threading.place(&local.words) else {
+            let ThreadControl::At(node) = self.threading.control(&local.words) else {
                 continue;
             };
             if init.is_some_and(|end| end != node) || (local.atomic && init.is_none()) {

@@ -60,12 +60,12 @@ impl Compiler<'_, '_> {
         let globals = 0..program.globals.len() as u32;
         let touched: Vec<u32> = globals
             .clone()
-            .filter(|&i| self.effects.touches(callee.0, i))
+            .filter(|&i| self.effects.touches(callee, i))
             .collect();
         let all = |i: u32, copy: Copy| self.encoding.vars(procedure, VarRef::Global(i), copy);
         let mut not_entry: Vec<Var> = Vec::new();
         for i in globals {
-            if !(self.effects.touches(callee.0, i) && live(callee, VarRef::Global(i))) {
+            if !(self.effects.touches(callee, i) && live(callee, VarRef::Global(i))) {
                 not_entry.extend(all(i, Copy::Current));
             }
         }

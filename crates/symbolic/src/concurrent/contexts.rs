@@ -443,7 +443,7 @@ impl<'a, 'r> Search<'a, 'r> {
         let mut identity = manager.constant(true);
         let params = self.program().procedure(procedure).params;
         let globals = (0..self.program().globals.len() as u32)
-            .filter(|&i| self.effects.touches(procedure.0, i))
+            .filter(|&i| self.effects.touches(procedure, i))
             .map(VarRef::Global);
         let vars: Vec<VarRef> = globals.chain((0..params).map(VarRef::Local)).collect();
         for var in vars {

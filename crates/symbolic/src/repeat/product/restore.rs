@@ -4,7 +4,7 @@
 use droste_base::{Position, Run, Trace, Via};
 
 use super::{Product, Role};
-use crate::{Place, Valued};
+use droste_program::valued::{Control, Valued};
 
 impl Product {
     /// The same run as one of the program. `touches` says which globals the outermost procedure can
@@ -15,7 +15,7 @@ impl Product {
         touches: impl Fn(u32) -> bool,
     ) -> Trace<Valued> {
         let runs = trace.runs.into_iter().map(|run| {
-            let Place::Exit(procedure) = run.exit.place else {
+            let Control::Exit(procedure) = run.exit.control else {
                 unreachable!("a run ends with an exit")
             };
             let mut exit = run.exit;
@@ -42,7 +42,7 @@ impl Product {
         // How the next position of the program was reached, if not by a step.
         let mut via = None;
         for Position { via: edge, state } in positions {
-            let Place::At(node) = state.place else {
+            let Control::At(node) = state.control else {
                 unreachable!("violations are not asked for")
             };
             if edge != Via::Step {
@@ -65,13 +65,13 @@ impl Product {
             }
             let mut edge = via.take().unwrap_or(Via::Step);
             if let Some(node) = origin.node {
-                state.place = Place::At(node);
+                state.control = Control::At(node);
             } else {
-                let before = out.last().map(|before| before.state.place);
-                if before.is_some_and(|place| place != Place::Terminated) {
+                let before = out.last().map(|before| before.state.control);
+                if before.is_some_and(|control| control != Control::Terminated) {
                     edge = Via::Terminated;
                 }
-                state.place = Place::Terminated;
+                state.control = Control::Terminated;
                 state.locals.clear();
             }
             out.push(Position { via: edge, state });
