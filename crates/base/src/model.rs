@@ -83,16 +83,6 @@ pub trait Model {
     }
 }
 
-/// Which infinite runs count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Runs {
-    /// Every one, also those that recurse for ever.
-    #[default]
-    All,
-    /// Those whose stack height stays bounded.
-    FiniteStack,
-}
-
 /// A model with other propositions, all the same: a closure.
 #[derive(Clone, Copy, Debug)]
 pub struct Where<'a, M, F> {

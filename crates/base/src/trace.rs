@@ -104,8 +104,8 @@ impl<S> Trace<S> {
         }
     }
 
-    /// Has the cycle begin as early as it can: while the stem ends in the way the cycle does, that part of the stem is the
-    /// end of an earlier round. The run stays the same.
+    /// Has the cycle begin as early as it can: while the stem ends in the way the cycle does, that
+    /// part of the stem is the end of an earlier round. The run stays the same.
     pub fn roll(&mut self)
     where
         S: PartialEq,

@@ -1,6 +1,16 @@
-//! The answer of an engine.
+//! The answer of an engine, and which runs it speaks of.
 
 use crate::StopReason;
+
+/// Which infinite runs count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Runs {
+    /// Every one, also those that recurse for ever.
+    #[default]
+    All,
+    /// Those whose stack height stays bounded.
+    FiniteStack,
+}
 
 /// Holds, violated with a witness, or unknown with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -642,14 +642,5 @@ pub fn stack_size(variables: usize) -> usize {
 /// # Panics
 /// If `work` panics, or no thread can be started.
 pub fn on_large_stack<T: Send>(variables: usize, work: impl FnOnce() -> T + Send) -> T {
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new()
-            .stack_size(stack_size(variables))
-            .spawn_scoped(scope, work)
-            .expect("a thread can be started");
-        match thread.join() {
-            Ok(result) => result,
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
-    })
+    droste_base::on_worker(stack_size(variables), |()| {}, |_| work())
 }

@@ -8,9 +8,9 @@
 
 use droste_program::Operator;
 
-use crate::interval::Interval;
 use crate::logic::Logic;
 use crate::word::Word;
+use droste_program::interval::Interval;
 
 type Bits<L> = Vec<<L as Logic>::Bit>;
 type Res<L, T> = Result<T, <L as Logic>::Error>;
@@ -96,7 +96,7 @@ pub(crate) fn is_negative<L: Logic>(l: &mut L, a: &Word<L::Bit>) -> L::Bit {
 
 /// `-a`.
 pub(crate) fn neg<L: Logic>(l: &mut L, a: &Word<L::Bit>) -> Res<L, Word<L::Bit>> {
-    let interval = a.interval.negated();
+    let interval = a.interval.neg().unwrap_or(Interval::ANY);
     let bits = a.low(l, interval.width());
     let yes = l.constant(true);
     let bits = negate_if(l, &yes, &bits)?;
@@ -105,7 +105,7 @@ pub(crate) fn neg<L: Logic>(l: &mut L, a: &Word<L::Bit>) -> Res<L, Word<L::Bit>>
 
 /// `-a - 1`.
 pub(crate) fn complement<L: Logic>(l: &mut L, a: &Word<L::Bit>) -> Res<L, Word<L::Bit>> {
-    let interval = a.interval.complement();
+    let interval = a.interval.bit_not();
     let bits = a.low(l, interval.width());
     let bits = negate_all(l, &bits)?;
     Ok(Word::new(l, bits, interval))
@@ -136,7 +136,7 @@ pub(crate) fn apply<L: Logic>(
     a: &Word<L::Bit>,
     b: &Word<L::Bit>,
 ) -> Res<L, Word<L::Bit>> {
-    let interval = Interval::apply(operator, a.interval, b.interval);
+    let interval = Interval::apply(operator, a.interval, b.interval).unwrap_or(Interval::ANY);
     if let Some(value) = interval.as_constant() {
         return Ok(Word::constant(l, value));
     }

@@ -30,7 +30,6 @@
 mod arithmetic;
 mod effect;
 mod evaluate;
-mod interval;
 mod logic;
 pub mod order;
 mod storage;

@@ -13,9 +13,9 @@
 use droste_program::{ProcId, Program, Type, Value, VarRef, Violation};
 
 use crate::arithmetic::{less, offset};
-use crate::interval::Interval;
 use crate::logic::Logic;
 use crate::word::Word;
+use droste_program::interval::Interval;
 
 /// The bits of all variables in scope.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -6,8 +6,8 @@
 
 use droste_program::Value;
 
-use crate::interval::Interval;
 use crate::logic::Logic;
+use droste_program::interval::Interval;
 
 /// An integer, as bits of a logic.
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ impl<B: Clone> Word<B> {
     pub(crate) fn bit(bit: B) -> Self {
         Word {
             bits: vec![bit],
-            interval: Interval::BIT,
+            interval: Interval::BOOL,
         }
     }
 

@@ -19,6 +19,7 @@ mod closure;
 mod division;
 mod image;
 mod simultaneous;
+mod tasks;
 
 use std::rc::Rc;
 use std::time::{Duration, Instant};

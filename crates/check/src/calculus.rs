@@ -4,12 +4,11 @@
 //! solves both together. A formula that is true says that there is a violation, not which: the run comes from the symbolic
 //! engine, and that is a check of the formula, too.
 
-use std::sync::mpsc;
-
-use droste_base::{Certificate, Counters, Progress, Runs, Verdict};
+use droste_base::{Certificate, Counters, Progress, Runs, Verdict, on_worker};
 use droste_calculus::{Action, Round, Solver, Statistics, Theory, Unanswered};
 use droste_formula::Relations;
 use droste_program::Program;
+use droste_program::liveness::AllLive;
 use droste_program::schedule::{Bound, ThreadQuery};
 use droste_source::SourceFile;
 
@@ -80,7 +79,7 @@ fn relations(prepared: &Prepared<'_>, options: &Options<'_>) -> Result<Relations
     let question = droste_formula::Question {
         targets,
         violations,
-        live: &|node, var| cleaned.live.is_live(node, var),
+        live: &cleaned.live,
     };
     Ok(droste_formula::relations(&cleaned.program, &question))
 }
@@ -106,7 +105,7 @@ pub(crate) fn threads_formula(
     let question = droste_formula::Question {
         targets: query.target.nodes(),
         violations: query.target.violations(),
-        live: &|_, _| true,
+        live: &AllLive,
     };
     let bound = Bound::new(query.levels, most);
     droste_formula::concurrent(query.program, &question, bound).map_err(Halt::refused)
@@ -224,43 +223,30 @@ const COPIES: usize = 64;
 
 /// The answer of the last query, computed where there is stack enough for diagrams over the states' bits.
 pub(crate) fn solve(theory: Theory, bits: u32, options: &Options<'_>) -> Solution {
-    let (sender, receiver) = mpsc::channel::<Progress>();
     let limits = &options.limits;
     let stack = droste_bdd::stack_size(COPIES * (bits as usize + 64));
-    std::thread::scope(|scope| {
-        let work = move || {
-            let mut queries = theory.actions().iter().filter_map(|action| match action {
-                Action::Query(question) => Some(question.clone()),
-                _ => None,
-            });
-            let last = queries.next_back();
-            let report = Box::new(move |round: &Round<'_>| {
-                // If nobody listens any more, nobody wants to know.
-                let progress = Progress {
-                    phase: "solving",
-                    counters: Counters::Calculus {
-                        rounds: round.round,
-                        nodes: round.nodes as u64,
-                    },
-                };
-                sender.send(progress).unwrap_or_default();
-            });
-            let mut solver = Solver::new(theory, limits, Some(report));
-            let answer = last.map(|question| solver.decide(&question)).transpose();
-            (answer, solver.statistics())
-        };
-        let worker = std::thread::Builder::new()
-            .stack_size(stack)
-            .spawn_scoped(scope, work)
-            .expect("a thread can be started");
-        for progress in receiver {
-            if let Some(reporter) = options.reporter {
-                reporter(progress);
-            }
+    let listen = |progress| {
+        if let Some(reporter) = options.reporter {
+            reporter(progress);
         }
-        match worker.join() {
-            Ok(answer) => answer,
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
+    };
+    on_worker(stack, listen, move |tell| {
+        let mut queries = theory.actions().iter().filter_map(|action| match action {
+            Action::Query(question) => Some(question.clone()),
+            _ => None,
+        });
+        let last = queries.next_back();
+        let report = Box::new(|round: &Round<'_>| {
+            tell(Progress {
+                phase: "solving",
+                counters: Counters::Calculus {
+                    rounds: round.round,
+                    nodes: round.nodes as u64,
+                },
+            });
+        });
+        let mut solver = Solver::new(theory, limits, Some(report));
+        let answer = last.map(|question| solver.decide(&question)).transpose();
+        (answer, solver.statistics())
     })
 }

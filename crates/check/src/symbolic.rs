@@ -2,9 +2,10 @@
 
 use droste_base::{Runs, StopReason, Trace, Verdict};
 use droste_program::execution::Execution;
+use droste_program::valued::Valued;
 use droste_symbolic::repeat::Question;
-use droste_symbolic::{Outcome, Place, Query, Valued};
-use droste_unfold::{AllLive, Control, Gap, Machine, concretize};
+use droste_symbolic::{Outcome, Query};
+use droste_unfold::{AllLive, Gap, Machine, concretize};
 
 use crate::prepared::Prepared;
 use crate::report::{Answer, Halt};
@@ -92,15 +93,7 @@ fn concrete(
 ) -> Result<Execution, Gap> {
     let cleaned = prepared.cleaned_for_sets(options)?;
     let machine = Machine::new(&cleaned.program, &AllLive, true);
-    let trace = trace.map(|state| -> Box<[u64]> {
-        let control = match state.place {
-            Place::At(node) => Control::At(node),
-            Place::Failed(node, violation) => Control::Failed(node, violation),
-            Place::Exit(procedure) => Control::Exit(procedure),
-            Place::Terminated => Control::Terminated,
-        };
-        machine.pack(control, &state.globals, &state.locals)
-    });
+    let trace = trace.map(|state| -> Box<[u64]> { machine.pack(&state) });
     concretize(
         prepared.program,
         &cleaned.program,

@@ -1,9 +1,10 @@
 //! Programs with threads: an engine or a race, the execution that a schedule stands for, the replay.
 
-use std::sync::mpsc;
 use std::time::Duration;
 
-use droste_base::{Certificate, Counterexample, Limits, Progress, Runs, StopReason, Verdict};
+use droste_base::{
+    Certificate, Counterexample, Limits, Progress, Runs, StopReason, Verdict, on_worker,
+};
 use droste_calculus::{Unanswered, load_text};
 use droste_explicit::Order;
 use droste_program::concurrent::{ConcurrentExecution, unbounded_start};
@@ -168,29 +169,21 @@ enum News {
 }
 
 fn by_sets(query: &ThreadQuery<'_>, options: &Options<'_>, limits: &Limits) -> Answer<Finding> {
-    let (sender, receiver) = mpsc::channel::<News>();
-    let (found, stats) = std::thread::scope(|scope| {
-        let worker = scope.spawn(move || {
-            // Nobody listens any more: then nobody wants to know.
-            let tell = |news: News| sender.send(news).unwrap_or_default();
-            let report = |progress| tell(News::Progress(progress));
-            let level = |level| tell(News::Level(level));
-            droste_symbolic::concurrent::reach(query, limits, &report, &level)
-        });
-        for news in receiver {
-            match (news, options.reporter, options.level) {
-                (News::Progress(now), Some(reporter), _) => reporter(now),
-                (News::Level(level), _, Some(tell)) => tell(query.levels, level),
-                _ => {}
-            }
-        }
-        match worker.join() {
-            Ok(result) => result,
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
+    let listen = |news| match (news, options.reporter, options.level) {
+        (News::Progress(now), Some(reporter), _) => reporter(now),
+        (News::Level(level), _, Some(tell)) => tell(query.levels, level),
+        _ => {}
+    };
+    let (found, stats) = on_worker(STACK, listen, |tell| {
+        let report = |progress| tell(News::Progress(progress));
+        let level = |level| tell(News::Level(level));
+        droste_symbolic::concurrent::reach(query, limits, &report, &level)
     });
     Answer::new(found, EngineId::Bdd, Effort::Symbolic(stats))
 }
+
+/// The engine takes threads with larger stacks where it needs them.
+const STACK: usize = 1 << 21;
 
 /// A formula that is true says that there is a run, not which: the schedule comes from the symbolic
 /// engine.

@@ -21,11 +21,11 @@ use droste_program::monitor::{Monitor, MonitorState, StateKind};
 use droste_program::{Expr, ExprNode, NodeId, Operator, Program, Proposition};
 use droste_replay::{Claim, Replayer};
 use droste_symbolic::repeat::{Question, of_monitor, of_nodes, repeat};
-use droste_symbolic::{Place, Runs, Tuning};
+use droste_symbolic::{Runs, Tuning};
 use droste_testkit::generate::{self, Config};
 use droste_testkit::random::Random;
 use droste_testkit::sweep;
-use droste_unfold::{AllLive, Control, Gap, Machine, concretize};
+use droste_unfold::{AllLive, Gap, Machine, concretize};
 
 /// A move of a random automaton.
 #[derive(Clone, Debug)]
@@ -273,15 +273,7 @@ fn symbolic(
     };
     let cycle = trace.cycle.ok_or("no cycle")?;
     let machine = Machine::new(&cleaned.program, &AllLive, true);
-    let trace = trace.map(|state| -> Box<[u64]> {
-        let control = match state.place {
-            Place::At(node) => Control::At(node),
-            Place::Failed(node, violation) => Control::Failed(node, violation),
-            Place::Exit(procedure) => Control::Exit(procedure),
-            Place::Terminated => Control::Terminated,
-        };
-        machine.pack(control, &state.globals, &state.locals)
-    });
+    let trace = trace.map(|state| -> Box<[u64]> { machine.pack(&state) });
     let mut guard = limits.guard();
     let execution = match concretize(program, &cleaned.program, &propositions, trace, &mut guard) {
         Ok(execution) => execution,

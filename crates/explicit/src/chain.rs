@@ -12,10 +12,10 @@
 
 use std::hash::{BuildHasher as _, Hash};
 
-use droste_base::{CallId, Model, PropId, Step, Steps};
+use droste_base::{CallId, Interner, Model, PropId, Step, Steps};
 use rustc_hash::FxBuildHasher;
 
-use crate::tables::{Calls, Interner};
+use crate::tables::Calls;
 
 /// Chains of so many steps are not cut. Where many states lead into the same chain, it is followed for each of them.
 const SHORT: u32 = 16;

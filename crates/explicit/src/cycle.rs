@@ -40,15 +40,15 @@ use std::collections::BinaryHeap;
 use std::time::Instant;
 
 use droste_base::{
-    CallId, Certificate, Countable, Counterexample, Counters, Guard, Model, Progress, PropId, Step,
-    Steps, StopReason, Verdict,
+    CallId, Certificate, Countable, Counterexample, Counters, Guard, Interner, Model, Progress,
+    PropId, Step, Steps, StopReason, Verdict,
 };
 
 use crate::chain::{self, Buffers, Known};
 use crate::lasso::{self, Component};
 use crate::path::{Link, Ways};
 use crate::shorten::shorten;
-use crate::tables::{Alike, Calls, Edge, Interner, Linked, NONE, TOO_MANY_SUMMARIES, stats};
+use crate::tables::{Alike, Calls, Context, Edge, NONE, Parts, TOO_MANY_SUMMARIES, stats};
 use crate::{MOST_MARKS, Options, Outcome, Runs, Stats};
 
 /// Searches for a run that meets every proposition of `marks` (at most 32) infinitely often;
@@ -100,33 +100,16 @@ pub fn repeat<M: Model>(
     Outcome { verdict, stats }
 }
 
+/// What is kept of a context beside how it was reached.
 #[derive(Clone, Copy)]
-pub(crate) struct Context {
-    pub(crate) entry: u32,
-    pub(crate) state: u32,
+pub(crate) struct Visit {
     /// Marks met from the entry up to, not including, this state.
     pub(crate) marks: u32,
-    parent: u32,
-    edge: u32,
-    /// The next context of the same state, see [`Alike`].
-    next: u32,
     /// 0: not visited; [`CLOSED`]; otherwise one more than its place in `open`.
     index: u32,
 }
 
 const CLOSED: u32 = u32::MAX;
-
-impl Linked for Context {
-    #[inline]
-    fn pair(&self) -> (u32, u32) {
-        (self.entry, self.state)
-    }
-
-    #[inline]
-    fn next(&mut self) -> &mut u32 {
-        &mut self.next
-    }
-}
 
 /// A frame of the depth-first search: the path of Gabow's algorithm.
 struct Frame {
@@ -135,13 +118,6 @@ struct Frame {
     successors: u32,
     /// Whether its state has been split: by the last of `splits` that no frame above has.
     split: bool,
-}
-
-/// The parts of a state that have not been looked at.
-struct Parts {
-    tag: u32,
-    next: u64,
-    count: u64,
 }
 
 /// An edge still to be explored.
@@ -174,7 +150,7 @@ pub(crate) struct Search<'a, M: Model> {
     guard: Guard,
     began: Instant,
     pub(crate) states: Interner<M::State>,
-    pub(crate) contexts: Vec<Context>,
+    pub(crate) contexts: Vec<Context<Visit>>,
     alike: Alike,
     pub(crate) calls: Calls,
     frames: Vec<Frame>,
@@ -234,7 +210,7 @@ impl<'a, M: Model> Search<'a, M> {
             }
         }
         for root in roots {
-            if self.contexts[root as usize].index == 0 {
+            if self.contexts[root as usize].more.index == 0 {
                 self.visit(root, 0)?;
                 if let Some(component) = self.search()? {
                     return Ok(Some(component));
@@ -290,7 +266,7 @@ impl<'a, M: Model> Search<'a, M> {
                 return Ok(None);
             };
             let start = boundary.start;
-            if self.contexts[context as usize].index == start + 1 {
+            if self.contexts[context as usize].more.index == start + 1 {
                 // The root of a component: first the edges that have appeared at its members.
                 if self.resume_late(start)? {
                     continue;
@@ -329,15 +305,15 @@ impl<'a, M: Model> Search<'a, M> {
             if let Some(exit) = only_exit.filter(|_| !initial) {
                 // All that it does is exit: it need not be remembered.
                 let own = self.own_marks(&state) | self.own_marks(self.states.get(source.state));
-                let marks = source.marks | own | edge_marks;
+                let marks = source.more.marks | own | edge_marks;
                 self.exit(source.entry, exit, marks, (from, edge))?;
                 return Ok(None);
             }
         }
         let (state, _) = self.states.intern(state)?;
         let marks = match edge {
-            Edge::Refine => source.marks,
-            _ => source.marks | edge_marks | self.own_marks(self.states.get(source.state)),
+            Edge::Refine => source.more.marks,
+            _ => source.more.marks | edge_marks | self.own_marks(self.states.get(source.state)),
         };
         let target = self.context(state, source.entry, marks, from, edge)?;
         self.arrive(target, edge_marks)
@@ -371,7 +347,7 @@ impl<'a, M: Model> Search<'a, M> {
         // The context of the entry itself, not one with more marks that came back to it.
         match self.calls.entries[entry as usize].context {
             NONE => Ok(None),
-            target => self.arrive(target, self.contexts[target as usize].marks),
+            target => self.arrive(target, self.contexts[target as usize].more.marks),
         }
     }
 
@@ -393,7 +369,7 @@ impl<'a, M: Model> Search<'a, M> {
 
     /// An edge with these marks leads from the top component to a context.
     fn arrive(&mut self, target: u32, edge_marks: u32) -> Result<Option<Component>, StopReason> {
-        match self.contexts[target as usize].index {
+        match self.contexts[target as usize].more.index {
             0 => {
                 self.visit(target, edge_marks)?;
                 Ok(None)
@@ -464,7 +440,7 @@ impl<'a, M: Model> Search<'a, M> {
         }
         for id in self.open.drain(boundary.start as usize..) {
             let context = &mut self.contexts[id as usize];
-            context.index = CLOSED;
+            context.more.index = CLOSED;
             let entry = &mut self.calls.entries[context.entry as usize];
             entry.closed |= entry.context == id;
         }
@@ -520,7 +496,7 @@ impl<'a, M: Model> Search<'a, M> {
         let record = &mut self.calls.callers[caller as usize];
         if !record.queued {
             record.queued = true;
-            let place = self.contexts[record.context as usize].index;
+            let place = self.contexts[record.context as usize].more.index;
             debug_assert!(place != CLOSED, "a caller is open as long as its callee is");
             self.late.push((place, caller));
         }
@@ -531,14 +507,9 @@ impl<'a, M: Model> Search<'a, M> {
         let place = self.open.len() as u32;
         self.open.push(context);
         let record = &mut self.contexts[context as usize];
-        record.index = place + 1;
-        let Context {
-            entry,
-            state,
-            marks,
-            ..
-        } = *record;
-        let state = self.states.get(state).clone();
+        record.more.index = place + 1;
+        let (entry, marks) = (record.entry, record.more.marks);
+        let state = self.states.get(record.state).clone();
         let mut frame = Frame {
             context,
             // There is no room for so many that they do not fit.
@@ -653,20 +624,13 @@ impl<'a, M: Model> Search<'a, M> {
             return Err(StopReason::TooMany(Countable::PathEdges, most));
         }
         let contexts = &mut self.contexts;
-        let covers = |context: &Context| context.marks & marks == marks;
+        let covers = |visit: &Visit| visit.marks & marks == marks;
         let place = match self.alike.find(contexts, (entry, state), covers) {
             Ok(known) => return Ok(known),
             Err(place) => place,
         };
-        contexts.push(Context {
-            entry,
-            state,
-            marks,
-            parent,
-            edge: edge.pack(),
-            next: NONE,
-            index: 0,
-        });
+        let visit = Visit { marks, index: 0 };
+        contexts.push(Context::new((entry, state), parent, edge, visit));
         self.alike.add(contexts, id, place);
         Ok(id)
     }
@@ -698,7 +662,7 @@ impl<'a, M: Model> Search<'a, M> {
             + self.open.capacity() * 4
             + self.boundaries.capacity() * size_of::<Boundary>();
         let contexts = self.contexts.len();
-        let others = contexts * size_of::<Context>() + self.alike.bytes() + stacks;
+        let others = contexts * size_of::<Context<Visit>>() + self.alike.bytes() + stacks;
         stats(self.began, contexts, &self.states, &self.calls, others)
     }
 
@@ -709,7 +673,7 @@ impl<'a, M: Model> Search<'a, M> {
             state: context.state,
             parent: context.parent,
             edge: context.edge,
-            marks: context.marks,
+            marks: context.more.marks,
         });
         let chains = Some(self.marks);
         let ways = Ways::new(self.model, self.states, self.calls, links.collect(), chains);

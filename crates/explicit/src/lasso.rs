@@ -120,7 +120,7 @@ impl Graph {
                         if calls && context != NONE {
                             let first = search.contexts[context as usize];
                             let to = vertices.get(&(entry, first.state)).copied();
-                            graph.add(from, to, Edge::Call(call.0), (call.0, 0), first.marks);
+                            graph.add(from, to, Edge::Call(call.0), (call.0, 0), first.more.marks);
                         }
                         let mut exit = search.calls.entries[entry as usize].first_exit;
                         while exit != NONE {

@@ -8,11 +8,12 @@
 //! found again by asking the model; so are the calls that it passed, whose exits it had found before.
 
 use droste_base::{
-    CallId, Guard, Model, Position, PropId, Run, RunId, Step, Steps, StopReason, Trace, Via,
+    CallId, Guard, Interner, Model, Position, PropId, Run, RunId, Step, Steps, StopReason, Trace,
+    Via,
 };
 
 use crate::chain::{self, Buffers, By, Known};
-use crate::tables::{Calls, Edge, Interner, NONE};
+use crate::tables::{Calls, Edge, NONE};
 
 /// How a context was found.
 #[derive(Clone, Copy)]

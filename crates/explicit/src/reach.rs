@@ -25,14 +25,14 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
 
 use droste_base::{
-    Certificate, Countable, Counterexample, Counters, Guard, Model, Progress, PropId, Step, Steps,
-    StopReason, Verdict,
+    Certificate, Countable, Counterexample, Counters, Guard, Interner, Model, Progress, PropId,
+    Step, Steps, StopReason, Verdict,
 };
 
 use rustc_hash::FxHashMap;
 
 use crate::path::{Link, Ways, trace_to};
-use crate::tables::{Alike, Calls, Edge, Interner, Linked, NONE, TOO_MANY_SUMMARIES, stats};
+use crate::tables::{Alike, Calls, Context, Edge, NONE, Parts, TOO_MANY_SUMMARIES, stats};
 use crate::{Options, Order, Outcome, Stats};
 
 /// Explores until `target` is met, everything has been seen, or a limit is reached.
@@ -65,29 +65,6 @@ pub fn reach<M: Model>(model: &M, target: PropId, options: &Options<'_>) -> Outc
     Outcome { verdict, stats }
 }
 
-/// A context: 20 bytes.
-#[derive(Clone, Copy)]
-struct Context {
-    entry: u32,
-    state: u32,
-    parent: u32,
-    edge: u32,
-    /// The next context of the same state, see [`Alike`].
-    next: u32,
-}
-
-impl Linked for Context {
-    #[inline]
-    fn pair(&self) -> (u32, u32) {
-        (self.entry, self.state)
-    }
-
-    #[inline]
-    fn next(&mut self) -> &mut u32 {
-        &mut self.next
-    }
-}
-
 /// What is still to be done.
 enum Agenda {
     /// Last in, first out. The rest of a split waits until nothing else is left, and then they take
@@ -107,24 +84,17 @@ enum Agenda {
 /// Set on an agenda item whose split is under way; its cursor is in `Search::cursors`.
 const SPLIT: u32 = 1 << 31;
 
-/// Parts of a split that have not been looked at.
-struct Cursor {
-    tag: u32,
-    next: u64,
-    count: u64,
-}
-
 struct Search<'a, M: Model> {
     model: &'a M,
     options: &'a Options<'a>,
     guard: Guard,
     began: Instant,
     states: Interner<M::State>,
-    contexts: Vec<Context>,
+    contexts: Vec<Context<()>>,
     alike: Alike,
     calls: Calls,
     agenda: Agenda,
-    cursors: FxHashMap<u32, Cursor>,
+    cursors: FxHashMap<u32, Parts>,
     /// New contexts of the state being expanded: put on the stack in reverse, so that the
     /// first successor is explored first.
     fresh: Vec<u32>,
@@ -198,7 +168,7 @@ impl<'a, M: Model> Search<'a, M> {
             if let Some(split) = steps.as_split() {
                 self.cursors.insert(
                     context,
-                    Cursor {
+                    Parts {
                         tag: split.tag,
                         next: 0,
                         count: split.count,
@@ -378,13 +348,7 @@ impl<'a, M: Model> Search<'a, M> {
             let most = u64::from(SPLIT - 1);
             return Err(StopReason::TooMany(Countable::PathEdges, most));
         }
-        contexts.push(Context {
-            entry,
-            state,
-            parent,
-            edge: edge.pack(),
-            next: NONE,
-        });
+        contexts.push(Context::new((entry, state), parent, edge, ()));
         self.alike.add(contexts, id, place);
         if let Agenda::Queue { lengths, .. } = &mut self.agenda {
             let length = match parent {
@@ -475,7 +439,7 @@ impl<'a, M: Model> Search<'a, M> {
             Agenda::Queue { lengths, .. } => lengths.len() * 12,
         };
         let contexts = self.contexts.len();
-        let others = contexts * size_of::<Context>() + self.alike.bytes() + agenda;
+        let others = contexts * size_of::<Context<()>>() + self.alike.bytes() + agenda;
         stats(self.began, contexts, &self.states, &self.calls, others)
     }
 

@@ -1,137 +1,21 @@
-//! The flat tables both searches share: interned states, entries, exits, callers.
+//! The flat tables both searches share: entries, exits, callers, contexts.
 //!
-//! A state is stored once and named by 32 bits. Everything else is a handful of such ids
-//! in plain vectors; lists (the exits and the callers of an entry) are linked by index.
+//! A state is stored once and named by 32 bits (see [`Interner`]). Everything else is a handful of
+//! such ids in plain vectors; lists (the exits and the callers of an entry) are linked by index.
 
-use std::hash::{BuildHasher, Hash};
+use std::hash::Hash;
 use std::time::Instant;
 
-use droste_base::{Countable, StopReason};
+use droste_base::{Countable, Interner, StopReason};
 use hashbrown::HashTable;
-use rustc_hash::FxBuildHasher;
 
 use crate::Stats;
 
 /// No id: end of a list, no parent.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// A place in the hash table of an [`Interner`]: 32 bits of the hash, and a state.
-#[derive(Clone, Copy)]
-struct Slot {
-    tag: u32,
-    id: u32,
-}
-
-const EMPTY: Slot = Slot { tag: 0, id: NONE };
-
-/// States by id.
-///
-/// An open-addressing table with linear probing; a tag belongs where it lies between 0 and 2³²,
-/// scaled to the table. A look-up touches one cache line of the table, and a state only if its tag is
-/// equal, which is what the speed of a search with many millions of states comes down to. The table grows by a
-/// half, so that it is never less than half full; growing goes through it in order and does not look at
-/// states at all.
-pub(crate) struct Interner<S> {
-    states: Vec<S>,
-    slots: Vec<Slot>,
-}
-
-impl<S: Eq + Hash> Interner<S> {
-    pub(crate) fn new() -> Self {
-        Interner {
-            states: Vec::new(),
-            slots: vec![EMPTY; 64],
-        }
-    }
-
-    #[inline]
-    fn home(&self, tag: u32) -> usize {
-        ((u64::from(tag) * self.slots.len() as u64) >> 32) as usize
-    }
-
-    #[inline]
-    fn tag(state: &S) -> u32 {
-        let hash = FxBuildHasher.hash_one(state);
-        ((hash ^ hash >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
-    }
-
-    /// The slot that holds the state, or the empty one where it belongs.
-    #[inline]
-    fn slot(&self, state: &S, tag: u32) -> usize {
-        let mut i = self.home(tag);
-        loop {
-            let slot = self.slots[i];
-            if slot.id == NONE || slot.tag == tag && self.states[slot.id as usize] == *state {
-                return i;
-            }
-            i += 1;
-            if i == self.slots.len() {
-                i = 0;
-            }
-        }
-    }
-
-    /// The id of a state, and whether it is new.
-    #[inline]
-    pub(crate) fn intern(&mut self, state: S) -> Result<(u32, bool), StopReason> {
-        let tag = Self::tag(&state);
-        let mut i = self.slot(&state, tag);
-        let known = self.slots[i].id;
-        if known != NONE {
-            return Ok((known, false));
-        }
-        let id = self.states.len() as u32;
-        if id >= NONE - 1 {
-            let most = u64::from(NONE - 1);
-            return Err(StopReason::TooMany(Countable::States, most));
-        }
-        if (self.states.len() + 1) * 4 > self.slots.len() * 3 {
-            self.grow();
-            i = self.slot(&state, tag);
-        }
-        self.slots[i] = Slot { tag, id };
-        self.states.push(state);
-        Ok((id, true))
-    }
-
-    #[cold]
-    fn grow(&mut self) {
-        let slots = vec![EMPTY; self.slots.len() + self.slots.len() / 2];
-        let old = std::mem::replace(&mut self.slots, slots);
-        for slot in old {
-            if slot.id != NONE {
-                let mut i = self.home(slot.tag);
-                while self.slots[i].id != NONE {
-                    i += 1;
-                    if i == self.slots.len() {
-                        i = 0;
-                    }
-                }
-                self.slots[i] = slot;
-            }
-        }
-    }
-
-    pub(crate) fn find(&self, state: &S) -> Option<u32> {
-        let id = self.slots[self.slot(state, Self::tag(state))].id;
-        (id != NONE).then_some(id)
-    }
-
-    #[inline]
-    pub(crate) fn get(&self, id: u32) -> &S {
-        &self.states[id as usize]
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.states.len()
-    }
-
-    fn bytes(&self) -> u64 {
-        (self.states.len() * size_of::<S>() + self.slots.len() * size_of::<Slot>()) as u64
-    }
-}
-
-/// What a search that began then has taken: so many contexts, and so many bytes beside states and calls.
+/// What a search that began then has taken: so many contexts, and so many bytes beside states and
+/// calls.
 pub(crate) fn stats<S: Eq + Hash>(
     began: Instant,
     contexts: usize,
@@ -156,18 +40,49 @@ fn hash_pair(a: u32, b: u32) -> u64 {
     (x ^ (x >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93)
 }
 
-/// A context, as far as [`Alike`] is concerned.
-pub(crate) trait Linked {
-    /// Its entry and its state.
-    fn pair(&self) -> (u32, u32);
-
-    /// The next context of the same state.
-    fn next(&mut self) -> &mut u32;
+/// A context: an entry, a state reached from it, and how. `X` is what else a search keeps; without,
+/// it is 20 bytes.
+#[derive(Clone, Copy)]
+pub(crate) struct Context<X> {
+    pub(crate) entry: u32,
+    pub(crate) state: u32,
+    pub(crate) parent: u32,
+    pub(crate) edge: u32,
+    /// The next context of the same state, see [`Alike`].
+    next: u32,
+    pub(crate) more: X,
 }
 
-/// Contexts by entry and state. There is no table of all contexts: those of one state are linked, beginning with `first`, so that a new
-/// state, the common case, needs no look-up at all. Where many entries share a state, all but the first [`CHAIN`] contexts are in
-/// a table after all.
+impl<X> Context<X> {
+    /// A context that is on no list yet.
+    #[inline]
+    pub(crate) fn new((entry, state): (u32, u32), parent: u32, edge: Edge, more: X) -> Self {
+        Context {
+            entry,
+            state,
+            parent,
+            edge: edge.pack(),
+            next: NONE,
+            more,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn pair(&self) -> (u32, u32) {
+        (self.entry, self.state)
+    }
+}
+
+/// The parts of a state that have not been looked at.
+pub(crate) struct Parts {
+    pub(crate) tag: u32,
+    pub(crate) next: u64,
+    pub(crate) count: u64,
+}
+
+/// Contexts by entry and state. There is no table of all contexts: those of one state are linked,
+/// beginning with `first`, so that a new state, the common case, needs no look-up at all. Where
+/// many entries share a state, all but the first [`CHAIN`] contexts are in a table after all.
 #[derive(Default)]
 pub(crate) struct Alike {
     /// For each state its first context, or [`NONE`].
@@ -178,7 +93,8 @@ pub(crate) struct Alike {
 /// How many contexts of a state are linked.
 const CHAIN: u32 = 8;
 
-/// Where a context belongs that was not found: after this one of its state, and whether it is in the table.
+/// Where a context belongs that was not found: after this one of its state, and whether it is in
+/// the table.
 #[derive(Clone, Copy)]
 pub(crate) struct Place {
     last: u32,
@@ -188,29 +104,29 @@ pub(crate) struct Place {
 impl Alike {
     /// A context of the pair of entry and state that is accepted, or the place for a new one.
     #[inline]
-    pub(crate) fn find<C: Linked + Copy>(
+    pub(crate) fn find<X>(
         &self,
-        contexts: &[C],
+        contexts: &[Context<X>],
         pair: (u32, u32),
-        accept: impl Fn(&C) -> bool,
+        accept: impl Fn(&X) -> bool,
     ) -> Result<u32, Place> {
         let mut last = NONE;
         let mut id = self.first.get(pair.1 as usize).copied().unwrap_or(NONE);
         let mut length = 0;
         while id != NONE {
-            let mut context = contexts[id as usize];
-            if context.pair() == pair && accept(&context) {
+            let context = &contexts[id as usize];
+            if context.pair() == pair && accept(&context.more) {
                 return Ok(id);
             }
             last = id;
-            id = *context.next();
+            id = context.next;
             length += 1;
         }
         let full = length == CHAIN;
         if full {
             let found = self.table.find(hash_pair(pair.0, pair.1), |&id| {
                 let context = &contexts[id as usize];
-                context.pair() == pair && accept(context)
+                context.pair() == pair && accept(&context.more)
             });
             if let Some(&id) = found {
                 return Ok(id);
@@ -221,8 +137,8 @@ impl Alike {
 
     /// Adds the last context at its place.
     #[inline]
-    pub(crate) fn add<C: Linked>(&mut self, contexts: &mut [C], id: u32, place: Place) {
-        let hash = |contexts: &[C], id: u32| {
+    pub(crate) fn add<X>(&mut self, contexts: &mut [Context<X>], id: u32, place: Place) {
+        let hash = |contexts: &[Context<X>], id: u32| {
             let (entry, state) = contexts[id as usize].pair();
             hash_pair(entry, state)
         };
@@ -236,20 +152,17 @@ impl Alike {
             }
             self.first[state] = id;
         } else {
-            *contexts[place.last as usize].next() = id;
+            contexts[place.last as usize].next = id;
         }
     }
 
     /// Every context of a pair.
-    pub(crate) fn all<C: Linked + Copy>(
+    pub(crate) fn all<X>(
         &self,
-        contexts: &[C],
+        contexts: &[Context<X>],
         pair: (u32, u32),
     ) -> impl Iterator<Item = u32> {
-        let next = move |&id: &u32| {
-            let mut context = contexts[id as usize];
-            Some(*context.next()).filter(|&next| next != NONE)
-        };
+        let next = move |&id: &u32| Some(contexts[id as usize].next).filter(|&next| next != NONE);
         let first = self.first.get(pair.1 as usize).copied();
         let linked = std::iter::successors(first.filter(|&id| id != NONE), next);
         let others = self.table.iter_hash(hash_pair(pair.0, pair.1)).copied();
@@ -272,7 +185,8 @@ pub(crate) enum Edge {
     Call(u32),
     Summary(u32),
     Terminated,
-    /// This of the parent's steps, and then on along a chain. A summary, too, goes on along a chain where there are any.
+    /// This of the parent's steps, and then on along a chain. A summary, too, goes on along a chain
+    /// where there are any.
     Chain(u32),
 }
 
@@ -316,7 +230,8 @@ impl Edge {
 pub(crate) struct Entry {
     /// The state.
     pub(crate) state: u32,
-    /// The context of the entry: of its state, or of the end of the chain that begins there. [`NONE`] if that only exits.
+    /// The context of the entry: of its state, or of the end of the chain that begins there.
+    /// [`NONE`] if that only exits.
     pub(crate) context: u32,
     pub(crate) first_exit: u32,
     pub(crate) last_exit: u32,
@@ -336,7 +251,8 @@ pub(crate) struct Exit {
     pub(crate) marks: u32,
     /// The context that exits,
     pub(crate) context: u32,
-    /// or from which this edge leads to a state that does nothing else, if it is not [`Edge::Start`].
+    /// or from which this edge leads to a state that does nothing else, if it is not
+    /// [`Edge::Start`].
     pub(crate) edge: u32,
     pub(crate) next: u32,
 }
@@ -429,7 +345,8 @@ impl Calls {
         id
     }
 
-    /// So many exits of an entry are looked through one by one; where there are more, all are in the table.
+    /// So many exits of an entry are looked through one by one; where there are more, all are in
+    /// the table.
     const LISTED: usize = 8;
 
     /// Adds a summary; `None` if it was known, or if a known one has the same exit state and

@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use droste_blast::{After, Blaster, Effect, New, Place, State, Store, in_range};
+use droste_program::liveness::Liveness;
 use droste_program::{NodeId, Op, ProcId, Program, Threads, VarRef, Violation};
 
 use crate::fields::{Component, Fields};
@@ -31,8 +32,8 @@ pub struct Question<'a> {
     pub targets: &'a [NodeId],
     /// Whether violations are looked for, too.
     pub violations: bool,
-    /// Whether a variable may be read, at a node, before it is written.
-    pub live: &'a dyn Fn(NodeId, VarRef) -> bool,
+    /// Whether the value of a variable may matter at a node.
+    pub live: &'a dyn Liveness,
 }
 
 /// Which components a step changes; `None` if all may have any value.
@@ -430,12 +431,12 @@ fn uninitialised(
     program: &Program,
     procedure: ProcId,
     fields: &Fields,
-    live: &dyn Fn(NodeId, VarRef) -> bool,
+    live: &dyn Liveness,
 ) -> Vec<u32> {
     let locals = &program.procedure(procedure).locals;
     let entry = program.procedure(procedure).entry;
     (program.procedure(procedure).params..locals.len() as u32)
         .filter(|&i| !fields.local(procedure.0 as usize, i as usize).is_empty())
-        .filter(|&i| live(entry, VarRef::Local(i)))
+        .filter(|&i| live.live(entry, VarRef::Local(i)))
         .collect()
 }

@@ -47,7 +47,7 @@ fn ask(program: &Program, targets: &[NodeId], violations: bool, passes: Passes) 
     let question = Question {
         targets,
         violations,
-        live: &|node, var| cleaned.live.is_live(node, var),
+        live: &cleaned.live,
     };
     let text = relations(&cleaned.program, &question).text;
     let answer = |algorithm: Algorithm| solve(&format!("{text}\n{}", algorithm.text()));

@@ -13,34 +13,17 @@
 //! between any two steps, so globals are not tracked there.
 
 use crate::fold::Folder;
-use crate::graph::{self, Effects, Graph, Worklist, reverse_postorder, roots};
-use crate::interval::convert;
-use droste_base::{Guard, StopReason};
+use crate::graph::{self, Graph, Worklist, reverse_postorder, roots};
+use droste_base::{Guard, Interner, StopReason};
+use droste_program::effects::Effects;
 use droste_program::{Expr, ExprNode, NodeId, Op, ProcId, Program, Type, Value, VarRef};
-use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Variables with a known value, by [`graph::index`]; values by [`Interner`].
+/// Variables with a known value, by [`graph::index`]; values by their number in the [`Interner`].
 pub(crate) type Env = Rc<[(u32, u32)]>;
 
 /// Entries of all environments ever made, after which the analysis gives up: about 256 MB.
 const MAX_ENTRIES: usize = 32 << 20;
-
-/// Values as small numbers.
-#[derive(Debug, Default)]
-struct Interner {
-    values: Vec<Value>,
-    numbers: HashMap<Value, u32>,
-}
-
-impl Interner {
-    fn number(&mut self, value: Value) -> u32 {
-        *self.numbers.entry(value).or_insert_with(|| {
-            self.values.push(value);
-            self.values.len() as u32 - 1
-        })
-    }
-}
 
 /// What is known when a procedure returns.
 #[derive(Clone, Debug)]
@@ -56,8 +39,8 @@ pub(crate) struct Constants {
     /// `None` for nodes that are in no run.
     envs: Vec<Option<Env>>,
     exits: Vec<Option<Exit>>,
-    interner: Interner,
-    effects: Effects,
+    interner: Interner<Value>,
+    written: Effects,
     /// Whether values are tracked at all; otherwise only control flow is followed.
     values: bool,
     concurrent: bool,
@@ -91,28 +74,12 @@ impl Constants {
         values: bool,
         guard: &mut Guard,
     ) -> Result<Option<Self>, StopReason> {
-        let effects = Effects::new(program, graph, &[], |node, report| match &node.op {
-            Op::Assign { assigns, .. } => {
-                for &(var, _) in assigns {
-                    if let VarRef::Global(i) = var {
-                        report(i);
-                    }
-                }
-            }
-            Op::Call { targets, .. } => {
-                for target in targets {
-                    if let Some(VarRef::Global(i)) = *target {
-                        report(i);
-                    }
-                }
-            }
-            _ => {}
-        });
+        let written = Effects::written(program);
         let mut constants = Constants {
             envs: vec![None; program.nodes.len()],
             exits: vec![None; program.procedures.len()],
             interner: Interner::default(),
-            effects,
+            written,
             values,
             concurrent: program.is_concurrent(),
             entries: 0,
@@ -172,7 +139,7 @@ impl Constants {
     ) -> crate::fold::Facts {
         let known = |env: &[(u32, u32)], var| {
             let number = get(env, graph::index(program, var))?;
-            Some(ExprNode::Const(self.interner.values[number as usize]))
+            Some(ExprNode::Const(*self.interner.get(number)))
         };
         folder.fold(program, procedure, expr, |leaf| {
             match *leaf {
@@ -182,6 +149,11 @@ impl Constants {
             }
             .unwrap_or_else(|| leaf.clone())
         })
+    }
+
+    /// The number of a value; one that cannot be numbered is not known.
+    fn number(&mut self, value: Value) -> Option<u32> {
+        self.interner.intern(value).ok().map(|(number, _)| number)
     }
 
     /// The value `expr` leaves in a variable of type `ty`, if there is only one.
@@ -198,8 +170,8 @@ impl Constants {
             return None;
         }
         self.fold(program, procedure, expr, env, env, folder);
-        let value = convert(folder.constant()?, ty)?;
-        Some(self.interner.number(value))
+        let value = ty.convert(folder.constant()?)?;
+        self.number(value)
     }
 
     /// What is known if `condition` comes out as `outcome`; `None` if it cannot.
@@ -229,12 +201,8 @@ impl Constants {
             }
         });
         for (index, value) in found {
-            let number = self.interner.number(value);
-            set(
-                more.get_or_insert_with(|| env.to_vec()),
-                index,
-                Some(number),
-            );
+            let number = self.number(value);
+            set(more.get_or_insert_with(|| env.to_vec()), index, number);
         }
         Some(match more {
             Some(more) => self.make(more),
@@ -420,7 +388,7 @@ impl Constants {
         let exit = self.exits[callee.0 as usize].clone()?;
         let globals = program.globals.len() as u32;
         let split = env.partition_point(|e| e.0 < globals);
-        let changed = |index: u32| self.effects.has(callee, index);
+        let changed = |index: u32| self.written.touches(callee, index);
         let mut after: Vec<_> = exit.env.iter().copied().filter(|e| changed(e.0)).collect();
         after.extend(env[..split].iter().filter(|e| !changed(e.0)));
         after.sort_unstable();
@@ -432,8 +400,8 @@ impl Constants {
             }
             let ty = program.variable(procedure, var).ty;
             let value = result
-                .and_then(|number| convert(self.interner.values[number as usize], ty))
-                .map(|value| self.interner.number(value));
+                .and_then(|number| ty.convert(*self.interner.get(number)))
+                .and_then(|value| self.number(value));
             set(&mut after, graph::index(program, var), value);
         }
         Some(self.make(after))

@@ -19,10 +19,11 @@
 //! global is live everywhere or nowhere.
 
 use crate::fold::Folder;
-use crate::graph::{self, Effects, Graph, Worklist, reverse_postorder};
+use crate::graph::{self, Graph, Worklist, reverse_postorder};
 use crate::live::{Sets, add, has, remove, unite};
 use crate::slice;
 use droste_base::{Guard, StopReason};
+use droste_program::effects::Effects;
 use droste_program::{Expr, ExprNode, Node, Op, ProcId, Program, Proposition, VarRef};
 
 /// When the reads of an expression count.
@@ -229,8 +230,7 @@ pub(crate) fn liveness(
         }
         add_vars(program, &proposition.terminated, &mut sets.terminated);
     }
-    // What is observed in a procedure is as good as read there.
-    let touched = Effects::new(program, graph, &observed, touches);
+    let touched = Effects::watched(program, propositions);
     let terminated = sets.terminated.clone();
     unite(sets.exit_mut(program.main), &terminated);
     let mut solver = Solver {
@@ -261,31 +261,6 @@ fn add_vars(program: &Program, expr: &Expr, set: &mut [u64]) {
         if let ExprNode::Var(var) = *node {
             add(set, graph::index(program, var));
         }
-    }
-}
-
-/// Reports the globals a node reads or writes.
-fn touches(node: &Node, report: &mut dyn FnMut(u32)) {
-    let mut written = |var: VarRef| {
-        if let VarRef::Global(i) = var {
-            report(i);
-        }
-    };
-    match &node.op {
-        Op::Assign { assigns, .. } => assigns.iter().for_each(|&(var, _)| written(var)),
-        Op::Call { targets, .. } => targets.iter().flatten().for_each(|&var| written(var)),
-        _ => {}
-    }
-    let mut read = |expr: &Expr| {
-        for leaf in &expr.nodes {
-            if let ExprNode::Var(VarRef::Global(i)) | ExprNode::Next(VarRef::Global(i)) = *leaf {
-                report(i);
-            }
-        }
-    };
-    graph::for_each_expr(&node.op, &mut read);
-    if let Some(expr) = &node.ensure {
-        read(expr);
     }
 }
 
@@ -387,7 +362,7 @@ impl Solver<'_> {
                     }
                 }
                 let entry = sets.at(called.entry.0);
-                let touched = self.touched.get(*callee);
+                let touched = self.touched.globals(*callee);
                 for ((before, entry), touched) in before.iter_mut().zip(entry).zip(touched) {
                     *before = *before & !touched | entry & touched;
                 }

@@ -8,7 +8,7 @@
 //! fails for certain is left as it is. An operation that could leave 128 bits counts as one
 //! that can fail: it is never touched.
 
-use crate::interval::{Interval, eval_binary};
+use droste_program::interval::Interval;
 use droste_program::{Expr, ExprNode, Operator, ProcId, Program, Type, Value};
 
 /// What is known about (part of) an expression.
@@ -43,7 +43,7 @@ impl Facts {
             || match ty {
                 Type::Range { .. } => !self
                     .range
-                    .is_some_and(|range| Interval::of(ty).contains(range)),
+                    .is_some_and(|range| Interval::of(ty).covers(range)),
                 Type::Bool | Type::Bits { .. } => false,
             }
     }
@@ -199,7 +199,7 @@ impl Folder {
 
     fn push(&mut self, node: ExprNode, facts: Facts) -> u32 {
         if !facts.can_fail
-            && let Some(value) = facts.range.and_then(Interval::single)
+            && let Some(value) = facts.range.and_then(Interval::as_constant)
             && !matches!(node, ExprNode::Const(_))
         {
             return self.make_const(value);
@@ -211,7 +211,7 @@ impl Folder {
 
     fn make_const(&mut self, value: Value) -> u32 {
         let facts = Facts {
-            range: Some(Interval::point(value)),
+            range: Some(Interval::constant(value)),
             can_fail: false,
             boolean: false,
         };
@@ -291,7 +291,7 @@ impl Folder {
     fn binary(&mut self, op: Operator, a: u32, b: u32) -> u32 {
         let (left, right) = (self.const_at(a), self.const_at(b));
         if let (Some(x), Some(y)) = (left, right)
-            && let Some(value) = eval_binary(op, x, y)
+            && let Some(value) = op.apply(x, y)
         {
             return self.make_const(value);
         }
@@ -341,13 +341,10 @@ impl Folder {
                     (Operator::Add, Some(0)) | (Operator::Mul, Some(1)) => return b,
                     _ => {}
                 }
-                let range = match (self.range(a), self.range(b)) {
-                    (Some(x), Some(y)) => x.arithmetic(op, y),
-                    _ => None,
-                };
+                let range = Interval::apply_known(op, self.range(a), self.range(b));
                 let fails = match (op, self.range(b)) {
-                    (Operator::Div | Operator::Rem, Some(by)) => by.lo <= 0 && 0 <= by.hi,
-                    (Operator::Shl | Operator::Shr, Some(by)) => by.lo < 0,
+                    (Operator::Div | Operator::Rem, Some(by)) => by.contains(0),
+                    (Operator::Shl | Operator::Shr, Some(by)) => by.is_signed(),
                     (_, Some(_)) => false,
                     (_, None) => true,
                 };

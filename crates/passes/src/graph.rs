@@ -1,7 +1,7 @@
 //! What the passes share: the control-flow graph backwards, call sites, an order to visit
 //! nodes in, and a worklist that follows it.
 
-use droste_program::{Expr, Node, NodeId, Op, ProcId, Program, Threads, Type, VarRef};
+use droste_program::{Node, NodeId, Op, ProcId, Program, Threads, Type, VarRef};
 
 /// Lists of `u32`, one per index, in one vector.
 #[derive(Debug, Default)]
@@ -215,107 +215,9 @@ pub(crate) fn masks(globals: u32) -> impl Iterator<Item = u64> {
     })
 }
 
-/// Which globals each procedure may touch, itself or through the procedures it calls.
-#[derive(Debug)]
-pub(crate) struct Effects {
-    words: usize,
-    bits: Vec<u64>,
-}
-
-impl Effects {
-    /// `direct` reports the globals a node itself touches; `observed` are variables that each
-    /// procedure touches in any case, or nothing.
-    pub(crate) fn new(
-        program: &Program,
-        graph: &Graph,
-        observed: &[Vec<u64>],
-        direct: impl Fn(&Node, &mut dyn FnMut(u32)),
-    ) -> Self {
-        let globals = program.globals.len() as u32;
-        let words = program.globals.len().div_ceil(64);
-        let mut effects = Effects {
-            words,
-            bits: vec![0; words * program.procedures.len()],
-        };
-        for (procedure, set) in observed.iter().enumerate() {
-            let bits = &mut effects.bits[procedure * words..][..words];
-            // Behind the globals there may be locals in the same word.
-            for (bits, (set, mask)) in bits.iter_mut().zip(set.iter().zip(masks(globals))) {
-                *bits |= set & mask;
-            }
-        }
-        for node in &program.nodes {
-            let start = node.procedure.0 as usize * words;
-            direct(node, &mut |global| {
-                effects.bits[start + global as usize / 64] |= 1 << (global % 64);
-            });
-        }
-        // A procedure has the effects of those it calls.
-        let mut work: Vec<u32> = (0..program.procedures.len() as u32).collect();
-        while let Some(callee) = work.pop() {
-            for &call in graph.calls.get(callee) {
-                let caller = program.nodes[call as usize].procedure.0;
-                let mut grown = false;
-                for word in 0..words {
-                    let more = effects.bits[callee as usize * words + word];
-                    let old = &mut effects.bits[caller as usize * words + word];
-                    grown |= *old | more != *old;
-                    *old |= more;
-                }
-                if grown {
-                    work.push(caller);
-                }
-            }
-        }
-        effects
-    }
-
-    pub(crate) fn get(&self, procedure: ProcId) -> &[u64] {
-        &self.bits[procedure.0 as usize * self.words..][..self.words]
-    }
-
-    pub(crate) fn has(&self, procedure: ProcId, global: u32) -> bool {
-        self.get(procedure)[global as usize / 64] >> (global % 64) & 1 != 0
-    }
-}
-
 /// Whether storing some value of type `from` in a variable of type `to` is a violation.
 pub(crate) fn conversion_can_fail(from: Type, to: Type) -> bool {
     matches!(to, Type::Range { .. }) && !(to.lo() <= from.lo() && from.hi() <= to.hi())
-}
-
-/// Calls `f` with every expression of an operation.
-pub(crate) fn for_each_expr<'a>(op: &'a Op, mut f: impl FnMut(&'a Expr)) {
-    match op {
-        Op::Assign {
-            assigns,
-            discards,
-            constrain,
-            ..
-        } => {
-            for (_, expr) in assigns {
-                f(expr);
-            }
-            discards.iter().for_each(&mut f);
-            constrain.iter().for_each(f);
-        }
-        Op::Branch { condition, .. }
-        | Op::Assume { condition, .. }
-        | Op::Assert { condition, .. } => f(condition),
-        Op::Call {
-            args, constrain, ..
-        } => {
-            args.iter().for_each(&mut f);
-            constrain.iter().for_each(f);
-        }
-        Op::Return(results) => results.iter().for_each(f),
-        Op::Goto(_)
-        | Op::Stuck
-        | Op::StartThread { .. }
-        | Op::EndThread
-        | Op::AtomicBegin(_)
-        | Op::AtomicEnd(_) => {}
-    }
 }
 
 #[cfg(test)]

@@ -24,7 +24,6 @@ mod dead;
 mod faint;
 mod fold;
 mod graph;
-mod interval;
 mod live;
 mod simplify;
 mod slice;

@@ -110,34 +110,6 @@ impl Live {
         Live { sets: None }
     }
 
-    /// Whether the value of `var`, a global or a local of the node's procedure, may matter
-    /// when control is at `node`, before its operation is executed.
-    #[inline]
-    pub fn is_live(&self, node: NodeId, var: VarRef) -> bool {
-        self.sets.as_ref().is_none_or(|sets| {
-            let index = match var {
-                VarRef::Global(i) => i,
-                VarRef::Local(i) => sets.globals + i,
-            };
-            has(sets.at(node.0), index)
-        })
-    }
-
-    /// Whether the value a global has when `procedure` returns (after its results have been
-    /// evaluated, before they are stored) may matter to some caller.
-    #[inline]
-    pub fn at_exit(&self, procedure: ProcId, global: u32) -> bool {
-        let sets = self.sets.as_ref();
-        sets.is_none_or(|sets| has(sets.exit(procedure), global))
-    }
-
-    /// Whether the value a global has when `main` has returned may matter.
-    #[inline]
-    pub fn after_termination(&self, global: u32) -> bool {
-        let sets = self.sets.as_ref();
-        sets.is_none_or(|sets| has(&sets.terminated, global))
-    }
-
     /// How many pairs of a node and a variable are live, and how many pairs there are.
     pub fn count(&self, program: &Program) -> (usize, usize) {
         let globals = program.globals.len();
@@ -156,13 +128,28 @@ impl Live {
 }
 
 impl Liveness for Live {
+    /// Before the operation of the node is executed.
+    #[inline]
     fn live(&self, node: NodeId, var: VarRef) -> bool {
-        self.is_live(node, var)
+        self.sets.as_ref().is_none_or(|sets| {
+            let index = match var {
+                VarRef::Global(i) => i,
+                VarRef::Local(i) => sets.globals + i,
+            };
+            has(sets.at(node.0), index)
+        })
     }
+
+    /// After the results have been evaluated, before they are stored.
+    #[inline]
     fn live_at_exit(&self, procedure: ProcId, global: u32) -> bool {
-        self.at_exit(procedure, global)
+        let sets = self.sets.as_ref();
+        sets.is_none_or(|sets| has(sets.exit(procedure), global))
     }
+
+    #[inline]
     fn live_after_termination(&self, global: u32) -> bool {
-        self.after_termination(global)
+        let sets = self.sets.as_ref();
+        sets.is_none_or(|sets| has(&sets.terminated, global))
     }
 }

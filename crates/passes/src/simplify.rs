@@ -8,7 +8,6 @@
 use crate::constants::{Constants, Env};
 use crate::fold::{Facts, Folder};
 use crate::graph;
-use crate::interval::convert;
 use droste_program::{Expr, ExprNode, NodeId, Op, ProcId, Program, Type, VarRef};
 use std::sync::Arc;
 
@@ -102,7 +101,7 @@ impl Simplifier<'_> {
     fn stored(&mut self, procedure: ProcId, expr: &mut Expr, ty: Type, env: &Env) -> bool {
         let (_, facts) = self.fold(procedure, expr, env, env);
         if let Some(value) = expr.as_const()
-            && let Some(value) = convert(value, ty)
+            && let Some(value) = ty.convert(value)
         {
             *expr = Expr::constant(value);
         }

@@ -91,7 +91,7 @@ pub(crate) fn returning(program: &Program, graph: &Graph) -> Vec<bool> {
 pub(crate) fn can_violate(program: &Program, node: &Node, folder: &mut Folder) -> bool {
     let procedure = node.procedure;
     let mut fails = false;
-    graph::for_each_expr(&node.op, |expr| {
+    node.op.for_each_expr(|expr| {
         fails = fails || folder.facts(program, procedure, expr).can_fail;
     });
     if let Some(ensure) = &node.ensure {

@@ -4,6 +4,7 @@ use droste_lang::lower::lower;
 use droste_lang::parser::{Dialect, parse};
 use droste_passes::{Cleaned, Config, Query, clean};
 use droste_program::labels;
+use droste_program::liveness::Liveness as _;
 use droste_program::{NodeId, Op, Program, VarRef};
 use droste_source::SourceFile;
 
@@ -144,8 +145,8 @@ fn faint_variables_are_dropped() {
     assert!(matches!(op(&cleaned, "A"), Op::Goto(_)));
     assert!(matches!(op(&cleaned, "B"), Op::Goto(_)));
     let target = at(&given, "A");
-    assert!(!cleaned.live.is_live(target, VarRef::Local(0)));
-    assert!(!cleaned.live.is_live(target, VarRef::Local(1)));
+    assert!(!cleaned.live.live(target, VarRef::Local(0)));
+    assert!(!cleaned.live.live(target, VarRef::Local(1)));
 }
 
 #[test]
@@ -167,8 +168,8 @@ fn what_can_fail_is_kept() {
     };
     assert_eq!((assigns.len(), discards.len()), (0, 1));
     assert!(matches!(op(&cleaned, "B"), Op::Assign { assigns, .. } if assigns.len() == 1));
-    assert!(cleaned.live.is_live(at(&given, "A"), VarRef::Local(1)));
-    assert!(cleaned.live.is_live(at(&given, "A"), VarRef::Local(2)));
+    assert!(cleaned.live.live(at(&given, "A"), VarRef::Local(1)));
+    assert!(cleaned.live.live(at(&given, "A"), VarRef::Local(2)));
 }
 
 #[test]
@@ -181,14 +182,14 @@ fn globals_stay_alive_across_callees_that_do_not_mention_them() {
     let cleaned = assertions(&given);
     for label in ["A", "F"] {
         assert!(
-            cleaned.live.is_live(at(&given, label), VarRef::Global(0)),
+            cleaned.live.live(at(&given, label), VarRef::Global(0)),
             "{label}"
         );
     }
     let f = given.node(at(&given, "F")).procedure;
-    assert!(cleaned.live.at_exit(f, 0));
-    assert!(!cleaned.live.at_exit(given.main, 0));
-    assert!(!cleaned.live.after_termination(0));
+    assert!(cleaned.live.live_at_exit(f, 0));
+    assert!(!cleaned.live.live_at_exit(given.main, 0));
+    assert!(!cleaned.live.live_after_termination(0));
 }
 
 #[test]
@@ -202,7 +203,7 @@ fn values_after_the_step_keep_right_hand_sides_alive() {
     );
     let cleaned = reach(&given);
     assert!(matches!(op(&cleaned, "A"), Op::Assign { assigns, .. } if assigns.len() == 2));
-    let live = |var| cleaned.live.is_live(at(&given, "A"), VarRef::Global(var));
+    let live = |var| cleaned.live.live(at(&given, "A"), VarRef::Global(var));
     assert_eq!([live(0), live(1), live(2)], [false, false, true]);
 }
 
@@ -220,11 +221,11 @@ fn threads_share_globals_so_they_are_live_everywhere() {
     let cleaned = reach(&given);
     for label in ["A", "B", "TARGET"] {
         assert!(
-            cleaned.live.is_live(at(&given, label), VarRef::Global(0)),
+            cleaned.live.live(at(&given, label), VarRef::Global(0)),
             "{label}"
         );
         assert!(
-            !cleaned.live.is_live(at(&given, label), VarRef::Global(1)),
+            !cleaned.live.live(at(&given, label), VarRef::Global(1)),
             "{label}"
         );
     }
@@ -241,7 +242,7 @@ fn no_pass_changes_nothing() {
     let cleaned = clean(&given, &Query::default(), &Config::none());
     assert_eq!(cleaned.program, given);
     assert!(cleaned.report.is_empty());
-    assert!(cleaned.live.is_live(at(&given, "A"), VarRef::Global(0)));
+    assert!(cleaned.live.live(at(&given, "A"), VarRef::Global(0)));
 }
 
 /// Ten thousand statements over hundreds of variables, and a million over few. Prints times

@@ -1,10 +1,10 @@
 //! Which globals a procedure touches: reads or writes, itself or through the procedures it calls.
 //!
 //! A global that a callee does not touch is the same after the call as before it. So it need not be
-//! part of the callee's entry state (calls that differ only in such globals share one
-//! exploration of the callee), and the caller keeps its own value over the return.
+//! part of the callee's entry state (calls that differ only in such globals share one exploration
+//! of the callee), and the caller keeps its own value over the return.
 
-use crate::program::{ExprNode, Op, Program, Proposition, VarRef};
+use crate::program::{ExprNode, Node, Op, ProcId, Program, Proposition, VarRef};
 
 /// A set of globals for each procedure.
 #[derive(Clone, Debug)]
@@ -14,41 +14,56 @@ pub struct Effects {
 }
 
 impl Effects {
-    /// Whoever watches a global touches it, in every procedure.
-    pub fn watch(&mut self, proposition: &Proposition) {
-        let exprs = proposition.by_procedure.iter();
-        for part in exprs
-            .chain([&proposition.terminated])
-            .flat_map(|expr| &expr.nodes)
-        {
-            if let ExprNode::Var(VarRef::Global(i)) = *part {
-                for set in self.bits.chunks_mut(self.words) {
-                    set[i as usize / 64] |= 1 << (i % 64);
+    /// What each procedure touches.
+    pub fn new(program: &Program) -> Self {
+        Self::watched(program, &[])
+    }
+
+    /// What each procedure touches, if somebody watches these propositions: what is watched in a
+    /// procedure is as good as read there.
+    pub fn watched(program: &Program, propositions: &[&Proposition]) -> Self {
+        let mut effects = Effects::none(program);
+        for proposition in propositions {
+            for (procedure, expr) in (0..).zip(&proposition.by_procedure) {
+                for part in &expr.nodes {
+                    if let ExprNode::Var(var) = *part {
+                        effects.add(ProcId(procedure), var);
+                    }
                 }
             }
         }
+        effects.close(program, |node, touch| node.for_each_mentioned(touch))
     }
 
-    /// The least sets that contain what each procedure touches itself and what its callees
-    /// touch.
-    pub fn new(program: &Program) -> Self {
+    /// What each procedure may change.
+    pub fn written(program: &Program) -> Self {
+        Effects::none(program).close(program, |node, touch| node.op.for_each_written(touch))
+    }
+
+    fn none(program: &Program) -> Self {
         let words = program.globals.len().div_ceil(64);
-        let mut effects = Effects {
+        Effects {
             words,
             bits: vec![0; words * program.procedures.len()],
-        };
+        }
+    }
+
+    fn add(&mut self, procedure: ProcId, var: VarRef) {
+        if let VarRef::Global(i) = var {
+            let word = procedure.0 as usize * self.words + i as usize / 64;
+            self.bits[word] |= 1 << (i % 64);
+        }
+    }
+
+    /// The least sets that contain these, what `direct` reports of the procedure's own nodes, and
+    /// the sets of its callees.
+    fn close(mut self, program: &Program, direct: impl Fn(&Node, &mut dyn FnMut(VarRef))) -> Self {
+        let words = self.words;
         let mut callers: Vec<Vec<u32>> = vec![Vec::new(); program.procedures.len()];
         for node in &program.nodes {
-            let procedure = node.procedure.0 as usize;
-            let set = &mut effects.bits[procedure * words..][..words];
-            let touch = |var: VarRef| {
-                if let VarRef::Global(i) = var {
-                    set[i as usize / 64] |= 1 << (i % 64);
-                }
-            };
-            node.for_each_mentioned(touch);
+            direct(node, &mut |var| self.add(node.procedure, var));
             if let Op::Call { callee, .. } = &node.op {
-                callers[callee.0 as usize].push(procedure as u32);
+                callers[callee.0 as usize].push(node.procedure.0);
             }
         }
         for list in &mut callers {
@@ -61,8 +76,8 @@ impl Effects {
             for &caller in &callers[procedure as usize] {
                 let mut grown = false;
                 for word in 0..words {
-                    let new = effects.bits[procedure as usize * words + word];
-                    let old = &mut effects.bits[caller as usize * words + word];
+                    let new = self.bits[procedure as usize * words + word];
+                    let old = &mut self.bits[caller as usize * words + word];
                     grown |= *old | new != *old;
                     *old |= new;
                 }
@@ -71,25 +86,43 @@ impl Effects {
                 }
             }
         }
-        effects
-    }
-
-    /// The same, if every procedure touches these: globals that other threads may change at any time.
-    #[must_use]
-    pub fn with(mut self, always: &[u32]) -> Self {
-        if self.words > 0 {
-            for set in self.bits.chunks_mut(self.words) {
-                for &global in always {
-                    set[global as usize / 64] |= 1 << (global % 64);
-                }
-            }
-        }
         self
     }
 
+    /// The same, if every procedure touches these: globals that other threads may change at any
+    /// time.
+    #[must_use]
+    pub fn with(mut self, always: &[u32]) -> Self {
+        self.add_everywhere(always.iter().copied());
+        self
+    }
+
+    /// Whoever watches a global touches it, in every procedure.
+    pub fn watch(&mut self, proposition: &Proposition) {
+        let exprs = proposition.by_procedure.iter();
+        let exprs = exprs.chain([&proposition.terminated]);
+        let parts = exprs.flat_map(|expr| &expr.nodes);
+        self.add_everywhere(parts.filter_map(|part| match *part {
+            ExprNode::Var(VarRef::Global(i)) => Some(i),
+            _ => None,
+        }));
+    }
+
+    fn add_everywhere(&mut self, globals: impl Iterator<Item = u32>) {
+        for global in globals {
+            for set in self.bits.chunks_mut(self.words) {
+                set[global as usize / 64] |= 1 << (global % 64);
+            }
+        }
+    }
+
     /// Whether `procedure` touches `global`.
-    pub fn touches(&self, procedure: u32, global: u32) -> bool {
-        let word = self.bits[procedure as usize * self.words + global as usize / 64];
-        word >> (global % 64) & 1 == 1
+    pub fn touches(&self, procedure: ProcId, global: u32) -> bool {
+        self.globals(procedure)[global as usize / 64] >> (global % 64) & 1 == 1
+    }
+
+    /// The globals that `procedure` touches, one bit each.
+    pub fn globals(&self, procedure: ProcId) -> &[u64] {
+        &self.bits[procedure.0 as usize * self.words..][..self.words]
     }
 }

@@ -379,15 +379,20 @@ impl Node {
         };
         self.op.for_each_expr(&mut read);
         self.ensure.iter().for_each(|expr| read(expr));
-        match &self.op {
+        self.op.for_each_written(f);
+    }
+}
+
+impl Op {
+    /// Calls `f` with every variable that is assigned, or gets a result of a call.
+    pub fn for_each_written(&self, mut f: impl FnMut(VarRef)) {
+        match self {
             Op::Assign { assigns, .. } => assigns.iter().for_each(|(var, _)| f(*var)),
             Op::Call { targets, .. } => targets.iter().flatten().for_each(|var| f(*var)),
             _ => {}
         }
     }
-}
 
-impl Op {
     /// Calls `f` with every expression of the operation.
     pub fn for_each_expr<'a>(&'a self, mut f: impl FnMut(&'a Expr)) {
         match self {

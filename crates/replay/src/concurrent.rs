@@ -1,19 +1,19 @@
-//! Replays concurrent executions: schedules the threads as the execution says and checks every step, every
-//! switch, and what the execution is said to show.
+//! Replays concurrent executions: schedules the threads as the execution says and checks every
+//! step, every switch, and what the execution is said to show.
 //!
-//! Each thread has a [`Cursor`] and a stack of the calls that have not returned. The globals are one
-//! list, handed from context to context. The rules are those of `docs/CONCURRENCY.md`:
+//! Each thread has a [`Cursor`] and a stack of the calls that have not returned. The globals are
+//! one list, handed from context to context. The rules are those of `docs/CONCURRENCY.md`:
 //!
 //! * the first context is that of `main`; with `init`, it is `init`'s, which ends at `endinit`;
 //!   with `thread` sections it may be any thread's;
 //! * the next context is that of another thread, which exists and has not ended;
 //! * no context ends inside an atomic section, unless with its thread.
 //!
-//! A folded call takes no part in scheduling; all that has to be known about it is whether it leaves the
-//! thread in an atomic section.
+//! A folded call takes no part in scheduling; all that has to be known about it is whether it
+//! leaves the thread in an atomic section.
 
 use droste_program::concurrent::{
-    Birth, ConcurrentExecution, ThreadAction, ThreadId, declared, end_of_init,
+    Birth, ConcurrentExecution, ThreadAction, ThreadId, ThreadStep, declared, end_of_init,
 };
 use droste_program::execution::{Action, CalleeRun, Ending, Step, Valuation};
 use droste_program::schedule::Bound;
@@ -43,8 +43,8 @@ struct Thread<'a> {
     ended: bool,
 }
 
-/// Accepts `execution` if it is a run of `program` within `bound` (if there is one) that shows what `claim`
-/// (if there is one) says.
+/// Accepts `execution` if it is a run of `program` within `bound` (if there is one) that shows what
+/// `claim` (if there is one) says.
 pub fn replay_concurrent(
     program: &Program,
     execution: &ConcurrentExecution,
@@ -87,167 +87,225 @@ fn follow(
 ) -> Result<(), (usize, String)> {
     let first = |reason: String| (0, reason);
     check_values("globals", &execution.globals, &program.globals).map_err(first)?;
-    let effects = atomic_effects(program, &execution.runs);
-    let mut threads = births(program, execution).map_err(first)?;
-    let mut started = declared(program).len();
-    let init = end_of_init(program);
+    let mut interleaving = Interleaving {
+        program,
+        execution,
+        checked,
+        effects: atomic_effects(program, &execution.runs),
+        threads: births(program, execution).map_err(first)?,
+        started: declared(program).len(),
+        init: end_of_init(program),
+        active: None,
+        over: false,
+    };
     let mut globals = execution.globals.clone();
     let mut number = 0;
-    let mut over = false;
-    let mut previous: Option<ThreadId> = None;
     for (i, context) in execution.contexts.iter().enumerate() {
-        let bad = |reason: &str| Err((number, format!("context {i}: {reason}")));
-        if over {
-            return bad("there is a context after the end");
-        }
-        let id = context.thread;
-        if id.0 as usize >= threads.len() {
-            return bad("there is no such thread");
-        }
-        match previous {
-            None if program.threads == Threads::Dynamic && id.0 != 0 => {
-                return bad("the first context is not `main`'s");
-            }
-            None if init.is_some() && id.0 != 0 => {
-                return bad("the first context is not that of `init`");
-            }
-            None => {}
-            Some(before) => {
-                if before == id {
-                    return bad("it belongs to the thread that was active already");
-                }
-                if init.is_some() && id.0 == 0 {
-                    return bad("`init` runs once, before the threads");
-                }
-                let thread = &threads[before.0 as usize];
-                if init.is_some() && before.0 == 0 {
-                    // The end of `init`, wherever it is, is the place to leave it.
-                    if thread.ended || thread.cursor.as_ref().map(|c| c.node) != init {
-                        return bad("`init` has not come to `endinit`");
-                    }
-                } else if thread.atomic && !thread.ended {
-                    return bad("the thread before is inside an atomic section");
-                }
-            }
-        }
-        previous = Some(id);
-        if threads[id.0 as usize].ended {
-            return bad("the thread has ended");
-        }
-        let Some(cursor) = &mut threads[id.0 as usize].cursor else {
-            return bad("the thread has not been started");
-        };
+        let at = |number: usize| move |reason: String| (number, format!("context {i}: {reason}"));
+        let cursor = interleaving.switch(context.thread).map_err(at(number))?;
         cursor.set_globals(&globals);
         for step in &context.steps {
-            let at = |reason: String| (number, format!("context {i}: {reason}"));
-            if over {
-                return Err(at("there is a step after the end".to_owned()));
-            }
-            let thread = &mut threads[id.0 as usize];
-            if thread.ended {
-                return Err(at("there is a step after the end of the thread".to_owned()));
-            }
-            let Some(cursor) = &mut thread.cursor else {
-                return Err(at("the thread has not been started".to_owned()));
-            };
-            cursor.arrive(step.node).map_err(at)?;
-            if init == Some(cursor.node) && id.0 == 0 {
-                return Err(at("`init` ends at `endinit`".to_owned()));
-            }
-            match &step.action {
-                ThreadAction::Step(Action::Internal { to, changes }) => {
-                    let op = &program.node(cursor.node).op;
-                    cursor.internal(*to, changes).map_err(at)?;
-                    match op {
-                        Op::AtomicBegin(_) => thread.atomic = true,
-                        Op::AtomicEnd(_) => thread.atomic = false,
-                        _ => {}
-                    }
-                }
-                ThreadAction::Step(Action::Call { locals }) => {
-                    let call = cursor.call(locals).map_err(at)?;
-                    thread.calls.push(call);
-                }
-                ThreadAction::Step(Action::Folded { run, to, changes }) => {
-                    let runs = &execution.runs;
-                    if init.is_some() && id.0 == 0 && passes(runs, &effects, run.0, init) {
-                        return Err(at("`init` ends at `endinit`".to_owned()));
-                    }
-                    cursor
-                        .folded(*run, *to, changes, runs, checked)
-                        .map_err(at)?;
-                    if let Some(atomic) = effects[run.0 as usize] {
-                        thread.atomic = atomic;
-                    }
-                }
-                ThreadAction::Step(Action::Fail(violation)) => {
-                    let caller = thread.calls.last().map(|(node, valuation)| Caller {
-                        node: *node,
-                        locals: &valuation.locals,
-                        globals: &valuation.globals,
-                    });
-                    cursor.fails(*violation, caller.as_ref()).map_err(at)?;
-                    over = true;
-                }
-                ThreadAction::Step(Action::Terminate) => {
-                    return Err(at(
-                        "threads end, they do not terminate the program".to_owned()
-                    ));
-                }
-                ThreadAction::Return {
-                    results,
-                    to,
-                    changes,
-                } => {
-                    let call = thread.calls.pop();
-                    let call =
-                        call.ok_or_else(|| at("there is no call to return to".to_owned()))?;
-                    cursor.returns(call, results, *to, changes).map_err(at)?;
-                }
-                ThreadAction::Start { thread: new, to } => {
-                    let from = cursor.node;
-                    let start = cursor.start(*to).map_err(at)?;
-                    if new.0 as usize != started {
-                        return Err(at("threads are numbered as they are started".to_owned()));
-                    }
-                    let now = cursor.now.clone();
-                    if execution.threads.get(started)
-                        != Some(&(Birth::Started { by: id, node: from }))
-                    {
-                        return Err(at("the thread has another birth".to_owned()));
-                    }
-                    threads[started].cursor = Some(Cursor::at(program, start, now));
-                    started += 1;
-                }
-                ThreadAction::End => {
-                    if program.node(cursor.node).op != Op::EndThread {
-                        cursor.terminate(thread.calls.len()).map_err(at)?;
-                    }
-                    thread.ended = true;
-                }
-            }
+            interleaving
+                .step(context.thread, step)
+                .map_err(at(number))?;
             number += 1;
         }
-        if let Some(cursor) = &threads[id.0 as usize].cursor {
+        if let Some(cursor) = &interleaving.threads[context.thread.0 as usize].cursor {
             globals.clone_from(&cursor.now.globals);
         }
     }
-    let end = |reason: &str| Err((number, reason.to_owned()));
-    if started != threads.len() {
-        return end("a thread is never started");
+    interleaving
+        .end()
+        .map_err(|reason| (number, reason.to_owned()))
+}
+
+/// All threads while they are followed.
+struct Interleaving<'a> {
+    program: &'a Program,
+    execution: &'a ConcurrentExecution,
+    checked: &'a Checked,
+    /// Of each folded run: whether it leaves its thread in an atomic section.
+    effects: Vec<Option<bool>>,
+    threads: Vec<Thread<'a>>,
+    /// How many threads have been started, those that are declared included.
+    started: usize,
+    /// Where `init` ends, if the program has one.
+    init: Option<NodeId>,
+    /// The thread of the last context.
+    active: Option<ThreadId>,
+    /// Whether the run has ended in a violation.
+    over: bool,
+}
+
+impl<'a> Interleaving<'a> {
+    /// Whether it is `init`, the thread before all others.
+    fn is_init(&self, id: ThreadId) -> bool {
+        self.init.is_some() && id.0 == 0
     }
-    let last = previous.and_then(|id| threads.get(id.0 as usize));
-    let Some(last) = last else {
-        return end("there is no context");
-    };
-    match execution.ending {
-        Ending::At(_) if over || last.ended => end("control is nowhere"),
-        Ending::At(node) if last.cursor.as_ref().map(|c| c.node) != Some(node) => {
-            end("control is at another node at the end")
+
+    /// A context of thread `id` begins, if it may.
+    fn switch(&mut self, id: ThreadId) -> Result<&mut Cursor<'a>, String> {
+        if self.over {
+            return Err("there is a context after the end".to_owned());
         }
-        Ending::Final if !over => end("the last step does not end the run"),
-        Ending::At(_) | Ending::Final => Ok(()),
-        Ending::Lasso { .. } | Ending::Terminated => end("a concurrent run is finite"),
+        if id.0 as usize >= self.threads.len() {
+            return Err("there is no such thread".to_owned());
+        }
+        match self.active {
+            None => self.may_begin(id)?,
+            Some(before) => self.may_follow(before, id)?,
+        }
+        self.active = Some(id);
+        let thread = &mut self.threads[id.0 as usize];
+        if thread.ended {
+            return Err("the thread has ended".to_owned());
+        }
+        let cursor = thread.cursor.as_mut();
+        cursor.ok_or_else(|| "the thread has not been started".to_owned())
+    }
+
+    /// Whether the first context may be that of `id`.
+    fn may_begin(&self, id: ThreadId) -> Result<(), &'static str> {
+        if self.program.threads == Threads::Dynamic && id.0 != 0 {
+            return Err("the first context is not `main`'s");
+        }
+        if self.init.is_some() && id.0 != 0 {
+            return Err("the first context is not that of `init`");
+        }
+        Ok(())
+    }
+
+    /// Whether a context of `before` may be followed by one of `id`.
+    fn may_follow(&self, before: ThreadId, id: ThreadId) -> Result<(), &'static str> {
+        if before == id {
+            return Err("it belongs to the thread that was active already");
+        }
+        if self.is_init(id) {
+            return Err("`init` runs once, before the threads");
+        }
+        let thread = &self.threads[before.0 as usize];
+        if self.is_init(before) {
+            // The end of `init`, wherever it is, is the place to leave it.
+            if thread.ended || thread.cursor.as_ref().map(|c| c.node) != self.init {
+                return Err("`init` has not come to `endinit`");
+            }
+        } else if thread.atomic && !thread.ended {
+            return Err("the thread before is inside an atomic section");
+        }
+        Ok(())
+    }
+
+    /// Thread `id`, which is active, makes a step.
+    fn step(&mut self, id: ThreadId, step: &ThreadStep) -> Result<(), String> {
+        let is_init = self.is_init(id);
+        if self.over {
+            return Err("there is a step after the end".to_owned());
+        }
+        let thread = &mut self.threads[id.0 as usize];
+        if thread.ended {
+            return Err("there is a step after the end of the thread".to_owned());
+        }
+        let Some(cursor) = &mut thread.cursor else {
+            return Err("the thread has not been started".to_owned());
+        };
+        cursor.arrive(step.node)?;
+        if is_init && self.init == Some(cursor.node) {
+            return Err("`init` ends at `endinit`".to_owned());
+        }
+        match &step.action {
+            ThreadAction::Step(Action::Internal { to, changes }) => {
+                let op = &self.program.node(cursor.node).op;
+                cursor.internal(*to, changes)?;
+                match op {
+                    Op::AtomicBegin(_) => thread.atomic = true,
+                    Op::AtomicEnd(_) => thread.atomic = false,
+                    _ => {}
+                }
+            }
+            ThreadAction::Step(Action::Call { locals }) => {
+                let call = cursor.call(locals)?;
+                thread.calls.push(call);
+            }
+            ThreadAction::Step(Action::Folded { run, to, changes }) => {
+                let runs = &self.execution.runs;
+                if is_init && passes(runs, run.0, self.init) {
+                    return Err("`init` ends at `endinit`".to_owned());
+                }
+                cursor.folded(*run, *to, changes, runs, self.checked)?;
+                if let Some(atomic) = self.effects[run.0 as usize] {
+                    thread.atomic = atomic;
+                }
+            }
+            ThreadAction::Step(Action::Fail(violation)) => {
+                let caller = thread.calls.last().map(|(node, valuation)| Caller {
+                    node: *node,
+                    locals: &valuation.locals,
+                    globals: &valuation.globals,
+                });
+                cursor.fails(*violation, caller.as_ref())?;
+                self.over = true;
+            }
+            ThreadAction::Step(Action::Terminate) => {
+                return Err("threads end, they do not terminate the program".to_owned());
+            }
+            ThreadAction::Return {
+                results,
+                to,
+                changes,
+            } => {
+                let call = thread.calls.pop();
+                let call = call.ok_or_else(|| "there is no call to return to".to_owned())?;
+                cursor.returns(call, results, *to, changes)?;
+            }
+            ThreadAction::Start { thread: new, to } => self.start(id, *new, *to)?,
+            ThreadAction::End => {
+                if self.program.node(cursor.node).op != Op::EndThread {
+                    cursor.terminate(thread.calls.len())?;
+                }
+                thread.ended = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// Thread `id`, which is active, starts another one and goes on at `to`.
+    fn start(&mut self, id: ThreadId, new: ThreadId, to: NodeId) -> Result<(), String> {
+        let Some(cursor) = &mut self.threads[id.0 as usize].cursor else {
+            return Err("the thread has not been started".to_owned());
+        };
+        let from = cursor.node;
+        let entry = cursor.start(to)?;
+        if new.0 as usize != self.started {
+            return Err("threads are numbered as they are started".to_owned());
+        }
+        let now = cursor.now.clone();
+        let birth = Birth::Started { by: id, node: from };
+        if self.execution.threads.get(self.started) != Some(&birth) {
+            return Err("the thread has another birth".to_owned());
+        }
+        self.threads[self.started].cursor = Some(Cursor::at(self.program, entry, now));
+        self.started += 1;
+        Ok(())
+    }
+
+    /// Whether the run ends as the execution says, after the last context.
+    fn end(&self) -> Result<(), &'static str> {
+        if self.started != self.threads.len() {
+            return Err("a thread is never started");
+        }
+        let last = self.active.and_then(|id| self.threads.get(id.0 as usize));
+        let Some(last) = last else {
+            return Err("there is no context");
+        };
+        match self.execution.ending {
+            Ending::At(_) if self.over || last.ended => Err("control is nowhere"),
+            Ending::At(node) if last.cursor.as_ref().map(|c| c.node) != Some(node) => {
+                Err("control is at another node at the end")
+            }
+            Ending::Final if !self.over => Err("the last step does not end the run"),
+            Ending::At(_) | Ending::Final => Ok(()),
+            Ending::Lasso { .. } | Ending::Terminated => Err("a concurrent run is finite"),
+        }
     }
 }
 
@@ -305,8 +363,8 @@ fn atomic_effects(program: &Program, runs: &[CalleeRun]) -> Vec<Option<bool>> {
 }
 
 /// Whether a folded run comes to the node `place`.
-fn passes(runs: &[CalleeRun], effects: &[Option<bool>], run: u32, place: Option<NodeId>) -> bool {
-    let mut seen = vec![false; effects.len()];
+fn passes(runs: &[CalleeRun], run: u32, place: Option<NodeId>) -> bool {
+    let mut seen = vec![false; runs.len()];
     let mut work = vec![run];
     while let Some(id) = work.pop() {
         let Some(run) = runs.get(id as usize) else {

@@ -1,5 +1,5 @@
 //! What the statement at a node allows: each function answers one yes-or-no question about
-//! one step, straight from the meaning given in [`droste_lang::program`].
+//! one step, straight from the meaning given in [`droste_program`].
 //!
 //! A step is described by the valuation before it (`now`) and the one after it (`next`).
 //! Assigned variables are independent of each other, each `*` being chosen on its own, so

@@ -4,7 +4,7 @@
 //! computed here if the expression leaves no choice; otherwise the type alone is named.
 
 use droste_program::execution::Valuation;
-use droste_program::{Expr, ExprNode, NodeId, Op, Operator, Type, Value, VarRef, Violation};
+use droste_program::{Expr, ExprNode, NodeId, Op, Type, Value, VarRef, Violation};
 
 use crate::view::View;
 
@@ -84,7 +84,10 @@ fn evaluate(expr: &Expr, now: &Valuation) -> Option<Value> {
             ExprNode::Not(a) => get(*a).map(|a| Value::from(a == 0)),
             ExprNode::BitNot(a) => get(*a).map(|a| !a),
             ExprNode::Neg(a) => get(*a).map(Value::wrapping_neg),
-            ExprNode::Binary(operator, a, b) => binary(*operator, get(*a), get(*b)),
+            ExprNode::Binary(operator, a, b) => match (get(*a), get(*b)) {
+                (Some(a), Some(b)) => operator.apply(a, b),
+                _ => None,
+            },
             ExprNode::Nondet(_) | ExprNode::Next(_) | ExprNode::Schoose(..) | ExprNode::At(_) => {
                 None
             }
@@ -92,22 +95,4 @@ fn evaluate(expr: &Expr, now: &Valuation) -> Option<Value> {
         values.push(value);
     }
     values.pop().flatten()
-}
-
-fn binary(operator: Operator, a: Option<Value>, b: Option<Value>) -> Option<Value> {
-    let (x, y) = (a?, b?);
-    Some(match operator {
-        Operator::Add => x.wrapping_add(y),
-        Operator::Sub => x.wrapping_sub(y),
-        Operator::Mul => x.wrapping_mul(y),
-        Operator::Div => x.checked_div(y)?,
-        Operator::Rem => x.checked_rem(y)?,
-        Operator::Shl if y >= 0 => x << y.min(64),
-        Operator::Shr if y >= 0 => x >> y.min(127),
-        Operator::BitAnd => x & y,
-        Operator::BitOr => x | y,
-        Operator::BitXor => x ^ y,
-        // Booleans are not stored in ranges.
-        _ => return None,
-    })
 }

@@ -7,7 +7,7 @@
 //! is ever computed, and a call uses a summary as soon as there is one.
 //!
 //! * `encode`: the copies of the variables, in the order of [`droste_blast::order`].
-//! * `relation`: what a node does to a set.
+//! * `relation`: what a node does to a set; `compile` makes the relations.
 //! * `search`: the fixed point, procedures along the call graph.
 //! * `repeat`: infinite runs that an automaton accepts.
 //! * `trace`: a run, a shortest one where that can be had: from a second search that goes in rounds and remembers them.
@@ -15,6 +15,7 @@
 //! It is compared with the explicit engine and the naive oracle on random programs, for every label;
 //! every trace is replayed.
 
+mod compile;
 pub mod concurrent;
 mod control;
 mod encode;
@@ -23,14 +24,13 @@ pub mod repeat;
 mod search;
 mod trace;
 
-use std::sync::mpsc;
-
 pub use droste_base::Runs;
 use droste_base::{
     Certificate, Counterexample, Limits, Progress, Reporter, StopReason, Trace, Verdict,
 };
 use droste_program::liveness::Liveness;
-use droste_program::{NodeId, ProcId, Program, Value, Violation};
+use droste_program::valued::Valued;
+use droste_program::{NodeId, Program};
 
 /// What is looked for.
 #[derive(Clone, Copy, Debug)]
@@ -62,30 +62,6 @@ impl Default for Tuning {
             shortest_plus: 1 << 22,
         }
     }
-}
-
-/// What a state of a trace is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// Control is at the node.
-    At(NodeId),
-    /// Executing the node was a violation.
-    Failed(NodeId, Violation),
-    /// The procedure has returned.
-    Exit(ProcId),
-    /// The program is over.
-    Terminated,
-}
-
-/// A state of a trace: values of the variables that matter there.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Valued {
-    /// Where.
-    pub place: Place,
-    /// Values of the globals, where they matter.
-    pub globals: Vec<Option<Value>>,
-    /// Values of the locals of the node's procedure, where they matter; of an exit, the results.
-    pub locals: Vec<Option<Value>>,
 }
 
 /// The effort.
@@ -170,26 +146,12 @@ fn on_worker<T: Send>(
     });
     // Slots are shared, and rarely more than twice as many as the widest procedure needs.
     let variables = 3 * (globals + 4 * widest.max().unwrap_or(0)) + 256;
-    let (sender, receiver) = mpsc::channel::<Progress>();
-    std::thread::scope(|scope| {
-        let work = move || {
-            // Nobody listens any more: then nobody wants to know.
-            work(&|progress| sender.send(progress).unwrap_or_default())
-        };
-        let worker = std::thread::Builder::new()
-            .stack_size(droste_bdd::stack_size(variables))
-            .spawn_scoped(scope, work)
-            .expect("a thread can be started");
-        for progress in receiver {
-            if let Some(reporter) = reporter {
-                reporter(progress);
-            }
+    let listen = |progress| {
+        if let Some(reporter) = reporter {
+            reporter(progress);
         }
-        match worker.join() {
-            Ok(outcome) => outcome,
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
-    })
+    };
+    droste_base::on_worker(droste_bdd::stack_size(variables), listen, |tell| work(tell))
 }
 
 /// A question about reachability, and what may be used to answer it.

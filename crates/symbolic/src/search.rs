@@ -16,9 +16,10 @@ use droste_program::liveness::Liveness;
 use droste_program::{NodeId, ProcId, Program, Value, VarRef};
 use rustc_hash::FxHashMap;
 
+use crate::compile::Compiler;
 use crate::control::{callers, marked, ranks, stored};
 use crate::encode::{Copy, Encoding, Result};
-use crate::relation::{Action, Call, Compiler, Relation, Resumed};
+use crate::relation::{Action, Call, Relation, Resumed};
 use crate::trace::layers::{Goal, Log};
 use crate::{Query, Stats, Tuning};
 
@@ -202,7 +203,7 @@ impl<'a> Search<'a> {
         let params = self.program.procedure(procedure).params;
         self.live.live(entry, var)
             && match var {
-                VarRef::Global(i) => self.effects.touches(procedure.0, i),
+                VarRef::Global(i) => self.effects.touches(procedure, i),
                 VarRef::Local(i) => i < params,
             }
     }
@@ -228,7 +229,7 @@ impl<'a> Search<'a> {
             } else if self.keeps(entry, var) {
                 // A global that is not touched is no part of the sets inside.
                 if let VarRef::Global(i) = var
-                    && !self.effects.touches(procedure.0, i)
+                    && !self.effects.touches(procedure, i)
                 {
                     continue;
                 }

@@ -24,11 +24,12 @@ mod walk;
 
 use droste_base::Trace;
 use droste_program::ProcId;
+use droste_program::valued::Valued;
 use rustc_hash::FxHashMap;
 
 use crate::encode::Result;
 use crate::search::Search;
-use crate::{Stats, Tuning, Valued};
+use crate::{Stats, Tuning};
 use layers::{Log, Values};
 
 struct Walk<'s, 'a> {

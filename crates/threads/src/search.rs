@@ -229,7 +229,7 @@ impl<W: Words> Search<'_, W> {
             parked.push(self.spaces.fresh(&rest)?);
         }
         let any = W::zeroed(self.task.machine.words());
-        let globals = self.spaces.globals.intern(&any)?;
+        let globals = self.spaces.globals.intern(any)?.0;
         let first = match program.threads {
             Threads::Sections(_) => threads.len() as u32,
             _ => 1,
@@ -279,7 +279,7 @@ impl<W: Words> Search<'_, W> {
         let frame = |parked: u32| {
             let (_, rest) = self.spaces.parked.get(parked)[0];
             let rest = self.spaces.rests.get(rest);
-            let droste_unfold::Place::At(start) = threading.place(rest) else {
+            let droste_unfold::ThreadControl::At(start) = threading.control(rest) else {
                 unreachable!("a thread starts at a node");
             };
             let locals = threading.locals(rest).into_iter();
@@ -312,7 +312,7 @@ impl<W: Words> Search<'_, W> {
         last: bool,
         (work, later): (&mut Vec<u32>, &mut Vec<u32>),
     ) -> Result<bool, StopReason> {
-        let nothing = self.spaces.parked.intern(&Vec::new().into())?;
+        let nothing = self.spaces.parked.intern(Vec::new().into())?.0;
         let rounds = self.task.query.levels == Levels::Rounds;
         let active = self.nodes[id as usize].active;
         let mut beyond = false;

@@ -16,10 +16,10 @@
 
 use std::hash::Hash;
 
-use droste_base::{CallId, Countable, Guard, Model, PropId, Step, Steps, StopReason};
+use droste_base::{CallId, Countable, Guard, Interner, Model, PropId, Step, Steps, StopReason};
 use droste_explicit::Stats;
 use droste_program::{NodeId, Op, Program};
-use droste_unfold::{Place, Threading, Unfolding, Words};
+use droste_unfold::{ThreadControl, Threading, Unfolding, Words};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// More values of one variable than this are not tried out.
@@ -28,37 +28,9 @@ const MOST: u64 = 1 << 20;
 pub(super) const TOO_MANY_STATES: StopReason = StopReason::TooMany(Countable::States, 1 << 31);
 const TOO_MANY: StopReason = StopReason::TooMany(Countable::Choices, MOST);
 
-/// Values by number.
-pub(super) struct Interner<T> {
-    ids: FxHashMap<T, u32>,
-    items: Vec<T>,
-}
-
-impl<T: Clone + Eq + Hash> Interner<T> {
-    pub(super) fn new() -> Self {
-        Interner {
-            ids: FxHashMap::default(),
-            items: Vec::new(),
-        }
-    }
-
-    pub(super) fn intern(&mut self, item: &T) -> Result<u32, StopReason> {
-        if let Some(&id) = self.ids.get(item) {
-            return Ok(id);
-        }
-        let id = u32::try_from(self.items.len()).map_err(|_| TOO_MANY_STATES)?;
-        self.ids.insert(item.clone(), id);
-        self.items.push(item.clone());
-        Ok(id)
-    }
-
-    pub(super) fn get(&self, id: u32) -> &T {
-        &self.items[id as usize]
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.items.len()
-    }
+/// The number of a value.
+fn number<T: Eq + Hash>(values: &mut Interner<T>, value: T) -> Result<u32, StopReason> {
+    Ok(values.intern(value)?.0)
 }
 
 /// The entry of a thread's outermost procedure: nobody has called it.
@@ -187,15 +159,15 @@ impl<'a, W: Words> Spaces<'a, W> {
             all: Vec::new(),
             stats: Stats::default(),
         };
-        spaces.starts.intern(&(u32::MAX, u32::MAX))?;
+        number(&mut spaces.starts, (u32::MAX, u32::MAX))?;
         spaces.guard.check_now()?;
         Ok(spaces)
     }
 
     /// The parked set of a thread that has one frame, in this state (without shared globals).
     pub(super) fn fresh(&mut self, rest: &W) -> Result<u32, StopReason> {
-        let rest = self.rests.intern(rest)?;
-        self.parked.intern(&vec![(ROOT, rest)].into())
+        let rest = number(&mut self.rests, rest.clone())?;
+        number(&mut self.parked, vec![(ROOT, rest)].into())
     }
 
     /// The threads of a list, first to last: parked sets.
@@ -278,11 +250,14 @@ impl<'a, W: Words> Spaces<'a, W> {
         starts: u32,
     ) -> Result<(), StopReason> {
         work.hit |= self.model.holds(&words, self.target);
-        let state = self.states.intern(&Local {
-            words,
-            atomic,
-            starts,
-        })?;
+        let state = number(
+            &mut self.states,
+            Local {
+                words,
+                atomic,
+                starts,
+            },
+        )?;
         if work.seen.insert((entry, state)) {
             work.order.push((entry, state));
             self.stats.path_edges += 1;
@@ -307,7 +282,7 @@ impl<'a, W: Words> Spaces<'a, W> {
         steps: &mut Steps<W>,
     ) -> Result<(), StopReason> {
         let local = self.states.get(state).clone();
-        let Place::At(node) = self.threading.place(&local.words) else {
+        let ThreadControl::At(node) = self.threading.control(&local.words) else {
             return Ok(());
         };
         if init == Some(node) {
@@ -343,7 +318,7 @@ impl<'a, W: Words> Spaces<'a, W> {
             match step {
                 Step::Internal(words) => {
                     if let Op::StartThread { start, .. } = op
-                        && !matches!(self.threading.place(&words), Place::Failed(_))
+                        && !matches!(self.threading.control(&words), ThreadControl::Failed(_))
                     {
                         let frame = self.threading.move_to(&local.words, *start);
                         let frame = self.threading.rest(&frame);
@@ -361,11 +336,14 @@ impl<'a, W: Words> Spaces<'a, W> {
                     self.call(work, (entry, state), words, atomic, local.starts)?;
                 }
                 Step::Exit(words) => {
-                    let exit = self.states.intern(&Local {
-                        words,
-                        atomic,
-                        starts: local.starts,
-                    })?;
+                    let exit = number(
+                        &mut self.states,
+                        Local {
+                            words,
+                            atomic,
+                            starts: local.starts,
+                        },
+                    )?;
                     self.exit(work, entry, exit)?;
                 }
             }
@@ -381,7 +359,7 @@ impl<'a, W: Words> Spaces<'a, W> {
             return Ok(None);
         }
         let parked = self.fresh(frame)?;
-        self.starts.intern(&(list, parked)).map(Some)
+        number(&mut self.starts, (list, parked)).map(Some)
     }
 
     /// One state after the other for each value of a variable.
@@ -412,11 +390,14 @@ impl<'a, W: Words> Spaces<'a, W> {
         atomic: bool,
         starts: u32,
     ) -> Result<(), StopReason> {
-        let state = self.states.intern(&Local {
-            words: words.clone(),
-            atomic,
-            starts,
-        })?;
+        let state = number(
+            &mut self.states,
+            Local {
+                words: words.clone(),
+                atomic,
+                starts,
+            },
+        )?;
         let fresh = work.entries.len() as u32;
         let index = *work.entry_of.entry(state).or_insert(fresh);
         if index == fresh {
@@ -540,7 +521,7 @@ impl<'a, W: Words> Spaces<'a, W> {
                 _ => settled[(caller & !NEW) as usize],
             };
             let mut words = self.states.get(state).words.clone();
-            if let Place::At(node) = self.threading.place(&words) {
+            if let ThreadControl::At(node) = self.threading.control(&words) {
                 let node = self.program.node(node);
                 let plain = matches!(
                     &node.op,
@@ -558,7 +539,7 @@ impl<'a, W: Words> Spaces<'a, W> {
                 atomic: false,
                 starts: 0,
             };
-            callers.push((caller, self.states.intern(&local)?));
+            callers.push((caller, number(&mut self.states, local)?));
         }
         callers.sort_unstable();
         callers.dedup();
@@ -586,7 +567,7 @@ impl<'a, W: Words> Spaces<'a, W> {
                     }
                     continue;
                 }
-                let key = (spaces.globals.intern(&shared)?, starts);
+                let key = (number(&mut spaces.globals, shared)?, starts);
                 let group = *index.entry(key).or_insert_with(|| {
                     groups.push((key, Vec::new()));
                     groups.len() - 1
@@ -600,7 +581,7 @@ impl<'a, W: Words> Spaces<'a, W> {
                 continue;
             }
             let local = self.states.get(state).clone();
-            let Place::At(node) = self.threading.place(&local.words) else {
+            let ThreadControl::At(node) = self.threading.control(&local.words) else {
                 continue;
             };
             if init.is_some_and(|end| end != node) || (local.atomic && init.is_none()) {
@@ -622,7 +603,7 @@ impl<'a, W: Words> Spaces<'a, W> {
                 Some(_) => None,
                 None => Some((
                     entry,
-                    self.rests.intern(&self.threading.rest(&local.words))?,
+                    number(&mut self.rests, self.threading.rest(&local.words))?,
                 )),
             };
             put(self, shared, local.starts, pair)?;
@@ -639,7 +620,7 @@ impl<'a, W: Words> Spaces<'a, W> {
             outs.push(Out {
                 globals,
                 starts,
-                parked: self.parked.intern(&pairs.into())?,
+                parked: number(&mut self.parked, pairs.into())?,
             });
         }
         Ok(Space { hit: false, outs })

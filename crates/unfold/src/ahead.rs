@@ -1,8 +1,9 @@
 //! What a call forgets: the values that its callee will not look at.
 //!
-//! On arrival at a node, what is not live there is forgotten. At the entry of a procedure more is known: as long as the known values decide which way
-//! the callee goes, only what matters on that way is kept. Calls that differ in nothing else share an entry state then, and all that follows from it. Why this is
-//! exact: docs/NONDETERMINISM.md, "Forgetting".
+//! On arrival at a node, what is not live there is forgotten. At the entry of a procedure more is
+//! known: as long as the known values decide which way the callee goes, only what matters on that
+//! way is kept. Calls that differ in nothing else share an entry state then, and all that follows
+//! from it. Why this is exact: docs/NONDETERMINISM.md, "Forgetting".
 
 use droste_program::{NodeId, Op, Program};
 
@@ -17,8 +18,9 @@ pub(crate) const NOT: u32 = u32::MAX;
 /// So many statements are looked at ahead, at most.
 const AHEAD: usize = 8;
 
-/// The nodes near the entries of procedures beyond which calls look ahead, because there is a branch with less to keep on one side than before
-/// it; and the bits that they read. None in a program with threads: another one may change the condition before it is read.
+/// The nodes near the entries of procedures beyond which calls look ahead, because there is a
+/// branch with less to keep on one side than before it; and the bits that they read. None in a
+/// program with threads: another one may change the condition before it is read.
 pub(crate) fn ahead(program: &Program, layout: &Layout, masks: &[u64]) -> (Vec<u32>, Vec<u64>) {
     let mut ahead = vec![NOT; program.nodes.len()];
     let mut all = Vec::new();
@@ -74,8 +76,9 @@ pub(crate) fn ahead(program: &Program, layout: &Layout, masks: &[u64]) -> (Vec<u
 }
 
 impl Machine {
-    /// Control enters a procedure: as far as it is known which way it will go, what does not matter there is forgotten now, beside what
-    /// is read on the way. So calls that differ in what their callee will not look at share an entry state.
+    /// Control enters a procedure: as far as it is known which way it will go, what does not matter
+    /// there is forgotten now, beside what is read on the way. So calls that differ in what their
+    /// callee will not look at share an entry state.
     pub(crate) fn look_ahead<W: Words>(&self, state: &mut W, mut node: u32) {
         let mut kept = W::zeroed(self.layout.words);
         for _ in 0..AHEAD {

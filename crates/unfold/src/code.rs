@@ -9,6 +9,7 @@
 //! (`F & x`; also `x & F`, if evaluating x cannot fail). Then the first variable that is
 //! needed is named, and the caller gives it a value and tries again.
 
+use droste_program::interval::Interval;
 use droste_program::{Expr, ExprNode, NodeId, Operator, Type, Value, VarRef, Violation};
 
 use crate::layout::Field;
@@ -107,7 +108,7 @@ impl Scope<'_> {
         let is_bool = kinds(expr, boolean, |var| self.field(var).ty.is_bool());
         let mut instrs = Vec::with_capacity(expr.nodes.len());
         let mut total = Vec::with_capacity(expr.nodes.len());
-        let mut bounds: Vec<(Value, Value)> = Vec::with_capacity(expr.nodes.len());
+        let mut bounds: Vec<Option<Interval>> = Vec::with_capacity(expr.nodes.len());
         for (i, node) in expr.nodes.iter().enumerate() {
             let (instr, cannot_fail) = match *node {
                 ExprNode::Const(value) if is_bool[i] => {
@@ -186,8 +187,12 @@ impl Scope<'_> {
             }
             _ => {}
         }
-        const NARROW: Value = 1 << 62;
-        if bounds.iter().all(|&(lo, hi)| lo >= -NARROW && hi <= NARROW) {
+        const NARROW: Interval = Interval {
+            lo: -(1 << 62),
+            hi: 1 << 62,
+        };
+        let narrow = |bound: &Option<Interval>| bound.is_some_and(|bound| NARROW.covers(bound));
+        if bounds.iter().all(narrow) {
             Code::Narrow(instrs.into())
         } else {
             Code::Wide(instrs.into())
@@ -252,49 +257,16 @@ fn kinds(expr: &Expr, root: bool, var_is_bool: impl Fn(VarRef) -> bool) -> Vec<b
     kinds
 }
 
-/// An interval that contains every value of an integer instruction; wide if in doubt.
-fn bound(instr: &Instr, bounds: &[(Value, Value)]) -> (Value, Value) {
-    const WIDE: (Value, Value) = (Value::MIN, Value::MAX);
+/// An interval that contains every value of an integer instruction, if 128 bits hold them.
+fn bound(instr: &Instr, bounds: &[Option<Interval>]) -> Option<Interval> {
     let of = |i: u32| bounds[i as usize];
     match *instr {
-        Instr::Int(value) => (value, value),
-        Instr::LoadInt(field) | Instr::NextInt(field) => (field.ty.lo(), field.ty.hi()),
-        Instr::Neg(a) | Instr::BitNot(a) => {
-            let (lo, hi) = of(a);
-            (hi.saturating_neg().saturating_sub(1), lo.saturating_neg())
-        }
-        Instr::Arith(op, a, b) => {
-            let ((al, ah), (bl, bh)) = (of(a), of(b));
-            match op {
-                Operator::Add => (al.saturating_add(bl), ah.saturating_add(bh)),
-                Operator::Sub => (al.saturating_sub(bh), ah.saturating_sub(bl)),
-                Operator::Mul => {
-                    let products =
-                        [(al, bl), (al, bh), (ah, bl), (ah, bh)].map(|(x, y)| x.saturating_mul(y));
-                    let lo = products.iter().min().copied().unwrap_or(Value::MIN);
-                    (lo, products.iter().max().copied().unwrap_or(Value::MAX))
-                }
-                Operator::Div | Operator::Rem => {
-                    let most = al.saturating_abs().max(ah.saturating_abs());
-                    (-most, most)
-                }
-                Operator::Shr => (al.min(0), ah.max(0)),
-                Operator::BitAnd | Operator::BitOr | Operator::BitXor => {
-                    let most = [al, ah, bl, bh]
-                        .iter()
-                        .map(|x| x.saturating_abs())
-                        .max()
-                        .unwrap_or(Value::MAX);
-                    if most > 1 << 100 {
-                        return WIDE;
-                    }
-                    let power = (most as u128 + 1).next_power_of_two() as Value;
-                    (-power, power)
-                }
-                _ => WIDE,
-            }
-        }
-        _ => (0, 1),
+        Instr::Int(value) => Some(Interval::constant(value)),
+        Instr::LoadInt(field) | Instr::NextInt(field) => Some(Interval::of(field.ty)),
+        Instr::Neg(a) => of(a).and_then(Interval::neg),
+        Instr::BitNot(a) => of(a).map(Interval::bit_not),
+        Instr::Arith(op, a, b) => Interval::apply_known(op, of(a), of(b)),
+        _ => Some(Interval::BOOL),
     }
 }
 
@@ -538,14 +510,5 @@ impl Code {
 /// Converts a value to a type, as storing does.
 #[inline]
 pub(crate) fn convert(value: Value, ty: Type) -> Result<Value, Violation> {
-    match ty {
-        Type::Bool => Ok(value),
-        Type::Bits { signed, width } => {
-            let low = value & ((1 << width) - 1);
-            let negative = signed && low >> (width - 1) & 1 == 1;
-            Ok(if negative { low - (1 << width) } else { low })
-        }
-        Type::Range { lo, hi } if (lo..=hi).contains(&value) => Ok(value),
-        Type::Range { .. } => Err(Violation::OutOfRange),
-    }
+    ty.convert(value).ok_or(Violation::OutOfRange)
 }

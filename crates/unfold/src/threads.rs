@@ -1,11 +1,11 @@
-//! Packed states as a scheduler of threads sees them: the shared globals on one side, the rest of the active
-//! thread's state on the other.
+//! Packed states as a scheduler of threads sees them: the shared globals on one side, the rest of
+//! the active thread's state on the other.
 //!
-//! Globals have the same place in every state, so the shared ones are cut out with a mask and put into
-//! another thread's state with an *or*. A variable without a value stands for any, here as everywhere
-//! (see `machine`): the argument there is about the whole configuration, so it does not matter which thread
-//! reads the variable first. Only what is copied has to be known: the frame of a
-//! thread that starts another.
+//! Globals have the same place in every state, so the shared ones are cut out with a mask and put
+//! into another thread's state with an *or*. A variable without a value stands for any, here as
+//! everywhere (see `machine`): the argument there is about the whole configuration, so it does not
+//! matter which thread reads the variable first. Only what is copied has to be known: the frame of
+//! a thread that starts another.
 
 use std::marker::PhantomData;
 
@@ -17,7 +17,7 @@ use crate::words::Words;
 
 /// Where a thread is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ThreadControl {
     /// Control is at this node.
     At(NodeId),
     /// It has ended in a violation at this node.
@@ -73,13 +73,13 @@ impl<'a, W: Words> Threading<'a, W> {
     }
 
     /// Where the thread is.
-    pub fn place(&self, state: &W) -> Place {
+    pub fn control(&self, state: &W) -> ThreadControl {
         let words = state.words();
         let node = NodeId(self.machine.layout.node(words));
         match self.machine.layout.status(words) {
-            Status::Running => Place::At(node),
-            Status::Failed(_) => Place::Failed(node),
-            Status::Terminated | Status::Exited => Place::Exited,
+            Status::Running => ThreadControl::At(node),
+            Status::Failed(_) => ThreadControl::Failed(node),
+            Status::Terminated | Status::Exited => ThreadControl::Exited,
         }
     }
 
@@ -111,8 +111,8 @@ impl<'a, W: Words> Threading<'a, W> {
         state
     }
 
-    /// A shared global without a value: its slot, for [`Model::refine`](droste_base::Model::refine), and how many
-    /// values it can take (less one).
+    /// A shared global without a value: its slot, for
+    /// [`Model::refine`](droste_base::Model::refine), and how many values it can take (less one).
     pub fn open_global(&self, state: &W) -> Option<(u32, u64)> {
         let open = |f: &&Field| f.get(state.words()).is_none();
         self.fields.iter().find(open).map(|f| (f.slot, f.top))

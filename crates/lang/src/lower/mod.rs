@@ -14,7 +14,6 @@
 //! conditions and variable lists, which the program holds then).
 
 mod calls;
-mod intervals;
 mod layout;
 mod names;
 pub(crate) mod sink;

@@ -7,17 +7,17 @@
 //! 1. upwards: the kind of each subexpression as far as its operands tell;
 //! 2. downwards: what the context wants settles the undecided ones; a disagreement is
 //!    reported where it shows;
-//! 3. upwards: typed operators, and the interval of every integer (see
-//!    [`intervals`](super::intervals)), by which inexact arithmetic is refused.
+//! 3. upwards: typed operators, and the [`Interval`] of every integer that 128 bits are sure to
+//!    hold; what may need more is refused where its exact value matters.
 //!
 //! An undecided expression in an undecided place (`0 = 1`) is Boolean.
 
 use crate::ast::{Ast, BinaryOp, Expr as AstExpr, ExprId, ExprKind, Type, UnaryOp};
+use droste_program::interval::Interval;
 use droste_program::{Expr, ExprNode, Operator};
 use droste_source::Span;
 use droste_source::diagnostics::Diagnostic;
 
-use super::intervals::Interval;
 use super::sink::Sink;
 
 /// What the place of an expression asks of it.
@@ -374,41 +374,42 @@ impl<'a> Typing<'a, '_> {
     }
 
     /// Third pass: typed operators and intervals.
-    fn emit(&mut self) -> (Expr, Interval) {
+    fn emit(&mut self) -> (Expr, Option<Interval>) {
         let mut nodes = Vec::with_capacity(self.parts.len());
-        let mut intervals: Vec<Interval> = Vec::with_capacity(self.parts.len());
+        let mut intervals: Vec<Option<Interval>> = Vec::with_capacity(self.parts.len());
         for i in 0..self.parts.len() {
             let expr = self.expr(i);
             let (left, right) = (self.parts[i].left, self.parts[i].right);
             let integer = self.parts[i].kind == Kind::Int;
-            let mut interval = Interval::new(0, 1);
+            let mut interval = Some(Interval::BOOL);
             let node = match &expr.kind {
                 ExprKind::Bool(value) => ExprNode::Const(i128::from(*value)),
                 ExprKind::Int(value) => {
-                    interval = Interval::constant(*value);
+                    interval = Some(Interval::constant(*value));
                     ExprNode::Const(*value)
                 }
                 ExprKind::Nondet => ExprNode::Nondet(Type::Bool),
                 ExprKind::Unary(UnaryOp::Not, _) if integer => {
-                    interval = intervals[left as usize].bit_not();
+                    interval = intervals[left as usize].map(Interval::bit_not);
                     ExprNode::BitNot(left)
                 }
                 ExprKind::Unary(UnaryOp::Not, _) => ExprNode::Not(left),
                 ExprKind::Unary(UnaryOp::Neg, _) => {
-                    interval = intervals[left as usize].neg();
+                    interval = intervals[left as usize].and_then(Interval::neg);
                     ExprNode::Neg(left)
                 }
                 ExprKind::Schoose(..) => ExprNode::Schoose(left, right),
                 ExprKind::Binary(op, ..) => {
                     let on_integers = self.parts[left as usize].kind == Kind::Int;
+                    let typed = operator(*op, on_integers);
                     if on_integers {
                         let (a, b) = (intervals[left as usize], intervals[right as usize]);
                         self.check_operands(i, *op, a, b);
                         if integer {
-                            interval = Interval::binary(*op, a, b);
+                            interval = Interval::apply_known(typed, a, b);
                         }
                     }
-                    ExprNode::Binary(operator(*op, on_integers), left, right)
+                    ExprNode::Binary(typed, left, right)
                 }
                 ExprKind::Var(_)
                 | ExprKind::Next(_)
@@ -417,7 +418,7 @@ impl<'a> Typing<'a, '_> {
                 | ExprKind::In(_)
                 | ExprKind::Terminated => match self.parts[i].leaf.take() {
                     Some((node, ty)) => {
-                        interval = Interval::of_type(ty);
+                        interval = Some(Interval::of(ty));
                         node
                     }
                     // Not reached: an unresolved name has been reported.
@@ -433,7 +434,13 @@ impl<'a> Typing<'a, '_> {
 
     /// Refuses operands that are not exact where that matters and, in properties, operators
     /// that may fail.
-    fn check_operands(&mut self, at: usize, op: BinaryOp, a: Interval, b: Interval) {
+    fn check_operands(
+        &mut self,
+        at: usize,
+        op: BinaryOp,
+        a: Option<Interval>,
+        b: Option<Interval>,
+    ) {
         let (left_exact, right_exact) = match op {
             BinaryOp::Add
             | BinaryOp::Sub
@@ -441,8 +448,8 @@ impl<'a> Typing<'a, '_> {
             | BinaryOp::And
             | BinaryOp::Or
             | BinaryOp::Xor => (true, true),
-            BinaryOp::Shl => (true, b.exact),
-            _ => (a.exact, b.exact),
+            BinaryOp::Shl => (true, b.is_some()),
+            _ => (a.is_some(), b.is_some()),
         };
         let (left, right) = (self.parts[at].left, self.parts[at].right);
         for (exact, operand) in [(left_exact, left), (right_exact, right)] {
@@ -453,12 +460,12 @@ impl<'a> Typing<'a, '_> {
                 );
             }
         }
-        if self.leaves.in_program() || !a.exact || !b.exact {
+        let (Some(_), Some(b), false) = (a, b, self.leaves.in_program()) else {
             return;
-        }
+        };
         let trouble = match op {
             BinaryOp::Div | BinaryOp::Rem if b.contains(0) => "this divisor may be zero",
-            BinaryOp::Shl | BinaryOp::Shr if b.lo < 0 => "this distance may be negative",
+            BinaryOp::Shl | BinaryOp::Shr if b.is_signed() => "this distance may be negative",
             _ => return,
         };
         let diagnostic = Diagnostic::error(self.expr(right as usize).span, trouble)
@@ -478,22 +485,20 @@ impl<'a> Typing<'a, '_> {
     }
 
     /// A whole right-hand side, argument or result against the type of its place.
-    fn check_store(&mut self, root: ExprId, interval: Interval, place: Place<'_>) {
+    fn check_store(&mut self, root: ExprId, interval: Option<Interval>, place: Place<'_>) {
         let expr = self.ast.expr(root);
         let ty = place.ty;
         match ty {
             Type::Bool => {}
-            Type::Range { lo, hi } => {
-                if !interval.exact {
-                    self.too_wide(
-                        self.parts.len() - 1,
-                        &format!("`{ty}` is compared with its exact value"),
-                    );
-                } else if interval.hi < lo || interval.lo > hi {
-                    let values = if interval.lo == interval.hi {
-                        format!("{} is", interval.lo)
-                    } else {
-                        format!("{} to {} are", interval.lo, interval.hi)
+            Type::Range { lo, hi } => match interval {
+                None => self.too_wide(
+                    self.parts.len() - 1,
+                    &format!("`{ty}` is compared with its exact value"),
+                ),
+                Some(interval) if interval.hi < lo || interval.lo > hi => {
+                    let values = match interval.as_constant() {
+                        Some(value) => format!("{value} is"),
+                        None => format!("{} to {} are", interval.lo, interval.hi),
                     };
                     self.sink.push(
                         Diagnostic::warning(
@@ -504,7 +509,8 @@ impl<'a> Typing<'a, '_> {
                         .also(place.declared, place.describe()),
                     );
                 }
-            }
+                Some(_) => {}
+            },
             Type::Bits { .. } => {
                 let literal = match expr.kind {
                     ExprKind::Int(value) => Some(value),
@@ -515,15 +521,13 @@ impl<'a> Typing<'a, '_> {
                     _ => None,
                 };
                 if let Some(value) = literal
-                    && !Interval::of_type(ty).contains(value)
+                    && let Some(wrapped) = ty.convert(value)
+                    && wrapped != value
                 {
                     self.sink.push(
                         Diagnostic::warning(
                             expr.span,
-                            format!(
-                                "{value} does not fit `{ty}` and wraps to {}",
-                                wrap(value, ty)
-                            ),
+                            format!("{value} does not fit `{ty}` and wraps to {wrapped}"),
                         )
                         .also(place.declared, place.describe())
                         .help(format!(
@@ -535,21 +539,6 @@ impl<'a> Typing<'a, '_> {
                 }
             }
         }
-    }
-}
-
-/// What storing `value` into a bit vector of this type leaves of it.
-fn wrap(value: i128, ty: Type) -> i128 {
-    match ty {
-        Type::Bits { signed, width } => {
-            let unused = 128 - u32::from(width);
-            if signed {
-                value << unused >> unused
-            } else {
-                ((value as u128) << unused >> unused) as i128
-            }
-        }
-        Type::Bool | Type::Range { .. } => value,
     }
 }
 

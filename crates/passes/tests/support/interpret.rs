@@ -2,6 +2,7 @@
 //! choices, summaries saturated one by one. Nothing here is shared with the passes.
 
 use droste_passes::Live;
+use droste_program::liveness::Liveness;
 use droste_program::{
     Expr, ExprNode, NodeId, Op, Operator, ProcId, Program, Proposition, Type, Value, VarRef,
     Violation,
@@ -248,7 +249,7 @@ impl Explorer<'_> {
         let node = state.node;
         match self.live {
             None => vec![state],
-            Some(live) => self.vary(state, &|var| !live.is_live(node, var)),
+            Some(live) => self.vary(state, &|var| !live.live(node, var)),
         }
     }
 
@@ -464,7 +465,7 @@ impl Explorer<'_> {
         if self.bottom.contains(&entry) {
             let live = self.live;
             let dead = |var| match var {
-                VarRef::Global(i) => live.is_some_and(|live| !live.after_termination(i)),
+                VarRef::Global(i) => live.is_some_and(|live| !live.live_after_termination(i)),
                 VarRef::Local(_) => false,
             };
             for end in self.vary(state.clone(), &dead) {
@@ -478,7 +479,7 @@ impl Explorer<'_> {
         }
         let live = self.live;
         let dead = |var| match var {
-            VarRef::Global(i) => live.is_some_and(|live| !live.at_exit(procedure, i)),
+            VarRef::Global(i) => live.is_some_and(|live| !live.live_at_exit(procedure, i)),
             VarRef::Local(_) => false,
         };
         debug_assert_eq!(program.node(state.node).procedure, procedure);

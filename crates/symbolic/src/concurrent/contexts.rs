@@ -15,9 +15,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::prepare::Prepared;
 use super::{Answer, Question};
 use crate::Stats;
+use crate::compile::Compiler;
 use crate::control::{callers, marked};
 use crate::encode::{Copy, Encoding, Result};
-use crate::relation::{Action, Call, Compiler, Relation, Resumed};
+use crate::relation::{Action, Call, Relation, Resumed};
 
 /// Which frame of a thread: the outermost, or one entered in some context.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -442,7 +443,7 @@ impl<'a, 'r> Search<'a, 'r> {
         let mut identity = manager.constant(true);
         let params = self.program().procedure(procedure).params;
         let globals = (0..self.program().globals.len() as u32)
-            .filter(|&i| self.effects.touches(procedure.0, i))
+            .filter(|&i| self.effects.touches(procedure, i))
             .map(VarRef::Global);
         let vars: Vec<VarRef> = globals.chain((0..params).map(VarRef::Local)).collect();
         for var in vars {

@@ -465,7 +465,7 @@ impl<'s, 'a> Hull<'s, 'a> {
         let locals = (0..product.own_locals(procedure)).map(VarRef::Local);
         let outermost = product.is_outermost(node);
         let touches = |var: VarRef| match var {
-            VarRef::Global(i) => self.search.effects.touches(procedure.0, i),
+            VarRef::Global(i) => self.search.effects.touches(procedure, i),
             VarRef::Local(_) => true,
         };
         let vars: Vec<VarRef> = globals

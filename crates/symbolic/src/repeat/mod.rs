@@ -27,6 +27,7 @@ use droste_base::{
 };
 use droste_program::effects::Effects;
 use droste_program::liveness::Liveness;
+use droste_program::valued::Valued;
 use droste_program::{Program, Proposition};
 
 pub use automaton::{of_monitor, of_nodes};
@@ -35,7 +36,7 @@ use self::automaton::Buchi;
 use self::hull::Hull;
 use self::product::{Head, Matters, Mode, Product};
 use crate::search::Search;
-use crate::{Options, Outcome, Query, Runs, Stats, Tuning, Valued, on_worker, trace};
+use crate::{Options, Outcome, Query, Runs, Stats, Tuning, on_worker, trace};
 
 /// Which runs are looked for.
 #[derive(Clone, Copy, Debug)]
@@ -197,7 +198,7 @@ impl Work<'_> {
         stats.rounds += rounds;
         let effects = Effects::new(&product.program);
         let base = product.base;
-        Ok(product.restore(trace, |global| effects.touches(base.0, global)))
+        Ok(product.restore(trace, |global| effects.touches(base, global)))
     }
 }
 

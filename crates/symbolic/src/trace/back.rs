@@ -311,7 +311,7 @@ impl Walk<'_, '_> {
             }
         }
         for i in 0..program.globals.len() as u32 {
-            if self.search.effects.touches(callee.0, i) {
+            if self.search.effects.touches(callee, i) {
                 let var = VarRef::Global(i);
                 let current = encoding.vars(callee, var, Copy::Current);
                 current
@@ -349,7 +349,7 @@ impl Walk<'_, '_> {
         let mut literals = self.entry_literals(procedure, exit);
         for i in 0..program.globals.len() as u32 {
             let full = Encoding::is_full(program.globals[i as usize].ty);
-            if self.search.effects.touches(procedure.0, i)
+            if self.search.effects.touches(procedure, i)
                 && (self.search.live.live_at_exit(procedure, i) || !full)
             {
                 let bits = self

@@ -10,7 +10,7 @@ use super::back::Step;
 use super::layers::{Goal, Values};
 use crate::encode::Copy;
 use crate::encode::Result;
-use crate::{Place, Valued};
+use droste_program::valued::{Control, Valued};
 
 impl Walk<'_, '_> {
     /// The run to a target that was met in this round.
@@ -22,7 +22,7 @@ impl Walk<'_, '_> {
             Goal::Fails(node, violation, failing) => {
                 let values = Self::pick(failing);
                 let mut state = self.valued(*node, &values);
-                state.place = Place::Failed(*node, *violation);
+                state.control = Control::Failed(*node, *violation);
                 path.push(Position {
                     via: Via::Step,
                     state,
@@ -32,7 +32,7 @@ impl Walk<'_, '_> {
             Goal::FailsAfter(node, violation, failure) => {
                 let (values, fact) = self.joined(*node, None, Some(failure), round + 1)?;
                 let mut state = self.valued(*node, &values);
-                state.place = Place::Failed(*node, *violation);
+                state.control = Control::Failed(*node, *violation);
                 // What the call has changed is not the caller's old value.
                 state.globals.fill(None);
                 let Op::Call { targets, .. } = &self.search.program.node(*node).op else {
@@ -167,7 +167,7 @@ impl Walk<'_, '_> {
         let globals = (0..program.globals.len() as u32).map(|i| one(VarRef::Global(i)));
         let locals = program.procedure(procedure).locals.len() as u32;
         Valued {
-            place: Place::At(node),
+            control: Control::At(node),
             globals: globals.collect(),
             locals: (0..locals).map(|i| one(VarRef::Local(i))).collect(),
         }
@@ -177,7 +177,7 @@ impl Walk<'_, '_> {
     pub(super) fn is_inside(&self, procedure: ProcId, var: VarRef) -> bool {
         match var {
             VarRef::Global(i) => {
-                procedure == self.search.program.main || self.search.effects.touches(procedure.0, i)
+                procedure == self.search.program.main || self.search.effects.touches(procedure, i)
             }
             VarRef::Local(_) => true,
         }
@@ -187,7 +187,7 @@ impl Walk<'_, '_> {
         let program = self.search.program;
         let globals = (0..program.globals.len() as u32).map(|i| {
             let known = self.search.live.live_at_exit(procedure, i)
-                && self.search.effects.touches(procedure.0, i);
+                && self.search.effects.touches(procedure, i);
             let ty = program.globals[i as usize].ty;
             known.then(|| self.value(procedure, VarRef::Global(i), ty, Copy::Current, values))
         });
@@ -198,7 +198,7 @@ impl Walk<'_, '_> {
             Some(decode(ty, code(bits, values)))
         });
         Valued {
-            place: Place::Exit(procedure),
+            control: Control::Exit(procedure),
             globals,
             locals: results.collect(),
         }

@@ -198,7 +198,7 @@ impl<'a, W: Words> Concretizer<'a, W> {
                 .any(|var| self.slot(*var) == field.slot);
             // What the callee does not touch comes back as it went in.
             if !overwritten
-                && self.effects.touches(callee.0, field.slot)
+                && self.effects.touches(*callee, field.slot)
                 && field.get(exit.words()).is_none()
                 && let Some(offset) = self.wanted(to, wants, field.slot)
             {
@@ -271,7 +271,7 @@ impl<'a, W: Words> Concretizer<'a, W> {
                 }
             };
             if slot < globals {
-                return if self.effects.touches(callee.0, slot) {
+                return if self.effects.touches(*callee, slot) {
                     self.wanted(entry, at_entry, slot)
                 } else {
                     kept()
