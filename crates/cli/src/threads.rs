@@ -1,16 +1,18 @@
 //! Programs with threads: `--contexts`, `--rounds`, or more and more switches.
 
 use std::fmt::Write as _;
+use std::sync::atomic::Ordering;
 
 use droste_base::{StopReason, Verdict};
 use droste_check::{ConcurrentReport, Contexts, Levels, Property, check_concurrent};
 use droste_program::concurrent::{ConcurrentExecution, ThreadAction};
 use droste_program::execution::{Action, Ending};
-use droste_report::Style;
+use droste_report::{Style, concurrent_json};
 use droste_source::SourceFile;
 
 use crate::check::{Run, UNKNOWN_COLOR, exit_code};
 use crate::console::{Console, Failure};
+use crate::output::{self, Answer};
 use crate::progress::ProgressLine;
 use crate::verdict::{self, Subject, counted};
 
@@ -72,7 +74,6 @@ impl Run<'_> {
             &options,
             Some(&progress),
         );
-        self.watchdog.claim();
         line.erase();
         let mut report = report.map_err(|fault| Failure::Because(fault.to_string()))?;
         if let (Verdict::Unknown(StopReason::Time(limit)), Some(given)) =
@@ -80,6 +81,8 @@ impl Run<'_> {
         {
             *limit = given;
         }
+        let found = matches!(report.verdict, Verdict::Violated(_));
+        self.found.store(found, Ordering::Relaxed);
         self.show_concurrent(source, subject, &report)
     }
 
@@ -89,9 +92,9 @@ impl Run<'_> {
         subject: &Subject<'_>,
         report: &ConcurrentReport,
     ) -> Result<u8, Failure> {
-        let output = &self.args.output;
+        let flags = &self.args.output;
         let total = self.start.elapsed();
-        let execution = report.verdict.witness().filter(|_| !output.no_trace);
+        let execution = report.verdict.witness().filter(|_| !flags.no_trace);
         let effort = verdict::Effort {
             engine: report.engine,
             stats: &report.stats,
@@ -102,27 +105,28 @@ impl Run<'_> {
         let text = |execution: &ConcurrentExecution, color: bool, width: usize| {
             let style = Style {
                 color,
-                max_steps: output.max_steps,
+                max_steps: flags.max_steps,
                 width,
             };
             droste_report::concurrent_text(subject.program, source, execution, &style)
         };
-        let json = |execution: &ConcurrentExecution| {
-            droste_report::concurrent_json(subject.program, source, execution)
-        };
-        if output.json {
+        if flags.json {
             let answer = (&report.verdict, report.engine, effort);
-            let trace = execution.map(json);
             let question = subject.question();
-            let mut object = verdict::object_of(source.name(), &question, answer, total, trace);
+            let mut object = verdict::object_of(source.name(), &question, answer, total);
             let key = match report.levels {
                 Levels::Switches => "context_switches",
                 Levels::Rounds => "thread_rounds",
             };
             object["stats"][key] = report.level.into();
             object["exhaustive"] = report.exhaustive.into();
-            Console::print(&format!("{object}\n"))?;
-        } else if !output.quiet {
+            let answer = Answer {
+                fields: object,
+                trace: execution.map(|run| concurrent_json(subject.program, source, run)),
+            };
+            self.watchdog.claim();
+            output::print(&answer)?;
+        } else if !flags.quiet {
             let color = match report.verdict {
                 Verdict::Holds(_) => "1;32",
                 Verdict::Violated(_) => "1;31",
@@ -138,12 +142,14 @@ impl Run<'_> {
             let statistics = verdict::statistics(&effort, total);
             page += &self.console.paint("2", &statistics);
             page.push('\n');
+            self.watchdog.claim();
             Console::print(&page)?;
         }
+        self.watchdog.claim();
         if let Some(execution) = execution {
-            self.write_trace(&|color, width| text(execution, color, width), &|| {
-                json(execution)
-            })?;
+            let text = |color, width| text(execution, color, width);
+            let json = || concurrent_json(subject.program, source, execution);
+            self.write_trace(&text, json)?;
         }
         Ok(exit_code(&report.verdict))
     }

@@ -9,7 +9,7 @@ use droste_check::{ERROR_LABELS, Phase, Property, Report, Runs, Stats, SymbolicS
 use droste_program::execution::{Action, Ending, Execution};
 use droste_program::monitor::{Monitor, StateKind};
 use droste_program::{NodeId, Op, Program, Type, Variable, Violation};
-use droste_report::{MonitorRun, Reasons, Remarks, Style};
+use droste_report::{Json, MonitorRun, Reasons, Remarks, Style};
 use droste_source::SourceFile;
 use serde_json::{Value, json};
 
@@ -245,7 +245,7 @@ impl<'a> Trace<'a> {
         droste_report::text_with_remarks(self.program, self.source, self.execution, remarks, style)
     }
 
-    pub(crate) fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Json<'_> {
         let remarks = Remarks {
             monitor: self.monitor.as_ref(),
             reasons: Some(&self.reasons),
@@ -410,16 +410,10 @@ pub(crate) fn statistics(effort: &Effort<'_>, total: Duration) -> String {
     )
 }
 
-/// The report as a JSON object. `trace` is that of the violation, if there is one.
-pub(crate) fn object(
-    file: &str,
-    question: &str,
-    report: &Report,
-    total: Duration,
-    trace: Option<Value>,
-) -> Value {
+/// The report as a JSON object, but for the trace.
+pub(crate) fn object(file: &str, question: &str, report: &Report, total: Duration) -> Value {
     let answer = (&report.verdict, report.engine, Effort::of(report));
-    let mut object = object_of(file, question, answer, total, trace);
+    let mut object = object_of(file, question, answer, total);
     if let Some(violators) = report.violators {
         object["violated_by"] = match violators {
             Violators::Bounded => "finite-stack run",
@@ -437,7 +431,6 @@ pub(crate) fn object_of<T>(
     question: &str,
     (verdict, engine, effort): (&Verdict<T>, &str, Effort<'_>),
     total: Duration,
-    trace: Option<Value>,
 ) -> Value {
     let mut object = json!({
         "verdict": verdict.word(),
@@ -469,9 +462,6 @@ pub(crate) fn object_of<T>(
     });
     if let Verdict::Unknown(reason) = verdict {
         object["reason"] = reason.to_string().into();
-    }
-    if let Some(trace) = trace {
-        object["trace"] = trace;
     }
     object
 }
