@@ -41,6 +41,9 @@ pub(crate) fn value_of(now: &Valuation, var: VarRef) -> Option<Value> {
     .copied()
 }
 
+/// So many values are shown in the order of the variables. Of more, those that change come first.
+const FEW: usize = 8;
+
 /// For each statement that leaves values open: the variables that get them.
 pub(crate) struct Choices(HashMap<NodeId, Box<[VarRef]>>);
 
@@ -73,29 +76,36 @@ impl Choices {
         changes: &'c [(VarRef, Value)],
         now: &Valuation,
     ) -> Cow<'c, [(VarRef, Value)]> {
-        let open = self.at(node);
-        if open.is_empty() {
+        let kept = self.kept_at(node, changes);
+        if kept.is_empty() {
             return Cow::Borrowed(changes);
         }
-        let chosen = open
-            .iter()
-            .filter_map(|&var| Some((var, value_of(now, var)?)));
-        let mut all: Vec<(VarRef, Value)> = changes.iter().copied().chain(chosen).collect();
-        all.sort_by_key(|(var, _)| *var);
-        all.dedup_by_key(|(var, _)| *var);
+        let kept = kept.iter();
+        let kept = kept.filter_map(|&var| Some((var, value_of(now, var)?)));
+        let mut all: Vec<(VarRef, Value)> = changes.iter().copied().chain(kept).collect();
+        if all.len() <= FEW {
+            all.sort_by_key(|(var, _)| *var);
+        }
         Cow::Owned(all)
+    }
+
+    /// The variables that a step leaves as they are by choice.
+    fn kept_at(&self, node: NodeId, changes: &[(VarRef, Value)]) -> Vec<VarRef> {
+        let open = self.at(node);
+        if open.is_empty() {
+            return Vec::new();
+        }
+        let changed: HashSet<VarRef> = changes.iter().map(|(var, _)| *var).collect();
+        let kept = open.iter().filter(|var| !changed.contains(var));
+        kept.copied().collect()
     }
 
     /// The variables that some of the steps leave as they are by choice.
     pub(crate) fn kept(&self, steps: &[Step]) -> Box<[VarRef]> {
         let mut kept = BTreeSet::new();
         for Step { node, action } in steps {
-            let (open, Action::Internal { changes, .. }) = (self.at(*node), action) else {
-                continue;
-            };
-            if !open.is_empty() {
-                let changed: HashSet<VarRef> = changes.iter().map(|(var, _)| *var).collect();
-                kept.extend(open.iter().filter(|var| !changed.contains(var)));
+            if let Action::Internal { changes, .. } = action {
+                kept.extend(self.kept_at(*node, changes));
             }
         }
         kept.into_iter().collect()

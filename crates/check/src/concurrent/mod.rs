@@ -101,7 +101,7 @@ pub fn check_concurrent(
     } else {
         Target::Reach(nodes)
     };
-    let answer = match options.engine {
+    let mut answer = match options.engine {
         Engine::Explicit => by_explicit(&asked, options, progress),
         Engine::Bdd => symbolic::search(&asked, &options.limits, options.reporter, progress),
         Engine::Calculus => calculus::search(&asked, options, progress)?,
@@ -112,6 +112,7 @@ pub fn check_concurrent(
             ));
         }
     };
+    answer.stats.search = start.elapsed();
     let mut report = ConcurrentReport {
         verdict: Verdict::Holds(Certificate::default()),
         exhaustive: false,

@@ -90,6 +90,7 @@ pub(super) fn search<W: Words>(question: &Question<'_>) -> (Found, Stats) {
         stats.states = stats.states.max(more.states);
         stats.entries = stats.entries.max(more.entries);
         stats.summaries += more.summaries;
+        stats.bytes = stats.bytes.max(more.bytes);
         match found {
             Found::Nothing(_) if question.most.is_none_or(|most| level < most) => level += 1,
             Found::Nothing(_) => return (Found::Nothing(false), stats),
@@ -139,7 +140,11 @@ fn one<W: Words>(
     };
     let found = search.run(most, starts, only);
     let found = found.unwrap_or_else(|reason| Found::Stopped(reason, search.done));
-    (found, search.spaces.stats)
+    let stats = Stats {
+        bytes: search.bytes() as u64,
+        ..search.spaces.stats
+    };
+    (found, stats)
 }
 
 struct Search<'a, W: Words> {
@@ -155,6 +160,15 @@ struct Search<'a, W: Words> {
 }
 
 impl<W: Words> Search<'_, W> {
+    /// Bytes in the tables.
+    fn bytes(&self) -> usize {
+        let seen = (self.seen.len() + self.waiting.len()) * size_of::<(u32, u32, Box<[u32]>)>();
+        let lists = self.nodes.iter().map(|node| node.threads.len());
+        let lists = lists.chain(self.seen.iter().map(|(_, _, list)| list.len()));
+        let lists: usize = lists.sum();
+        self.spaces.bytes() + self.nodes.len() * size_of::<Node>() + seen + lists * size_of::<u32>()
+    }
+
     fn run(
         &mut self,
         most: Option<usize>,

@@ -56,6 +56,11 @@ impl<T: Clone + Eq + Hash> Interner<T> {
     pub(super) fn len(&self) -> usize {
         self.items.len()
     }
+
+    /// Bytes of the tables: every item is kept in both.
+    fn bytes(&self) -> usize {
+        self.items.len() * (2 * size_of::<T>() + size_of::<u32>())
+    }
 }
 
 /// The entry of a thread's outermost procedure: nobody has called it.
@@ -193,6 +198,24 @@ impl<'a, W: Words> Spaces<'a, W> {
     pub(super) fn fresh(&mut self, rest: &W) -> Result<u32, StopReason> {
         let rest = self.rests.intern(rest)?;
         self.parked.intern(&vec![(ROOT, rest)].into())
+    }
+
+    /// Bytes in the tables.
+    pub(super) fn bytes(&self) -> usize {
+        let interned = self.states.bytes()
+            + self.globals.bytes()
+            + self.rests.bytes()
+            + self.parked.bytes()
+            + self.starts.bytes();
+        let pairs = self.parked.items.iter().chain(&self.entries);
+        let pairs: usize = pairs.map(|list| 2 * list.len()).sum();
+        let outs: usize = self.all.iter().map(|space| space.outs.len()).sum();
+        interned
+            + pairs * size_of::<(u32, u32)>()
+            + self.entries.len() * (2 * size_of::<Callers>() + size_of::<u32>())
+            + self.known.len() * size_of::<((u32, u32, Starts, bool), u32)>()
+            + self.all.len() * size_of::<Space>()
+            + outs * size_of::<Out>()
     }
 
     /// The threads of a list, first to last: parked sets.
