@@ -96,7 +96,7 @@ pub(crate) fn is_negative<L: Logic>(l: &mut L, a: &Word<L::Bit>) -> L::Bit {
 
 /// `-a`.
 pub(crate) fn neg<L: Logic>(l: &mut L, a: &Word<L::Bit>) -> Res<L, Word<L::Bit>> {
-    let interval = a.interval.neg().unwrap_or(Interval::ANY);
+    let interval = a.interval.negated().unwrap_or(Interval::ANY);
     let bits = a.low(l, interval.width());
     let yes = l.constant(true);
     let bits = negate_if(l, &yes, &bits)?;

@@ -17,13 +17,15 @@ use droste_program::monitor::Monitor;
 use droste_report::{Style, visible};
 use droste_source::SourceFile;
 use droste_source::diagnostics::{Diagnostic, Severity};
+use serde::Serialize;
 
 use crate::args::{CheckArgs, Dialect, Emit, Engine, Order, Pass, Runs, SearchArgs};
 use crate::console::{Console, Failure};
 use crate::input;
+use crate::output::{self, Answer};
 use crate::progress::ProgressLine;
 use crate::temporal::Several;
-use crate::verdict::{self, Subject, Trace};
+use crate::verdict::{self, Subject, Trace, TraceJson};
 use crate::watchdog::Watchdog;
 
 /// Yellow.
@@ -141,7 +143,7 @@ impl Run<'_> {
         }
         *run.question.lock().unwrap_or_else(PoisonError::into_inner) = subject.question();
         run.warn_about_threads(&program);
-        let report = run.search(&subject, true)?;
+        let report = run.search(&subject)?;
         run.show(&source, &subject, &report)
     }
 
@@ -271,7 +273,7 @@ pub(crate) struct Run<'a> {
     pub(crate) several: Arc<Mutex<Option<Several>>>,
     pub(crate) watchdog: Arc<Watchdog>,
     /// Whether there is an answer, and a run is being written down.
-    found: Arc<AtomicBool>,
+    pub(crate) found: Arc<AtomicBool>,
 }
 
 impl Run<'_> {
@@ -417,8 +419,7 @@ impl Run<'_> {
     }
 
     /// Has the question answered, within the limits and until Ctrl-C.
-    /// Afterwards, if there is no `last` one to come, the watchdog is silent.
-    pub(crate) fn search(&self, subject: &Subject<'_>, last: bool) -> Result<Report, Failure> {
+    pub(crate) fn search(&self, subject: &Subject<'_>) -> Result<Report, Failure> {
         let watchdog = &self.watchdog;
         watchdog.search_begins();
         let line = ProgressLine::new();
@@ -442,9 +443,6 @@ impl Run<'_> {
         options.log = Some(&log);
         options.level = Some(&level);
         let report = droste_check::check(subject.program, subject.property, &options);
-        if last {
-            watchdog.claim();
-        }
         line.erase();
         let report = report.map_err(|fault| Failure::Because(fault.to_string()))?;
         self.say(|| effort(&report));
@@ -552,30 +550,26 @@ impl Run<'_> {
             if erase {
                 Console::note("\r\x1b[K");
             }
-            let object = |question: &str| verdict::object(&file, question, &report, time, None);
+            let object = |question: &str| verdict::object(&file, question, &report, time);
             let mut several = several.lock().unwrap_or_else(PoisonError::into_inner);
             let name = match &mut *several {
                 Some(several) => format!("{}\n", several.give_up(&word, object)),
                 None => String::new(),
             };
-            let page = match &*several {
-                Some(several) if json => format!("{}\n", several.object(&file, time)),
-                None if json => format!("{}\n", object(&question)),
-                _ if quiet => String::new(),
-                several => format!(
+            let printed = match &*several {
+                Some(several) if json => output::print(&several.object(&file, time)),
+                None if json => output::print(&object(&question)),
+                _ if quiet => Ok(()),
+                several => Console::print(&format!(
                     "{name}{word}: {text}\n{}\n{}",
                     verdict::statistics(&report, time),
                     several
                         .as_ref()
                         .map_or_else(String::new, |several| format!("\n{}", several.summary()))
-                ),
+                )),
             };
             let code = several.as_ref().map_or(3, Several::code);
-            let code = if Console::print(&page).is_ok() {
-                code
-            } else {
-                2
-            };
+            let code = if printed.is_ok() { code } else { 2 };
             std::process::exit(code.into());
         });
     }
@@ -587,33 +581,38 @@ impl Run<'_> {
         subject: &Subject<'_>,
         report: &Report,
     ) -> Result<u8, Failure> {
-        let output = &self.args.output;
+        let flags = &self.args.output;
         let trace = Trace::of(subject, source, report);
-        if output.json {
+        if flags.json {
             let object = self.object(source, subject, report, trace.as_ref());
-            Console::print(&format!("{object}\n"))?;
-        } else if !output.quiet {
-            Console::print(&self.page(subject, report, trace.as_ref()))?;
+            self.watchdog.claim();
+            output::print(&object)?;
+        } else if !flags.quiet {
+            let page = self.page(subject, report, trace.as_ref());
+            self.watchdog.claim();
+            Console::print(&page)?;
         }
+        self.watchdog.claim();
         if let Some(trace) = &trace {
-            self.write_trace(&|color, width| self.trace(trace, color, width), &|| {
-                trace.json()
-            })?;
+            let text = |color, width| self.trace(trace, color, width);
+            self.write_trace(&text, || trace.json())?;
         }
         Ok(exit_code(&report.verdict))
     }
 
     /// The answer as JSON.
-    pub(crate) fn object(
+    pub(crate) fn object<'t>(
         &self,
         source: &SourceFile,
         subject: &Subject<'_>,
         report: &Report,
-        trace: Option<&Trace<'_>>,
-    ) -> serde_json::Value {
-        let trace = trace.map(Trace::json);
+        trace: Option<&'t Trace<'_>>,
+    ) -> Answer<TraceJson<'t>> {
         let total = self.start.elapsed();
-        verdict::object(source.name(), &subject.question(), report, total, trace)
+        Answer {
+            fields: verdict::object(source.name(), &subject.question(), report, total),
+            trace: trace.map(Trace::json),
+        }
     }
 
     fn trace(&self, trace: &Trace<'_>, color: bool, width: usize) -> String {
@@ -658,17 +657,17 @@ impl Run<'_> {
     }
 
     /// Writes the trace to the file of `--trace`, if there is one.
-    pub(crate) fn write_trace(
+    pub(crate) fn write_trace<T: Serialize>(
         &self,
         text: &dyn Fn(bool, usize) -> String,
-        json: &dyn Fn() -> serde_json::Value,
+        json: impl FnOnce() -> T,
     ) -> Result<(), Failure> {
-        let output = &self.args.output;
-        let Some(file) = &output.trace else {
+        let flags = &self.args.output;
+        let Some(file) = &flags.trace else {
             return Ok(());
         };
         let to_stdout = file.as_os_str() == "-";
-        if to_stdout && !output.quiet {
+        if to_stdout && !flags.quiet {
             // It is there already.
             return Ok(());
         }
@@ -678,12 +677,12 @@ impl Run<'_> {
         let is_json = file
             .extension()
             .is_some_and(|e| e.eq_ignore_ascii_case("json"));
-        let trace = if is_json {
-            format!("{:#}\n", json())
+        let written = if is_json {
+            output::write_file(file, &json())
         } else {
-            text(false, Style::default().width)
+            std::fs::write(file, text(false, Style::default().width))
         };
-        std::fs::write(file, trace).map_err(|error| {
+        written.map_err(|error| {
             let file = file.display();
             Failure::Because(format!("cannot write the trace to `{file}`: {error}"))
         })
@@ -757,12 +756,13 @@ fn passes(args: &SearchArgs) -> Passes {
     passes
 }
 
-/// The first Ctrl-C ends the check. The second one ends the process.
-fn end_on_ctrl_c(watchdog: &Watchdog) {
-    let cancel = Arc::clone(&watchdog.cancel);
+/// The first Ctrl-C ends the check. The second one ends the process, and so does the first one when
+/// the answer is being written.
+fn end_on_ctrl_c(watchdog: &Arc<Watchdog>) {
+    let watchdog = Arc::clone(watchdog);
     // If there is no such thing as Ctrl-C here, nobody can press it.
     let _ = ctrlc::set_handler(move || {
-        if cancel.swap(true, Ordering::Relaxed) {
+        if watchdog.cancel.swap(true, Ordering::Relaxed) || watchdog.is_answering() {
             std::process::exit(KILLED);
         }
     });

@@ -3,7 +3,7 @@
 //! Everything that decides anything is in the libraries; here is how they are driven and what
 //! people see. [`args`] declares the flags, [`input`] reads files, [`check`] drives a check, [`solve`]
 //! the fixed-point calculus, [`ltl`] temporal logic,
-//! [`verdict`] words its answer, [`progress`] shows how far it has come, [`console`] writes,
+//! [`verdict`] words its answer, [`progress`] shows how far it has come, [`console`] and [`output`] write,
 //! [`watchdog`] enforces limits, [`manual`] makes completions and man pages.
 //!
 //! Exit codes: 0 holds, 1 violated, 2 could not be checked, 3 unknown.
@@ -14,6 +14,7 @@ mod console;
 mod input;
 mod ltl;
 mod manual;
+mod output;
 mod progress;
 mod solve;
 mod temporal;

@@ -11,11 +11,14 @@ use droste_ltl::{Atoms, Formulas, HoaAutomaton, HoaError, parse_properties, read
 use droste_program::Program;
 use droste_report::visible;
 use droste_source::SourceFile;
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
 use crate::check::{Run, exit_code, runs};
 use crate::console::{Console, Failure};
 use crate::input;
+use crate::output;
 use crate::verdict::{Subject, Trace, cut};
 
 impl Run<'_> {
@@ -151,8 +154,8 @@ impl Run<'_> {
         program: &Program,
         properties: &[(String, Property)],
     ) -> Result<u8, Failure> {
-        let output = &self.args.output;
-        if output.trace.is_some() && properties.len() > 1 {
+        let flags = &self.args.output;
+        if flags.trace.is_some() && properties.len() > 1 {
             return Err(Failure::Because(
                 "--trace is for one property; give a file with that one only".to_owned(),
             ));
@@ -174,18 +177,26 @@ impl Run<'_> {
             summary: String::new(),
         });
         for (i, (name, property)) in properties.iter().enumerate() {
+            let last = i + 1 == properties.len();
             let subject = subject(property);
             *self.question.lock().unwrap_or_else(PoisonError::into_inner) = subject.question();
             self.watchdog.note_nothing();
-            let report = self.search(&subject, i + 1 == properties.len())?;
+            let report = self.search(&subject)?;
             let mut object = None;
             let trace = Trace::of(&subject, source, &report);
-            if output.json {
-                object = Some(self.object(source, &subject, &report, trace.as_ref()));
-            } else if !output.quiet {
-                let page = self.page(&subject, &report, trace.as_ref());
-                Console::print(&format!("{}\n{page}\n", self.console.paint("1", name)))?;
+            let mut page = String::new();
+            if flags.json {
+                let mut answer = self.object(source, &subject, &report, trace.as_ref());
+                answer.fields["name"] = name.as_str().into();
+                object = Some(answer.raw()?);
+            } else if !flags.quiet {
+                page = self.page(&subject, &report, trace.as_ref());
+                page = format!("{}\n{page}\n", self.console.paint("1", name));
             }
+            if last {
+                self.watchdog.claim();
+            }
+            Console::print(&page)?;
             let word = self.word(&report.verdict);
             if let Some(several) = &mut *self.several() {
                 several.answered(exit_code(&report.verdict), &word, object);
@@ -194,10 +205,10 @@ impl Run<'_> {
         let Some(several) = self.several().take() else {
             return Ok(2);
         };
-        if output.json {
+        if flags.json {
             let object = several.object(source.name(), self.start.elapsed());
-            Console::print(&format!("{object}\n"))?;
-        } else if !output.quiet {
+            output::print(&object)?;
+        } else if !flags.quiet {
             Console::print(&several.summary)?;
         }
         Ok(several.code())
@@ -254,23 +265,31 @@ struct Asked {
 pub(crate) struct Several {
     asked: Vec<Asked>,
     codes: Vec<u8>,
-    objects: Vec<Value>,
+    /// As text: most are short, but a trace may be long.
+    objects: Vec<Box<RawValue>>,
     summary: String,
+}
+
+/// The answers to several questions as JSON.
+#[derive(Serialize)]
+pub(crate) struct Answers<'a> {
+    verdict: &'static str,
+    file: &'a str,
+    version: &'static str,
+    stats: Value,
+    properties: &'a [Box<RawValue>],
 }
 
 impl Several {
     /// There is an answer to the next one.
-    fn answered(&mut self, code: u8, word: &str, object: Option<Value>) {
+    fn answered(&mut self, code: u8, word: &str, object: Option<Box<RawValue>>) {
         let width = self.asked.iter().map(|asked| asked.name.chars().count());
         let width = width.max().unwrap_or(0);
         let Asked { name, text, .. } = &self.asked[self.codes.len()];
         // Writing to a string cannot fail.
         let _ = writeln!(self.summary, "{name:width$}  {word}: {text}");
         self.codes.push(code);
-        self.objects.extend(object.map(|mut object| {
-            object["name"] = name.as_str().into();
-            object
-        }));
+        self.objects.extend(object);
     }
 
     /// There will be no answers to the others, for this reason; what is to be said about the next one. `object` makes one for a question.
@@ -280,8 +299,9 @@ impl Several {
         };
         let name = next.name.clone();
         while let Some(asked) = self.asked.get(self.codes.len()) {
-            let object = object(&asked.question);
-            self.answered(3, word, Some(object));
+            let mut object = object(&asked.question);
+            object["name"] = asked.name.as_str().into();
+            self.answered(3, word, to_raw_value(&object).ok());
         }
         name
     }
@@ -301,19 +321,19 @@ impl Several {
     }
 
     /// All of it.
-    pub(crate) fn object(&self, file: &str, time: Duration) -> Value {
+    pub(crate) fn object<'a>(&'a self, file: &'a str, time: Duration) -> Answers<'a> {
         let verdict = match self.code() {
             0 => "holds",
             1 => "violated",
             _ => "unknown",
         };
-        json!({
-            "verdict": verdict,
-            "file": file,
-            "version": env!("CARGO_PKG_VERSION"),
-            "stats": { "seconds": time.as_secs_f64() },
-            "properties": self.objects,
-        })
+        Answers {
+            verdict,
+            file,
+            version: env!("CARGO_PKG_VERSION"),
+            stats: json!({ "seconds": time.as_secs_f64() }),
+            properties: &self.objects,
+        }
     }
 }
 
@@ -335,13 +355,15 @@ mod tests {
             objects: Vec::new(),
             summary: String::new(),
         };
-        several.answered(1, "violated", Some(json!({ "verdict": "violated" })));
+        let violated = to_raw_value(&json!({ "verdict": "violated" }));
+        several.answered(1, "violated", violated.ok());
         let unknown = |question: &str| json!({ "verdict": "unknown", "property": question });
         assert_eq!(several.give_up("unknown", unknown), "bc");
         assert_eq!(several.code(), 1);
         let lines = "a   violated: G a\nbc  unknown: G bc\nd   unknown: G d\n";
         assert_eq!(several.summary(), lines);
         let object = several.object("p.bp", Duration::ZERO);
+        let object = serde_json::to_value(&object).expect("an object");
         assert_eq!(object["verdict"], "violated");
         assert_eq!(object["properties"][2]["name"], "d");
         assert_eq!(object["properties"][2]["property"], "every run satisfies d");

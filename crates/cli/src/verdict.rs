@@ -13,8 +13,9 @@ use droste_program::concurrent::ThreadAction;
 use droste_program::execution::{Action, Ending};
 use droste_program::monitor::{Monitor, StateKind};
 use droste_program::{NodeId, Op, Program, Type, Variable, Violation};
-use droste_report::{MonitorRun, Reasons, Remarks, Style};
+use droste_report::{ConcurrentJson, Json, MonitorRun, Reasons, Remarks, Style};
 use droste_source::SourceFile;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 /// What a verdict is about.
@@ -239,6 +240,14 @@ impl Subject<'_> {
     }
 }
 
+/// The run of a violation as JSON.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(crate) enum TraceJson<'a> {
+    Sequential(Json<'a>),
+    Threads(ConcurrentJson<'a>),
+}
+
 /// A violation as it is shown: the run, and what a monitor or a formula has to say about it.
 pub(crate) struct Trace<'a> {
     program: &'a Program,
@@ -303,14 +312,18 @@ impl<'a> Trace<'a> {
         }
     }
 
-    pub(crate) fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> TraceJson<'_> {
         let (program, source) = (self.program, self.source);
         match self.run {
-            Run::Sequential(execution) => {
-                let remarks = self.remarks();
-                droste_report::json_with_remarks(program, source, execution, remarks)
+            Run::Sequential(execution) => TraceJson::Sequential(droste_report::json_with_remarks(
+                program,
+                source,
+                execution,
+                self.remarks(),
+            )),
+            Run::Threads(execution) => {
+                TraceJson::Threads(droste_report::concurrent_json(program, source, execution))
             }
-            Run::Threads(execution) => droste_report::concurrent_json(program, source, execution),
         }
     }
 }
@@ -501,14 +514,8 @@ pub(crate) fn statistics(report: &Report, total: Duration) -> String {
     }
 }
 
-/// The report as a JSON object. `trace` is that of the violation, if there is one.
-pub(crate) fn object(
-    file: &str,
-    question: &str,
-    report: &Report,
-    total: Duration,
-    trace: Option<Value>,
-) -> Value {
+/// The report as a JSON object, but for the trace.
+pub(crate) fn object(file: &str, question: &str, report: &Report, total: Duration) -> Value {
     let mut object = json!({
         "verdict": report.verdict.word(),
         "property": question,
@@ -535,9 +542,6 @@ pub(crate) fn object(
         };
         object["stats"][key] = explored.level.into();
         object["exhaustive"] = explored.exhaustive.into();
-    }
-    if let Some(trace) = trace {
-        object["trace"] = trace;
     }
     object
 }

@@ -102,6 +102,11 @@ impl Watchdog {
         }
     }
 
+    /// Whether an answer is being given.
+    pub(crate) fn is_answering(&self) -> bool {
+        self.answers.load(Ordering::SeqCst) != NOBODY
+    }
+
     fn take(&self, who: u8) -> bool {
         self.answers
             .compare_exchange(NOBODY, who, Ordering::SeqCst, Ordering::SeqCst)
@@ -137,7 +142,7 @@ impl Watchdog {
             let mut reached: Option<(Instant, StopReason)> = None;
             loop {
                 std::thread::sleep(EVERY);
-                if watchdog.answers.load(Ordering::SeqCst) != NOBODY {
+                if watchdog.is_answering() {
                     return;
                 }
                 if reached.is_none() {

@@ -4,7 +4,7 @@
 
 mod common;
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, ChildStderr, Command, Stdio};
 
 use common::{Done, ENDLESS, command};
@@ -82,4 +82,48 @@ fn it_ends_reading() {
         let text = format!("{}{}", done.out, done.err);
         assert!(text.starts_with("unknown: interrupted before"), "{done:#?}");
     }
+}
+
+/// A violated program whose object does not fit into a pipe; standard output is not read yet.
+fn writing(args: &[&str]) -> Child {
+    let mut command = command(&[&["check", "-", "--json"], args].concat());
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().expect("droste runs");
+    let program = format!(
+        "decl g; void main() begin g := F; {}assert(g); end",
+        "g := !g; ".repeat(10_000)
+    );
+    let mut stdin = child.stdin.take().expect("a pipe");
+    stdin.write_all(program.as_bytes()).expect("droste reads");
+    child
+}
+
+/// Time does not run out for an object that is being written.
+#[test]
+fn an_object_that_is_begun_is_completed() {
+    let mut child = writing(&["--timeout", "3"]);
+    let mut out = child.stdout.take().expect("a pipe");
+    let mut text = vec![0];
+    out.read_exact(&mut text).expect("it has begun");
+    std::thread::sleep(std::time::Duration::from_secs(4));
+    out.read_to_end(&mut text).expect("it goes on");
+    let code = child.wait().expect("droste ends").code();
+    assert_eq!(code, Some(1));
+    let object: serde_json::Value = serde_json::from_slice(&text).expect("one JSON value");
+    let steps = object["trace"]["steps"].as_array().expect("steps");
+    assert_eq!(steps.len(), 10_002);
+}
+
+/// Nobody waits for a reader that does not read.
+#[test]
+fn one_is_enough_while_an_object_is_written() {
+    let mut child = writing(&[]);
+    let mut out = child.stdout.take().expect("a pipe");
+    out.read_exact(&mut [0]).expect("it has begun");
+    interrupt(&child);
+    let code = child.wait().expect("droste ends").code();
+    assert_eq!(code, Some(130));
 }

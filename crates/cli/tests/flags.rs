@@ -406,6 +406,21 @@ fn json_fields() {
     droste(&["check", "lock.bp", "--json", "--reach", "NOPE"]).expect(2);
 }
 
+/// Threads are counted and timed like everything else.
+#[test]
+fn json_of_threads_says_what_it_took() {
+    let program = "decl g; void main() begin g := F; start_thread f(); assert(!g); end
+        void f() begin g := T; end";
+    for engine in ["explicit", "auto"] {
+        let args = ["check", "-", "--json", "--engine", engine];
+        let json = droste_with(program.as_bytes(), &args).expect(1).json();
+        let stats = &json["stats"];
+        assert!(stats["search_seconds"].as_f64() > Some(0.0), "{json:#}");
+        assert!(stats["search_seconds"].as_f64() < stats["seconds"].as_f64());
+        assert!(stats["bytes"].as_u64() > Some(0), "{json:#}");
+    }
+}
+
 #[test]
 fn traces_are_written() {
     let dir = scratch("traces");

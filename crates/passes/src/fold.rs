@@ -94,7 +94,7 @@ impl Folder {
                 ExprNode::Not(a) => self.not(self.map[a as usize]),
                 ExprNode::Neg(a) => {
                     let a = self.map[a as usize];
-                    let range = self.range(a).and_then(Interval::neg);
+                    let range = self.range(a).and_then(Interval::negated);
                     self.arithmetic(ExprNode::Neg(a), range, self.can_fail(a))
                 }
                 ExprNode::BitNot(a) => {

@@ -93,7 +93,7 @@ impl Interval {
     }
 
     /// `-x`.
-    pub fn neg(self) -> Option<Self> {
+    pub fn negated(self) -> Option<Self> {
         Interval::hull([self.lo.checked_neg(), self.hi.checked_neg()])
     }
 
@@ -261,7 +261,7 @@ mod tests {
             assert!((a.lo..=a.hi).all(|x| holds(width, x)), "{a:?}");
             assert!(width == 0 || !(a.lo..=a.hi).all(|x| holds(width - 1, x)));
             for x in a.lo..=a.hi {
-                assert!(a.neg().expect("small").contains(-x) && a.bit_not().contains(!x));
+                assert!(a.negated().expect("small").contains(-x) && a.bit_not().contains(!x));
                 assert!(x.unsigned_abs() <= a.magnitude());
             }
         }
@@ -309,7 +309,7 @@ mod tests {
         assert_eq!(masked, Some(Interval::new(0, 255)));
         assert_eq!(Interval::apply_known(Operator::BitOr, square, mask), None);
         let least = Interval::constant(Value::MIN);
-        assert_eq!(least.neg(), None);
+        assert_eq!(least.negated(), None);
         assert_eq!(apply(Operator::Div, least, Interval::constant(-1)), None);
         let far = Interval::constant(1000);
         assert_eq!(apply(Operator::Shl, wide, far), None);

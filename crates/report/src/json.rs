@@ -1,290 +1,314 @@
 //! Executions as JSON: the same information as the text, nothing left out, calls folded.
+//!
+//! The JSON is written while the execution is walked along, once; nothing is kept of it. What
+//! belongs to a node is said once, in the table `nodes`, and a step refers to its node. Steps that
+//! several runs share are written with the first of these runs. `docs/JSON.md` describes the format.
 
-use droste_program::execution::{Action, CalleeRun, Ending, Execution, Step, Valuation};
-use droste_program::{NodeId, Op, Procedure, Program, Type, Value, VarRef, Violation};
+mod names;
+mod parts;
+mod threads;
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fmt;
+use std::sync::Arc;
+
+use droste_program::execution::{CalleeRun, Ending, Execution, Step, Valuation};
+use droste_program::{NodeId, Op, ProcId, Program, Value, VarRef};
 use droste_source::SourceFile;
-
-use serde_json::{Map, Value as Json, json};
+use serde::ser::{Serialize, SerializeMap as _, Serializer};
 
 use crate::Remarks;
+use crate::follow::{follow, value_of};
 use crate::view::View;
+use names::Names;
+use parts::{Deed, EndingJson, List, MonitorJson, NodeJson, Number, Object, RunJson, StepJson};
 
-/// The largest integer up to which JSON numbers are exact everywhere.
-const EXACT: Value = 1 << 53;
+pub use threads::{ConcurrentJson, concurrent_json};
 
-/// `execution` as JSON: an object with `start`, `steps`, `runs`, `ending` and `length`.
+/// An execution as a JSON object with `file`, `length`, `nodes`, `start`, `steps`, `runs` and
+/// `ending`.
+///
+/// Serializing it takes time linear in what is written, and little memory.
+/// [`Display`](fmt::Display) gives one line of JSON.
+pub struct Json<'a> {
+    writer: Writer<'a>,
+    execution: &'a Execution,
+    remarks: Remarks<'a>,
+}
+
+/// `execution` as JSON.
 ///
 /// Booleans are JSON Booleans; integers are numbers, beyond ±2⁵³ strings. A local that has
-/// the name of a global is written `procedure::name`. Folded steps and `runs` refer to each
-/// other by index. `length` is the number of steps with every call written out, saturating.
-pub fn json(program: &Program, source: &SourceFile, execution: &Execution) -> Json {
+/// the name of a global is written `procedure::name`. `length` is the number of steps with every
+/// call written out, saturating.
+pub fn json<'a>(
+    program: &'a Program,
+    source: &'a SourceFile,
+    execution: &'a Execution,
+) -> Json<'a> {
     json_with_remarks(program, source, execution, Remarks::default())
 }
 
-/// The same with a run of a monitor: a step at which the monitor goes to another state has that state,
-/// after the step, as `monitor`; so has the ending. The whole has the monitor's name and its first state. A step at
-/// which it shows why a formula is not satisfied says so in `reasons`; so does the ending.
-pub fn json_with_remarks(
-    program: &Program,
-    source: &SourceFile,
-    execution: &Execution,
-    Remarks { monitor, reasons }: Remarks<'_>,
-) -> Json {
-    let writer = Writer::new(program, View::new(program, source, execution));
-    let main = program.procedures.get(program.main.0 as usize);
-    let mut depth = 0u64;
-    let mut steps = Vec::with_capacity(execution.steps.len());
-    let cycle = match execution.ending {
-        Ending::Lasso { start, .. } => Some(start),
+/// The same with a run of a monitor: a step at which the monitor goes to another state has that
+/// state, after the step, as `monitor`; so has the ending. The whole has the monitor's name and its
+/// first state. A step at which it shows why a formula is not satisfied says so in `reasons`; so
+/// does the ending.
+pub fn json_with_remarks<'a>(
+    program: &'a Program,
+    source: &'a SourceFile,
+    execution: &'a Execution,
+    remarks: Remarks<'a>,
+) -> Json<'a> {
+    Json {
+        writer: Writer::new(View::new(program, source, &execution.runs)),
+        execution,
+        remarks,
+    }
+}
+
+impl fmt::Display for Json<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        display(self, f)
+    }
+}
+
+/// One line of JSON.
+fn display(value: &impl Serialize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str(&serde_json::to_string(value).map_err(|_| fmt::Error)?)
+}
+
+impl Serialize for Json<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (writer, execution) = (&self.writer, self.execution);
+        let main = Some(writer.view.program.main);
+        let nodes = execution.steps.iter().map(|step| step.node);
+        let nodes = writer.used(nodes.chain(last(execution.ending)));
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("file", writer.view.source.name())?;
+        map.serialize_entry("length", &writer.view.length(&execution.steps))?;
+        if let Some(run) = self.remarks.monitor {
+            map.serialize_entry("monitor", &MonitorJson::of(run))?;
+        }
+        map.serialize_entry("nodes", &Object(|| writer.nodes(&nodes)))?;
+        let start = || writer.valuation(main, &execution.start);
+        map.serialize_entry("start", &Object(start))?;
+        map.serialize_entry("steps", &List(|| self.steps()))?;
+        map.serialize_entry("runs", &List(|| writer.runs()))?;
+        map.serialize_entry("ending", &self.ending())?;
+        map.end()
+    }
+}
+
+/// The node at which an execution ends.
+fn last(ending: Ending) -> Option<NodeId> {
+    match ending {
+        Ending::At(node) => Some(node),
         _ => None,
-    };
-    let mut state = monitor.map(|run| run.before);
-    for (i, step) in execution.steps.iter().enumerate() {
-        let mut object = writer.step(step, depth);
-        if let Some(run) = monitor
-            && let Some(reading) = run.steps.get(i)
-        {
-            if cycle == Some(i) {
-                state = run.cycle;
+    }
+}
+
+impl<'a> Json<'a> {
+    /// The execution's own steps.
+    fn steps(&self) -> impl Iterator<Item = StepJson<'_, 'a>> {
+        let Remarks { monitor, reasons } = self.remarks;
+        let cycle = match self.execution.ending {
+            Ending::Lasso { start, .. } => Some(start),
+            _ => None,
+        };
+        let mut state = monitor.map(|run| run.before);
+        let steps = self
+            .writer
+            .steps(&self.execution.steps, &self.execution.start);
+        steps.enumerate().map(move |(i, mut step)| {
+            if let Some(run) = monitor
+                && let Some(reading) = run.steps.get(i)
+            {
+                if cycle == Some(i) {
+                    state = run.cycle;
+                }
+                if state != Some(reading.after) {
+                    step.monitor = Some(run.state(reading.after));
+                }
+                state = Some(reading.after);
             }
-            if state != Some(reading.after) {
-                object["monitor"] = run.state(reading.after).into();
+            if let Some(reasons) = reasons {
+                step.reasons = reasons.texts(&[i], true);
             }
-            state = Some(reading.after);
-        }
-        let texts = reasons.map_or_else(Vec::new, |reasons| reasons.texts(&[i], true));
-        if !texts.is_empty() {
-            object["reasons"] = json!(texts);
-        }
-        steps.push(object);
-        if matches!(step.action, Action::Call { .. }) {
-            depth += 1;
-        }
-    }
-    let runs = writer.runs();
-    let mut object = json!({
-        "file": source.name(),
-        "start": writer.valuation(main, &execution.start),
-        "steps": steps,
-        "runs": runs,
-        "ending": writer.ending(execution.ending),
-        "length": writer.view.length(&execution.steps),
-    });
-    if let Some(texts) = reasons.and_then(|reasons| reasons.at.get(&vec![execution.steps.len()])) {
-        object["ending"]["reasons"] = json!(texts);
-    }
-    if let Some(run) = monitor {
-        object["monitor"] = json!({
-            "name": &*run.name,
-            "start": run.state(run.before),
-            "enters": run.state(run.entered),
-        });
-        if let Some(end) = run.end {
-            object["ending"]["monitor"] = run.state(end).into();
-        }
-        if let Some(state) = run.cycle {
-            object["ending"]["monitor"] = run.state(state).into();
-        }
-    }
-    object
-}
-
-pub(crate) struct Writer<'a> {
-    view: View<'a>,
-    globals: std::collections::HashSet<&'a str>,
-}
-
-fn number(value: Value, ty: Type) -> Json {
-    match (ty, value) {
-        (Type::Bool, 0 | 1) => Json::Bool(value == 1),
-        _ if (-EXACT..=EXACT).contains(&value) => Json::from(value as i64),
-        _ => Json::String(value.to_string()),
-    }
-}
-
-fn violation(violation: Violation) -> &'static str {
-    match violation {
-        Violation::Assertion => "assertion",
-        Violation::OutOfRange => "out of range",
-        Violation::DivisionByZero => "division by zero",
-        Violation::NegativeShift => "negative shift",
-    }
-}
-
-impl<'a> Writer<'a> {
-    pub(crate) fn new(program: &'a Program, view: View<'a>) -> Self {
-        Writer {
-            view,
-            globals: program.globals.iter().map(|v| &*v.name).collect(),
-        }
-    }
-
-    /// The callees' runs.
-    pub(crate) fn runs(&self) -> Vec<Json> {
-        let runs = self.view.execution.runs.iter().zip(&self.view.lengths);
-        runs.map(|(run, length)| self.run(run, *length)).collect()
-    }
-
-    /// A step that is none of a sequential execution.
-    pub(crate) fn action(&self, node: NodeId, depth: u64, action: &str) -> Map<String, Json> {
-        let mut map = self.place(node);
-        map.insert("depth".to_owned(), depth.into());
-        map.insert("action".to_owned(), action.into());
-        map
-    }
-
-    /// What is returned at a node.
-    pub(crate) fn results(&self, exit: NodeId, results: &[Value]) -> Vec<Json> {
-        let procedure = self.view.procedure_of(exit);
-        let types = procedure.map_or(&[][..], |procedure| &procedure.results);
-        let results = results.iter().zip(types);
-        results.map(|(&result, &ty)| number(result, ty)).collect()
-    }
-
-    /// The name of a local, which must not be mistaken for a global.
-    fn local_name(&self, procedure: &Procedure, index: usize) -> Option<String> {
-        let name = &*procedure.locals.get(index)?.name;
-        Some(if self.globals.contains(name) {
-            format!("{}::{name}", procedure.name)
-        } else {
-            name.to_owned()
+            step
         })
     }
 
-    pub(crate) fn locals(
-        &self,
-        procedure: Option<&Procedure>,
-        values: &[Value],
-        into: &mut Map<String, Json>,
-    ) {
-        let Some(procedure) = procedure else { return };
-        for (i, (&value, variable)) in values.iter().zip(&procedure.locals).enumerate() {
-            if let Some(name) = self.local_name(procedure, i) {
-                into.insert(name, number(value, variable.ty));
+    fn ending(&self) -> EndingJson<'_> {
+        let Remarks { monitor, reasons } = self.remarks;
+        let end = vec![self.execution.steps.len()];
+        let state = monitor.and_then(|run| Some(run.state(run.cycle.or(run.end)?)));
+        EndingJson {
+            ending: self.execution.ending,
+            monitor: state,
+            reasons: reasons.and_then(|reasons| reasons.at.get(&end)),
+        }
+    }
+}
+
+/// What the parts of an execution have in common.
+struct Writer<'a> {
+    view: View<'a>,
+    names: Names<'a>,
+}
+
+impl<'a> Writer<'a> {
+    fn new(view: View<'a>) -> Self {
+        Writer {
+            names: Names::new(view.program),
+            view,
+        }
+    }
+
+    /// Which of the program's nodes are mentioned: these, and those of the callees' runs.
+    fn used(&self, nodes: impl Iterator<Item = NodeId>) -> Vec<bool> {
+        let mut used = vec![false; self.view.program.nodes.len()];
+        let inner = self.view.runs.iter().flat_map(|run| {
+            let steps = run.steps.iter().map(|step| step.node);
+            steps.chain([run.exit])
+        });
+        for node in nodes.chain(inner) {
+            if let Some(used) = used.get_mut(node.0 as usize) {
+                *used = true;
             }
         }
+        used
     }
 
-    pub(crate) fn valuation(&self, procedure: Option<&Procedure>, valuation: &Valuation) -> Json {
-        let mut map = Map::new();
-        for (&value, variable) in valuation.globals.iter().zip(&self.view.program.globals) {
-            map.insert(variable.name.to_string(), number(value, variable.ty));
-        }
-        self.locals(procedure, &valuation.locals, &mut map);
-        Json::Object(map)
+    /// The table of nodes.
+    fn nodes(&self, used: &[bool]) -> impl Iterator<Item = (u32, NodeJson<'a>)> {
+        let used = (0..).zip(used).filter(|(_, used)| **used);
+        used.map(|(id, _)| (id, self.node(NodeId(id))))
     }
 
-    pub(crate) fn changes(&self, at: NodeId, changes: &[(VarRef, Value)]) -> Json {
-        let mut map = Map::new();
-        for &(var, value) in changes {
-            let Some(variable) = self.view.variable(at, var) else {
-                continue;
-            };
-            let name = match var {
-                VarRef::Global(_) => Some(variable.name.to_string()),
-                VarRef::Local(i) => self
-                    .view
-                    .procedure_of(at)
-                    .and_then(|procedure| self.local_name(procedure, i as usize)),
-            };
-            if let Some(name) = name {
-                map.insert(name, number(value, variable.ty));
-            }
+    fn node(&self, id: NodeId) -> NodeJson<'a> {
+        let (node, at) = (self.view.node(id), self.view.position(id));
+        let labels = node.map_or(&[][..], |node| &node.labels);
+        NodeJson {
+            procedure: self.view.procedure_of(id).map(|procedure| &*procedure.name),
+            line: at.map(|at| at.line),
+            column: at.map(|at| at.column),
+            statement: self.view.statement(id),
+            labels: labels.iter().map(|label| &**label).collect(),
+            callee: self.callee(id).and_then(|callee| self.procedure(callee)),
         }
-        Json::Object(map)
     }
 
-    /// Line, column, procedure, node, statement and labels.
-    pub(crate) fn place(&self, node: NodeId) -> Map<String, Json> {
-        let mut map = Map::new();
-        if let Some(at) = self.view.position(node) {
-            map.insert("line".to_owned(), at.line.into());
-            map.insert("column".to_owned(), at.column.into());
-        }
-        if let Some(procedure) = self.view.procedure_of(node) {
-            map.insert("procedure".to_owned(), (*procedure.name).into());
-        }
-        map.insert("node".to_owned(), node.0.into());
-        map.insert("statement".to_owned(), self.view.statement(node).into());
-        let labels = self.view.node(node).map(|node| &node.labels[..]);
-        let labels: Vec<Json> = labels
-            .unwrap_or(&[])
-            .iter()
-            .map(|label| Json::from(&**label))
-            .collect();
-        map.insert("labels".to_owned(), labels.into());
-        map
+    /// The name of a procedure.
+    fn procedure(&self, id: ProcId) -> Option<&'a str> {
+        let procedure = self.view.program.procedures.get(id.0 as usize)?;
+        Some(&procedure.name)
     }
 
-    fn callee(&self, node: NodeId) -> Option<&Procedure> {
-        match &self.view.node(node)?.op {
-            Op::Call { callee, .. } => self.view.program.procedures.get(callee.0 as usize),
+    fn callee(&self, id: NodeId) -> Option<ProcId> {
+        match &self.view.node(id)?.op {
+            Op::Call { callee, .. } => Some(*callee),
             _ => None,
         }
     }
 
-    pub(crate) fn step(&self, step: &Step, depth: u64) -> Json {
-        let mut map = self.place(step.node);
-        let mut set = |key: &str, value: Json| drop(map.insert(key.to_owned(), value));
-        set("depth", depth.into());
-        let callee = self.callee(step.node);
-        if let Some(callee) = callee {
-            set("callee", (*callee.name).into());
-        }
-        match &step.action {
-            Action::Internal { to, changes } => {
-                set("action", "step".into());
-                if let Some(taken) = self.view.branch(step.node, *to) {
-                    set("branch", taken.into());
-                }
-                set("changes", self.changes(step.node, changes));
-            }
-            Action::Call { locals } => {
-                set("action", "call".into());
-                let mut entry = Map::new();
-                self.locals(callee, locals, &mut entry);
-                set("locals", entry.into());
-            }
-            Action::Folded { run, changes, .. } => {
-                set("action", "folded".into());
-                set("run", run.0.into());
-                set("changes", self.changes(step.node, changes));
-            }
-            Action::Terminate => set("action", "terminate".into()),
-            Action::Fail(kind) => {
-                set("action", "fail".into());
-                set("violation", violation(*kind).into());
-            }
-        }
-        Json::Object(map)
-    }
-
-    fn run(&self, run: &CalleeRun, length: u64) -> Json {
-        let procedure = self.view.procedure_of(run.exit);
-        let steps: Vec<Json> = run.steps.iter().map(|step| self.step(step, 0)).collect();
-        let results = self.results(run.exit, &run.results);
-        json!({
-            "procedure": procedure.map(|procedure| &*procedure.name),
-            "entry": self.valuation(procedure, &run.entry),
-            "steps": steps,
-            "exit": self.place(run.exit),
-            "results": results,
-            "length": length,
+    /// Steps that begin with these values.
+    fn steps<'w>(
+        &'w self,
+        steps: &'w [Step],
+        start: &Valuation,
+    ) -> impl Iterator<Item = StepJson<'w, 'a>> + use<'w, 'a> {
+        let mut now = start.clone();
+        let mut depth = 0;
+        steps.iter().map(move |step| {
+            follow(&mut now, &step.action);
+            let shown = StepJson::new(self, step.node, depth, Deed::Step(&step.action), &now);
+            depth += u64::from(shown.enters());
+            shown
         })
     }
 
-    pub(crate) fn ending(&self, ending: Ending) -> Json {
-        match ending {
-            Ending::At(node) => {
-                let mut map = self.place(node);
-                map.insert("kind".to_owned(), "at".into());
-                Json::Object(map)
+    /// The callees' runs, each once.
+    fn runs(&self) -> impl Iterator<Item = RunJson<'_, 'a>> {
+        let runs = self.view.runs;
+        // The first run with these steps, and the variables whose values they show though they do
+        // not change them.
+        let mut first: HashMap<*const Step, (usize, Box<[VarRef]>)> = HashMap::new();
+        let mut earlier = move |i: usize, run: &CalleeRun| {
+            if run.steps.is_empty() || Arc::strong_count(&run.steps) == 1 {
+                return None;
             }
-            Ending::Final => json!({ "kind": "final" }),
-            Ending::Lasso { start, pumping } => {
-                json!({ "kind": "lasso", "start": start, "pumping": pumping })
+            match first.entry(run.steps.as_ptr()) {
+                Entry::Vacant(entry) => {
+                    entry.insert((i, self.view.choices.kept(&run.steps)));
+                    None
+                }
+                Entry::Occupied(entry) => {
+                    let (same, kept) = entry.get();
+                    let other = &runs[*same].entry;
+                    let alike = |var| value_of(other, var) == value_of(&run.entry, var);
+                    kept.iter().all(|&var| alike(var)).then_some(*same)
+                }
             }
-            Ending::Terminated => json!({ "kind": "terminated" }),
-        }
+        };
+        runs.iter().enumerate().map(move |(i, run)| RunJson {
+            writer: self,
+            run,
+            steps_of: earlier(i, run),
+            length: self.view.lengths.get(i).copied().unwrap_or(0),
+        })
+    }
+
+    /// Values of locals, parameters first, by name.
+    fn locals<'v>(
+        &'v self,
+        procedure: Option<ProcId>,
+        values: &'v [Value],
+    ) -> impl Iterator<Item = (&'v str, Number)> {
+        let index = procedure.map(|id| id.0 as usize);
+        let locals = index.and_then(|i| self.view.program.procedures.get(i));
+        let locals = locals.map_or(&[][..], |procedure| &procedure.locals);
+        let pairs = locals.iter().zip(values).enumerate();
+        pairs.filter_map(move |(i, (variable, &value))| {
+            let name = self.names.local(procedure?, i)?;
+            Some((name, Number(value, variable.ty)))
+        })
+    }
+
+    /// Values of globals and locals, by name.
+    fn valuation<'v>(
+        &'v self,
+        procedure: Option<ProcId>,
+        values: &'v Valuation,
+    ) -> impl Iterator<Item = (&'v str, Number)> {
+        let globals = self.view.program.globals.iter().zip(&values.globals);
+        let globals = globals.enumerate().filter_map(|(i, (variable, &value))| {
+            Some((self.names.global(i)?, Number(value, variable.ty)))
+        });
+        globals.chain(self.locals(procedure, &values.locals))
+    }
+
+    /// Values of some variables as they are seen at a node.
+    fn changes<'v>(
+        &'v self,
+        at: NodeId,
+        changes: &'v [(VarRef, Value)],
+    ) -> impl Iterator<Item = (&'v str, Number)> {
+        changes.iter().filter_map(move |&(var, value)| {
+            let variable = self.view.variable(at, var)?;
+            let name = match var {
+                VarRef::Global(i) => self.names.global(i as usize),
+                VarRef::Local(i) => self.names.local(self.view.node(at)?.procedure, i as usize),
+            };
+            Some((name?, Number(value, variable.ty)))
+        })
+    }
+
+    /// What is returned at a node.
+    fn results<'v>(&'v self, exit: NodeId, results: &'v [Value]) -> impl Iterator<Item = Number> {
+        let procedure = self.view.procedure_of(exit);
+        let types = procedure.map_or(&[][..], |procedure| &procedure.results);
+        let results = results.iter().zip(types);
+        results.map(|(&result, &ty)| Number(result, ty))
     }
 }

@@ -11,18 +11,20 @@
 //! the steps at which it shows, [`Reasons`].
 
 mod explain;
+mod follow;
 mod json;
 mod layout;
 mod reasons;
 mod text;
 mod threads;
+mod track;
 mod view;
 
 pub use droste_replay::{MonitorRun, monitor_run};
-pub use json::{json, json_with_remarks};
+pub use json::{ConcurrentJson, Json, concurrent_json, json, json_with_remarks};
 pub use reasons::Reasons;
 pub use text::{text, text_with_remarks};
-pub use threads::{concurrent_json, concurrent_text};
+pub use threads::concurrent_text;
 pub use view::visible;
 
 /// What is said beside the steps.

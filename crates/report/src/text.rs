@@ -12,20 +12,18 @@ mod remarks;
 use droste_program::execution::{
     Action, CalleeRun, CalleeRunId, Ending, Execution, Step, Valuation,
 };
-use droste_program::{NodeId, Program, Value, VarRef};
+use droste_program::{NodeId, Op, Procedure, Program, Value, VarRef};
 use droste_replay::{MonitorRun, Reading};
 use droste_source::SourceFile;
 
+use crate::follow::follow;
 use crate::layout::{Kind, Line, lay_out};
 use crate::reasons::{IN_CALL, Place};
 use crate::view::{View, count, name, steps as steps_text, visible};
 use crate::{Reasons, Remarks, Style};
 
-/// More locals than this are not listed when a procedure is entered.
-const LOCALS: usize = 6;
-
-/// More globals than this are not listed at the start.
-const GLOBALS: usize = 40;
+/// More globals, and more locals, than this are not listed at the start.
+const LISTED: usize = 40;
 
 /// Titles are cut off here.
 const TITLE: usize = 300;
@@ -49,46 +47,50 @@ pub fn text_with_remarks(
     style: &Style,
 ) -> String {
     let monitor = remarks.monitor;
-    let view = View::new(program, source, execution);
+    let view = View::new(program, source, &execution.runs);
     let total = view.length(&execution.steps);
-    let last = last_configuration(&view);
+    let last = last_configuration(execution);
+    let full = total <= style.max_steps as u64;
+    let room = style.max_steps.saturating_sub(execution.steps.len());
     let mut writer = Writer {
-        declared: declared(&view),
-        full: total <= style.max_steps as u64,
-        room: style.max_steps.saturating_sub(execution.steps.len()),
-        shown: vec![false; execution.runs.len()],
-        lines: Vec::new(),
         monitor,
         state: monitor.map(|run| run.before),
         reasons: remarks.reasons,
-        top: 0,
-        last,
-        view,
-        style,
+        ..Writer::new(view, style, last, full, room)
     };
-    let mut out = writer.title(total);
-    out.push_str(&writer.start());
-    writer.sections();
+    let mut out = writer.title(execution, total);
+    let actions = execution.steps.iter().map(|step| &step.action);
+    out.push_str(&writer.start(&execution.start, actions));
+    writer.sections(execution);
     out.push_str(&lay_out(&writer.lines, style));
     out
 }
 
-/// For each procedure and local: whether there is a `decl` statement for it that is executed
-/// (and shows its value, so that the entry need not).
+/// For each procedure and local: whether the procedure begins with a `decl` statement for it
+/// (which shows its value, so that the entry need not).
 fn declared(view: &View) -> Vec<Vec<bool>> {
-    let procedures = view.program.procedures.iter();
-    let mut declared: Vec<Vec<bool>> = procedures.map(|p| vec![false; p.locals.len()]).collect();
-    for (i, node) in view.program.nodes.iter().enumerate() {
-        for var in view.declares(NodeId(i as u32)) {
-            if let VarRef::Local(i) = var
-                && let Some(locals) = declared.get_mut(node.procedure.0 as usize)
-                && let Some(entry) = locals.get_mut(i as usize)
-            {
-                *entry = true;
+    let first_declared = |procedure: &Procedure| {
+        let mut declared = vec![false; procedure.locals.len()];
+        let mut at = procedure.entry;
+        while let Some(Op::Assign { next, .. }) = view.node(at).map(|node| &node.op)
+            && view.is_declaration(at)
+        {
+            let mut new = false;
+            for var in view.choices.at(at) {
+                if let &VarRef::Local(i) = var
+                    && let Some(entry) = declared.get_mut(i as usize)
+                {
+                    new |= !std::mem::replace(entry, true);
+                }
             }
+            if !new {
+                break;
+            }
+            at = *next;
         }
-    }
-    declared
+        declared
+    };
+    view.program.procedures.iter().map(first_declared).collect()
 }
 
 /// The configuration in which the last step is made.
@@ -98,27 +100,13 @@ pub(crate) struct Last {
     pub(crate) caller: Option<NodeId>,
 }
 
-fn last_configuration(view: &View) -> Last {
-    let mut now = view.execution.start.clone();
+fn last_configuration(execution: &Execution) -> Last {
+    let mut now = execution.start.clone();
     let mut caller = None;
-    for step in &view.execution.steps {
-        match &step.action {
-            Action::Internal { changes, .. } | Action::Folded { changes, .. } => {
-                for &(var, value) in changes {
-                    let place = match var {
-                        VarRef::Global(i) => now.globals.get_mut(i as usize),
-                        VarRef::Local(i) => now.locals.get_mut(i as usize),
-                    };
-                    if let Some(place) = place {
-                        *place = value;
-                    }
-                }
-            }
-            Action::Call { locals } => {
-                now.locals = locals.to_vec();
-                caller = Some(step.node);
-            }
-            Action::Terminate | Action::Fail(_) => {}
+    for step in &execution.steps {
+        follow(&mut now, &step.action);
+        if let Action::Call { .. } = step.action {
+            caller = Some(step.node);
         }
     }
     Last { now, caller }
@@ -129,8 +117,8 @@ struct Open<'a> {
     steps: &'a [Step],
     index: usize,
     depth: usize,
-    /// The locals of the top frame.
-    locals: Vec<Value>,
+    /// The globals, and the locals of the top frame.
+    now: Valuation,
     /// For a callee's run: the run, and the step that it belongs to.
     call: Option<(&'a CalleeRun, &'a Step)>,
     /// What the monitor does at the steps.
@@ -161,8 +149,8 @@ pub(crate) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    /// For an execution that is written piece by piece.
-    pub(crate) fn for_pieces(
+    /// A writer for an execution without a monitor or a formula.
+    pub(crate) fn new(
         view: View<'a>,
         style: &'a Style,
         last: Last,
@@ -173,7 +161,7 @@ impl<'a> Writer<'a> {
             declared: declared(&view),
             full,
             room,
-            shown: vec![false; view.execution.runs.len()],
+            shown: vec![false; view.runs.len()],
             lines: Vec::new(),
             monitor: None,
             state: None,
@@ -213,11 +201,10 @@ impl<'a> Writer<'a> {
         out.push('\n');
     }
 
-    fn sections(&mut self) {
-        let execution = self.view.execution;
+    fn sections(&mut self, execution: &'a Execution) {
         let steps = &execution.steps[..];
         let most = self.style.max_steps;
-        let locals = &mut execution.start.locals.clone();
+        let now = &mut execution.start.clone();
         let readings = self.monitor.map_or(&[][..], |run| &run.steps);
         match execution.ending {
             Ending::Lasso { start, pumping } => {
@@ -225,7 +212,7 @@ impl<'a> Writer<'a> {
                 let mut depth = 0;
                 if !stem.is_empty() {
                     self.lines.push(Line::heading("stem"));
-                    depth = self.section(stem, readings, 0, most / 2, locals);
+                    depth = self.section(stem, readings, 0, most / 2, now);
                 }
                 let end = calls(cycle);
                 let heading = match end {
@@ -241,15 +228,14 @@ impl<'a> Writer<'a> {
                 // The first line of the cycle says which state the monitor is in.
                 self.state = None;
                 let readings = readings.get(stem.len()..).unwrap_or(&[]);
-                depth = self.section(cycle, readings, depth, most / 2, locals);
-                let line = cycle.first().and_then(|step| self.view.position(step.node));
-                if let Some(at) = line {
-                    let text = format!("↺ again from line {}", at.line);
+                depth = self.section(cycle, readings, depth, most / 2, now);
+                if let Some(line) = cycle.first().and_then(|step| self.view.line(step.node)) {
+                    let text = format!("↺ again from line {line}");
                     self.push(Kind::Gap, None, depth, text, String::new());
                 }
             }
             Ending::At(node) => {
-                let depth = self.section(steps, readings, 0, most, locals);
+                let depth = self.section(steps, readings, 0, most, now);
                 let end = self.monitor.and_then(|run| Some((run, run.end?)));
                 let what = match end {
                     Some((run, state)) if run.accepts(state) => self.deed(),
@@ -258,9 +244,9 @@ impl<'a> Writer<'a> {
                 let remark = format!("● {}", what.unwrap_or_else(|| self.reached(node)));
                 self.step(Kind::Mark, node, depth, remark);
             }
-            Ending::Final => drop(self.section(steps, readings, 0, most, locals)),
+            Ending::Final => drop(self.section(steps, readings, 0, most, now)),
             Ending::Terminated => {
-                let depth = self.section(steps, readings, 0, most, locals);
+                let depth = self.section(steps, readings, 0, most, now);
                 let text = "↺ stays as it is for ever".to_owned();
                 self.push(Kind::Gap, None, depth, text, String::new());
                 let end = self.monitor.and_then(|run| run.end);
@@ -291,7 +277,7 @@ impl<'a> Writer<'a> {
         readings: &'a [Reading],
         depth: usize,
         most: usize,
-        locals: &mut Vec<Value>,
+        now: &mut Valuation,
     ) -> usize {
         let most = most.max(8);
         let (head, rest) = steps.split_at(if steps.len() > most {
@@ -300,7 +286,7 @@ impl<'a> Writer<'a> {
             steps.len()
         });
         let (gap, tail) = rest.split_at(rest.len().saturating_sub(most / 2));
-        *locals = self.write(head, readings, depth, std::mem::take(locals));
+        *now = self.write(head, readings, depth, std::mem::take(now));
         let mut depth = depth + calls(head);
         if !gap.is_empty() {
             let text = format!("… {} left out …", steps_text(self.view.length(gap)));
@@ -319,11 +305,11 @@ impl<'a> Writer<'a> {
             }
             depth += calls(gap);
             for step in gap {
-                follow(locals, &step.action);
+                follow(now, &step.action);
             }
         }
         let readings = readings.get(head.len() + gap.len()..).unwrap_or(&[]);
-        *locals = self.write(tail, readings, depth, std::mem::take(locals));
+        *now = self.write(tail, readings, depth, std::mem::take(now));
         depth + calls(tail)
     }
 
@@ -333,18 +319,18 @@ impl<'a> Writer<'a> {
         steps: &'a [Step],
         readings: &'a [Reading],
         depth: usize,
-        locals: Vec<Value>,
-    ) -> Vec<Value> {
+        now: Valuation,
+    ) -> Valuation {
         let mut stack = vec![Open {
             steps,
             index: 0,
             depth,
-            locals,
+            now,
             call: None,
             readings,
             after: None,
         }];
-        let mut locals = Vec::new();
+        let mut now = Valuation::default();
         loop {
             let level = stack.len();
             let Some(open) = stack.last_mut() else { break };
@@ -356,22 +342,20 @@ impl<'a> Writer<'a> {
                     let place = self.place(&stack);
                     self.give_reasons(&place, false);
                 }
-                locals = stack.pop().map_or(locals, |open| open.locals);
+                now = stack.pop().map_or(now, |open| open.now);
                 continue;
             };
             let reading = open.readings.get(open.index).copied();
             open.index += 1;
             let mut folded = false;
-            follow(&mut open.locals, &step.action);
+            follow(&mut open.now, &step.action);
             let (depth, node) = (open.depth, step.node);
             match &step.action {
                 Action::Internal { to, changes } => {
                     let remark = if let Some(taken) = self.view.branch(node, *to) {
                         taken.to_string()
-                    } else if self.view.is_declaration(node) {
-                        self.declaration(node, changes, &open.locals)
                     } else {
-                        self.changes(node, changes)
+                        self.changes(node, &self.view.choices.shown(node, changes, &open.now))
                     };
                     self.step(Kind::Step, node, depth, remark);
                     self.mark(reading);
@@ -386,7 +370,7 @@ impl<'a> Writer<'a> {
                     run: id, changes, ..
                 } => {
                     let index = id.0 as usize;
-                    let Some(run) = self.view.execution.runs.get(index) else {
+                    let Some(run) = self.view.runs.get(index) else {
                         self.step(Kind::Step, node, depth, "?".to_owned());
                         continue;
                     };
@@ -402,7 +386,7 @@ impl<'a> Writer<'a> {
                             steps: &run.steps,
                             index: 0,
                             depth: depth + 1,
-                            locals: run.entry.locals.clone(),
+                            now: run.entry.clone(),
                             call: Some((run, step)),
                             readings: inside,
                             after: reading.map(|reading| reading.after),
@@ -433,7 +417,7 @@ impl<'a> Writer<'a> {
             }
         }
         self.top += steps.len();
-        locals
+        now
     }
 
     /// The place of the next step of those that are open; `top` is that of the first of the outermost ones.
@@ -518,7 +502,7 @@ impl<'a> Writer<'a> {
     }
 
     pub(crate) fn step(&mut self, kind: Kind, node: NodeId, depth: usize, remark: String) {
-        let number = self.view.position(node).map(|at| at.line);
+        let number = self.view.line(node);
         let text = self.view.labelled(node);
         self.push(kind, number, depth, text, remark);
     }
@@ -549,23 +533,6 @@ fn simple(state: u32) -> Reading {
         read: state,
         after: state,
         within: false,
-    }
-}
-
-/// Makes `locals` those of the top frame after the step.
-fn follow(locals: &mut Vec<Value>, action: &Action) {
-    match action {
-        Action::Internal { changes, .. } | Action::Folded { changes, .. } => {
-            for &(var, value) in changes {
-                if let VarRef::Local(i) = var
-                    && let Some(place) = locals.get_mut(i as usize)
-                {
-                    *place = value;
-                }
-            }
-        }
-        Action::Call { locals: entered } => *locals = entered.to_vec(),
-        Action::Terminate | Action::Fail(_) => {}
     }
 }
 

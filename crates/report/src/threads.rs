@@ -1,20 +1,20 @@
-//! Concurrent executions as text and as JSON.
+//! Concurrent executions as text.
 //!
 //! A line says which thread makes the step; a heading says where the active thread changes. Within a context,
-//! steps are written as those of a sequential execution are: by the same writers, from the same pieces.
+//! steps are written as those of a sequential execution are, by the same writer.
 
 use droste_program::concurrent::{
     Birth, ConcurrentExecution, ThreadAction, ThreadId, declared, end_of_init,
 };
-use droste_program::execution::{Action, Ending, Execution, Step, Valuation};
+use droste_program::execution::{Action, Ending, Step, Valuation};
 use droste_program::{NodeId, Op, Program, Value, VarRef};
 use droste_source::SourceFile;
-use serde_json::{Map, Value as Json, json};
 
 use crate::Style;
-use crate::json::Writer as JsonWriter;
+use crate::follow::change;
 use crate::layout::{Kind, Line, lay_out};
 use crate::text::{Last, Writer};
+use crate::track::Tracker;
 use crate::view::{View, count, name, steps as steps_text, value};
 
 /// Part of a context.
@@ -27,6 +27,8 @@ enum Piece {
         call: Option<NodeId>,
         results: Vec<Value>,
         changes: Vec<(VarRef, Value)>,
+        /// The caller's locals afterwards.
+        locals: Vec<Value>,
     },
     Start {
         node: NodeId,
@@ -37,16 +39,12 @@ enum Piece {
     },
 }
 
-/// A thread as far as a report follows it.
-#[derive(Clone, Default)]
-struct Track {
-    locals: Vec<Value>,
-    /// Calls that have not returned, with the caller's locals.
-    calls: Vec<(NodeId, Vec<Value>)>,
-}
-
 /// A thread's name: that of its section or procedure.
-fn thread_name(program: &Program, execution: &ConcurrentExecution, thread: ThreadId) -> String {
+pub(crate) fn thread_name(
+    program: &Program,
+    execution: &ConcurrentExecution,
+    thread: ThreadId,
+) -> String {
     let index = thread.0 as usize;
     if let Some(declared) = declared(program).get(index) {
         return name(&declared.name);
@@ -67,74 +65,30 @@ fn thread_name(program: &Program, execution: &ConcurrentExecution, thread: Threa
     name(&program.procedure(procedure).name)
 }
 
-/// The execution that the sequential writers are given: the runs, and the values at the start.
-fn stand_in(execution: &ConcurrentExecution) -> Execution {
-    Execution {
-        start: Valuation {
-            globals: execution.globals.clone(),
-            locals: Vec::new(),
-        },
-        runs: execution.runs.clone().into(),
-        steps: Vec::new(),
-        ending: execution.ending,
-    }
-}
-
-fn change(globals: &mut [Value], locals: &mut [Value], changes: &[(VarRef, Value)]) {
-    for &(var, value) in changes {
-        let place = match var {
-            VarRef::Global(i) => globals.get_mut(i as usize),
-            VarRef::Local(i) => locals.get_mut(i as usize),
-        };
-        if let Some(place) = place {
-            *place = value;
-        }
-    }
-}
-
-/// The contexts in pieces; for each, the locals of its thread at its beginning and the depth there. And
-/// the configuration of the last step.
-struct Cut {
-    contexts: Vec<(Vec<Piece>, Vec<Value>, usize)>,
-    last: Last,
-    /// The depth of the last thread at the end.
+/// A context in pieces.
+struct Part {
+    pieces: Vec<Piece>,
+    /// The globals, and the locals of the thread, at its beginning.
+    start: Valuation,
+    /// How many calls of the thread have not returned then.
     depth: usize,
 }
 
-fn cut(execution: &ConcurrentExecution) -> Cut {
-    let mut globals = execution.globals.clone();
-    let mut tracks: Vec<Track> = vec![Track::default(); execution.threads.len()];
-    for (track, birth) in tracks.iter_mut().zip(&execution.threads) {
-        if let Birth::Declared { locals, .. } = birth {
-            track.locals.clone_from(locals);
-        }
-    }
-    let mut contexts = Vec::with_capacity(execution.contexts.len());
-    let mut last = (Track::default(), globals.clone());
+/// The contexts in pieces, and the configuration of the last step with its depth.
+fn cut(execution: &ConcurrentExecution) -> (Vec<Part>, Last, usize) {
+    let mut tracker = Tracker::new(execution);
+    let mut parts = Vec::with_capacity(execution.contexts.len());
     for context in &execution.contexts {
-        let mut track = tracks
-            .get(context.thread.0 as usize)
-            .cloned()
-            .unwrap_or_default();
-        let (locals, depth) = (track.locals.clone(), track.calls.len());
+        tracker.activate(context.thread);
+        let (start, depth) = (tracker.now.clone(), tracker.depth());
         let mut pieces: Vec<Piece> = Vec::new();
         for step in &context.steps {
+            let (node, call) = (step.node, tracker.caller());
+            tracker.step(step);
             match &step.action {
                 ThreadAction::Step(action) => {
-                    match action {
-                        Action::Internal { changes, .. } | Action::Folded { changes, .. } => {
-                            change(&mut globals, &mut track.locals, changes);
-                        }
-                        Action::Call { locals } => {
-                            let caller = std::mem::replace(&mut track.locals, locals.to_vec());
-                            track.calls.push((step.node, caller));
-                        }
-                        Action::Terminate | Action::Fail(_) => {}
-                    }
-                    let step = Step {
-                        node: step.node,
-                        action: action.clone(),
-                    };
+                    let action = action.clone();
+                    let step = Step { node, action };
                     match pieces.last_mut() {
                         Some(Piece::Steps(steps)) => steps.push(step),
                         _ => pieces.push(Piece::Steps(vec![step])),
@@ -142,47 +96,32 @@ fn cut(execution: &ConcurrentExecution) -> Cut {
                 }
                 ThreadAction::Return {
                     results, changes, ..
-                } => {
-                    let call = track.calls.pop();
-                    pieces.push(Piece::Return {
-                        node: step.node,
-                        call: call.as_ref().map(|(node, _)| *node),
-                        results: results.clone(),
-                        changes: changes.clone(),
-                    });
-                    track.locals = call.map_or_else(Vec::new, |(_, locals)| locals);
-                    change(&mut globals, &mut track.locals, changes);
-                }
-                ThreadAction::Start { thread, .. } => {
-                    if let Some(new) = tracks.get_mut(thread.0 as usize) {
-                        new.locals.clone_from(&track.locals);
-                    }
-                    pieces.push(Piece::Start {
-                        node: step.node,
-                        thread: *thread,
-                    });
-                }
-                ThreadAction::End => pieces.push(Piece::End { node: step.node }),
+                } => pieces.push(Piece::Return {
+                    node,
+                    call,
+                    results: results.clone(),
+                    changes: changes.clone(),
+                    locals: tracker.now.locals.clone(),
+                }),
+                ThreadAction::Start { thread, .. } => pieces.push(Piece::Start {
+                    node,
+                    thread: *thread,
+                }),
+                ThreadAction::End => pieces.push(Piece::End { node }),
             }
         }
-        last = (track.clone(), globals.clone());
-        if let Some(place) = tracks.get_mut(context.thread.0 as usize) {
-            *place = track;
-        }
-        contexts.push((pieces, locals, depth));
+        parts.push(Part {
+            pieces,
+            start,
+            depth,
+        });
     }
-    let (track, globals) = last;
-    Cut {
-        contexts,
-        depth: track.calls.len(),
-        last: Last {
-            caller: track.calls.last().map(|(node, _)| *node),
-            now: Valuation {
-                globals,
-                locals: track.locals,
-            },
-        },
-    }
+    let depth = tracker.depth();
+    let last = Last {
+        caller: tracker.caller(),
+        now: tracker.now,
+    };
+    (parts, last, depth)
 }
 
 /// `execution` as text, one step per line, with its thread.
@@ -192,22 +131,28 @@ pub fn concurrent_text(
     execution: &ConcurrentExecution,
     style: &Style,
 ) -> String {
-    let stand_in = stand_in(execution);
-    let parts = cut(execution);
+    let (parts, last, last_depth) = cut(execution);
     let total = execution.length();
     let own: usize = execution.contexts.iter().map(|c| c.steps.len()).sum();
-    let view = View::new(program, source, &stand_in);
+    let view = View::new(program, source, &execution.runs);
     let full = total <= style.max_steps as u64;
     let room = style.max_steps.saturating_sub(own);
-    let mut writer = Writer::for_pieces(view, style, parts.last, full, room);
+    let mut writer = Writer::new(view, style, last, full, room);
     let mut out = title(program, execution, &writer, total);
-    out.push_str(&writer.start());
+    let start = Valuation {
+        globals: execution.globals.clone(),
+        locals: Vec::new(),
+    };
+    let steps = execution.contexts.iter().flat_map(|c| &c.steps);
+    let actions = steps.filter_map(|step| match &step.action {
+        ThreadAction::Step(action) => Some(action),
+        _ => None,
+    });
+    out.push_str(&writer.start(&start, actions));
     let init = end_of_init(program).is_some();
     let most = (style.max_steps / execution.contexts.len().max(1)).max(8);
     let mut seen = vec![false; execution.threads.len()];
-    for (i, (context, (pieces, locals, depth))) in
-        execution.contexts.iter().zip(&parts.contexts).enumerate()
-    {
+    for (i, (context, part)) in execution.contexts.iter().zip(&parts).enumerate() {
         let thread = thread_name(program, execution, context.thread);
         let number = context.thread.0;
         let switch = i.saturating_sub(usize::from(init));
@@ -220,23 +165,26 @@ pub fn concurrent_text(
             .get_mut(number as usize)
             .is_some_and(|seen| !std::mem::replace(seen, true));
         if first {
-            heading.push_str(&writer.beginning(program, execution, context.thread, locals));
+            heading.push_str(&writer.beginning(execution, context.thread, &part.start.locals));
         }
         writer.lines.push(Line::heading(heading));
         let from = writer.lines.len();
-        let mut depth = *depth;
-        let mut locals = locals.clone();
-        for piece in pieces {
+        let mut depth = part.depth;
+        let mut now = part.start.clone();
+        for piece in &part.pieces {
             match piece {
                 Piece::Steps(steps) => {
-                    depth = writer.section(steps, &[], depth, most, &mut locals);
+                    depth = writer.section(steps, &[], depth, most, &mut now);
                 }
                 Piece::Return {
                     node,
                     call,
                     results,
                     changes,
+                    locals,
                 } => {
+                    now.locals.clone_from(locals);
+                    change(&mut now, changes);
                     let remark = writer.return_remark(*node, *call, results, changes);
                     writer.step(Kind::Step, *node, depth, remark);
                     depth = depth.saturating_sub(1);
@@ -255,7 +203,7 @@ pub fn concurrent_text(
         let is_last = i + 1 == execution.contexts.len();
         if let (true, Ending::At(node)) = (is_last, execution.ending) {
             let remark = format!("● {}", writer.reached(node));
-            writer.step(Kind::Mark, node, parts.depth, remark);
+            writer.step(Kind::Mark, node, last_depth, remark);
         }
         for line in &mut writer.lines[from..] {
             line.thread = Some(number);
@@ -296,7 +244,6 @@ impl Writer<'_> {
     /// What is said about a thread where it first becomes active.
     fn beginning(
         &self,
-        program: &Program,
         execution: &ConcurrentExecution,
         thread: ThreadId,
         locals: &[Value],
@@ -314,9 +261,8 @@ impl Writer<'_> {
                 }
             }
             Some(Birth::Started { by, node }) => {
-                let _ = program;
-                let line = self.view.position(*node);
-                let line = line.map_or(String::new(), |at| format!(" in line {}", at.line));
+                let line = self.view.line(*node);
+                let line = line.map_or(String::new(), |line| format!(" in line {line}"));
                 format!(" (started by thread {}{line})", by.0)
             }
             None => String::new(),
@@ -345,90 +291,4 @@ impl Writer<'_> {
         }
         text
     }
-}
-
-/// `execution` as JSON: an object with `start`, `threads`, `contexts`, `runs`, `ending`, `length`,
-/// `switches` and `rounds`. Steps are those of [`json`](crate::json()), and three more actions:
-/// `return`, `start` and `end`.
-pub fn concurrent_json(
-    program: &Program,
-    source: &SourceFile,
-    execution: &ConcurrentExecution,
-) -> Json {
-    let stand_in = stand_in(execution);
-    let writer = JsonWriter::new(program, View::new(program, source, &stand_in));
-    let parts = cut(execution);
-    let mut contexts = Vec::new();
-    for (context, (pieces, _, depth)) in execution.contexts.iter().zip(&parts.contexts) {
-        let mut depth = *depth as u64;
-        let mut steps = Vec::new();
-        for piece in pieces {
-            match piece {
-                Piece::Steps(all) => {
-                    for step in all {
-                        steps.push(writer.step(step, depth));
-                        depth += u64::from(matches!(step.action, Action::Call { .. }));
-                    }
-                }
-                Piece::Return {
-                    node,
-                    call,
-                    results,
-                    changes,
-                } => {
-                    let mut object = writer.action(*node, depth, "return");
-                    object.insert("results".to_owned(), writer.results(*node, results).into());
-                    let changes = match call {
-                        Some(call) => writer.changes(*call, changes),
-                        None => Json::Object(Map::new()),
-                    };
-                    object.insert("changes".to_owned(), changes);
-                    steps.push(object.into());
-                    depth = depth.saturating_sub(1);
-                }
-                Piece::Start { node, thread } => {
-                    let mut object = writer.action(*node, depth, "start");
-                    object.insert("thread".to_owned(), thread.0.into());
-                    steps.push(object.into());
-                }
-                Piece::End { node } => steps.push(writer.action(*node, depth, "end").into()),
-            }
-        }
-        contexts.push(json!({
-            "thread": context.thread.0,
-            "name": thread_name(program, execution, context.thread),
-            "steps": steps,
-        }));
-    }
-    let threads = execution.threads.iter().enumerate().map(|(i, birth)| {
-        let name = thread_name(program, execution, ThreadId(i as u32));
-        match birth {
-            Birth::Declared { procedure, locals } => {
-                let procedure = program.procedures.get(procedure.0 as usize);
-                let mut map = Map::new();
-                writer.locals(procedure, locals, &mut map);
-                json!({
-                    "name": name,
-                    "procedure": procedure.map(|p| &*p.name),
-                    "locals": map,
-                })
-            }
-            Birth::Started { by, node } => json!({
-                "name": name,
-                "started_by": by.0,
-                "at": writer.place(*node),
-            }),
-        }
-    });
-    json!({
-        "file": source.name(),
-        "start": writer.valuation(None, &stand_in.start),
-        "threads": threads.collect::<Vec<_>>(),
-        "contexts": contexts,
-        "runs": writer.runs(),
-        "ending": writer.ending(execution.ending),
-        "length": execution.length(),
-        "switches": execution.switches(program),
-        "rounds": execution.rounds(program),
-    })
 }

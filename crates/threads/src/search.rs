@@ -121,7 +121,11 @@ fn one<W: Words>(
     };
     let found = search.run(most, starts, only);
     let found = found.unwrap_or_else(|reason| Finding::Stopped(reason, search.done));
-    (found, search.spaces.stats)
+    let stats = Stats {
+        bytes: search.bytes(),
+        ..search.spaces.stats
+    };
+    (found, stats)
 }
 
 struct Search<'a, W: Words> {
@@ -137,6 +141,16 @@ struct Search<'a, W: Words> {
 }
 
 impl<W: Words> Search<'_, W> {
+    /// Bytes in the tables.
+    fn bytes(&self) -> u64 {
+        let seen = (self.seen.len() + self.waiting.len()) * size_of::<(u32, u32, Box<[u32]>)>();
+        let lists = self.nodes.iter().map(|node| node.threads.len());
+        let lists = lists.chain(self.seen.iter().map(|(_, _, list)| list.len()));
+        let lists: usize = lists.sum();
+        let others = self.nodes.len() * size_of::<Node>() + seen + lists * size_of::<u32>();
+        self.spaces.bytes() + others as u64
+    }
+
     fn run(
         &mut self,
         most: Option<usize>,

@@ -170,6 +170,25 @@ impl<'a, W: Words> Spaces<'a, W> {
         number(&mut self.parked, vec![(ROOT, rest)].into())
     }
 
+    /// Bytes in the tables.
+    pub(super) fn bytes(&self) -> u64 {
+        let interned = self.states.bytes()
+            + self.globals.bytes()
+            + self.rests.bytes()
+            + self.parked.bytes()
+            + self.starts.bytes();
+        let parked = (0..self.parked.len() as u32).map(|id| self.parked.get(id).len());
+        let callers = self.entries.iter().map(|callers| 2 * callers.len());
+        let pairs: usize = parked.chain(callers).sum();
+        let outs: usize = self.all.iter().map(|space| space.outs.len()).sum();
+        let others = pairs * size_of::<(u32, u32)>()
+            + self.entries.len() * (2 * size_of::<Callers>() + size_of::<u32>())
+            + self.known.len() * size_of::<((u32, u32, Starts, bool), u32)>()
+            + self.all.len() * size_of::<Space>()
+            + outs * size_of::<Out>();
+        interned + others as u64
+    }
+
     /// The threads of a list, first to last: parked sets.
     pub(super) fn started(&self, mut list: u32) -> Vec<u32> {
         let mut all = Vec::new();

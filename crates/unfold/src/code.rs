@@ -263,7 +263,7 @@ fn bound(instr: &Instr, bounds: &[Option<Interval>]) -> Option<Interval> {
     match *instr {
         Instr::Int(value) => Some(Interval::constant(value)),
         Instr::LoadInt(field) | Instr::NextInt(field) => Some(Interval::of(field.ty)),
-        Instr::Neg(a) => of(a).and_then(Interval::neg),
+        Instr::Neg(a) => of(a).and_then(Interval::negated),
         Instr::BitNot(a) => of(a).map(Interval::bit_not),
         Instr::Arith(op, a, b) => Interval::apply_known(op, of(a), of(b)),
         _ => Some(Interval::BOOL),

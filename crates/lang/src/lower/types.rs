@@ -395,7 +395,7 @@ impl<'a> Typing<'a, '_> {
                 }
                 ExprKind::Unary(UnaryOp::Not, _) => ExprNode::Not(left),
                 ExprKind::Unary(UnaryOp::Neg, _) => {
-                    interval = intervals[left as usize].and_then(Interval::neg);
+                    interval = intervals[left as usize].and_then(Interval::negated);
                     ExprNode::Neg(left)
                 }
                 ExprKind::Schoose(..) => ExprNode::Schoose(left, right),

@@ -1,18 +1,17 @@
 //! What stands above the steps: the title, what the monitor does, and the values at the start.
 
-use droste_program::execution::{Action, Ending};
+use droste_program::execution::{Action, Changes, Ending, Execution, Valuation};
 use droste_program::monitor::StateKind;
 use droste_program::{NodeId, VarRef, Violation};
 use droste_replay::Reading;
 
-use super::{GLOBALS, TITLE, Writer};
+use super::{LISTED, TITLE, Writer};
 use crate::explain;
 use crate::view::{binding, count, name, shorten, steps as steps_text, visible};
 
-impl Writer<'_> {
+impl<'a> Writer<'a> {
     /// Where it happens, what happens, and how long it takes.
-    pub(super) fn title(&self, total: u64) -> String {
-        let execution = self.view.execution;
+    pub(super) fn title(&self, execution: &Execution, total: u64) -> String {
         let last = execution.steps.last();
         let (node, what) = match execution.ending {
             Ending::At(node) => (Some(node), self.reached(node)),
@@ -54,8 +53,8 @@ impl Writer<'_> {
     /// A title: where, what, how long.
     pub(crate) fn titled(&self, node: Option<NodeId>, what: &str, length: &str) -> String {
         let line = node
-            .and_then(|node| self.view.position(node))
-            .map_or(String::new(), |at| format!(":{}", at.line));
+            .and_then(|node| self.view.line(node))
+            .map_or(String::new(), |line| format!(":{line}"));
         let name = self.view.source.name();
         let title = visible(&format!("{name}{line}: {}{length}", shorten(what, TITLE)));
         if self.style.color {
@@ -141,38 +140,26 @@ impl Writer<'_> {
         }
     }
 
-    /// The values at the start, wrapped.
-    pub(crate) fn start(&self) -> String {
+    /// The values at the start, wrapped. Of very many globals, those that the actions change come first.
+    pub(crate) fn start(
+        &self,
+        start: &Valuation,
+        actions: impl Iterator<Item = &'a Action>,
+    ) -> String {
         let program = self.view.program;
-        let start = &self.view.execution.start;
         let mut out = String::new();
         let globals = program.globals.iter().zip(start.globals.iter().copied());
         let total = globals.len();
-        let chosen = self.chosen(total);
-        let mut words: Vec<String> = globals
-            .zip(&chosen)
-            .filter(|(_, chosen)| **chosen)
-            .map(|((variable, value), _)| binding(variable, value))
-            .collect();
-        if words.len() < total {
-            words.push(format!(
-                "… and {} more",
-                count((total - words.len()) as u64)
-            ));
-        }
-        self.paragraph("globals", &words.join(", "), &mut out);
+        let listed = self.listed(total, actions);
+        let words = globals.zip(listed).filter(|(_, listed)| *listed);
+        let words = words.map(|((variable, value), _)| binding(variable, value));
+        self.values("globals", words.collect(), total, &mut out);
         if let Some(main) = program.procedures.get(program.main.0 as usize) {
-            let (params, others) = self.frame(program.main, &start.locals);
-            let separator = if params.is_empty() || others.is_empty() {
-                ""
-            } else {
-                ", "
-            };
-            self.paragraph(
-                &name(&main.name),
-                &format!("{params}{separator}{others}"),
-                &mut out,
-            );
+            let (params, others) = self.frame_of(program.main, &start.locals);
+            let total = params.len() + others.len();
+            let words = params.into_iter().chain(others).take(LISTED);
+            let words = words.map(|(variable, value)| binding(variable, value));
+            self.values(&name(&main.name), words.collect(), total, &mut out);
         }
         if !out.is_empty() {
             out.push('\n');
@@ -180,23 +167,28 @@ impl Writer<'_> {
         out
     }
 
+    /// A paragraph of some of `total` values.
+    fn values(&self, title: &str, mut words: Vec<String>, total: usize, out: &mut String) {
+        let more = (total - words.len()) as u64;
+        if more > 0 {
+            words.push(format!("… and {} more", count(more)));
+        }
+        self.paragraph(title, &words.join(", "), out);
+    }
+
     /// Which of the globals are listed at the start: those that change, then the others, while there is room.
-    pub(super) fn chosen(&self, total: usize) -> Vec<bool> {
-        if total <= GLOBALS {
+    fn listed(&self, total: usize, actions: impl Iterator<Item = &'a Action>) -> Vec<bool> {
+        if total <= LISTED {
             return vec![true; total];
         }
-        let mut chosen = vec![false; total];
-        let mut room = GLOBALS;
-        let execution = self.view.execution;
-        let inner = execution.runs.iter().flat_map(|run| run.steps.iter());
-        for step in execution.steps.iter().chain(inner) {
-            let (Action::Internal { changes, .. } | Action::Folded { changes, .. }) = &step.action
-            else {
-                continue;
-            };
+        let mut listed = vec![false; total];
+        let mut room = LISTED;
+        let inner = self.view.runs.iter().flat_map(|run| run.steps.iter());
+        let inner = inner.map(|step| &step.action);
+        for changes in actions.filter_map(changed).chain(inner.filter_map(changed)) {
             for (var, _) in changes {
                 if let VarRef::Global(i) = var
-                    && let Some(entry @ false) = chosen.get_mut(*i as usize)
+                    && let Some(entry @ false) = listed.get_mut(*i as usize)
                     && room > 0
                 {
                     *entry = true;
@@ -204,9 +196,16 @@ impl Writer<'_> {
                 }
             }
         }
-        for entry in chosen.iter_mut().filter(|entry| !**entry).take(room) {
+        for entry in listed.iter_mut().filter(|entry| !**entry).take(room) {
             *entry = true;
         }
-        chosen
+        listed
+    }
+}
+
+fn changed(action: &Action) -> Option<&Changes> {
+    match action {
+        Action::Internal { changes, .. } | Action::Folded { changes, .. } => Some(changes),
+        _ => None,
     }
 }

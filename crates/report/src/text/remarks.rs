@@ -1,31 +1,15 @@
 //! What stands beside the steps: values that change, are passed, and come back.
 
 use droste_program::execution::{Action, CalleeRun, Step};
-use droste_program::{NodeId, Op, ProcId, Procedure, Value, VarRef};
+use droste_program::{NodeId, Op, ProcId, Procedure, Value, VarRef, Variable};
 
-use super::{LOCALS, Writer};
+use super::Writer;
 use crate::view::{binding, bindings, name, value};
 
-impl<'a> Writer<'a> {
-    /// The values that a `decl` statement gives, changed or not, and whatever else changes.
-    pub(super) fn declaration(
-        &self,
-        at: NodeId,
-        changes: &[(VarRef, Value)],
-        locals: &[Value],
-    ) -> String {
-        let declared: Vec<VarRef> = self.view.declares(at).collect();
-        let values = declared.iter().filter_map(|&var| match var {
-            VarRef::Local(i) => Some((var, *locals.get(i as usize)?)),
-            VarRef::Global(_) => None,
-        });
-        let others = changes
-            .iter()
-            .copied()
-            .filter(|(var, _)| !declared.contains(var));
-        self.changes(at, &values.chain(others).collect::<Vec<_>>())
-    }
+/// Variables and their values.
+type Frame<'a> = Vec<(&'a Variable, Value)>;
 
+impl<'a> Writer<'a> {
     /// `g = T, x = 3`
     pub(crate) fn changes(&self, at: NodeId, changes: &[(VarRef, Value)]) -> String {
         bindings(
@@ -50,28 +34,32 @@ impl<'a> Writer<'a> {
 
     /// The parameters of a procedure, and those locals that no `decl` statement will show.
     pub(crate) fn frame(&self, id: ProcId, values: &[Value]) -> (String, String) {
-        let Some(procedure) = self.view.program.procedures.get(id.0 as usize) else {
-            return (String::new(), String::new());
-        };
-        let pairs = || procedure.locals.iter().zip(values.iter().copied());
-        let params = procedure.params as usize;
-        let others: Vec<_> = pairs()
-            .zip(&self.declared[id.0 as usize])
-            .skip(params)
-            .filter_map(|(pair, declared)| (!declared).then_some(pair))
-            .collect();
-        let others = if others.len() <= LOCALS {
+        let (params, others) = self.frame_of(id, values);
+        let text = |pairs: Vec<(&Variable, Value)>| {
             bindings(
-                others
+                pairs
                     .into_iter()
                     .map(|(variable, value)| binding(variable, value)),
             )
-        } else {
-            "…".to_owned()
         };
-        let params = pairs().take(params);
-        let params = bindings(params.map(|(variable, value)| binding(variable, value)));
-        (params, others)
+        (text(params), text(others))
+    }
+
+    /// The same, one by one.
+    pub(super) fn frame_of(&self, id: ProcId, values: &[Value]) -> (Frame<'a>, Frame<'a>) {
+        let Some(procedure) = self.view.program.procedures.get(id.0 as usize) else {
+            return (Vec::new(), Vec::new());
+        };
+        let mut pairs: Frame<'a> = procedure
+            .locals
+            .iter()
+            .zip(values.iter().copied())
+            .collect();
+        let others = pairs.split_off(pairs.len().min(procedure.params as usize));
+        let declared = self.declared[id.0 as usize].iter().skip(pairs.len());
+        let others = others.into_iter().zip(declared);
+        let others = others.filter_map(|(pair, declared)| (!declared).then_some(pair));
+        (pairs, others.collect())
     }
 
     pub(super) fn callee(&self, node: NodeId) -> Option<(ProcId, &'a Procedure)> {
