@@ -1,14 +1,14 @@
 //! Executions as text for people ([`text()`]) and as JSON for tools ([`json()`]).
 //!
-//! Both take time and space linear in what they print, which for text is bounded by
-//! [`Style::max_steps`] and for JSON is the execution as stored, with folded calls. Nothing
-//! here recurses on the native stack. An execution that does not fit its program
-//! makes a poor report, with question marks in it, but no panic.
+//! Both take time linear in what they print. For text that is bounded by [`Style::max_steps`]; for
+//! JSON it is the execution as stored, with folded calls, which is written while it is walked along.
+//! Nothing here recurses on the native stack. An execution that does not fit its program makes a poor
+//! report, with question marks in it, but no panic.
 //!
 //! [`concurrent_text`] and [`concurrent_json`] are for executions with threads.
 //!
-//! A violation of a monitor is shown together with a run of the monitor, [`MonitorRun`]; that of a formula with
-//! the steps at which it shows, [`Reasons`].
+//! A violation of a monitor is shown together with a run of the monitor, [`MonitorRun`]; that of a
+//! formula with the steps at which it shows, [`Reasons`].
 
 mod explain;
 mod follow;
