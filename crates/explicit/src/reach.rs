@@ -335,7 +335,7 @@ impl<'a, M: Model> Search<'a, M> {
         edge: Edge,
         cost: u64,
     ) -> Result<u32, StopReason> {
-        let place = match self.alike.find(&self.contexts, (entry, state), |_| true) {
+        let place = match self.alike.find(&self.contexts, (entry, state), |()| true) {
             Ok(id) => {
                 self.improve(id, parent, edge, cost);
                 return Ok(id);
