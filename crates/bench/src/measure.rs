@@ -238,17 +238,14 @@ pub fn measure(text: &str, question: &Ask, setup: Setup, cap: Cap) -> Measuremen
         Ok(report) => {
             result.verdict = word(&report.verdict);
             result.trace = trace_length(&report);
-            match report.effort {
-                Some(Effort::Symbolic(stats) | Effort::Calculus(stats)) => {
-                    result.images = stats.images;
-                    result.nodes = stats.peak_nodes;
-                }
-                _ => {
-                    let stats = report.explicit_stats();
-                    result.contexts = stats.path_edges;
-                    result.states = stats.states;
-                    result.search = stats.search.as_secs_f64();
-                }
+            if let Some(Effort::Symbolic(stats) | Effort::Calculus(stats)) = report.effort {
+                result.images = stats.images;
+                result.nodes = stats.peak_nodes;
+            } else {
+                let stats = report.explicit_stats();
+                result.contexts = stats.path_edges;
+                result.states = stats.states;
+                result.search = stats.search.as_secs_f64();
             }
         }
     }

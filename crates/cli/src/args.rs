@@ -298,6 +298,9 @@ pub(crate) struct LimitArgs {
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = seconds)]
     pub(crate) timeout: Option<Duration>,
     /// Give up when the process uses so many megabytes
+    ///
+    /// Without it, on Linux, the limit is three quarters of the memory that is available when the
+    /// command starts.
     #[arg(long, value_name = "MB", allow_negative_numbers = true, value_parser = megabytes)]
     pub(crate) memory: Option<u64>,
 }

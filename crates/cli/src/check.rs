@@ -3,10 +3,9 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
-use droste_base::words::{count, counted, seconds};
-use droste_base::{Deadline, Limits, Verdict};
+use droste_base::Verdict;
+use droste_base::words::{count, counted};
 use droste_check::{Algorithm, Bound, Effort, Evidence, Options, Passes, Property, Report};
 use droste_lang::lower::lower;
 use droste_lang::parser::{self, parse, parse_monitor};
@@ -21,42 +20,33 @@ use serde::Serialize;
 
 use crate::args::{CheckArgs, Dialect, Emit, Engine, Order, Pass, Runs, SearchArgs};
 use crate::console::{Console, Failure};
+use crate::frame::{Frame, UNKNOWN, Volume};
 use crate::input;
 use crate::output::{self, Answer};
-use crate::progress::ProgressLine;
 use crate::temporal::Several;
 use crate::verdict::{self, Subject, Trace, TraceJson};
-use crate::watchdog::Watchdog;
 
 /// Yellow.
 pub(crate) const UNKNOWN_COLOR: &str = "1;33";
 
-/// The exit code of a shell command that Ctrl-C killed.
-const KILLED: i32 = 130;
-
 /// Runs the command; the exit code.
 pub(crate) fn check(args: &CheckArgs, console: &Console) -> Result<u8, Failure> {
-    let start = Instant::now();
-    let memory = args
-        .limits
-        .memory
-        .map(|megabytes| megabytes.saturating_mul(1_000_000));
-    let watchdog = Watchdog::new(start, args.limits.timeout, memory);
+    let volume = Volume {
+        json: args.output.json,
+        quiet: args.output.quiet,
+        verbose: args.output.verbose,
+    };
     let run = Run {
         args,
-        console,
-        start,
-        memory,
+        frame: Frame::new(console, &args.limits, volume),
         question: Arc::new(Mutex::new(question_before_reading(args))),
         several: Arc::default(),
-        watchdog: Arc::clone(&watchdog),
         found: Arc::default(),
     };
-    end_on_ctrl_c(&watchdog);
-    run.unleash();
+    run.watch();
     let result = run.check();
     // The watchdog does not speak after an error either.
-    watchdog.claim();
+    run.frame.claim();
     result
 }
 
@@ -92,12 +82,11 @@ fn question_before_reading(args: &CheckArgs) -> String {
 
 impl Run<'_> {
     fn check(&self) -> Result<u8, Failure> {
-        let (run, args, console) = (self, self.args, self.console);
+        let (run, args) = (self, self.args);
         check_trace_file(args)?;
         run.warn_about_flags();
-        let source =
-            input::read(&args.file, || run.watchdog.pause_at_limit()).map_err(Failure::Because)?;
-        run.say(|| {
+        let source = run.frame.read(&args.file)?;
+        run.frame.say(|| {
             format!(
                 "{}: {} bytes",
                 source.name(),
@@ -129,29 +118,24 @@ impl Run<'_> {
             property: &property,
             runs: runs(args.search.runs),
         };
-        if subject.is_vacuous() && !args.output.quiet {
-            console.warning(
+        if subject.is_vacuous() {
+            run.frame.warn(
                 "there is nothing to check: no assertion, no label ERROR or SLIC_ERROR, and only \
              Booleans; ask about a label with --reach or --repeat, or use --ltl or a --monitor",
             );
         }
         if args.search.runs.is_some() && !subject.is_about_infinite_runs() {
-            run.warn("--runs has no effect: the property is not about infinite runs");
+            run.frame
+                .warn("--runs has no effect: the property is not about infinite runs");
         }
         if args.search.order.is_some() && subject.is_about_infinite_runs() {
-            run.warn("--order has no effect: the property is about infinite runs");
+            run.frame
+                .warn("--order has no effect: the property is about infinite runs");
         }
         *run.question.lock().unwrap_or_else(PoisonError::into_inner) = subject.question();
         run.warn_about_threads(&program);
         let report = run.search(&subject)?;
         run.show(&source, &subject, &report)
-    }
-
-    /// Warns, unless warnings are not wanted.
-    pub(crate) fn warn(&self, message: &str) {
-        if !self.args.output.quiet {
-            self.console.warning(message);
-        }
     }
 
     /// Warns about flags that have no effect for programs with threads, or for others.
@@ -172,7 +156,7 @@ impl Run<'_> {
         };
         for (given, flag) in flags {
             if given {
-                self.warn(&format!("{flag} has no effect: {why}"));
+                self.frame.warn(&format!("{flag} has no effect: {why}"));
             }
         }
     }
@@ -187,13 +171,15 @@ impl Run<'_> {
             ..
         } = self.args;
         if search.no_passes && !search.skip_pass.is_empty() {
-            self.warn("--skip-pass has no effect: --no-passes leaves out all of them");
+            self.frame
+                .warn("--skip-pass has no effect: --no-passes leaves out all of them");
         }
         if search.algorithm.is_some()
             && search.engine != Engine::Calculus
             && output.emit != Some(Emit::Formula)
         {
-            self.warn("--algorithm has no effect: it is for --engine calculus");
+            self.frame
+                .warn("--algorithm has no effect: it is for --engine calculus");
         }
         if output.emit.is_none_or(|what| what == Emit::Formula) {
             return;
@@ -211,7 +197,7 @@ impl Run<'_> {
             (search.order.is_some(), "--order"),
         ] {
             if given {
-                self.warn(&format!(
+                self.frame.warn(&format!(
                     "{flag} has no effect: with --emit, nothing is checked"
                 ));
             }
@@ -263,30 +249,16 @@ fn check_trace_file(args: &CheckArgs) -> Result<(), Failure> {
 /// A check under way.
 pub(crate) struct Run<'a> {
     pub(crate) args: &'a CheckArgs,
-    pub(crate) console: &'a Console,
-    pub(crate) start: Instant,
-    /// The limit, in bytes.
-    memory: Option<u64>,
+    pub(crate) frame: Frame<'a>,
     /// What is asked, to be read after `whether`.
     pub(crate) question: Arc<Mutex<String>>,
     /// If there are several questions: all of them.
     pub(crate) several: Arc<Mutex<Option<Several>>>,
-    pub(crate) watchdog: Arc<Watchdog>,
     /// Whether there is an answer, and a run is being written down.
     pub(crate) found: Arc<AtomicBool>,
 }
 
 impl Run<'_> {
-    /// Tells those who asked for it with `-v`.
-    pub(crate) fn say(&self, message: impl FnOnce() -> String) {
-        if self.args.output.verbose {
-            let memory = droste_base::memory::resident_bytes()
-                .map_or_else(String::new, |bytes| format!("{} MB", bytes / 1_000_000));
-            let time = seconds(self.start.elapsed());
-            Console::note(&format!("{time:>8} {memory:>9}  {}\n", message()));
-        }
-    }
-
     /// Shows what is to be said about a file, and whether there is an error in it.
     pub(crate) fn refused(
         &self,
@@ -298,15 +270,16 @@ impl Run<'_> {
             .filter(|d| d.severity == Severity::Error)
             .count();
         if errors > 0 {
-            self.watchdog.claim();
+            self.frame.claim();
         }
-        self.console
+        self.frame
+            .console
             .diagnostics(diagnostics, source, self.args.output.quiet);
         if errors == 0 {
             return Ok(());
         }
         if errors > 1 {
-            self.console.error(&format!(
+            self.frame.console.error(&format!(
                 "{} in `{}`",
                 counted(errors as u64, "error"),
                 source.name()
@@ -326,13 +299,13 @@ impl Run<'_> {
     fn front_end(&self, source: &SourceFile) -> Result<Option<Program>, Failure> {
         let parsed = parse(source, self.dialect());
         self.refused(&parsed.diagnostics, source)?;
-        self.say(|| "parsed".to_owned());
+        self.frame.say(|| "parsed".to_owned());
         let (program, diagnostics) = lower(&parsed.ast);
         self.refused(&diagnostics, source)?;
         let program = program.ok_or_else(|| {
             Failure::Because("the program was refused without a reason: a fault of ours".to_owned())
         })?;
-        self.say(|| {
+        self.frame.say(|| {
             format!(
                 "resolved: {}, {}, {}",
                 counted(program.procedures.len() as u64, "procedure"),
@@ -345,7 +318,7 @@ impl Run<'_> {
             Some(Emit::Program) => printer::print(&parsed.ast),
             Some(Emit::Dot) => dot::dot(&program, source),
         };
-        self.watchdog.claim();
+        self.frame.claim();
         Console::print(&text)?;
         Ok(None)
     }
@@ -369,8 +342,7 @@ impl Run<'_> {
                 "the program and the monitor cannot both come from standard input".to_owned(),
             ));
         }
-        let source =
-            input::read(file, || self.watchdog.pause_at_limit()).map_err(Failure::Because)?;
+        let source = self.frame.read(file)?;
         let (syntax, diagnostics) = parse_monitor(&source, self.dialect());
         self.refused(&diagnostics, &source)?;
         let syntax = syntax.ok_or(Failure::Told)?;
@@ -395,11 +367,12 @@ impl Run<'_> {
                 "the program and the algorithm cannot both come from standard input".to_owned(),
             ));
         }
-        let source = input::read(given, || self.watchdog.pause_at_limit()).map_err(|reason| {
-            Failure::Because(format!(
-                "{reason}; the algorithms that come with droste are simple, ef and ef-opt"
-            ))
-        })?;
+        let source =
+            input::read(given, || self.frame.watchdog.pause_at_limit()).map_err(|reason| {
+                Failure::Because(format!(
+                    "{reason}; the algorithms that come with droste are simple, ef and ef-opt"
+                ))
+            })?;
         Ok(Algorithm::Own(source))
     }
 
@@ -413,29 +386,26 @@ impl Run<'_> {
         };
         let text = droste_check::formula(program, property, &options)
             .map_err(|fault| Failure::Because(fault.to_string()))?;
-        self.watchdog.claim();
+        self.frame.claim();
         Console::print(&text)?;
         Ok(0)
     }
 
     /// Has the question answered, within the limits and until Ctrl-C.
     pub(crate) fn search(&self, subject: &Subject<'_>) -> Result<Report, Failure> {
-        let watchdog = &self.watchdog;
+        let watchdog = &self.frame.watchdog;
         watchdog.search_begins();
-        let line = ProgressLine::new();
-        let shows_progress = self.shows_progress();
+        let line = self.frame.progress();
         let reporter = |progress| {
             watchdog.note(progress);
-            if shows_progress {
-                line.show(progress);
-            }
+            line.show(progress);
         };
         self.found.store(false, Ordering::Relaxed);
         let answered = || self.found.store(true, Ordering::Relaxed);
-        let log = |message: &str| self.say(|| message.to_owned());
+        let log = |message: &str| self.frame.say(|| message.to_owned());
         let level = |levels, level| {
             let what = verdict::levels(levels, level);
-            self.say(|| format!("searching: {what}"));
+            self.frame.say(|| format!("searching: {what}"));
             line.label(format!(", {what}"));
         };
         let mut options = self.options(&reporter)?;
@@ -445,7 +415,7 @@ impl Run<'_> {
         let report = droste_check::check(subject.program, subject.property, &options);
         line.erase();
         let report = report.map_err(|fault| Failure::Because(fault.to_string()))?;
-        self.say(|| effort(&report));
+        self.frame.say(|| effort(&report));
         Ok(report)
     }
 
@@ -454,7 +424,6 @@ impl Run<'_> {
         &self,
         reporter: droste_base::Reporter<'r>,
     ) -> Result<Options<'r>, Failure> {
-        let limits = &self.args.limits;
         let search = &self.args.search;
         Ok(Options {
             engine: engine(search.engine),
@@ -475,15 +444,7 @@ impl Run<'_> {
                 (false, true) => Evidence::Written,
                 (false, false) => Evidence::Replayed,
             },
-            limits: Limits {
-                // Reading the program counts.
-                deadline: limits
-                    .timeout
-                    .map(|limit| Deadline::from(self.start, limit)),
-                memory: self.memory,
-                cancel: Some(Arc::clone(&self.watchdog.cancel)),
-                ..Limits::default()
-            },
+            limits: self.frame.limits(),
             reporter: Some(reporter),
             ..Options::default()
         })
@@ -503,24 +464,19 @@ impl Run<'_> {
         self.args.search.runs == Some(Runs::Both)
     }
 
-    pub(crate) fn shows_progress(&self) -> bool {
-        self.console.err_terminal() && !self.args.output.quiet && !self.args.output.json
-    }
-
-    /// Has the watchdog answer if the check does not.
-    fn unleash(&self) {
+    /// What is printed if a limit is reached before there is an answer.
+    fn watch(&self) {
         let file = input::name(&self.args.file);
         let question = Arc::clone(&self.question);
         let several = Arc::clone(&self.several);
         let emit = self.args.output.emit.is_some();
-        let start = self.start;
+        let start = self.frame.start;
         let (json, quiet) = (self.args.output.json, self.args.output.quiet);
-        let word = self.console.paint(UNKNOWN_COLOR, "unknown");
-        let erase = self.shows_progress();
-        let known = Arc::clone(&self.watchdog);
+        let word = self.frame.console.paint(UNKNOWN_COLOR, "unknown");
+        let known = Arc::clone(&self.frame.watchdog);
         let found = Arc::clone(&self.found);
         let engine = engine(self.args.search.engine).first();
-        self.watchdog.watch(move |reason| {
+        self.frame.watch(move |reason| {
             let time = start.elapsed();
             let question = question.lock().unwrap_or_else(PoisonError::into_inner);
             if emit {
@@ -529,7 +485,7 @@ impl Run<'_> {
                 if !quiet {
                     Console::note(&format!("unknown: {text}\n"));
                 }
-                std::process::exit(3);
+                return UNKNOWN;
             }
             let reason = if found.load(Ordering::Relaxed) {
                 reason.unwritten()
@@ -547,9 +503,6 @@ impl Run<'_> {
                 effort: known.effort(),
                 time,
             };
-            if erase {
-                Console::note("\r\x1b[K");
-            }
             let object = |question: &str| verdict::object(&file, question, &report, time);
             let mut several = several.lock().unwrap_or_else(PoisonError::into_inner);
             let name = match &mut *several {
@@ -568,9 +521,10 @@ impl Run<'_> {
                         .map_or_else(String::new, |several| format!("\n{}", several.summary()))
                 )),
             };
-            let code = several.as_ref().map_or(3, Several::code);
-            let code = if printed.is_ok() { code } else { 2 };
-            std::process::exit(code.into());
+            match printed {
+                Ok(()) => several.as_ref().map_or(UNKNOWN, Several::code),
+                Err(_) => 2,
+            }
         });
     }
 
@@ -585,14 +539,14 @@ impl Run<'_> {
         let trace = Trace::of(subject, source, report);
         if flags.json {
             let object = self.object(source, subject, report, trace.as_ref());
-            self.watchdog.claim();
+            self.frame.claim();
             output::print(&object)?;
         } else if !flags.quiet {
             let page = self.page(subject, report, trace.as_ref());
-            self.watchdog.claim();
+            self.frame.claim();
             Console::print(&page)?;
         }
-        self.watchdog.claim();
+        self.frame.claim();
         if let Some(trace) = &trace {
             let text = |color, width| self.trace(trace, color, width);
             self.write_trace(&text, || trace.json())?;
@@ -608,7 +562,7 @@ impl Run<'_> {
         report: &Report,
         trace: Option<&'t Trace<'_>>,
     ) -> Answer<TraceJson<'t>> {
-        let total = self.start.elapsed();
+        let total = self.frame.elapsed();
         Answer {
             fields: verdict::object(source.name(), &subject.question(), report, total),
             trace: trace.map(Trace::json),
@@ -637,11 +591,11 @@ impl Run<'_> {
         }
         if let Some(trace) = trace {
             page.push('\n');
-            page += &self.trace(trace, self.console.out_color(), Console::width());
+            page += &self.trace(trace, self.frame.console.out_color(), Console::width());
             page.push('\n');
         }
-        let statistics = verdict::statistics(report, self.start.elapsed());
-        page += &self.console.paint("2", &statistics);
+        let statistics = verdict::statistics(report, self.frame.elapsed());
+        page += &self.frame.console.paint("2", &statistics);
         page.push('\n');
         page
     }
@@ -653,7 +607,7 @@ impl Run<'_> {
             Verdict::Violated(_) => "1;31",
             Verdict::Unknown(_) => UNKNOWN_COLOR,
         };
-        self.console.paint(color, verdict.word())
+        self.frame.console.paint(color, verdict.word())
     }
 
     /// Writes the trace to the file of `--trace`, if there is one.
@@ -672,7 +626,7 @@ impl Run<'_> {
             return Ok(());
         }
         if to_stdout {
-            return Console::print(&text(self.console.out_color(), Console::width()));
+            return Console::print(&text(self.frame.console.out_color(), Console::width()));
         }
         let is_json = file
             .extension()
@@ -754,16 +708,4 @@ fn passes(args: &SearchArgs) -> Passes {
         }
     }
     passes
-}
-
-/// The first Ctrl-C ends the check. The second one ends the process, and so does the first one when
-/// the answer is being written.
-fn end_on_ctrl_c(watchdog: &Arc<Watchdog>) {
-    let watchdog = Arc::clone(watchdog);
-    // If there is no such thing as Ctrl-C here, nobody can press it.
-    let _ = ctrlc::set_handler(move || {
-        if watchdog.cancel.swap(true, Ordering::Relaxed) || watchdog.is_answering() {
-            std::process::exit(KILLED);
-        }
-    });
 }

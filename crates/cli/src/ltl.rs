@@ -2,10 +2,8 @@
 
 use std::fmt::Write as _;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::Instant;
 
-use droste_base::{Deadline, Limits, StopReason};
+use droste_base::{Limits, StopReason};
 use droste_ltl::{
     Atoms, FormulaId, Formulas, HoaError, Options, Tgba, Untranslatable, class, parse,
     parse_properties, print, print_short, read_hoas, simplify, translate, write_dot, write_hoa,
@@ -15,14 +13,8 @@ use serde_json::{Value, json};
 
 use crate::args::{LtlArgs, LtlFormat};
 use crate::console::{Console, Failure};
-use crate::input;
+use crate::frame::{Frame, UNKNOWN, Volume};
 use crate::verdict::cut;
-use crate::watchdog::Watchdog;
-
-/// The exit code of a shell command that Ctrl-C killed.
-const KILLED: i32 = 130;
-/// The exit code if a limit was reached.
-const UNKNOWN: u8 = 3;
 
 /// A simplified formula is cut off after so many characters.
 const MOST_SHOWN: usize = 100_000;
@@ -40,38 +32,21 @@ struct Subject {
 
 /// Runs the command; the exit code.
 pub(crate) fn ltl(args: &LtlArgs, console: &Console) -> Result<u8, Failure> {
-    let start = Instant::now();
-    let memory = args
-        .limits
-        .memory
-        .map(|megabytes| megabytes.saturating_mul(1_000_000));
-    let watchdog = Watchdog::new(start, args.limits.timeout, memory);
-    let cancel = Arc::clone(&watchdog.cancel);
-    // If there is no such thing as Ctrl-C here, nobody can press it.
-    let _ = ctrlc::set_handler(move || {
-        if cancel.swap(true, Ordering::Relaxed) {
-            std::process::exit(KILLED);
-        }
-    });
+    let volume = Volume {
+        json: args.json,
+        ..Volume::default()
+    };
+    let frame = Frame::new(console, &args.limits, volume);
     let json = args.json;
-    let (watched, formula) = (Arc::clone(&watchdog), args.hoa.is_none());
-    watchdog.watch(move |reason| {
+    let (watched, formula) = (Arc::clone(&frame.watchdog), args.hoa.is_none());
+    frame.watch(move |reason| {
         let grew = formula && watched.is_searching() && reason != StopReason::Cancelled;
         let why = if grew { GREW } else { "" };
         let told = unknown(json, &format!("{reason}{why}"));
-        std::process::exit(if told.is_ok() { i32::from(UNKNOWN) } else { 2 });
+        if told.is_ok() { UNKNOWN } else { 2 }
     });
-    let limits = Limits {
-        deadline: args
-            .limits
-            .timeout
-            .map(|limit| Deadline::from(start, limit)),
-        memory,
-        cancel: Some(Arc::clone(&watchdog.cancel)),
-        ..Limits::default()
-    };
-    let result = answer(args, console, &watchdog, &limits);
-    watchdog.claim();
+    let result = answer(args, &frame);
+    frame.claim();
     match result {
         Ok(Answer::Text(text)) => {
             Console::print(&text)?;
@@ -99,14 +74,9 @@ fn unknown(json: bool, reason: &str) -> Result<(), Failure> {
     Console::print(&format!("unknown: {reason}\n"))
 }
 
-fn answer(
-    args: &LtlArgs,
-    console: &Console,
-    watchdog: &Arc<Watchdog>,
-    limits: &Limits,
-) -> Result<Answer, Failure> {
+fn answer(args: &LtlArgs, frame: &Frame<'_>) -> Result<Answer, Failure> {
+    let (console, limits) = (frame.console, &frame.limits());
     let (mut formulas, mut atoms) = (Formulas::new(), Atoms::new());
-    let read = |path| input::read(path, || watchdog.pause_at_limit()).map_err(Failure::Because);
     let told = |list: &[_], source: &SourceFile| {
         console.diagnostics(list, source, false);
         Failure::Told
@@ -123,7 +93,7 @@ fn answer(
         });
     }
     if let Some(path) = &args.ltl_file {
-        let source = read(path)?;
+        let source = frame.read(path)?;
         let list =
             parse_properties(&source, &mut formulas, &mut atoms).map_err(|e| told(&e, &source))?;
         subjects.extend(list.into_iter().map(|property| Subject {
@@ -132,9 +102,9 @@ fn answer(
             automaton: None,
         }));
     }
-    watchdog.search_begins();
+    frame.watchdog.search_begins();
     if let Some(path) = &args.hoa {
-        let source = read(path)?;
+        let source = frame.read(path)?;
         match read_hoas(&source, limits) {
             Ok(list) => {
                 let several = list.len() > 1;

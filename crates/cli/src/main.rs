@@ -4,13 +4,14 @@
 //! people see. [`args`] declares the flags, [`input`] reads files, [`check`] drives a check, [`solve`]
 //! the fixed-point calculus, [`ltl`] temporal logic,
 //! [`verdict`] words its answer, [`progress`] shows how far it has come, [`console`] and [`output`] write,
-//! [`watchdog`] enforces limits, [`manual`] makes completions and man pages.
+//! [`frame`] and [`watchdog`] enforce limits, [`manual`] makes completions and man pages.
 //!
 //! Exit codes: 0 holds, 1 violated, 2 could not be checked, 3 unknown.
 
 mod args;
 mod check;
 mod console;
+mod frame;
 mod input;
 mod ltl;
 mod manual;

@@ -1,4 +1,4 @@
-//! The line on a terminal that shows how far a search has come.
+//! How far a search has come: a line that changes on a terminal, lines in a log elsewhere.
 
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
@@ -7,27 +7,54 @@ use droste_base::words::count;
 use droste_base::{Counters, Progress};
 
 use crate::console::Console;
+use crate::frame::log;
 
 /// A search that is over by then shows nothing.
 const FIRST: Duration = Duration::from_millis(500);
 /// How often the line changes at most.
 const EVERY: Duration = Duration::from_millis(200);
 
-/// A line on standard error that is written over again and again.
+/// How often a log gets a line.
+const EVERY_LINE: Duration = Duration::from_secs(5);
+
+/// Where progress is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shown {
+    /// A line on a terminal that is written over again and again.
+    Line,
+    /// Lines of a log.
+    Log,
+    /// Nowhere.
+    Nothing,
+}
+
+/// Shows on standard error how far a search has come.
 pub(crate) struct ProgressLine {
+    shown: Shown,
+    /// When the command began.
     start: Instant,
+    /// When this search began.
+    began: Instant,
     next: Cell<Duration>,
-    shown: Cell<bool>,
+    is_there: Cell<bool>,
     /// What is searched, to be read before the rest.
     label: RefCell<String>,
 }
 
 impl ProgressLine {
-    pub(crate) fn new() -> Self {
+    /// Erases a line.
+    pub(crate) const ERASE: &'static str = "\r\x1b[K";
+
+    pub(crate) fn new(shown: Shown, start: Instant) -> Self {
         ProgressLine {
-            start: Instant::now(),
-            next: Cell::new(FIRST),
-            shown: Cell::new(false),
+            shown,
+            start,
+            began: Instant::now(),
+            next: Cell::new(match shown {
+                Shown::Line => FIRST,
+                Shown::Log | Shown::Nothing => EVERY_LINE,
+            }),
+            is_there: Cell::new(false),
             label: RefCell::default(),
         }
     }
@@ -39,25 +66,37 @@ impl ProgressLine {
 
     /// Shows `progress`, unless the last time was a moment ago.
     pub(crate) fn show(&self, progress: Progress) {
-        let elapsed = self.start.elapsed();
-        if elapsed < self.next.get() {
+        self.show_text(|elapsed| line(&self.label.borrow(), &progress, elapsed));
+    }
+
+    /// Shows a text, unless the last time was a moment ago.
+    pub(crate) fn show_text(&self, text: impl FnOnce(Duration) -> String) {
+        let elapsed = self.began.elapsed();
+        if self.shown == Shown::Nothing || elapsed < self.next.get() {
+            return;
+        }
+        let text = text(elapsed);
+        if self.shown == Shown::Log {
+            self.next.set(elapsed + EVERY_LINE);
+            log(self.start, &text);
             return;
         }
         self.next.set(elapsed + EVERY);
-        self.shown.set(true);
-        let line = line(&self.label.borrow(), &progress, elapsed);
-        Console::note(&format!("\r\x1b[K{line}"));
+        self.is_there.set(true);
+        // Short enough for eighty columns.
+        let text: String = text.chars().take(79).collect();
+        Console::note(&format!("{}{text}", Self::ERASE));
     }
 
     /// Erases the line.
     pub(crate) fn erase(&self) {
-        if self.shown.replace(false) {
-            Console::note("\r\x1b[K");
+        if self.is_there.replace(false) {
+            Console::note(Self::ERASE);
         }
     }
 }
 
-/// Short enough for eighty columns whatever the numbers.
+/// A search in one line.
 fn line(label: &str, progress: &Progress, elapsed: Duration) -> String {
     let seconds = elapsed.as_secs_f64();
     let rate = |number: u64| count((number as f64 / seconds.max(0.001)) as u64);
@@ -78,11 +117,7 @@ fn line(label: &str, progress: &Progress, elapsed: Duration) -> String {
         ),
     };
     let phase = progress.phase;
-    let mut line = format!("{phase}{label}: {numbers}, {rate}/s, {seconds:.1} s");
-    if let Some((at, _)) = line.char_indices().nth(79) {
-        line.truncate(at);
-    }
-    line
+    format!("{phase}{label}: {numbers}, {rate}/s, {seconds:.1} s")
 }
 
 #[cfg(test)]
@@ -90,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_fits_a_terminal() {
+    fn a_search_in_one_line() {
         let progress = |number, states| Progress {
             phase: "searching",
             counters: Counters::Explicit {
@@ -99,9 +134,6 @@ mod tests {
                 waiting: number,
             },
         };
-        let long = progress(u64::MAX, u64::MAX);
-        let long = line("", &long, Duration::from_secs(1_000_000));
-        assert!(long.chars().count() < 80);
         assert_eq!(
             line("", &progress(3_000, 200), Duration::from_millis(1500)),
             "searching: 3,000 path edges, 200 states, 2,000/s, 1.5 s"

@@ -1,11 +1,9 @@
 //! `droste solve`: reads equations of the fixed-point calculus, has them solved, shows the answers.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use droste_base::{Deadline, Limits};
 use droste_calculus::types::{Shape, TypeId, Types, code};
 use droste_calculus::{
     Action, Outcome, Question, Round, Solver, Statistics, Theory, Unanswered, Witness, load,
@@ -16,14 +14,9 @@ use serde_json::{Map, Value, json};
 
 use crate::args::SolveArgs;
 use crate::console::{Console, Failure};
+use crate::frame::{Frame, Volume};
 use crate::input;
-use crate::watchdog::Watchdog;
 use droste_base::words::{count, seconds};
-
-/// The exit code of a shell command that Ctrl-C killed.
-const KILLED: i32 = 130;
-/// How often the progress line changes at most.
-const EVERY: Duration = Duration::from_millis(200);
 
 /// What is known so far; shared with the watchdog.
 #[derive(Default)]
@@ -74,38 +67,25 @@ impl Known {
 
 /// Runs the command; the exit code.
 pub(crate) fn solve(args: &SolveArgs, console: &Console) -> Result<u8, Failure> {
-    let start = Instant::now();
-    let memory = args
-        .limits
-        .memory
-        .map(|megabytes| megabytes.saturating_mul(1_000_000));
-    let watchdog = Watchdog::new(start, args.limits.timeout, memory);
+    let volume = Volume {
+        json: args.json,
+        quiet: args.quiet,
+        verbose: args.verbose,
+    };
+    let frame = Frame::new(console, &args.limits, volume);
     let known = Arc::new(Mutex::new(Known::default()));
-    let cancel = Arc::clone(&watchdog.cancel);
-    // If there is no such thing as Ctrl-C here, nobody can press it.
-    let _ = ctrlc::set_handler(move || {
-        if cancel.swap(true, Ordering::Relaxed) {
-            std::process::exit(KILLED);
-        }
-    });
-    unleash(args, &watchdog, &known, start, console.err_terminal());
-    let result = answer(args, console, &watchdog, &known, start, memory);
-    watchdog.claim();
+    watch(args, &frame, &known);
+    let result = answer(args, &frame, &known);
+    frame.claim();
     result
 }
 
-/// Has the watchdog answer if nobody else does.
-fn unleash(
-    args: &SolveArgs,
-    watchdog: &Arc<Watchdog>,
-    known: &Arc<Mutex<Known>>,
-    start: Instant,
-    erase: bool,
-) {
+/// What is printed if a limit is reached before all is answered.
+fn watch(args: &SolveArgs, frame: &Frame<'_>, known: &Arc<Mutex<Known>>) {
     let known = Arc::clone(known);
     let file = input::name(&args.file);
-    let json = args.json;
-    watchdog.watch(move |reason| {
+    let (json, start) = (args.json, frame.start);
+    frame.watch(move |reason| {
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
         known.stopped = Some(reason.to_string());
         let mut code = known.verdict().1;
@@ -115,9 +95,8 @@ fn unleash(
                 code = 2;
             }
         }
-        let erase = if erase { "\r\x1b[K" } else { "" };
-        Console::note(&format!("{erase}unknown: {reason}\n"));
-        std::process::exit(i32::from(code));
+        Console::note(&format!("unknown: {reason}\n"));
+        code
     });
 }
 
@@ -142,43 +121,21 @@ fn loader(main: &Path) -> impl FnMut(&str) -> Result<SourceFile, String> + use<>
     }
 }
 
-fn answer(
-    args: &SolveArgs,
-    console: &Console,
-    watchdog: &Arc<Watchdog>,
-    known: &Arc<Mutex<Known>>,
-    start: Instant,
-    memory: Option<u64>,
-) -> Result<u8, Failure> {
-    let source = input::read(&args.file, || watchdog.pause_at_limit()).map_err(Failure::Because)?;
+fn answer(args: &SolveArgs, frame: &Frame<'_>, known: &Arc<Mutex<Known>>) -> Result<u8, Failure> {
+    let (console, start) = (frame.console, frame.start);
+    let source = frame.read(&args.file)?;
     let theory = load(source, &mut loader(&args.file));
     let messages = theory.messages(!args.quiet, console.err_color());
     Console::note(&messages);
     let lock = || known.lock().unwrap_or_else(PoisonError::into_inner);
     lock().errors = theory.has_errors();
-    if theory.actions().is_empty() && !theory.has_errors() && !args.quiet {
-        console.warning("there is nothing to solve: no query and no command");
+    if theory.actions().is_empty() && !theory.has_errors() {
+        frame.warn("there is nothing to solve: no query and no command");
     }
-    let limits = Limits {
-        // Reading the file counts.
-        deadline: args
-            .limits
-            .timeout
-            .map(|limit| Deadline::from(start, limit)),
-        memory,
-        cancel: Some(Arc::clone(&watchdog.cancel)),
-        ..Limits::default()
-    };
-    watchdog.search_begins();
-    let run = Run {
-        args,
-        console,
-        known,
-        start,
-        limits,
-    };
+    frame.watchdog.search_begins();
+    let run = Run { args, frame, known };
     let (statistics, result) = on_large_stack(theory, |theory| run.all(theory));
-    watchdog.claim();
+    frame.claim();
     result?;
     let mut known = lock();
     if let Some(reason) = &known.stopped {
@@ -205,54 +162,45 @@ fn answer(
 
 struct Run<'a> {
     args: &'a SolveArgs,
-    console: &'a Console,
+    frame: &'a Frame<'a>,
     known: &'a Arc<Mutex<Known>>,
-    start: Instant,
-    limits: Limits,
 }
 
 impl Run<'_> {
     fn all(&self, theory: Theory) -> (Statistics, Result<(), Failure>) {
         let actions = theory.actions().to_vec();
         let verbose = std::cell::Cell::new(i64::from(self.args.verbose));
-        let shows = self.console.err_terminal() && !self.args.quiet && !self.args.json;
-        let line = std::cell::Cell::new(self.start.elapsed() + EVERY);
-        let shown = std::cell::Cell::new(false);
+        let line = self.frame.progress();
         let reporter = |round: &Round<'_>| {
-            let elapsed = self.start.elapsed();
             if verbose.get() > 0 && round.last {
                 Console::note(&format!(
                     "{:>8}  fixpoint `{}': {} rounds, {} nodes\n",
-                    seconds(elapsed),
+                    seconds(self.frame.elapsed()),
                     round.predicate,
                     count(round.round),
                     count(round.size as u64),
                 ));
-            } else if shows && elapsed >= line.get() {
-                line.set(elapsed + EVERY);
-                shown.set(true);
-                let text = format!(
+                return;
+            }
+            line.show_text(|elapsed| {
+                format!(
                     "{}: round {}, {} nodes, {} in all, {:.1} s",
                     round.predicate,
                     count(round.round),
                     count(round.size as u64),
                     count(round.nodes as u64),
                     elapsed.as_secs_f64(),
-                );
-                let text: String = text.chars().take(79).collect();
-                Console::note(&format!("\r\x1b[K{text}"));
-            }
+                )
+            });
         };
-        let mut solver = Solver::new(theory, &self.limits, Some(Box::new(reporter)));
+        let mut solver = Solver::new(theory, &self.frame.limits(), Some(Box::new(reporter)));
         for action in &actions {
             if let Action::Verbose(on) = action {
                 verbose.set(verbose.get() + if *on { 1 } else { -1 });
             }
             let began = Instant::now();
             let outcome = solver.perform(action);
-            if shown.replace(false) {
-                Console::note("\r\x1b[K");
-            }
+            line.erase();
             match outcome {
                 Ok(outcome) => {
                     let text = report::text(&solver, action, &outcome);
@@ -288,7 +236,7 @@ impl Run<'_> {
 
     /// A predicate has no value: the user's mistake.
     fn wrong(&self, solver: &Solver<'_>, action: &Action, error: &Unanswered) {
-        Console::note(&solver.explain(action, error, self.console.err_color()));
+        Console::note(&solver.explain(action, error, self.frame.console.err_color()));
         let mut known = self.lock();
         known.errors = true;
         if let Some(mut result) = described(solver, action) {

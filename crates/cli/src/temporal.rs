@@ -68,8 +68,8 @@ impl Run<'_> {
             } else {
                 format!("the automaton in `{}`", visible(source.name()))
             };
-            if !one.has_start && !self.args.output.quiet {
-                self.console.warning(&format!(
+            if !one.has_start {
+                self.frame.warn(&format!(
                     "{described} has no `Start:`: it accepts nothing, so nothing violates it"
                 ));
             }
@@ -122,7 +122,7 @@ impl Run<'_> {
                 "the program and the {what} cannot both come from standard input"
             )));
         }
-        input::read(file, || self.watchdog.pause_at_limit()).map_err(Failure::Because)
+        self.frame.read(file)
     }
 
     /// Checks every formula of `--ltl-file`; the exit code.
@@ -180,7 +180,7 @@ impl Run<'_> {
             let last = i + 1 == properties.len();
             let subject = subject(property);
             *self.question.lock().unwrap_or_else(PoisonError::into_inner) = subject.question();
-            self.watchdog.note_nothing();
+            self.frame.watchdog.note_nothing();
             let report = self.search(&subject)?;
             let mut object = None;
             let trace = Trace::of(&subject, source, &report);
@@ -191,10 +191,10 @@ impl Run<'_> {
                 object = Some(answer.raw()?);
             } else if !flags.quiet {
                 page = self.page(&subject, &report, trace.as_ref());
-                page = format!("{}\n{page}\n", self.console.paint("1", name));
+                page = format!("{}\n{page}\n", self.frame.console.paint("1", name));
             }
             if last {
-                self.watchdog.claim();
+                self.frame.claim();
             }
             Console::print(&page)?;
             let word = self.word(&report.verdict);
@@ -206,7 +206,7 @@ impl Run<'_> {
             return Ok(2);
         };
         if flags.json {
-            let object = several.object(source.name(), self.start.elapsed());
+            let object = several.object(source.name(), self.frame.elapsed());
             output::print(&object)?;
         } else if !flags.quiet {
             Console::print(&several.summary)?;

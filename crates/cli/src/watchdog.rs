@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use std::sync::{Mutex, PoisonError};
 
 use droste_base::memory::resident_bytes;
-use droste_base::{Counters, Progress, StopReason};
+use droste_base::{Counters, Deadline, Progress, StopReason};
 use droste_check::{Effort, Stats, SymbolicStats};
 
 /// How often the limits are looked at.
@@ -28,8 +28,7 @@ const WATCHDOG: u8 = 2;
 /// What is watched; shared with the thread that watches.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
-    start: Instant,
-    timeout: Option<Duration>,
+    deadline: Option<Deadline>,
     memory: Option<u64>,
     /// Set by Ctrl-C.
     pub(crate) cancel: Arc<AtomicBool>,
@@ -44,10 +43,9 @@ pub(crate) struct Watchdog {
 }
 
 impl Watchdog {
-    pub(crate) fn new(start: Instant, timeout: Option<Duration>, memory: Option<u64>) -> Arc<Self> {
+    pub(crate) fn new(deadline: Option<Deadline>, memory: Option<u64>) -> Arc<Self> {
         Arc::new(Watchdog {
-            start,
-            timeout,
+            deadline,
             memory,
             cancel: Arc::default(),
             answers: AtomicU8::new(NOBODY),
@@ -167,10 +165,10 @@ impl Watchdog {
         if self.cancel.load(Ordering::Relaxed) {
             return Some(StopReason::Cancelled);
         }
-        if let Some(timeout) = self.timeout
-            && self.start.elapsed() >= timeout
+        if let Some(deadline) = self.deadline
+            && deadline.is_over(Instant::now())
         {
-            return Some(StopReason::Time(timeout));
+            return Some(StopReason::Time(deadline.given()));
         }
         if let Some(memory) = self.memory
             && resident_bytes().is_some_and(|used| used > memory)
@@ -195,7 +193,7 @@ mod tests {
     #[test]
     fn it_answers_if_nobody_else_does() {
         let limit = Duration::from_millis(1);
-        let watchdog = Watchdog::new(Instant::now(), Some(limit), None);
+        let watchdog = Watchdog::new(Some(Deadline::after(limit)), None);
         let (send, receive) = mpsc::channel();
         watchdog.watch(move |reason| send.send(reason).expect("somebody listens"));
         let reason = receive.recv_timeout(Duration::from_secs(20));
@@ -204,7 +202,7 @@ mod tests {
 
     #[test]
     fn it_is_silent_after_an_answer() {
-        let watchdog = Watchdog::new(Instant::now(), Some(Duration::from_millis(1)), None);
+        let watchdog = Watchdog::new(Some(Deadline::after(Duration::from_millis(1))), None);
         watchdog.claim();
         let (send, receive) = mpsc::channel::<StopReason>();
         watchdog.watch(move |reason| send.send(reason).expect("somebody listens"));

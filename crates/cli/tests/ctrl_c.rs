@@ -52,7 +52,7 @@ fn the_first_one_ends_the_search() {
         done.out.starts_with("unknown: interrupted before"),
         "{done:#?}"
     );
-    assert!(done.out.contains(" contexts, "), "{done:#?}");
+    assert!(done.out.contains(" path edges, "), "{done:#?}");
 }
 
 #[test]

@@ -177,7 +177,7 @@ fn automata_that_grow_too_large() {
             .contains("grew too large; --engine tableau does without one"),
         "{done:#?}"
     );
-    assert!(!done.out.contains("0 contexts"), "{done:#?}");
+    assert!(!done.out.contains("0 path edges"), "{done:#?}");
     let auto: Vec<&str> = args
         .iter()
         .copied()
