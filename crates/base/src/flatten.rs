@@ -144,7 +144,11 @@ impl<S> Trace<S> {
             Event::Skipped(steps) => format!("... {steps} steps ..."),
         };
         let words: Vec<String> = flat.positions.iter().map(|p| word(p.event)).collect();
-        let width = words.iter().map(|word| word.chars().count()).max().unwrap_or(0);
+        let width = words
+            .iter()
+            .map(|word| word.chars().count())
+            .max()
+            .unwrap_or(0);
         let mut text = String::new();
         for (i, (position, word)) in flat.positions.iter().zip(words).enumerate() {
             // Deeper than this, the depth is a number: a million levels are not a million columns.

@@ -138,7 +138,10 @@ impl<S: Clone + Eq + Hash> Looping for Trace<S> {
 
     fn configurations(&self) -> Vec<u32> {
         let mut known: HashMap<&S, u32> = HashMap::new();
-        let before = self.positions.split_last().map_or(&[][..], |(_, rest)| rest);
+        let before = self
+            .positions
+            .split_last()
+            .map_or(&[][..], |(_, rest)| rest);
         let mut numbers = Vec::with_capacity(before.len());
         for position in before {
             let next = known.len() as u32;
@@ -215,7 +218,9 @@ mod tests {
         let long = lasso(&[0, 1, 0, 2, 3, 4, 3, 2], 3);
         let mut trace = long.clone();
         let visits = |trace: &Trace<u8>, state| trace.positions.iter().any(|p| p.state == state);
-        minimise(&mut trace, &mut |trace| visits(trace, 1) && visits(trace, 4));
+        minimise(&mut trace, &mut |trace| {
+            visits(trace, 1) && visits(trace, 4)
+        });
         assert_eq!(trace, long);
         minimise(&mut trace, &mut |trace| visits(trace, 4));
         assert!(visits(&trace, 4) && !visits(&trace, 1), "{trace:?}");

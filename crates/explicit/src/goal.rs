@@ -83,12 +83,7 @@ struct Believing;
 impl Judge for Believing {
     type Error = Infallible;
 
-    fn judge<M: Model>(
-        &self,
-        _: &M,
-        _: &Trace<M::State>,
-        _: &Claim<'_>,
-    ) -> Result<(), Infallible> {
+    fn judge<M: Model>(&self, _: &M, _: &Trace<M::State>, _: &Claim<'_>) -> Result<(), Infallible> {
         Ok(())
     }
 }
