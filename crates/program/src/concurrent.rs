@@ -13,7 +13,7 @@
 
 use std::sync::Arc;
 
-use crate::execution::{Action, CalleeRun, Ending};
+use crate::execution::{Action, CalleeRun, Ending, Execution};
 use crate::program::{NodeId, Op, ProcId, Program, Threads, Value, VarRef};
 
 /// Index into [`ConcurrentExecution::threads`]. The threads that exist from the start come first, in the order of
@@ -99,6 +99,15 @@ pub struct ConcurrentExecution {
     /// [`Ending::At`]: the last context's thread is at that position at the end.
     /// [`Ending::Final`]: the last step is [`Action::Fail`]. No other.
     pub ending: Ending,
+}
+
+/// A run of a program with or without threads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Run {
+    /// Of a program without threads.
+    Sequential(Execution),
+    /// Of a program with threads.
+    Threads(ConcurrentExecution),
 }
 
 impl ConcurrentExecution {
