@@ -377,3 +377,70 @@ fn what_is_too_large_is_refused() {
     let threads = parse("void main() begin start_thread skip; end");
     assert_eq!(Oracle::new(&threads).err(), Some(Refusal::Concurrent));
 }
+
+/// Programs and whether a run of them gets stuck.
+pub(super) const STUCK: [(&str, bool); 17] = [
+    // The end of `main` and endless loops are no deadlocks.
+    ("void main() begin skip; end", false),
+    ("void main() begin while (T) do skip; od end", false),
+    // Reaching an `assume` that fails is one, whatever other choices there were before.
+    ("decl g; void main() begin assume(g); end", true),
+    (
+        "decl g; void main() begin if (*) then assume(F); fi; end",
+        true,
+    ),
+    ("decl g; void main() begin g := T; assume(g); end", false),
+    // Each `*` is chosen for the step: one choice lets it happen.
+    ("void main() begin assume(*); end", false),
+    (
+        "decl g; void main() begin g := * constrain ('g); end",
+        false,
+    ),
+    (
+        "decl g, h; void main() begin g := h constrain ('g); end",
+        true,
+    ),
+    ("decl g; void main() begin g := F; enforce g; end", true),
+    (
+        "decl g; void main() begin g := T; enforce g; g := *; end",
+        false,
+    ),
+    // A violation is something that happens.
+    ("void main() begin assert(F); end", false),
+    (
+        "decl n : u2; void main() begin n := 0; assume(1 / n > 5); end",
+        false,
+    ),
+    // The end of a procedure with a result.
+    (
+        "decl g; void main() begin g := f(); end bool f() begin skip; end",
+        true,
+    ),
+    // A return that the caller cannot take; one whose result can be chosen; one from `main`.
+    (
+        "decl g; void main() begin g := f() constrain ('g); end bool f() begin return F; end",
+        true,
+    ),
+    (
+        "decl g; void main() begin g := f() constrain ('g); end bool f() begin return *; end",
+        false,
+    ),
+    (
+        "decl g; void main() begin g := f() constrain ('g); end
+         bool f() begin decl x; return x; end",
+        true,
+    ),
+    (
+        "decl g; void main() begin if (*) then main() constrain ('g & F); fi; g := T; end",
+        true,
+    ),
+];
+
+#[test]
+fn stuck_is_where_nothing_can_happen() {
+    for (text, stuck) in STUCK {
+        let ast = parse(text);
+        let oracle = Oracle::new(&ast).expect("a small program");
+        assert_eq!(oracle.gets_stuck(), stuck, "{text}");
+    }
+}
