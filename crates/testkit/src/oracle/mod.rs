@@ -21,6 +21,7 @@ mod ltl;
 mod machine;
 mod monitor;
 mod product;
+pub mod stuck;
 #[cfg(test)]
 mod tests;
 
@@ -31,11 +32,11 @@ use droste_lang::ast::Ast;
 use droste_lang::monitor::MonitorSyntax;
 use droste_program::Violation;
 
-use graph::{ROOT, Runs};
+use graph::Runs;
 use ltl::pushdown::Pushdown;
-use machine::{Machine, Step};
+use machine::Machine;
 use monitor::{AtLabels, Watch};
-use product::{Idle, State, System, saturate};
+use product::{Idle, State, saturate};
 
 /// More valuations than this of the variables visible in one procedure are too many.
 const LARGEST_DOMAIN: usize = 1 << 11;
@@ -162,37 +163,6 @@ impl<'a> Oracle<'a> {
     /// Whether `main` can return.
     pub fn terminates(&self) -> bool {
         self.terminates
-    }
-
-    /// Whether some run comes to where nothing can happen, other than the end of `main`: no step, no
-    /// violation, and no return that the caller can take.
-    pub fn gets_stuck(&self) -> bool {
-        let graph = &self.runs.graph;
-        let at = |context: usize| match &graph.nodes[graph.contexts[context].1].0 {
-            State::At(position, store) => Some((*position, store)),
-            State::Terminated(_) => None,
-        };
-        (0..graph.contexts.len()).any(|context| {
-            let Some((position, store)) = at(context) else {
-                return false;
-            };
-            let steps = self.machine.steps(position, store);
-            let exits = steps.iter().filter_map(|step| match step {
-                Step::Return(exit) => Some(exit),
-                _ => None,
-            });
-            let exits: Vec<_> = exits.collect();
-            let (entry, _) = graph.contexts[context];
-            let refuses = |&caller: &usize| {
-                let (position, store) = at(caller).expect("calls happen at positions");
-                let mut exits = exits.iter();
-                exits.all(|exit| self.machine.resume(position, store, exit).is_empty())
-            };
-            match steps.len() {
-                0 => true,
-                n => n == exits.len() && entry != ROOT && graph.callers[entry].iter().any(refuses),
-            }
-        })
     }
 
     /// How many states (position, globals, locals) are reachable.
