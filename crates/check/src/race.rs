@@ -107,9 +107,11 @@ fn decide<A: Contender, E>(own: Result<A, E>, rival: Result<A, E>) -> Result<A, 
         return Ok(own);
     };
     // A violation that had been found when something stopped it is more than the rival knows,
-    // which was stopped because of it.
+    // which was stopped because of it: unless both had found one, and the rival has written its
+    // run.
     if matches!(own_reason, StopReason::Unwritten(_)) {
-        return Ok(own);
+        let written = rival.ok().filter(|rival| rival.stopped().is_none());
+        return Ok(written.unwrap_or(own));
     }
     let rival = rival?;
     let Some(rival_reason) = rival.stopped() else {
@@ -244,6 +246,24 @@ mod tests {
         assert_eq!(share(Some(1_000), 2_000), 2_000);
         assert_eq!(share(None, 7), 7 + MOST_MEMORY);
         assert_eq!(share(Some(20_000_000_000), 0), MOST_MEMORY);
+    }
+
+    #[test]
+    fn a_run_that_was_written_is_better_than_one_that_was_not() {
+        let rounds = Cell::new(0);
+        let explicit = |limits: &Limits, answered: &dyn Fn()| {
+            rounds.set(rounds.get() + 1);
+            Ok(match rounds.get() {
+                1 => stopped(CHOICES),
+                _ => {
+                    // The rival finds its violation at the same time, and is faster in writing.
+                    answered();
+                    stopped(works(limits).unwritten())
+                }
+            })
+        };
+        let found: Result = race(&Limits::default(), 10, explicit, |_| Ok(said("rival")));
+        assert_eq!(found, Ok(Said("rival", None, true)));
     }
 
     #[test]

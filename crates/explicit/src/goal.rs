@@ -1,4 +1,4 @@
-//! Every kind of question about a model, answered by [`reach`] or [`repeat`].
+//! Every kind of question about a model, answered by [`reach`], [`stuck`] or [`repeat`].
 //!
 //! A monitor, an automaton and a tableau are run beside the model; the product is a model again
 //! (crate `omega`), and what is asked of it is reachability or repetition. This is the one place
@@ -7,12 +7,15 @@
 use droste_base::{Model, PropId, Runs};
 use droste_omega::{Buchi, Observed, Observer, Product, Tableau, Watcher};
 
-use crate::{Options, Outcome, reach, repeat};
+use crate::{Options, Outcome, reach, repeat, stuck};
 
 /// What is looked for in the runs of a model.
 pub enum Goal {
     /// A state with this proposition.
     Reach(PropId),
+    /// A state without steps, or a return that the caller refuses. In a state without steps that one
+    /// of these propositions is true of, a run has ended.
+    Stuck(Vec<PropId>),
     /// An infinite run that meets each of these propositions again and again; with none of them,
     /// any infinite run.
     Repeat(Vec<PropId>),
@@ -29,7 +32,7 @@ impl Goal {
     /// Whether it is about infinite runs.
     pub fn is_about_infinite_runs(&self) -> bool {
         match self {
-            Goal::Reach(_) => false,
+            Goal::Reach(_) | Goal::Stuck(_) => false,
             Goal::Watch(watcher) => !is_safety(watcher),
             Goal::Repeat(_) | Goal::Accept(..) | Goal::Prove(..) => true,
         }
@@ -50,6 +53,7 @@ pub fn search<M: Model>(
 ) -> Outcome<M::State> {
     match goal {
         Goal::Reach(target) => reach(model, *target, options),
+        Goal::Stuck(ends) => stuck(model, ends, options),
         Goal::Repeat(marks) => repeat(model, marks, runs, options),
         Goal::Watch(watcher) => {
             let product = Product::new(model, watcher);

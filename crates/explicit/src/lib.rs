@@ -2,13 +2,14 @@
 //!
 //! * [`reach()`]: is a state with a given proposition reachable? REACHABILITY of Alur,
 //!   Chaudhuri, Etessami and Madhusudan (TACAS 2005), section 3, Fig. 2.
+//! * [`stuck()`]: can a run come to where nothing can happen? The same search.
 //! * [`repeat()`]: is there an infinite run that meets given propositions again and again?
 //!   FAIR-CYCLE-DETECT, section 4, in a single depth-first search.
 //!
-//! [`search()`] answers every kind of question with these two: see [`Goal`].
+//! [`search()`] answers every kind of question with these: see [`Goal`].
 //!
-//! Both explore *contexts*, pairs of an entry state and a state reachable from it within
-//! the procedure; both stop as soon as what they have seen contains an answer; neither
+//! All explore *contexts*, pairs of an entry state and a state reachable from it within
+//! the procedure; all stop as soon as what they have seen contains an answer; none
 //! uses the native stack for its search.
 
 mod chain;
@@ -18,6 +19,7 @@ mod lasso;
 mod path;
 mod reach;
 mod shorten;
+mod stuck;
 mod tables;
 
 use std::time::Duration;
@@ -28,6 +30,7 @@ pub use cycle::repeat;
 pub use droste_base::Runs;
 pub use goal::{Goal, search};
 pub use reach::reach;
+pub use stuck::stuck;
 
 /// In which order contexts are explored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,7 +46,7 @@ pub enum Order {
 /// How to search.
 #[derive(Clone, Default)]
 pub struct Options<'a> {
-    /// The order of [`reach()`]; [`repeat()`] is always depth first.
+    /// The order of [`reach()`] and [`stuck()`]; [`repeat()`] is always depth first.
     pub order: Order,
     /// When to give up.
     pub limits: Limits,

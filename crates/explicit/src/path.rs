@@ -156,12 +156,7 @@ impl<'a, M: Model> RunBuilder<'a, M> {
             let first = self.ways.states.get(entry.state).clone();
             self.go_on(Via::Start, first, Target::Exit(exit), &mut positions);
         } else {
-            self.contexts(record.context, |context, _| context == entry.context);
-            self.enter(Via::Start, entry.context, &mut positions);
-            for i in 1..self.path.len() {
-                let (context, parent, edge) = self.path[i];
-                self.arrive(parent, edge, Target::Context(context), &mut positions);
-            }
+            self.inside(Via::Start, record.context, &mut positions);
             let last = Edge::unpack(record.edge);
             if last != Edge::Start {
                 self.arrive(record.context, last, Target::Exit(exit), &mut positions);
@@ -172,6 +167,18 @@ impl<'a, M: Model> RunBuilder<'a, M> {
         self.scratch = positions;
         self.known.before = NONE;
         exact
+    }
+
+    /// Adds the positions from the entry of `context`, which is come to in this way, to `context`.
+    fn inside(&mut self, via: Via, context: u32, positions: &mut Vec<Position<M::State>>) {
+        let entry = self.ways.links[context as usize].entry;
+        let first = self.ways.calls.entries[entry as usize].context;
+        self.contexts(context, |context, _| context == first);
+        self.enter(via, first, positions);
+        for i in 1..self.path.len() {
+            let (context, parent, edge) = self.path[i];
+            self.arrive(parent, edge, Target::Context(context), positions);
+        }
     }
 
     /// Builds the run behind an exit, and those that it calls.
@@ -413,14 +420,23 @@ impl<'a, M: Model> RunBuilder<'a, M> {
     }
 }
 
-/// The finite trace that ends in `context`.
+/// The finite trace that ends in `context`. With `call`, the procedure it is in is called by that
+/// context.
 pub(crate) fn trace_to<M: Model>(
     ways: &Ways<'_, M>,
     context: u32,
+    call: Option<(u32, CallId)>,
     guard: Guard,
 ) -> Result<Trace<M::State>, StopReason> {
     let mut builder = RunBuilder::new(ways, guard);
-    let mut positions = builder.stem(context);
+    let mut positions = match call {
+        None => builder.stem(context),
+        Some((caller, call)) => {
+            let mut positions = builder.stem(caller);
+            builder.inside(Via::Call(call), context, &mut positions);
+            positions
+        }
+    };
     Ok(Trace {
         runs: builder.finish(&mut positions)?,
         positions,

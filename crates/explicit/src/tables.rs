@@ -272,6 +272,16 @@ pub(crate) struct Caller {
     pub(crate) queued: bool,
 }
 
+/// The exits of an entry, when one is not among them.
+struct Listing {
+    /// The first of the list.
+    first: u32,
+    /// The first beyond those that are looked through one by one.
+    next: u32,
+    /// How many have been looked through.
+    length: usize,
+}
+
 /// Entries with their exits and callers: `VisitedCalls` and `VisitedExits` of the paper.
 pub(crate) struct Calls {
     pub(crate) entries: Vec<Entry>,
@@ -349,6 +359,40 @@ impl Calls {
     /// the table.
     const LISTED: usize = 8;
 
+    /// A summary with this exit state and at least these marks, or where in the list of its entry
+    /// a new one belongs.
+    #[inline]
+    fn find_exit(&self, entry: u32, state: u32, marks: u32) -> Result<u32, Listing> {
+        let is_known = |e: &Exit| e.entry == entry && e.state == state && e.marks & marks == marks;
+        let first = self.entries[entry as usize].first_exit;
+        let mut next = first;
+        let mut length = 0;
+        while next != NONE && length < Self::LISTED {
+            let exit = &self.exits[next as usize];
+            if is_known(exit) {
+                return Ok(next);
+            }
+            next = exit.next;
+            length += 1;
+        }
+        if next != NONE {
+            let mut alike = self.exit_table.iter_hash(hash_pair(entry, state));
+            if let Some(&id) = alike.find(|&&id| is_known(&self.exits[id as usize])) {
+                return Ok(id);
+            }
+        }
+        Err(Listing {
+            first,
+            next,
+            length,
+        })
+    }
+
+    /// The summary of `entry` with this exit state, whatever its marks.
+    pub(crate) fn known_exit(&self, entry: u32, state: u32) -> Option<u32> {
+        self.find_exit(entry, state, 0).ok()
+    }
+
     /// Adds a summary; `None` if it was known, or if a known one has the same exit state and
     /// at least its marks.
     pub(crate) fn add_exit(
@@ -358,29 +402,18 @@ impl Calls {
         marks: u32,
         (context, edge): (u32, Edge),
     ) -> Result<Option<u32>, StopReason> {
+        let Err(Listing {
+            first,
+            next,
+            length,
+        }) = self.find_exit(entry, state, marks)
+        else {
+            return Ok(None);
+        };
+        let hash = hash_pair(entry, state);
         let Calls {
             exits, exit_table, ..
         } = self;
-        let is_known = |e: &Exit| e.entry == entry && e.state == state && e.marks & marks == marks;
-        let first = self.entries[entry as usize].first_exit;
-        let mut next = first;
-        let mut length = 0;
-        while next != NONE && length < Self::LISTED {
-            let exit = &exits[next as usize];
-            if is_known(exit) {
-                return Ok(None);
-            }
-            next = exit.next;
-            length += 1;
-        }
-        let hash = hash_pair(entry, state);
-        if next != NONE
-            && exit_table
-                .iter_hash(hash)
-                .any(|&id| is_known(&exits[id as usize]))
-        {
-            return Ok(None);
-        }
         let id = exits.len() as u32;
         if id > Edge::LARGEST {
             return Err(TOO_MANY_SUMMARIES);

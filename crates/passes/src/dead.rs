@@ -15,6 +15,10 @@
 //! the same way. So neither the other variables nor assignments to them decide about any
 //! run as a sequence of nodes.
 //!
+//! If runs that get stuck are looked for, a return reads the globals that conditions of its callers
+//! will look at (see `Machine::for_stops` in `unfold`): they are live there, and wherever a call
+//! leads to it.
+//!
 //! In a concurrent program another thread may read a global between any two steps: there a
 //! global is live everywhere or nowhere.
 
@@ -25,6 +29,7 @@ use crate::slice;
 use droste_base::{Guard, StopReason};
 use droste_program::effects::Effects;
 use droste_program::{Expr, ExprNode, Node, Op, ProcId, Program, Proposition, VarRef};
+use std::collections::BTreeSet;
 
 /// When the reads of an expression count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,12 +63,23 @@ struct Uses {
 }
 
 impl Uses {
-    fn new(program: &Program) -> Self {
+    /// With `stops`, a return reads what the conditions of its callers will look at.
+    fn new(program: &Program, stops: bool) -> Self {
         let mut uses = Uses::default();
         let mut folder = Folder::default();
+        let mut asked = vec![BTreeSet::new(); program.procedures.len()];
+        for node in program.nodes.iter().filter(|_| stops) {
+            if let Op::Call { callee, .. } = node.op {
+                node.for_each_asked(|global| _ = asked[callee.0 as usize].insert(global));
+            }
+        }
         for node in &program.nodes {
             uses.starts.push(uses.items.len() as u32);
             uses.add_node(program, node, &mut folder);
+            if let Op::Return(_) = node.op {
+                let asked = &asked[node.procedure.0 as usize];
+                uses.add_variables(asked.iter().copied(), When::Always);
+            }
         }
         uses.starts.push(uses.items.len() as u32);
         uses
@@ -153,10 +169,14 @@ impl Uses {
         when: When,
         read: impl Fn(&ExprNode) -> Option<VarRef>,
     ) {
-        let from = self.reads.len() as u32;
         let reads = expr.nodes.iter().filter_map(read);
-        self.reads
-            .extend(reads.map(|var| graph::index(program, var)));
+        self.add_variables(reads.map(|var| graph::index(program, var)), when);
+    }
+
+    /// Reads of these variables, by index.
+    fn add_variables(&mut self, variables: impl Iterator<Item = u32>, when: When) {
+        let from = self.reads.len() as u32;
+        self.reads.extend(variables);
         let to = self.reads.len() as u32;
         if from < to {
             self.items.push(Use { when, from, to });
@@ -215,6 +235,7 @@ pub(crate) fn liveness(
     program: &Program,
     graph: &Graph,
     propositions: &[&Proposition],
+    stops: bool,
     guard: &mut Guard,
 ) -> Result<Liveness, StopReason> {
     let words = |locals: usize| (program.globals.len() + locals).div_ceil(64);
@@ -230,13 +251,17 @@ pub(crate) fn liveness(
         }
         add_vars(program, &proposition.terminated, &mut sets.terminated);
     }
-    let touched = Effects::watched(program, propositions);
+    let touched = if stops {
+        Effects::with_returns(program, propositions)
+    } else {
+        Effects::watched(program, propositions)
+    };
     let terminated = sets.terminated.clone();
     unite(sets.exit_mut(program.main), &terminated);
     let mut solver = Solver {
         program,
         graph,
-        uses: Uses::new(program),
+        uses: Uses::new(program, stops),
         touched,
         returning: slice::returning(program, graph),
         observed,

@@ -97,6 +97,8 @@ pub struct ConcurrentExecution {
     /// What happens, in order. At least one. Two that follow each other are of different threads.
     pub contexts: Vec<Context>,
     /// [`Ending::At`]: the last context's thread is at that position at the end.
+    /// [`Ending::Stuck`]: no thread can make a step. The position is that of the first that is
+    /// blocked, see [`Standing`](crate::standing::Standing).
     /// [`Ending::Final`]: the last step is [`Action::Fail`]. No other.
     pub ending: Ending,
 }

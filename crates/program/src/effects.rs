@@ -22,7 +22,23 @@ impl Effects {
     /// What each procedure touches, if somebody watches these propositions: what is watched in a
     /// procedure is as good as read there.
     pub fn watched(program: &Program, propositions: &[&Proposition]) -> Self {
+        Effects::none(program).watching(program, propositions)
+    }
+
+    /// The same, if a return also reads what the conditions of its callers will look at: so it is
+    /// when runs that get stuck are looked for.
+    pub fn with_returns(program: &Program, propositions: &[&Proposition]) -> Self {
         let mut effects = Effects::none(program);
+        for node in &program.nodes {
+            if let Op::Call { callee, .. } = node.op {
+                node.for_each_asked(|global| effects.add(callee, VarRef::Global(global)));
+            }
+        }
+        effects.watching(program, propositions)
+    }
+
+    fn watching(self, program: &Program, propositions: &[&Proposition]) -> Self {
+        let mut effects = self;
         for proposition in propositions {
             for (procedure, expr) in (0..).zip(&proposition.by_procedure) {
                 for part in &expr.nodes {

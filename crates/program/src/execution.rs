@@ -146,6 +146,9 @@ pub struct CalleeRun {
 pub enum Ending {
     /// At this position, which has been reached but whose statement is not executed.
     At(NodeId),
+    /// At this position, where nothing can happen: its statement has no step, and trying it is no
+    /// violation.
+    Stuck(NodeId),
     /// With the last step, which is [`Action::Fail`] or [`Action::Terminate`].
     Final,
     /// Never. After the last step, control is again at the node of step number `start`, with the same

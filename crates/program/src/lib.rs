@@ -21,6 +21,7 @@ pub mod liveness;
 pub mod monitor;
 mod program;
 pub mod schedule;
+pub mod standing;
 pub mod temporal;
 mod types;
 pub mod valued;

@@ -368,6 +368,31 @@ impl Op {
 }
 
 impl Node {
+    /// Of a call: calls `f` with every global whose value at the callee's return the conditions of the
+    /// call look at. Those that get a result are not among them.
+    pub fn for_each_asked(&self, mut f: impl FnMut(u32)) {
+        let Op::Call {
+            targets, constrain, ..
+        } = &self.op
+        else {
+            return;
+        };
+        let mut ask = |var: VarRef| match var {
+            VarRef::Global(i) if !targets.contains(&Some(var)) => f(i),
+            _ => {}
+        };
+        for part in constrain.iter().flat_map(|expr| &expr.nodes) {
+            if let ExprNode::Next(var) = *part {
+                ask(var);
+            }
+        }
+        for part in self.ensure.iter().flat_map(|expr| &expr.nodes) {
+            if let ExprNode::Var(var) = *part {
+                ask(var);
+            }
+        }
+    }
+
     /// Calls `f` with every variable that the statement reads or writes itself; a call's callee is not looked at.
     pub fn for_each_mentioned(&self, mut f: impl FnMut(VarRef)) {
         let mut read = |expr: &Expr| {

@@ -20,6 +20,7 @@ use droste_program::{NodeId, Op, ProcId, Program, Value, VarRef, Variable, Viola
 use rustc_hash::FxHashMap;
 
 use crate::step::{self, Caller};
+use crate::stuck::{self, Open};
 use crate::{Halt, Rejection};
 
 /// Where control is.
@@ -270,12 +271,7 @@ fn follow(
             }
             Action::Fail(violation) => {
                 over = true;
-                let caller = caller.as_ref().map(|(node, valuation)| Caller {
-                    node: *node,
-                    locals: &valuation.locals,
-                    globals: &valuation.globals,
-                });
-                cursor.fails(*violation, caller.as_ref())
+                cursor.fails(*violation, caller.as_ref().map(Caller::new).as_ref())
             }
         }
         .map_err(at)?;
@@ -283,10 +279,18 @@ fn follow(
     let end = |reason: &str| Err(Fault::At(steps.len(), reason.to_owned()));
     let last = steps.last().map(|step| &step.action);
     match execution.ending {
-        Ending::At(_) if over => return end("the run has ended, control is nowhere"),
-        Ending::At(node) if node != cursor.node => {
+        Ending::At(_) | Ending::Stuck(_) if over => {
+            return end("the run has ended, control is nowhere");
+        }
+        Ending::At(node) | Ending::Stuck(node) if node != cursor.node => {
             return end("control is at another node at the end");
         }
+        Ending::Stuck(_) => match cursor.is_stuck(caller.as_ref()) {
+            Ok(true) => {}
+            Ok(false) => return end("something can happen at the end"),
+            Err(Open::TooMany) => return Err(stuck::TOO_MANY.into()),
+            Err(Open::Undecided(undecided)) => return end(&String::from(undecided)),
+        },
         Ending::Final if !over => return end("the last step does not end the run"),
         Ending::Terminated if last != Some(&Action::Terminate) => {
             return end("`main` has not returned");
@@ -403,6 +407,14 @@ impl<'a> Cursor<'a> {
             Ok(_) => Err("the statement cannot fail in this way here".to_owned()),
             Err(undecided) => Err(undecided.into()),
         }
+    }
+
+    /// Whether nothing can happen at the current position; the last call that has not returned was
+    /// made by `caller`.
+    pub(crate) fn is_stuck(&self, caller: Option<&(NodeId, Valuation)>) -> Result<bool, Open> {
+        let node = self.program.node(self.node);
+        let caller = caller.map(Caller::new);
+        stuck::is_stuck(self.program, node, &self.now, caller.as_ref())
     }
 
     /// The return of a call that was made at `from` with the valuation `before`, with these results.

@@ -6,7 +6,7 @@
 //! time linear in the size of the execution as stored, folded, and needs no native stack.
 //!
 //! The modules: `values` (which values an expression can take), `step` (what one
-//! statement allows), `check` (whole executions), `concurrent` (those with threads), `watch` (monitors), `monitor_run` (one run
+//! statement allows), `stuck` (that nothing can happen), `check` (whole executions), `concurrent` (those with threads), `watch` (monitors), `monitor_run` (one run
 //! of a monitor, to be shown), `temporal` (formulas of temporal logic), and [`walk`], which makes
 //! executions by walking through a program at random.
 //!
@@ -21,6 +21,7 @@ mod check;
 mod concurrent;
 mod monitor_run;
 mod step;
+mod stuck;
 mod temporal;
 mod values;
 pub mod walk;
@@ -48,6 +49,8 @@ pub enum Claim<'a> {
     Fails,
     /// It ends at one of these nodes, or with a violation.
     Default(&'a [NodeId]),
+    /// Nothing can happen at its end, and `main` has not returned.
+    Stuck,
     /// It never ends and visits one of these nodes again and again.
     Repeats(&'a [NodeId]),
     /// The monitor can enter a target state.
@@ -190,6 +193,9 @@ impl<'a> Replayer<'a> {
             Claim::Fails if !fails => wrong("it does not end in a violation"),
             Claim::Default(nodes) if !fails && !reaches(nodes) => {
                 wrong("it ends neither in a violation nor at a node asked for")
+            }
+            Claim::Stuck if !matches!(execution.ending, Ending::Stuck(_)) => {
+                wrong("it is not said to be stuck at its end")
             }
             Claim::Repeats(nodes) if !repeats(program, execution, nodes) => {
                 wrong("it does not visit a node asked for again and again")

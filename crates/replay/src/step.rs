@@ -233,6 +233,17 @@ pub(crate) struct Caller<'a> {
     pub(crate) globals: &'a [Value],
 }
 
+impl<'a> Caller<'a> {
+    /// A call that has not returned: where, and the values there.
+    pub(crate) fn new((node, values): &'a (NodeId, Valuation)) -> Self {
+        Caller {
+            node: *node,
+            locals: &values.locals,
+            globals: &values.globals,
+        }
+    }
+}
+
 /// The violations in which executing the statement at `node` can end.
 ///
 /// Storing the results of a call, its `constrain` and its `ensure` belong to the step in which

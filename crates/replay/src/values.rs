@@ -53,6 +53,10 @@ impl Failures {
         self.0 & Self::bit(violation) != 0
     }
 
+    pub(crate) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
     pub(crate) fn iter(self) -> impl Iterator<Item = Violation> {
         Self::ALL.into_iter().filter(move |&v| self.contains(v))
     }
@@ -105,6 +109,24 @@ impl Values {
                 Some(lo.wrapping_add(index as Value))
             }
             Values::Interval(..) => None,
+        }
+    }
+
+    /// Both halves, if there is more than one value.
+    pub(crate) fn halves(&self) -> Option<[Values; 2]> {
+        match self {
+            Values::Listed(list) if list.len() > 1 => {
+                let (left, right) = list.split_at(list.len() / 2);
+                Some([left, right].map(|half| Values::Listed(half.to_vec())))
+            }
+            Values::Interval(lo, hi) if lo < hi => {
+                let middle = lo + (hi - lo) / 2;
+                Some([
+                    Values::Interval(*lo, middle),
+                    Values::Interval(middle + 1, *hi),
+                ])
+            }
+            _ => None,
         }
     }
 
@@ -288,6 +310,16 @@ pub(crate) fn evaluate(expr: &Expr, scene: &Scene) -> Result<Outcomes, Undecided
     if let Some(value) = certain(expr, scene) {
         return Ok(Outcomes::one(value));
     }
+    evaluate_with(expr, scene, |_| None)
+}
+
+/// The same where some leaves stand for several values. If one of them occurs more than once, the
+/// answer may be too large: each occurrence is taken for itself.
+pub(crate) fn evaluate_with(
+    expr: &Expr,
+    scene: &Scene,
+    several: impl Fn(&ExprNode) -> Option<Values>,
+) -> Result<Outcomes, Undecided> {
     // The outcomes of the nodes so far that are not yet an operand.
     let mut done: Vec<Option<Outcomes>> = Vec::with_capacity(expr.nodes.len());
     for node in &expr.nodes {
@@ -296,6 +328,13 @@ pub(crate) fn evaluate(expr: &Expr, scene: &Scene) -> Result<Outcomes, Undecided
                 .and_then(Option::take)
                 .ok_or(Undecided("an expression is not a tree in postorder"))
         };
+        if let Some(values) = several(node) {
+            done.push(Some(Outcomes {
+                values,
+                failures: Failures::default(),
+            }));
+            continue;
+        }
         let outcomes = match node {
             ExprNode::Const(value) => Outcomes::one(*value),
             ExprNode::Nondet(Type::Bool) => Outcomes::of(vec![0, 1]),
@@ -374,6 +413,11 @@ fn schoose(a: &Outcomes, b: &Outcomes) -> Outcomes {
 fn strict(operator: Operator, a: &Outcomes, b: &Outcomes) -> Result<Outcomes, Undecided> {
     let mut failures = a.failures;
     failures.add(b.failures);
+    if let (&Values::Interval(a, z), &Values::Interval(b, y)) = (&a.values, &b.values)
+        && let Some(values) = compare(operator, (a, z), (b, y))
+    {
+        return Ok(Outcomes { values, failures });
+    }
     let (left, right) = (a.values.list()?, b.values.list()?);
     if left.len().saturating_mul(right.len()) > LISTED {
         return Err(Undecided("an expression can take too many values"));
@@ -391,6 +435,27 @@ fn strict(operator: Operator, a: &Outcomes, b: &Outcomes) -> Result<Outcomes, Un
         values: Values::from_list(values),
         failures,
     })
+}
+
+/// What comparing a value of one interval with one of another can come to; `None` for operators that
+/// do not compare.
+fn compare(operator: Operator, (a, z): (Value, Value), (b, y): (Value, Value)) -> Option<Values> {
+    let overlap = a <= y && b <= z;
+    let alone = a == z && b == y && a == b;
+    let (no, yes) = match operator {
+        Operator::Eq => (!alone, overlap),
+        Operator::Ne => (overlap, !alone),
+        Operator::Lt => (z >= b, a < y),
+        Operator::Le => (z > b, a <= y),
+        Operator::Gt => (a <= y, z > b),
+        Operator::Ge => (a < y, z >= b),
+        _ => return None,
+    };
+    let both = [(0, no), (1, yes)].into_iter();
+    Some(Values::Listed(
+        both.filter_map(|(value, can)| can.then_some(value))
+            .collect(),
+    ))
 }
 
 /// A binary operator on two values.

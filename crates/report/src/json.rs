@@ -103,7 +103,7 @@ impl Serialize for Json<'_> {
 /// The node at which an execution ends.
 fn last(ending: Ending) -> Option<NodeId> {
     match ending {
-        Ending::At(node) => Some(node),
+        Ending::At(node) | Ending::Stuck(node) => Some(node),
         _ => None,
     }
 }

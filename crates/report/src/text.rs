@@ -244,6 +244,11 @@ impl<'a> Writer<'a> {
                 let remark = format!("● {}", what.unwrap_or_else(|| self.reached(node)));
                 self.step(Kind::Mark, node, depth, remark);
             }
+            Ending::Stuck(node) => {
+                let depth = self.section(steps, readings, 0, most, now);
+                let remark = "✗ nothing can happen here".to_owned();
+                self.step(Kind::Mark, node, depth, remark);
+            }
             Ending::Final => drop(self.section(steps, readings, 0, most, now)),
             Ending::Terminated => {
                 let depth = self.section(steps, readings, 0, most, now);

@@ -21,7 +21,7 @@ use crate::relation::{Action, Edge, Part, Relation};
 /// Conjuncts are merged as long as they have at most so many nodes.
 const SMALL: usize = 400;
 
-fn merge(parts: Vec<Bdd>) -> Result<Vec<Bdd>> {
+pub(crate) fn merge(parts: Vec<Bdd>) -> Result<Vec<Bdd>> {
     let mut merged: Vec<Bdd> = Vec::new();
     for part in parts {
         if part.is_true() {
@@ -40,7 +40,7 @@ fn merge(parts: Vec<Bdd>) -> Result<Vec<Bdd>> {
 }
 
 /// For each conjunct the variables of `vars` that occur in no later one.
-fn schedule(manager: &Manager, relations: Vec<Bdd>, vars: &[Var]) -> Result<Vec<Part>> {
+pub(crate) fn schedule(manager: &Manager, relations: Vec<Bdd>, vars: &[Var]) -> Result<Vec<Part>> {
     let mut open: FxHashSet<Var> = vars.iter().copied().collect();
     let mut parts = Vec::new();
     for (i, relation) in relations.into_iter().enumerate().rev() {
@@ -82,6 +82,8 @@ pub(crate) struct Compiler<'a, 'e> {
     pub(crate) effects: &'e Effects,
     /// Whether violations are looked for.
     pub(crate) violations: bool,
+    /// Whether runs that get stuck are looked for.
+    pub(crate) stops: bool,
     /// Whether a callee's parameter matters at its entry.
     pub(crate) live_at_entry: &'e dyn Fn(ProcId, VarRef) -> bool,
 }
@@ -138,12 +140,26 @@ impl Compiler<'_, '_> {
         Ok(conjuncts)
     }
 
+    /// A violation is something that happens, so that a run is not stuck.
+    fn looks_at_failures(&self) -> bool {
+        self.violations || self.stops
+    }
+
+    /// The failures, if they are what is looked for.
+    fn wanted(&self, failures: Vec<(Violation, Bdd)>) -> Vec<(Violation, Bdd)> {
+        if self.violations {
+            failures
+        } else {
+            Vec::new()
+        }
+    }
+
     fn failures(
         &mut self,
         failures: &[(Violation, Bdd)],
         choices: &[Bdd],
     ) -> Result<Vec<(Violation, Bdd)>> {
-        if !self.violations || failures.is_empty() {
+        if !self.looks_at_failures() || failures.is_empty() {
             return Ok(Vec::new());
         }
         let cube = self.encoding.logic().cube(choices)?;
@@ -166,6 +182,7 @@ impl Compiler<'_, '_> {
         let after = self.after(node, &effect.choices, |var| assigned.contains(&var))?;
         let mut failures = self.failures(&effect.failures, &effect.choices)?;
         let mut edges = Vec::new();
+        let mut possible = Vec::new();
         for (to, guard) in &effect.edges {
             // Without conditions, a variable that gets any value is just forgotten.
             let forgotten = |store: &Store<Bdd>| after.is_none() && store.new == New::Any;
@@ -184,12 +201,21 @@ impl Compiler<'_, '_> {
                 let cube = self.encoding.logic().cube(&after.choices)?;
                 failures.extend(self.failures_after(after, &cube, &relations)?);
                 relations.push(after.holds.exists(&cube)?);
+                if self.stops {
+                    possible.push(self.possible(&relations)?);
+                }
+            } else if self.stops {
+                // Whatever the guard lets pass can be stored.
+                let cube = self.encoding.logic().cube(&effect.choices)?;
+                possible.push(guard.exists(&cube)?);
             }
             edges.push(self.edge(*to, procedure, &effect, relations, &kept)?);
         }
         Ok(Relation {
-            failures,
+            stuck: self.stuck(node, &failures, possible)?,
+            failures: self.wanted(failures),
             action: Action::Steps(edges),
+            leaving: None,
         })
     }
 
@@ -231,7 +257,7 @@ impl Compiler<'_, '_> {
         relations: &[Bdd],
     ) -> Result<Vec<(Violation, Bdd)>> {
         let mut failures = Vec::new();
-        if !self.violations || after.failures.is_empty() {
+        if !self.looks_at_failures() || after.failures.is_empty() {
             return Ok(failures);
         }
         let mut before = self.encoding.manager.constant(true);
@@ -294,9 +320,18 @@ impl Compiler<'_, '_> {
             Place::Result(i) => Some(encoding.result_vars(procedure, i as usize).collect()),
             _ => None,
         })?;
+        let calls = |node: &Node| matches!(node.op, Op::Call { callee, .. } if callee == procedure);
+        let mut callers = program.nodes.iter().filter(|node| calls(node));
+        let leaving = if self.stops && callers.any(has_conditions) {
+            Some(self.leaving(procedure, &effect, &failures)?)
+        } else {
+            None
+        };
         Ok(Relation {
-            failures,
+            failures: self.wanted(failures),
             action: Action::Return(merge(relations)?),
+            stuck: None,
+            leaving,
         })
     }
 }

@@ -62,6 +62,7 @@ pub fn reach(
         query: Query {
             targets: query.target.nodes(),
             violations: query.target.violations(),
+            stops: false,
         },
         most_started: most_started(query.program),
         rounds: query.levels == Levels::Rounds,

@@ -35,6 +35,8 @@ pub(crate) struct Encoding<'a> {
     copies: Vec<Copies>,
     /// Variables for choices; reused by every relation.
     choices: Vec<Var>,
+    /// For the results of a procedure, by index: whether it may be any value.
+    any_results: Vec<Var>,
     /// All variables of each kind.
     pub(crate) entries: Cube,
     pub(crate) current_locals: Cube,
@@ -97,6 +99,7 @@ impl<'a> Encoding<'a> {
         Ok(Encoding {
             program,
             choices: Vec::new(),
+            any_results: Vec::new(),
             entries: manager.cube(&entries)?,
             current_locals: manager.cube(&locals)?,
             next_locals: manager.cube(&next_locals)?,
@@ -156,6 +159,14 @@ impl<'a> Encoding<'a> {
     ) -> impl Iterator<Item = Var> + '_ {
         let slots = self.arrangement.results[procedure.0 as usize][result].iter();
         slots.map(|slot| self.copies[slot.0 as usize].0[0])
+    }
+
+    /// Whether a result, by index, may be any value: a variable that all procedures share.
+    pub(crate) fn any_result(&mut self, result: usize) -> Var {
+        let missing = (result + 1).saturating_sub(self.any_results.len());
+        self.any_results
+            .extend(self.manager.new_vars(missing as u32));
+        self.any_results[result]
     }
 
     pub(crate) fn literals(&self, vars: impl Iterator<Item = Var>) -> Result<Vec<Bdd>> {

@@ -9,6 +9,7 @@
 //! * `encode`: the copies of the variables, in the order of [`droste_blast::order`].
 //! * `relation`: what a node does to a set; `compile` makes the relations.
 //! * `search`: the fixed point, procedures along the call graph.
+//! * `stuck`: where nothing can happen.
 //! * `repeat`: infinite runs that an automaton accepts.
 //! * `trace`: a run, a shortest one where that can be had: from a second search that goes in rounds and remembers them.
 //!
@@ -22,6 +23,7 @@ mod encode;
 mod relation;
 pub mod repeat;
 mod search;
+mod stuck;
 mod trace;
 
 pub use droste_base::Runs;
@@ -33,12 +35,14 @@ use droste_program::valued::Valued;
 use droste_program::{NodeId, Program};
 
 /// What is looked for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Query<'a> {
     /// Nodes.
     pub targets: &'a [NodeId],
     /// Violations.
     pub violations: bool,
+    /// Runs that get stuck: nothing can happen, and it is not the end of `main`.
+    pub stops: bool,
 }
 
 /// When effort is made that may or may not pay.

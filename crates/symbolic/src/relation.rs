@@ -39,6 +39,9 @@ pub(crate) struct Call {
     /// To be quantified to get the callee's entry.
     pub(crate) not_entry: Cube,
     pub(crate) back: Back,
+    /// If runs that get stuck are looked for and there are conditions on the return: callers, and
+    /// what callees leave with, that they refuse.
+    pub(crate) refuses: Option<Bdd>,
 }
 
 /// The return into a caller.
@@ -72,6 +75,10 @@ pub(crate) struct Relation {
     /// Over the current values.
     pub(crate) failures: Vec<(Violation, Bdd)>,
     pub(crate) action: Action,
+    /// If runs that get stuck are looked for: the current values with which nothing can happen.
+    pub(crate) stuck: Option<Bdd>,
+    /// Likewise, for a return to callers with conditions: what it leaves with (see `stuck.rs`).
+    pub(crate) leaving: Option<Vec<Bdd>>,
 }
 
 impl Edge {

@@ -49,6 +49,9 @@ pub(crate) struct Search<'a> {
     entries: Vec<Bdd>,
     /// Per procedure: entry, current globals, results.
     pub(crate) exits: Vec<Bdd>,
+    /// Per procedure, if runs that get stuck are looked for: entry, current globals, and the
+    /// description of its results (see `stuck.rs`).
+    leaves: Vec<Bdd>,
     /// Per call: the exits already used.
     used: Vec<Bdd>,
     /// Per procedure: the calls of it.
@@ -88,7 +91,12 @@ impl<'a> Search<'a> {
         Ok(Search {
             program,
             live,
-            effects: Effects::new(program),
+            // As the machine does that turns a trace into a run.
+            effects: if query.stops {
+                Effects::with_returns(program, &[])
+            } else {
+                Effects::new(program)
+            },
             query,
             report,
             relations: vec![None; nodes],
@@ -101,6 +109,7 @@ impl<'a> Search<'a> {
             visited: vec![false; nodes],
             entries: vec![nothing.clone(); procedures],
             exits: vec![nothing.clone(); procedures],
+            leaves: vec![nothing.clone(); procedures],
             used: vec![nothing.clone(); nodes],
             callers: callers(program),
             predecessors: Vec::new(),
@@ -162,6 +171,7 @@ impl<'a> Search<'a> {
             encoding: &mut self.encoding,
             effects: &self.effects,
             violations: self.query.violations,
+            stops: self.query.stops,
             live_at_entry: &|procedure: ProcId, var| {
                 live.live(program.procedure(procedure).entry, var)
             },
@@ -366,6 +376,12 @@ impl<'a> Search<'a> {
                 return Ok(Some(Goal::Fails(node, *violation, failing)));
             }
         }
+        if let Some(stuck) = &relation.stuck {
+            let stuck = new.and(stuck)?;
+            if !stuck.is_false() {
+                return Ok(Some(Goal::Stuck(node, stuck)));
+            }
+        }
         match &relation.action {
             Action::Steps(edges) => {
                 for edge in edges {
@@ -386,6 +402,11 @@ impl<'a> Search<'a> {
                 if goal.is_some() {
                     return Ok(goal);
                 }
+                let leaves = self.leaves[call.callee.0 as usize].clone();
+                let goal = self.refused(node, call, &callers, &leaves)?;
+                if goal.is_some() {
+                    return Ok(goal);
+                }
                 let exits = self.exits[call.callee.0 as usize].clone();
                 if exits != self.used[i] {
                     // Exits that the pairs known before have not seen yet.
@@ -396,6 +417,10 @@ impl<'a> Search<'a> {
             }
             Action::Return(parts) => {
                 let procedure = self.program.node(node).procedure;
+                let goal = self.leave(procedure, relation.leaving.as_deref(), &new)?;
+                if goal.is_some() {
+                    return Ok(goal);
+                }
                 let exits = self.exits_of(procedure, parts, &new)?;
                 let known = &mut self.exits[procedure.0 as usize];
                 let new = exits.minus(known)?;
@@ -427,6 +452,33 @@ impl<'a> Search<'a> {
         let pairs = new.and(&self.identity(procedure)?)?;
         let pairs = self.arrive(first, &pairs)?;
         self.add(first, &pairs)
+    }
+
+    /// These pairs return; whether a caller refuses that.
+    fn leave(
+        &mut self,
+        procedure: ProcId,
+        leaving: Option<&[Bdd]>,
+        set: &Bdd,
+    ) -> Result<Option<Goal>> {
+        let p = procedure.0 as usize;
+        let leaves = self.leaves_of(procedure, leaving, set)?;
+        let new = leaves.minus(&self.leaves[p])?;
+        if new.is_false() {
+            return Ok(None);
+        }
+        self.leaves[p] = self.leaves[p].or(&new)?;
+        for caller in self.callers[p].clone() {
+            let relation = self.relation(caller)?;
+            if let Action::Call(call) = &relation.action {
+                let callers = call.prepare(&self.reached[caller.0 as usize])?;
+                let goal = self.refused(caller, call, &callers, &new)?;
+                if goal.is_some() {
+                    return Ok(goal);
+                }
+            }
+        }
+        Ok(None)
     }
 
     /// What callers get to see when these pairs return.
@@ -519,6 +571,7 @@ impl<'a> Search<'a> {
         self.visited.fill(false);
         self.entries.fill(self.nothing.clone());
         self.exits.fill(self.nothing.clone());
+        self.leaves.fill(self.nothing.clone());
         self.used.fill(self.nothing.clone());
         self.queue.clear();
         self.queued.fill([false; 2]);

@@ -50,6 +50,7 @@ pub(crate) fn trace(
     search.forget();
     let mut rounds = rounds::Rounds {
         log: Log::new(search.program),
+        leaves: vec![search.nothing.clone(); search.program.procedures.len()],
         last_step: steps
             .saturating_mul(1 + tuning.shortest_times)
             .saturating_add(tuning.shortest_plus),

@@ -12,6 +12,27 @@ impl Machine {
     /// Compiles `program`. With `failures`, a violation is a state in which nothing more happens;
     /// without, the run just ends.
     pub fn new(program: &Program, liveness: &dyn Liveness, failures: bool) -> Self {
+        Self::compile(program, liveness, failures, None)
+    }
+
+    /// Compiles `program` to find runs that get stuck. Violations are states; and where a state has
+    /// no step, or a return is refused, *every* run that the state stands for is stuck.
+    ///
+    /// A machine of [`Machine::new`] would say too little. When a call returns, it leaves open what
+    /// an unread variable is until the caller's conditions want it to have a value, and then takes
+    /// the values that they allow. But a run in which the variable has another value is stuck.
+    /// Here a return reads what the conditions of its callers will look at, so that all that is
+    /// still open when they do is what the return itself chooses.
+    pub fn for_stops(program: &Program, liveness: &dyn Liveness) -> Self {
+        Self::compile(program, liveness, true, Some(&asked(program)))
+    }
+
+    fn compile(
+        program: &Program,
+        liveness: &dyn Liveness,
+        failures: bool,
+        asked: Option<&[Asked]>,
+    ) -> Self {
         let layout = Layout::new(program);
         let nodes = program.nodes.iter().enumerate().map(|(i, node)| {
             let locals = &layout.locals[node.procedure.0 as usize];
@@ -20,6 +41,7 @@ impl Machine {
                 program,
                 layout: &layout,
                 liveness,
+                asked: asked.map(|asked| &asked[node.procedure.0 as usize]),
                 id,
                 locals,
             };
@@ -41,11 +63,41 @@ impl Machine {
             questions: Vec::new(),
             observed: Vec::new(),
             failures,
+            returns_read: asked.is_some(),
             eager: false,
             observes: vec![false; program.nodes.len() + 1],
             layout,
         }
     }
+}
+
+/// What the conditions of a procedure's callers look at when it returns.
+#[derive(Clone, Debug, Default)]
+struct Asked {
+    /// Globals, by index.
+    globals: Vec<u32>,
+    /// Whether they look at anything, perhaps a result.
+    anything: bool,
+}
+
+/// The same for every procedure.
+fn asked(program: &Program) -> Vec<Asked> {
+    let mut all = vec![Asked::default(); program.procedures.len()];
+    for node in &program.nodes {
+        if let Op::Call {
+            callee, constrain, ..
+        } = &node.op
+        {
+            let asked = &mut all[callee.0 as usize];
+            asked.anything |= constrain.is_some() || node.ensure.is_some();
+            node.for_each_asked(|global| {
+                if !asked.globals.contains(&global) {
+                    asked.globals.push(global);
+                }
+            });
+        }
+    }
+    all
 }
 
 /// Per node, the bits that are kept on arrival: control and what is live.
@@ -157,6 +209,8 @@ struct Compiler<'a> {
     program: &'a Program,
     layout: &'a Layout,
     liveness: &'a dyn Liveness,
+    /// What is asked of the procedure, if its returns read that.
+    asked: Option<&'a Asked>,
     id: NodeId,
     locals: &'a [Field],
 }
@@ -296,12 +350,18 @@ impl Compiler<'_> {
             Op::Return(values) => {
                 let results = &self.layout.results[node.procedure.0 as usize];
                 let all: Vec<&Expr> = values.iter().collect();
-                let given_up = |source: VarRef| matches!(source, VarRef::Local(_));
+                let moves = self.asked.is_none_or(|asked| !asked.anything);
+                let given_up = |source: VarRef| moves && matches!(source, VarRef::Local(_));
                 let stores = values
                     .iter()
                     .zip(results)
                     .map(|(expr, result)| self.store(*result, expr, &all, given_up));
-                Action::Return(stores.collect())
+                let asked = self.asked.iter().flat_map(|asked| &asked.globals);
+                let reads = asked.filter(|i| self.liveness.live(self.id, VarRef::Global(**i)));
+                Action::Return {
+                    reads: reads.map(|&i| self.layout.globals[i as usize]).collect(),
+                    values: stores.collect(),
+                }
             }
             // Whoever schedules threads does the rest: see `threads`.
             Op::AtomicBegin(next) | Op::AtomicEnd(next) | Op::StartThread { next, .. } => {

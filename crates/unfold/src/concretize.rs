@@ -21,7 +21,8 @@ mod paths;
 mod plan;
 
 use droste_base::{Cycle, Guard, StopReason, Trace};
-use droste_program::execution::Execution;
+use droste_program::effects::Effects;
+use droste_program::execution::{Ending, Execution};
 use droste_program::{Program, Proposition};
 
 use self::forward::Forward;
@@ -58,14 +59,41 @@ pub fn concretize<W: Words>(
     trace: Trace<W>,
     guard: &mut Guard,
 ) -> Result<Execution, Gap> {
+    let mut effects = Effects::new(cleaned);
+    for proposition in watched {
+        effects.watch(proposition);
+    }
+    concretize_with(program, cleaned, effects, trace, guard)
+}
+
+/// The same for a run that is stuck at its end. Returns have read what their callers look at: see
+/// [`Machine::for_stops`] and [`Effects::with_returns`].
+pub fn concretize_stuck<W: Words>(
+    program: &Program,
+    cleaned: &Program,
+    trace: Trace<W>,
+    guard: &mut Guard,
+) -> Result<Execution, Gap> {
+    let effects = Effects::with_returns(cleaned, &[]);
+    let mut execution = concretize_with(program, cleaned, effects, trace, guard)?;
+    if let Ending::At(node) = execution.ending {
+        execution.ending = Ending::Stuck(node);
+    }
+    Ok(execution)
+}
+
+fn concretize_with<W: Words>(
+    program: &Program,
+    cleaned: &Program,
+    effects: Effects,
+    trace: Trace<W>,
+    guard: &mut Guard,
+) -> Result<Execution, Gap> {
     guard.check_now()?;
     let machine = Machine::new(program, &AllLive, true);
     let pumping = trace.cycle.is_some_and(|cycle| cycle.pumping);
     let (paths, start) = Paths::new(trace);
-    let mut work = Concretizer::new(cleaned, &machine, paths);
-    for proposition in watched {
-        work.effects.watch(proposition);
-    }
+    let mut work = Concretizer::new(cleaned, effects, &machine, paths);
     let plan = work.plan_main(start, guard)?;
     let cycle = start.map(|start| Cycle { start, pumping });
     Forward::new(program, &work, guard).main(&plan, cycle)

@@ -18,7 +18,7 @@ mod resume;
 mod threads;
 mod words;
 
-pub use concretize::{Gap, concretize};
+pub use concretize::{Gap, concretize, concretize_stuck};
 pub use droste_program::liveness::{AllLive, Liveness};
 pub use machine::Machine;
 pub use model::Unfolding;

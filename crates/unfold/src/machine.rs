@@ -68,7 +68,11 @@ pub(crate) enum Action {
         kept: Box<[u64]>,
         next: u32,
     },
-    Return(Box<[Store]>),
+    Return {
+        /// Globals that have a value by now.
+        reads: Box<[Field]>,
+        values: Box<[Store]>,
+    },
     Stuck,
 }
 
@@ -100,6 +104,8 @@ pub struct Machine {
     pub(crate) questions: Vec<Question>,
     /// Whether violations are states, or just the end of a run.
     pub(crate) failures: bool,
+    /// Whether returns read the globals that conditions of callers look at then.
+    pub(crate) returns_read: bool,
     /// Whether every variable that matters gets a value at once.
     pub(crate) eager: bool,
     /// Per node, and at the end for the terminated program: whether some question there is about
@@ -120,7 +126,11 @@ impl Machine {
     /// Leaves the globals that a procedure does not touch out of its calls (`effects`): many calls
     /// then share one entry state. `program` is the program the machine was made of.
     pub fn localise(&mut self, program: &Program) {
-        let effects = Effects::new(program);
+        let effects = if self.returns_read {
+            Effects::with_returns(program, &[])
+        } else {
+            Effects::new(program)
+        };
         self.touched.fill(0);
         for (procedure, mask) in self.touched.chunks_mut(self.layout.words).enumerate() {
             for (i, field) in self.layout.globals.iter().enumerate() {

@@ -15,6 +15,7 @@ impl<'a> Writer<'a> {
         let last = execution.steps.last();
         let (node, what) = match execution.ending {
             Ending::At(node) => (Some(node), self.reached(node)),
+            Ending::Stuck(node) => (Some(node), "nothing can happen".to_owned()),
             Ending::Lasso { start, .. } => {
                 let (stem, cycle) = execution.steps.split_at(start.min(execution.steps.len()));
                 let stem = match self.view.length(stem) {

@@ -243,6 +243,7 @@ impl<'a, 'r> Search<'a, 'r> {
             return Ok(Rc::clone(relation));
         }
         let relation = Compiler {
+            stops: false,
             encoding: &mut self.encoding,
             effects: &self.effects,
             violations: self.question.query.violations,

@@ -139,10 +139,7 @@ impl Work<'_> {
             product: &product,
             live: self.live,
         };
-        let query = Query {
-            targets: &[],
-            violations: false,
-        };
+        let query = Query::default();
         let mut search = Search::new(
             &product.program,
             &live,
@@ -172,10 +169,7 @@ impl Work<'_> {
             product: &product,
             live: self.live,
         };
-        let query = Query {
-            targets: &[],
-            violations: false,
-        };
+        let query = Query::default();
         let mut search = Search::new(
             &product.program,
             &live,

@@ -21,6 +21,7 @@ mod ltl;
 mod machine;
 mod monitor;
 mod product;
+pub mod stuck;
 #[cfg(test)]
 mod tests;
 

@@ -39,7 +39,7 @@ pub(super) struct Concretizer<'a, W> {
     /// The program the engine saw: it decides what moves where unread.
     pub(super) cleaned: &'a Program,
     /// What its procedures touch.
-    pub(super) effects: Effects,
+    effects: Effects,
     /// The program as it was written.
     pub(super) machine: &'a Machine,
     pub(super) paths: Paths<W>,
@@ -65,10 +65,15 @@ struct Backward {
 }
 
 impl<'a, W: Words> Concretizer<'a, W> {
-    pub(super) fn new(cleaned: &'a Program, machine: &'a Machine, paths: Paths<W>) -> Self {
+    pub(super) fn new(
+        cleaned: &'a Program,
+        effects: Effects,
+        machine: &'a Machine,
+        paths: Paths<W>,
+    ) -> Self {
         Concretizer {
             cleaned,
-            effects: Effects::new(cleaned),
+            effects,
             machine,
             plans: Vec::new(),
             known: FxHashMap::default(),
