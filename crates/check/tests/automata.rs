@@ -249,10 +249,9 @@ fn symbolic(
 ) -> Result<(bool, bool), String> {
     let propositions: Vec<&Proposition> = case.atoms.iter().collect();
     let query = Query {
-        targets: &[],
-        violations: false,
         propositions: &propositions,
         every_position: true,
+        ..Query::default()
     };
     let cleaned = clean(program, &query, &passes);
     let limits = Limits::default();

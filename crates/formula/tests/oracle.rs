@@ -40,8 +40,7 @@ fn ask(program: &Program, targets: &[NodeId], violations: bool, passes: Passes) 
     let query = Query {
         targets,
         violations,
-        propositions: &[],
-        every_position: false,
+        ..Query::default()
     };
     let cleaned = clean(program, &query, &passes);
     let question = Question {

@@ -5,10 +5,10 @@
 //! and at the end that the execution shows what it is said to show, its [`Claim`]. It takes
 //! time linear in the size of the execution as stored, folded, and needs no native stack.
 //!
-//! The modules: `values` (which values an expression can take), `step` (what one
-//! statement allows), `stuck` (that nothing can happen), `check` (whole executions), `concurrent` (those with threads), `watch` (monitors), `monitor_run` (one run
-//! of a monitor, to be shown), `temporal` (formulas of temporal logic), and [`walk`], which makes
-//! executions by walking through a program at random.
+//! The modules: `values` (which values an expression can take), `step` (what one statement allows),
+//! `stuck` (that nothing can happen), `check` (whole executions), `concurrent` (those with threads),
+//! `watch` (monitors), `monitor_run` (one run of a monitor, to be shown) and `temporal` (formulas of
+//! temporal logic).
 //!
 //! The program and the monitor are trusted to be well-formed; the execution may be anything.
 //!
@@ -24,7 +24,6 @@ mod step;
 mod stuck;
 mod temporal;
 mod values;
-pub mod walk;
 mod watch;
 
 pub use concurrent::{ConcurrentClaim, replay_concurrent};

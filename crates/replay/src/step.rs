@@ -446,27 +446,7 @@ fn stored(program: &Program, caller: ProcId, var: VarRef, result: Value) -> Resu
     })
 }
 
-/// The caller's valuation after its callee returned `results` with these `globals`.
-pub(crate) fn after_return(
-    program: &Program,
-    caller: ProcId,
-    targets: &[Option<VarRef>],
-    results: &[Value],
-    (globals, locals): (&[Value], &[Value]),
-) -> Result<Valuation, String> {
-    let mut next = Valuation {
-        globals: globals.to_vec(),
-        locals: locals.to_vec(),
-    };
-    for (target, &result) in targets.iter().zip(results) {
-        if let Some(var) = *target {
-            next.set(var, stored(program, caller, var, result)?);
-        }
-    }
-    Ok(next)
-}
-
-/// Whether that valuation is `next`.
+/// Whether `next` is the caller's valuation after its callee returned `results` with these `globals`.
 pub(crate) fn returned(
     program: &Program,
     caller: ProcId,

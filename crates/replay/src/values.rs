@@ -24,14 +24,6 @@ pub(crate) struct Undecided(pub(crate) &'static str);
 pub(crate) struct Failures(u8);
 
 impl Failures {
-    /// All violations.
-    pub(crate) const ALL: [Violation; 4] = [
-        Violation::Assertion,
-        Violation::OutOfRange,
-        Violation::DivisionByZero,
-        Violation::NegativeShift,
-    ];
-
     fn bit(violation: Violation) -> u8 {
         match violation {
             Violation::Assertion => 1,
@@ -55,10 +47,6 @@ impl Failures {
 
     pub(crate) fn is_empty(self) -> bool {
         self.0 == 0
-    }
-
-    pub(crate) fn iter(self) -> impl Iterator<Item = Violation> {
-        Self::ALL.into_iter().filter(move |&v| self.contains(v))
     }
 }
 

@@ -6,7 +6,8 @@ mod support;
 use droste_program::Program;
 use droste_program::execution::{Ending, Execution};
 use droste_program::monitor::StateKind;
-use droste_replay::{Claim, replay, valid, walk::random_walk};
+use droste_replay::{Claim, replay, valid};
+use droste_testkit::walk::random_walk;
 use support::{Random, lasso, monitor, mutant, naive, program};
 
 fn executions(program: &Program, seed: u64, random: &mut Random) -> Vec<Execution> {

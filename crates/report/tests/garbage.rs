@@ -4,9 +4,9 @@
 #[path = "../../replay/tests/support/mod.rs"]
 mod support;
 
-use droste_replay::walk::random_walk;
 use droste_report::{Style, json, text};
 use droste_source::SourceFile;
+use droste_testkit::walk::random_walk;
 use support::{Random, lasso, mutant, program};
 
 #[test]

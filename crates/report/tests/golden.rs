@@ -11,9 +11,9 @@ use droste_program::execution::{
 use droste_program::labels;
 use droste_program::{NodeId, Op, Program, Value, VarRef};
 use droste_replay::valid;
-use droste_replay::walk::random_walk;
 use droste_report::{Style, json, text};
 use droste_source::SourceFile;
+use droste_testkit::walk::random_walk;
 
 fn path(name: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "tests", "golden", name]

@@ -9,11 +9,11 @@ use droste_lang::properties;
 use droste_program::Program;
 use droste_program::execution::{Action, Ending, Execution};
 use droste_program::monitor::Monitor;
-use droste_replay::walk::random_walk;
 use droste_report::{
     Remarks, Style, json, json_with_remarks, monitor_run, text, text_with_remarks,
 };
 use droste_source::SourceFile;
+use droste_testkit::walk::random_walk;
 use support::{Random, mutant};
 
 fn with(run: &droste_report::MonitorRun) -> Remarks<'_> {

@@ -8,6 +8,7 @@
 //! * [`shrink`] makes a failing program small;
 //! * [`source`] reads programs and monitors for tests;
 //! * [`sweep`] tries many random programs, on all processors;
+//! * [`walk`] goes through a program at random;
 //! * [`corpus`] reads `corpus/*.bp` with the verdicts written in their comments.
 
 pub mod corpus;
@@ -19,3 +20,4 @@ pub mod shrink;
 pub mod source;
 pub mod sweep;
 pub mod tree;
+pub mod walk;

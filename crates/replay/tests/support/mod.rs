@@ -510,6 +510,7 @@ pub fn mutant(execution: &Execution, random: &mut Random) -> Execution {
         1 => {
             mutant.ending = match mutant.ending {
                 Ending::At(NodeId(n)) => Ending::At(NodeId(n ^ 1)),
+                Ending::Stuck(node) => Ending::At(node),
                 Ending::Final => Ending::Terminated,
                 Ending::Terminated => Ending::Final,
                 Ending::Lasso { start, pumping } if random.below(3) == 0 => Ending::Lasso {

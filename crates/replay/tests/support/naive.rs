@@ -518,6 +518,8 @@ pub fn flatten(p: &Program, e: &Execution) -> Option<(Vec<(NodeId, Valuation)>, 
     let ok = match e.ending {
         Ending::At(node) => over.is_none() && flat.here(node).is_some(),
         Ending::Final => over.is_some(),
+        // The walks that are compared do not say so.
+        Ending::Stuck(_) => false,
         Ending::Terminated => over == Some(&Action::Terminate),
         Ending::Lasso { pumping, .. } => {
             let (_, start) = cycle.as_ref()?;

@@ -138,7 +138,7 @@ impl Lowered<'_> {
     }
 }
 
-fn operate(op: Operator, l: Value, r: Value) -> Result<Value, Violation> {
+pub(crate) fn operate(op: Operator, l: Value, r: Value) -> Result<Value, Violation> {
     Ok(match op {
         Operator::And => Value::from(l == 1 && r == 1),
         Operator::Or => Value::from(l == 1 || r == 1),
@@ -163,7 +163,7 @@ fn operate(op: Operator, l: Value, r: Value) -> Result<Value, Violation> {
     })
 }
 
-fn convert(value: Value, ty: Type) -> Result<Value, Violation> {
+pub(crate) fn convert(value: Value, ty: Type) -> Result<Value, Violation> {
     match ty {
         Type::Bool => Ok(value),
         Type::Bits { signed, width } => {

@@ -14,7 +14,7 @@ mod bounded;
 mod eval;
 mod graph;
 pub mod interleave;
-mod lowered;
+pub(crate) mod lowered;
 #[cfg(test)]
 mod lowering_tests;
 mod ltl;
