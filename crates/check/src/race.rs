@@ -253,14 +253,12 @@ mod tests {
         let rounds = Cell::new(0);
         let explicit = |limits: &Limits, answered: &dyn Fn()| {
             rounds.set(rounds.get() + 1);
-            Ok(match rounds.get() {
-                1 => stopped(CHOICES),
-                _ => {
-                    // The rival finds its violation at the same time, and is faster in writing.
-                    answered();
-                    stopped(works(limits).unwritten())
-                }
-            })
+            if rounds.get() == 1 {
+                return Ok(stopped(CHOICES));
+            }
+            // The rival finds its violation at the same time, and is faster in writing.
+            answered();
+            Ok(stopped(works(limits).unwritten()))
         };
         let found: Result = race(&Limits::default(), 10, explicit, |_| Ok(said("rival")));
         assert_eq!(found, Ok(Said("rival", None, true)));

@@ -51,6 +51,14 @@ fn configurations() -> Vec<(&'static str, Options<'static>)> {
                 ..base()
             },
         ),
+        (
+            "auto, racing",
+            Options {
+                engine: Engine::Auto,
+                trial: 3,
+                ..base()
+            },
+        ),
         ("dfs, no passes", one(none())),
         (
             "dfs, eager, no passes",

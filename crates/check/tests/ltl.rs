@@ -69,7 +69,7 @@ fn ways(turn: u64) -> Vec<Way> {
         way("--engine tableau, no passes", Engine::Tableau, none()),
         way("--engine bdd, no passes", Engine::Bdd, none()),
         way("--engine explicit, eager", Engine::Explicit, some()),
-        way("--engine auto", Engine::Auto, some()),
+        way("--engine auto, racing", Engine::Auto, some()),
         way("as a monitor", Engine::Explicit, some()),
         way("as a monitor, no passes", Engine::Explicit, none()),
         way("--engine explicit, no trace", Engine::Explicit, some()),
@@ -78,6 +78,8 @@ fn ways(turn: u64) -> Vec<Way> {
     others[7].options.evidence = Evidence::Verdict;
     others[8].options.evidence = Evidence::Verdict;
     others[3].options.eager = true;
+    // Random programs are small: without this, none of them would come to a race.
+    others[4].options.trial = 3;
     others[5].as_monitor = true;
     others[6].as_monitor = true;
     // Every second pair.
