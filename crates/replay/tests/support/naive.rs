@@ -609,6 +609,10 @@ fn proposition(e: &Expr, root: usize, valuation: &Valuation, node: NodeId) -> bo
             proposition(e, *a as usize, valuation, node)
                 && proposition(e, *b as usize, valuation, node)
         }
+        ExprNode::Binary(Operator::Or, a, b) => {
+            proposition(e, *a as usize, valuation, node)
+                || proposition(e, *b as usize, valuation, node)
+        }
         _ => eval(e, root, valuation, valuation, &mut Chooser::default()) == Ok(1),
     }
 }
