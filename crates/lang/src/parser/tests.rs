@@ -1109,16 +1109,16 @@ fn expression(random: &mut Random) -> String {
     let mut open = 0;
     for i in 0..random.below(12) {
         if i > 0 {
-            text += random.pick(operators);
+            text += *random.pick(operators);
         }
         while random.below(5) == 0 {
-            text += random.pick(prefixes);
+            text += *random.pick(prefixes);
         }
         if random.below(5) == 0 {
             text.push('(');
             open += 1;
         }
-        text += random.pick(operands);
+        text += *random.pick(operands);
         while open > 0 && random.below(3) == 0 {
             text.push(')');
             open -= 1;
@@ -1221,7 +1221,7 @@ fn random_words_never_panic_and_survive_printing() {
     for _ in 0..20_000 {
         let mut text = String::from("void main() begin ");
         for _ in 0..random.below(12) {
-            text += random.pick(&WORDS);
+            text += *random.pick(&WORDS);
             text.push(' ');
         }
         if random.below(4) > 0 {

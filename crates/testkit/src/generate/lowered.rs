@@ -1,6 +1,7 @@
 //! Small random programs over every operation and expression, threads left out, made without a text:
 //! also what no front end writes.
 
+use droste_program::monitor::{Monitor, MonitorState, StateKind};
 use droste_program::{
     Expr, ExprNode, Node, NodeId, Op, Operator, ProcId, Procedure, Program, Proposition, Threads,
     Type, Value, VarRef, Variable,
@@ -368,6 +369,32 @@ pub fn proposition(random: &mut Random, program: &Program) -> Proposition {
     Proposition {
         by_procedure,
         terminated: expr(random, &globals),
+    }
+}
+
+/// A random monitor with a few states; some are targets, some repeating.
+pub fn monitor(random: &mut Random, program: &Program) -> Monitor {
+    let count = 2 + random.below(3);
+    let kinds = [
+        StateKind::Plain,
+        StateKind::Plain,
+        StateKind::Target,
+        StateKind::Repeating,
+    ];
+    let states = (0..count)
+        .map(|i| MonitorState {
+            name: format!("s{i}").into(),
+            kind: kinds[random.below(4)],
+            edges: (0..random.below(3))
+                .map(|_| (proposition(random, program), random.below(count) as u32))
+                .collect(),
+            otherwise: (random.below(3) > 0).then(|| random.below(count) as u32),
+        })
+        .collect();
+    Monitor {
+        name: "m".into(),
+        states,
+        initial: 0,
     }
 }
 

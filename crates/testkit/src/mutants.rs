@@ -1,41 +1,11 @@
-//! Random monitors and mutants of executions.
-#![allow(missing_docs, unreachable_pub, reason = "a part of the tests")]
-
-pub mod naive;
+//! Executions that are wrong, or may be: mutants of right ones, for those who judge executions.
 
 use std::sync::Arc;
 
 use droste_program::execution::{Action, Changes, Ending, Execution, Step, Valuation};
-use droste_program::monitor::{Monitor, MonitorState, StateKind};
-use droste_program::{NodeId, Program, Value, VarRef, Violation};
-use droste_testkit::generate::lowered::proposition;
-use droste_testkit::random::Random;
+use droste_program::{NodeId, Value, VarRef, Violation};
 
-/// A random monitor with a few states; some are targets, some repeating.
-pub fn monitor(random: &mut Random, program: &Program) -> Monitor {
-    let count = 2 + random.below(3);
-    let kinds = [
-        StateKind::Plain,
-        StateKind::Plain,
-        StateKind::Target,
-        StateKind::Repeating,
-    ];
-    let states = (0..count)
-        .map(|i| MonitorState {
-            name: format!("s{i}").into(),
-            kind: kinds[random.below(4)],
-            edges: (0..random.below(3))
-                .map(|_| (proposition(random, program), random.below(count) as u32))
-                .collect(),
-            otherwise: (random.below(3) > 0).then(|| random.below(count) as u32),
-        })
-        .collect();
-    Monitor {
-        name: "m".into(),
-        states,
-        initial: 0,
-    }
-}
+use crate::random::Random;
 
 /// Turns a walk into a lasso, if it comes by the same place twice.
 pub fn lasso(execution: &Execution, random: &mut Random) -> Option<Execution> {

@@ -1,16 +1,16 @@
-//! Replay against the naive semantics in `support`: random programs, random walks and lassos
+//! Replay against the naive semantics in `naive`: random programs, random walks and lassos
 //! from them, mutants of both, random monitors. Both must agree on every one.
 
-mod support;
+mod naive;
 
 use droste_program::Program;
 use droste_program::execution::{Ending, Execution};
 use droste_program::monitor::StateKind;
 use droste_replay::{Claim, replay, valid};
-use droste_testkit::generate::lowered;
+use droste_testkit::generate::lowered::{self, monitor};
+use droste_testkit::mutants::{lasso, mutant};
 use droste_testkit::random::{Random, seeds};
 use droste_testkit::walk::random_walk;
-use support::{lasso, monitor, mutant, naive};
 
 fn executions(program: &Program, seed: u64, random: &mut Random) -> Vec<Execution> {
     let mut all = vec![random_walk(program, seed, 25)];
