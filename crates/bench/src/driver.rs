@@ -16,6 +16,8 @@
 
 use std::fmt::Write;
 
+use crate::random::Xorshift;
+
 /// What a program looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
@@ -89,7 +91,7 @@ pub fn program(shape: &Shape) -> String {
         text: String::new(),
         lines: 0,
         labels: 0,
-        seed: 0x2545_f491_4f6c_dd1d ^ shape.lines as u64,
+        random: Xorshift(0x2545_f491_4f6c_dd1d ^ shape.lines as u64),
         routine: 0,
         helpers: 3 + shape.lines / 300,
         bug: false,
@@ -108,7 +110,7 @@ struct Writer {
     text: String,
     lines: usize,
     labels: usize,
-    seed: u64,
+    random: Xorshift,
     helpers: usize,
     /// The bug is still to be written, here.
     bug: bool,
@@ -128,14 +130,6 @@ impl Writer {
         // Writing to a string cannot fail.
         let _ = writeln!(self.text, "{line}");
         self.lines += 1;
-    }
-
-    /// Deterministic and good enough: xorshift.
-    fn random(&mut self, below: usize) -> usize {
-        self.seed ^= self.seed << 13;
-        self.seed ^= self.seed >> 7;
-        self.seed ^= self.seed << 17;
-        (self.seed >> 11) as usize % below.max(1)
     }
 
     fn label(&mut self) -> String {
@@ -312,7 +306,7 @@ end"
         let locals = if i == 0 {
             most
         } else {
-            most - self.random(most / 2)
+            most - self.random.below(most / 2)
         };
         let names: Vec<String> = (0..locals).map(|v| format!("{{b{i}_{v}}}")).collect();
         if self.threaded() {
@@ -340,7 +334,7 @@ end"
             };
             if self.bug && self.lines >= bug_at {
                 self.correlated_lock(&scope);
-            } else if self.requests() && self.random(8) == 0 {
+            } else if self.requests() && self.random.below(8) == 0 {
                 // An early way out, with the request completed.
                 let a = self.pick(&scope);
                 self.line(&format!("if ({a} & {}) then", scope.group[0]));
@@ -363,7 +357,7 @@ end"
 
     /// Some variable of the group.
     fn pick(&mut self, scope: &Scope) -> String {
-        let i = self.random(scope.group.len());
+        let i = self.random.below(scope.group.len());
         scope.group[i].clone()
     }
 
@@ -374,13 +368,13 @@ end"
             .iter()
             .filter(|v| !scope.frozen.contains(v))
             .collect();
-        let i = self.random(free.len());
+        let i = self.random.below(free.len());
         free.get(i).map(|v| (*v).clone())
     }
 
     /// Some flag of the device that the current routine deals with.
     fn pick_flag(&mut self) -> Option<&'static str> {
-        let i = 2 * self.routine + self.random(FLAGS_PER_ROUTINE);
+        let i = 2 * self.routine + self.random.below(FLAGS_PER_ROUTINE);
         self.flags().get(i % self.flags().len().max(1)).copied()
     }
 
@@ -403,7 +397,7 @@ end"
 
     fn piece(&mut self, scope: &Scope) {
         let choices = if scope.lock_free { 10 } else { 7 };
-        match self.random(choices) {
+        match self.random.below(choices) {
             0 => self.branches(scope),
             1 => self.call(scope),
             2 => self.flag_read(scope),
@@ -423,7 +417,7 @@ end"
         scope.frozen.push(frozen.to_owned());
         scope.lock_free = false;
         scope.depth += 1;
-        for _ in 0..=self.random(2) {
+        for _ in 0..=self.random.below(2) {
             self.piece(&scope);
         }
     }
@@ -513,7 +507,7 @@ end"
         };
         let (a, b) = (self.pick(scope), self.pick(scope));
         // A routine uses two of the helpers.
-        let helper = (self.routine + self.random(2)) % self.helpers;
+        let helper = (self.routine + self.random.below(2)) % self.helpers;
         self.line(&format!("{d} := helper_{helper}({a}, {b});"));
     }
 

@@ -13,6 +13,7 @@ pub mod locks;
 pub mod measure;
 pub mod papers;
 pub mod quicksort;
+mod random;
 pub mod raw;
 pub mod symbolic;
 pub mod temporal;

@@ -17,6 +17,8 @@
 
 use std::fmt::Write;
 
+use crate::random::Xorshift;
+
 /// How `dead` is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dead {
@@ -61,7 +63,7 @@ pub fn program(shape: &Shape) -> String {
     let mut writer = Writer {
         shape: *shape,
         text: String::new(),
-        seed: 0x9e37_79b9_7f4a_7c15,
+        random: Xorshift(0x9e37_79b9_7f4a_7c15),
     };
     writer.program();
     writer.text
@@ -70,20 +72,13 @@ pub fn program(shape: &Shape) -> String {
 struct Writer {
     shape: Shape,
     text: String,
-    seed: u64,
+    random: Xorshift,
 }
 
 impl Writer {
     fn line(&mut self, line: &str) {
         self.text.push_str(line);
         self.text.push('\n');
-    }
-
-    fn random(&mut self, below: usize) -> usize {
-        self.seed ^= self.seed << 13;
-        self.seed ^= self.seed >> 7;
-        self.seed ^= self.seed << 17;
-        (self.seed >> 11) as usize % below.max(1)
     }
 
     /// The groups, each a range of predicates.
@@ -183,7 +178,7 @@ impl Writer {
 
     /// What a round does to a group: it depends on one flag and sets another.
     fn update(&mut self, group: &[String], index: usize, phase: usize) {
-        let pick = |writer: &mut Self| group[writer.random(group.len())].clone();
+        let pick = |writer: &mut Self| group[writer.random.below(group.len())].clone();
         let (a, b) = self.flags(index, phase);
         let guard = pick(self);
         // Two cases, as after an abstracted condition.
@@ -200,7 +195,7 @@ impl Writer {
         self.line(&format!("      {x} := schoose[{y}, {z} & !{y}];"));
         self.line(&format!("      {b} := {y};"));
         self.line("    else");
-        let count = group.len().min(2 + self.random(2));
+        let count = group.len().min(2 + self.random.below(2));
         self.dead("      ", &group[..count]);
         let (x, y) = (pick(self), pick(self));
         self.line(&format!("      assume(!({x} & {y} & {a}));"));

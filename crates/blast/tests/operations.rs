@@ -4,8 +4,6 @@
 //! `SEED=17 cargo test -p droste-blast --test operations` runs one program alone.
 
 mod support;
-#[path = "../../replay/tests/support/mod.rs"]
-mod synthetic;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,7 +15,7 @@ use droste_program::execution::{
 };
 use droste_program::{NodeId, Op, ProcId, Program, Value, Violation};
 use droste_replay::valid;
-use droste_testkit::generate::{self, Config};
+use droste_testkit::generate::{self, Config, lowered};
 use droste_testkit::random::{Random, seeds};
 use support::{Outcome, changes, effects, resumed, settle, steps, valuations};
 
@@ -338,7 +336,7 @@ fn nodes_of_generated_programs_do_what_the_replayer_accepts() {
 fn nodes_of_synthetic_programs_do_what_the_replayer_accepts() {
     let mut counts = Counts::default();
     for seed in seeds(0, 400) {
-        let program = synthetic::program(seed);
+        let program = lowered::program(&mut Random::new(seed));
         let mut random = Random::new(seed);
         check(&program, &mut random, &format!("SEED={seed}"), &mut counts);
     }

@@ -7,27 +7,28 @@ mod support;
 
 use droste_passes::{Config, Query, clean};
 use droste_program::{Expr, NodeId, Program, Proposition, VarRef};
-use support::generate::{self, Random};
+use droste_testkit::generate::lowered;
+use droste_testkit::random::Random;
 use support::interpret::{Seen, explore};
 
 /// Checks one program; `false` if it is too large to say.
 fn check(seed: u64) -> bool {
     let mut random = Random::new(seed);
-    let program = generate::program(&mut random);
-    let target = NodeId(random.below(program.nodes.len() as u32));
-    let proposition = generate::proposition(&mut random, &program);
+    let program = lowered::program(&mut random);
+    let target = NodeId(random.below(program.nodes.len()) as u32);
+    let proposition = lowered::proposition(&mut random, &program);
     let propositions = [&proposition];
     let Some(before) = explore(&program, target, &propositions, None, 2_000) else {
         return false;
     };
-    let config = if random.chance(70) {
+    let config = if random.percent(70) {
         Config::default()
     } else {
         Config {
-            unreachable: random.chance(50),
-            constants: random.chance(50),
-            dead: random.chance(50),
-            slice: random.chance(50),
+            unreachable: random.percent(50),
+            constants: random.percent(50),
+            dead: random.percent(50),
+            slice: random.percent(50),
         }
     };
     for case in 0..5 {
@@ -114,7 +115,7 @@ fn sweep(seeds: std::ops::Range<u64>) {
 fn folding_keeps_every_outcome() {
     for seed in 0..10_000 {
         let mut random = Random::new(seed);
-        let program = generate::decision(&mut random);
+        let program = lowered::decision(&mut random);
         let values: Vec<Proposition> = (0..program.globals.len() as u32)
             .map(|i| Proposition {
                 by_procedure: vec![Expr::var(VarRef::Global(i))],

@@ -1,8 +1,5 @@
 //! Traces with a monitor, and traces of programs with unusual texts.
 
-#[path = "../../replay/tests/support/mod.rs"]
-mod support;
-
 use droste_lang::lower::lower;
 use droste_lang::parser::{Dialect, parse, parse_monitor};
 use droste_lang::properties;
@@ -13,8 +10,9 @@ use droste_report::{
     Remarks, Style, json, json_with_remarks, monitor_run, text, text_with_remarks,
 };
 use droste_source::SourceFile;
+use droste_testkit::mutants::mutant;
+use droste_testkit::random::Random;
 use droste_testkit::walk::random_walk;
-use support::{Random, mutant};
 
 fn with(run: &droste_report::MonitorRun) -> Remarks<'_> {
     Remarks {
@@ -148,7 +146,7 @@ fn odd_executions_do_no_harm() {
     let monitor = monitor(&program, TWICE);
     let good = ended(&program);
     let run = monitor_run(&program, &good, &monitor, false);
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     for _ in 0..300 {
         let odd = mutant(&good, &mut random);
         let own = monitor_run(&program, &odd, &monitor, false);

@@ -8,12 +8,13 @@
 //! * [`shrink`] makes a failing program small;
 //! * [`source`] reads programs and monitors for tests;
 //! * [`sweep`] tries many random programs, on all processors;
-//! * [`walk`] goes through a program at random;
+//! * [`walk`] goes through a program at random, and [`mutants`] spoils what came of it;
 //! * [`corpus`] reads `corpus/*.bp` with the verdicts written in their comments.
 
 pub mod corpus;
 pub mod generate;
 pub mod ltl;
+pub mod mutants;
 pub mod oracle;
 pub mod random;
 pub mod shrink;

@@ -392,6 +392,9 @@ impl Explorer<'_> {
             ..state.clone()
         };
         match &node.op {
+            Op::AtomicBegin(next) | Op::AtomicEnd(next) => {
+                self.ensured(from, visited, to(*next), false);
+            }
             Op::Goto(targets) => {
                 for &next in targets {
                     self.ensured(from, visited, to(next), false);

@@ -7,6 +7,7 @@
 
 mod config;
 mod expressions;
+pub mod lowered;
 mod monitors;
 #[cfg(test)]
 mod tests;
