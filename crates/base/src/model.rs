@@ -67,6 +67,14 @@ pub trait Model {
     /// Whether `proposition` is true of `state`.
     fn holds(&self, state: &Self::State, proposition: PropId) -> bool;
 
+    /// Whether `state` is no position of the run but on the way to one: whoever observes the run,
+    /// an automaton or a formula, does not read it. A silent state has internal steps only, and no
+    /// cycle consists of silent states alone.
+    fn silent(&self, state: &Self::State) -> bool {
+        let _ = state;
+        false
+    }
+
     /// Part number `index` of a state whose steps were a [`Split`] with this `tag`;
     /// `index` is less than the split's count.
     fn refine(&self, state: &Self::State, tag: u32, index: u64) -> Self::State {
@@ -115,6 +123,10 @@ impl<M: Model, F: Fn(&M::State) -> bool> Model for Where<'_, M, F> {
 
     fn holds(&self, state: &M::State, _: PropId) -> bool {
         (self.predicate)(state)
+    }
+
+    fn silent(&self, state: &M::State) -> bool {
+        self.model.silent(state)
     }
 
     fn refine(&self, state: &M::State, tag: u32, index: u64) -> M::State {

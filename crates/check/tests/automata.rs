@@ -378,6 +378,7 @@ fn watched_globals_of_procedures_that_do_not_touch_them() {
 #[test]
 fn accepting_runs_are_those_of_the_explicit_engine() {
     sweep(&Config::liveness(), 0, 300);
+    sweep(&Config::declaring(), 600_000, 100);
 }
 
 #[test]

@@ -344,7 +344,7 @@ impl Run<'_> {
         }
         let source = self.frame.read(file)?;
         let (syntax, diagnostics) = parse_monitor(&source, self.dialect());
-        self.refused(&diagnostics, &source)?;
+        self.refused(&properties::relevant(program, diagnostics), &source)?;
         let syntax = syntax.ok_or(Failure::Told)?;
         let monitor = properties::monitor(&syntax, program).or_else(|diagnostics| {
             self.refused(&diagnostics, &source)?;

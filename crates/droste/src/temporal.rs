@@ -130,6 +130,7 @@ impl<M: Model> Checker<'_, M> {
         let is_read = |i: usize| {
             let next = positions.get(i + 1);
             next.is_some_and(|next| next.event != Event::Refine)
+                && !self.model().silent(positions[i].state)
         };
         let read: Vec<usize> = (0..positions.len()).filter(|&i| is_read(i)).collect();
         let cycle = flat.cycle.unwrap_or(0);

@@ -47,6 +47,6 @@ pub use output::{write_dot, write_hoa};
 pub use parser::{Property, atom_from_text, parse, parse_properties, parse_text};
 pub use printer::{print, print_short};
 pub use simplify::{Simplifier, simplify};
-pub use syntax::{Atom, AtomKind, Atoms};
+pub use syntax::{Atom, AtomKind, Atoms, run_together, warnings};
 pub use translate::{Construction, Options, Untranslatable, translate};
 pub use word::{Lasso, accepts, evaluate, holds};

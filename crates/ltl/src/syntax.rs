@@ -147,7 +147,7 @@ pub(crate) enum Token {
 }
 
 /// Symbols, longest first.
-const SYMBOLS: [(&str, Token); 25] = [
+const SYMBOLS: [(&str, Token); 28] = [
     ("<->", Token::Iff),
     ("<=>", Token::Iff),
     ("->", Token::Implies),
@@ -173,6 +173,9 @@ const SYMBOLS: [(&str, Token); 25] = [
     ("∨", Token::Or),
     ("→", Token::Implies),
     ("↔", Token::Iff),
+    ("□", Token::Globally),
+    ("◇", Token::Finally),
+    ("○", Token::Next),
 ];
 
 /// The operators and constants that are words.
@@ -190,6 +193,46 @@ pub(crate) fn reserved(word: &str) -> Option<Token> {
         "false" | "0" => Token::False,
         _ => return None,
     })
+}
+
+/// A name that begins with unary operators: how it is written if they are meant as such, and what
+/// they are then applied to. `Fq` may be meant as `F q`.
+pub fn run_together(name: &str) -> Option<(String, &str)> {
+    let rest = name.trim_start_matches(['X', 'F', 'G']);
+    let operators = &name[..name.len() - rest.len()];
+    if operators.is_empty() || !rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+        return None;
+    }
+    let spaced: String = operators.chars().flat_map(|c| [c, ' ']).collect();
+    Some((format!("{spaced}{rest}"), rest))
+}
+
+/// Warnings about names that may be meant as operators and a name, where nobody knows which names
+/// there are: what follows the operators is an atom elsewhere, or looks like one of a textbook
+/// (a small letter and digits).
+pub fn warnings(atoms: &Atoms) -> Vec<Diagnostic> {
+    let named = |name: &str| {
+        let mut list = atoms.list().iter();
+        list.any(|atom| atom.kind == AtomKind::Name && atom.text == name)
+    };
+    let textbook = |rest: &str| {
+        let (first, digits) = rest.split_at(1);
+        first.bytes().all(|b| b.is_ascii_lowercase()) && digits.bytes().all(|b| b.is_ascii_digit())
+    };
+    let names = atoms.list().iter().filter(|a| a.kind == AtomKind::Name);
+    let suspects = names.filter_map(|atom| {
+        let (spaced, rest) = run_together(&atom.text)?;
+        (named(rest) || textbook(rest)).then_some((atom, spaced))
+    });
+    let warning = |(atom, spaced): (&Atom, String)| {
+        let name = &atom.text;
+        Diagnostic::warning(atom.span, format!("`{name}` is one name"))
+            .label("operators are words of their own")
+            .help(format!(
+                "write `{spaced}` for the operator, `{{{name}}}` for the name"
+            ))
+    };
+    suspects.map(warning).collect()
 }
 
 /// The same characters as in the names of Boolean programs.

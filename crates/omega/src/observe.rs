@@ -6,7 +6,8 @@
 //! graph that a search for fair cycles builds over any model.
 //!
 //! As in [`Product`](crate::Product), the automaton reads a state when the model steps out of it, across calls it walks on through
-//! the callee, and a state that splits is not read before it has been refined.
+//! the callee, and a state that splits is not read before it has been refined. A silent state is not read: the
+//! automaton stays where it is and collects no mark.
 //!
 //! **Marks on states.** The searches want marks on states. If all moves that are possible in a state have a mark in
 //! common, the state has it; a deterministic automaton needs no more. What a move has beyond that is carried
@@ -105,6 +106,23 @@ impl Moves {
         &self.all[possible.first as usize..][..possible.count as usize]
     }
 
+    /// The observer reads nothing and stays.
+    fn none(&mut self, place: u32) -> Possible {
+        self.all.truncate(self.settled);
+        let first = self.all.len() as u32;
+        self.all.push(Move {
+            to: place,
+            marks: 0,
+            leaves: false,
+        });
+        Possible {
+            first,
+            count: 1,
+            common: 0,
+            complete: true,
+        }
+    }
+
     /// The moves of an observer; those that are of no use are left out.
     fn find<O: Observer>(
         &mut self,
@@ -195,6 +213,9 @@ impl<'a, M: Model, O: Observer> Observed<'a, M, O> {
     }
 
     fn moves(&self, state: &M::State, place: u32, moves: &mut Moves) -> Possible {
+        if self.model.silent(state) {
+            return moves.none(place);
+        }
         let mut holds = |i: u32| self.model.holds(state, self.propositions[i as usize]);
         moves.find(self.observer, place, &mut holds)
     }

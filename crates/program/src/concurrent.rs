@@ -13,7 +13,7 @@
 
 use std::sync::Arc;
 
-use crate::execution::{Action, CalleeRun, Ending};
+use crate::execution::{Action, CalleeRun, Ending, Lengths};
 use crate::program::{NodeId, Op, ProcId, Program, Threads, Value, VarRef};
 
 /// Index into [`ConcurrentExecution::threads`]. The threads that exist from the start come first, in the order of
@@ -122,24 +122,12 @@ impl ConcurrentExecution {
         1 + wraps.count()
     }
 
-    /// The number of steps, every folded call written out; saturates.
-    pub fn length(&self) -> u64 {
-        let mut lengths: Vec<u64> = Vec::with_capacity(self.runs.len());
-        let of = |action: &Action, lengths: &[u64]| match action {
-            Action::Folded { run, .. } => lengths
-                .get(run.0 as usize)
-                .copied()
-                .unwrap_or(0)
-                .saturating_add(1),
-            _ => 1,
-        };
-        for run in &self.runs {
-            let steps = run.steps.iter().map(|step| of(&step.action, &lengths));
-            lengths.push(steps.fold(1, u64::saturating_add));
-        }
+    /// The number of steps; see [`Lengths`].
+    pub fn length(&self, program: &Program) -> u64 {
+        let lengths = Lengths::new(program, &self.runs);
         let steps = self.contexts.iter().flat_map(|context| &context.steps);
         let steps = steps.map(|step| match &step.action {
-            ThreadAction::Step(action) => of(action, &lengths),
+            ThreadAction::Step(action) => lengths.of_action(step.node, action),
             _ => 1,
         });
         steps.fold(0, u64::saturating_add)

@@ -3,7 +3,8 @@
 //! This is the ERSM of Alur, Chaudhuri, Etessami and Madhusudan (TACAS 2005), section 2,
 //! with source spans. A node is a position: control is *at* a statement that has not been
 //! executed yet. Each node has one operation, [`Op`], which stands for the guarded edges
-//! that leave it; executing it is one step of a run.
+//! that leave it; executing it is one step of a run. Declarations inside a body are the
+//! exception: their nodes are [silent](Node::silent).
 //!
 //! # Meaning
 //!
@@ -90,6 +91,11 @@ pub struct Node {
     pub labels: Vec<Arc<str>>,
     /// What executing it does.
     pub op: Op,
+    /// Whether this is no position of a run but a declaration on the way to one. Its operation
+    /// is an [`Op::Assign`], in the program as lowered of any values. It has no labels. Nobody
+    /// observes it: no automaton, formula or monitor reads it, and its step is not counted. No
+    /// cycle consists of silent nodes alone.
+    pub silent: bool,
     /// What must be true after the step (`enforce`): the step exists only if this *can* be
     /// true in the configuration it leads to, on this procedure's frame and the globals; for
     /// a call, after the return and the storing of the results. [`ExprNode::Var`] are the

@@ -101,6 +101,9 @@ fn set(bits: &mut [u64], index: u32, value: bool) {
 /// In [`Truth::fixed`]: not known.
 const UNKNOWN: u32 = u32::MAX;
 
+/// In place of a letter: the node is silent, so this is no position, and its row is that of the next one.
+const SILENT: u32 = u32::MAX - 1;
+
 /// When a node's truth at the beginning of the cycle is known: after those of lower levels, together with those of its own.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Block {
@@ -157,7 +160,7 @@ struct Stretch {
 /// A position, or a position and a folded call.
 #[derive(Clone, Copy)]
 struct Item {
-    /// Which propositions are true there: index into `letters`.
+    /// Which propositions are true there: index into `letters`, or [`SILENT`].
     letter: u32,
     /// The run of a folded call that begins there.
     run: Option<u32>,
@@ -181,15 +184,21 @@ pub struct Call {
     after: Row,
 }
 
-/// A position of the run.
+/// A position of the run, or a silent node on the way to one.
 #[derive(Clone, Copy)]
 pub struct Moment {
     row: Row,
+    silent: bool,
     /// The call that begins here and returns, and what is true inside.
     call: Option<(Call, Stretch)>,
 }
 
 impl Moment {
+    /// Whether this is no position but on the way to one. What is true here is what is true there.
+    pub fn is_silent(&self) -> bool {
+        self.silent
+    }
+
     /// The call that begins here, if there is one that returns.
     pub fn call(&self) -> Option<Call> {
         self.call.map(|(call, _)| call)
@@ -360,6 +369,7 @@ impl<'a> Truth<'a> {
         let all = self.items.iter().zip(&self.found).enumerate();
         let moments = all.map(|(i, (item, &(row, stretch)))| Moment {
             row,
+            silent: item.letter == SILENT,
             call: item.run.zip(stretch).map(|(run, stretch)| {
                 let word = self.runs[run as usize];
                 let after = if i + 1 < self.items.len() {
@@ -389,7 +399,11 @@ impl<'a> Truth<'a> {
                 row = stretch.before;
             }
             row = self.moves.get(&(item.letter, row)).copied().unwrap_or(row);
-            moments.push(Moment { row, call: inner });
+            moments.push(Moment {
+                row,
+                silent: item.letter == SILENT,
+                call: inner,
+            });
         }
         moments.reverse();
         moments
@@ -446,6 +460,9 @@ impl<'a> Truth<'a> {
 
     /// The propositions that are true; with `None`, after `main` has returned.
     fn letter(&mut self, node: Option<NodeId>, now: &Valuation) -> u32 {
+        if node.is_some_and(|node| self.program.node(node).silent) {
+            return SILENT;
+        }
         let fixed = node.map(|node| self.fixed[node.0 as usize]);
         if let Some(fixed) = fixed
             && fixed != UNKNOWN
@@ -477,6 +494,9 @@ impl<'a> Truth<'a> {
             And, Constant, Finally, Globally, Iff, Implies, Next, Not, Or, Proposition, Release,
             StrongRelease, Until, WeakUntil,
         };
+        if letter == SILENT {
+            return after;
+        }
         if let Some(&row) = self.moves.get(&(letter, after)) {
             return row;
         }

@@ -164,8 +164,12 @@ impl<'a> Watcher<'a> {
         edges
     }
 
-    /// All moves from `set` at a position: at `node`, or after the end of the program.
+    /// All moves from `set` at a position: at `node`, or after the end of the program. A silent
+    /// node is no position: nobody moves.
     pub(crate) fn read(&mut self, set: &Set, node: Option<NodeId>, valuation: &Valuation) -> Set {
+        if node.is_some_and(|node| self.program.node(node).silent) {
+            return set.clone();
+        }
         let mut after = Set::new();
         for &(state, entered) in set {
             let state = &self.monitor.states[state as usize];

@@ -307,6 +307,6 @@ fn a_long_walk_is_accepted() {
         end",
     );
     let execution = random_walk(&program, 5, 1_000_000);
-    assert!(execution.length() >= 1_000_000);
+    assert!(execution.length(&program) >= 1_000_000);
     assert_eq!(valid(&program, &execution), Ok(()));
 }

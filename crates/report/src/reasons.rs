@@ -171,7 +171,9 @@ impl Explainer<'_> {
                 _ => 0..0,
             };
             for i in (from..level.len()).chain(again) {
-                let Some(moment) = level.get(i) else { continue };
+                let Some(moment) = level.get(i).filter(|moment| !moment.is_silent()) else {
+                    continue;
+                };
                 let here = [before, &[i][..]].concat();
                 if self.truth.at(moment, node) == value {
                     return Some(Found::At(here));
@@ -193,7 +195,8 @@ impl Explainer<'_> {
             let level = self.level(&place);
             let truth = self.truth;
             let next = level.iter().position(|moment| {
-                truth.at(moment, node) == value || truth.inside(moment, node, value)
+                !moment.is_silent()
+                    && (truth.at(moment, node) == value || truth.inside(moment, node, value))
             });
             let Some(next) = next else {
                 return Found::Inside(place);

@@ -12,7 +12,7 @@ mod remarks;
 use droste_program::execution::{
     Action, CalleeRun, CalleeRunId, Ending, Execution, Step, Valuation,
 };
-use droste_program::{NodeId, Op, Procedure, Program, Value, VarRef};
+use droste_program::{NodeId, Program, Value, VarRef};
 use droste_replay::{MonitorRun, Reading};
 use droste_source::SourceFile;
 
@@ -48,7 +48,7 @@ pub fn text_with_remarks(
 ) -> String {
     let monitor = remarks.monitor;
     let view = View::new(program, source, &execution.runs);
-    let total = view.length(&execution.steps);
+    let total = view.lengths.of(&execution.steps);
     let last = last_configuration(execution);
     let full = total <= style.max_steps as u64;
     let room = style.max_steps.saturating_sub(execution.steps.len());
@@ -64,33 +64,6 @@ pub fn text_with_remarks(
     writer.sections(execution);
     out.push_str(&lay_out(&writer.lines, style));
     out
-}
-
-/// For each procedure and local: whether the procedure begins with a `decl` statement for it
-/// (which shows its value, so that the entry need not).
-fn declared(view: &View) -> Vec<Vec<bool>> {
-    let first_declared = |procedure: &Procedure| {
-        let mut declared = vec![false; procedure.locals.len()];
-        let mut at = procedure.entry;
-        while let Some(Op::Assign { next, .. }) = view.node(at).map(|node| &node.op)
-            && view.is_declaration(at)
-        {
-            let mut new = false;
-            for var in view.choices.at(at) {
-                if let &VarRef::Local(i) = var
-                    && let Some(entry) = declared.get_mut(i as usize)
-                {
-                    new |= !std::mem::replace(entry, true);
-                }
-            }
-            if !new {
-                break;
-            }
-            at = *next;
-        }
-        declared
-    };
-    view.program.procedures.iter().map(first_declared).collect()
 }
 
 /// The configuration in which the last step is made.
@@ -138,8 +111,6 @@ pub(crate) struct Writer<'a> {
     /// How many of the execution's own steps have been written or left out.
     top: usize,
     last: Last,
-    /// The locals that have a `decl` statement.
-    declared: Vec<Vec<bool>>,
     /// Every call is written out.
     full: bool,
     /// How many more steps of callees may be written out otherwise.
@@ -158,7 +129,6 @@ impl<'a> Writer<'a> {
         room: usize,
     ) -> Self {
         Writer {
-            declared: declared(&view),
             full,
             room,
             shown: vec![false; view.runs.len()],
@@ -294,7 +264,7 @@ impl<'a> Writer<'a> {
         *now = self.write(head, readings, depth, std::mem::take(now));
         let mut depth = depth + calls(head);
         if !gap.is_empty() {
-            let text = format!("… {} left out …", steps_text(self.view.length(gap)));
+            let text = format!("… {} left out …", steps_text(self.view.lengths.of(gap)));
             self.push(Kind::Gap, None, depth, text, String::new());
             let after = readings.get((head.len() + gap.len()).saturating_sub(1));
             if let (Some(before), Some(after)) = (self.state, after) {
@@ -502,7 +472,7 @@ impl<'a> Writer<'a> {
         } else {
             ""
         };
-        let length = steps_text(self.view.run_length(id));
+        let length = steps_text(self.view.lengths.of_run(id));
         format!("{text} ({above}{length})")
     }
 

@@ -372,6 +372,7 @@ impl Compiler<'_> {
         Node {
             procedure: node.procedure.0,
             action,
+            silent: node.silent,
             ensure,
         }
     }

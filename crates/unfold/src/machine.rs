@@ -79,6 +79,7 @@ pub(crate) enum Action {
 pub(crate) struct Node {
     pub(crate) procedure: u32,
     pub(crate) action: Action,
+    pub(crate) silent: bool,
     pub(crate) ensure: Option<Code>,
 }
 

@@ -69,9 +69,10 @@ impl Machine {
             after: false,
         };
         let terminated = scope.compile(&proposition.terminated, true);
-        let all = codes.iter().chain([&terminated]);
-        for (observes, code) in self.observes.iter_mut().zip(all) {
-            *observes |= !matches!(code, Code::Const(_));
+        let silent = self.nodes.iter().map(|node| node.silent).chain([false]);
+        let all = codes.iter().chain([&terminated]).zip(silent);
+        for (observes, (code, silent)) in self.observes.iter_mut().zip(all) {
+            *observes |= !silent && !matches!(code, Code::Const(_));
         }
         self.questions
             .push(Question::Proposition(codes, terminated));
@@ -110,6 +111,12 @@ impl Machine {
             }
             _ => false,
         }
+    }
+
+    /// Whether the state is no position of the run.
+    pub(crate) fn silent(&self, words: &[u64]) -> bool {
+        self.layout.status(words) == Status::Running
+            && self.nodes[self.layout.node(words) as usize].silent
     }
 
     /// The variable that some proposition needs before it has an answer.

@@ -16,7 +16,7 @@ use crate::ast::{Ast, BinaryOp, Expr as AstExpr, ExprId, ExprKind, Type, UnaryOp
 use droste_program::interval::Interval;
 use droste_program::{Expr, ExprNode, Operator};
 use droste_source::Span;
-use droste_source::diagnostics::Diagnostic;
+use droste_source::diagnostics::{Diagnostic, DiagnosticKind};
 
 use super::sink::Sink;
 
@@ -463,12 +463,17 @@ impl<'a> Typing<'a, '_> {
         let (Some(_), Some(b), false) = (a, b, self.leaves.in_program()) else {
             return;
         };
-        let trouble = match op {
-            BinaryOp::Div | BinaryOp::Rem if b.contains(0) => "this divisor may be zero",
-            BinaryOp::Shl | BinaryOp::Shr if b.is_signed() => "this distance may be negative",
+        let (trouble, kind) = match op {
+            BinaryOp::Div | BinaryOp::Rem if b.contains(0) => {
+                ("this divisor may be zero", DiagnosticKind::MayDivideByZero)
+            }
+            BinaryOp::Shl | BinaryOp::Shr if b.is_signed() => {
+                ("this distance may be negative", DiagnosticKind::Other)
+            }
             _ => return,
         };
         let diagnostic = Diagnostic::error(self.expr(right as usize).span, trouble)
+            .kind(kind)
             .label("and a property must have a value in every configuration")
             .help("compute it in the program, or compare without dividing");
         self.fail(diagnostic);

@@ -526,6 +526,63 @@ fn integers_are_not_for_satabs() {
 }
 
 #[test]
+fn what_is_declared_as_an_integer_is_not_for_satabs() {
+    let warnings = |text: &str| parse_as(text, Dialect::Union).diagnostics.len();
+    let body = "begin assert(state = 0 & ev = 1); end";
+    assert_eq!(warnings(&format!("void main() {body}")), 1);
+    assert_eq!(warnings(&format!("decl state, ev; void main() {body}")), 1);
+    // Declared before or after, somewhere in the procedure, or as a parameter.
+    assert_eq!(
+        warnings(&format!("decl state, ev : u2; void main() {body}")),
+        0
+    );
+    assert_eq!(
+        warnings(&format!("void main() {body} decl ev : int[0..3];")),
+        0
+    );
+    assert_eq!(warnings(&format!("void main(ev : u1) {body}")), 0);
+    let inside = "void main() begin assert(state = 0 & ev = 1); decl ev : s4; end";
+    assert_eq!(warnings(inside), 0);
+    // A local hides a global, and nothing of another procedure.
+    let hidden = format!("decl ev : u2; void f(ev : u2) begin end void main(ev) {body}");
+    assert_eq!(warnings(&hidden), 1);
+    let section = format!("thread t begin decl ev : u2; void main() {body} end");
+    assert_eq!(warnings(&section), 0);
+}
+
+#[test]
+fn declarations_have_no_values_and_no_arrays() {
+    for (text, message, help) in [
+        ("decl x := T;", "a declaration gives no value", "`x := T;`"),
+        (
+            "decl x = f(1, 2), y;",
+            "a declaration gives no value",
+            "`x := f(1, 2);`",
+        ),
+        (
+            "decl x : u8 := 3;",
+            "a declaration gives no value",
+            "`x := 3;`",
+        ),
+        ("decl a[3];", "there are no arrays", "`decl a0, a1;`"),
+        (
+            "decl a[3], b : u8;",
+            "there are no arrays",
+            "`decl a0, a1;`",
+        ),
+    ] {
+        for text in [format!("{text} void main() begin end"), main_of(text)] {
+            let parsed = parse_as(&text, Dialect::Union);
+            let [error] = &parsed.diagnostics[..] else {
+                panic!("{text}: {:#?}", parsed.diagnostics)
+            };
+            assert_eq!(error.message, message, "{text}");
+            assert!(error.help[0].contains(help), "{text}: {error:#?}");
+        }
+    }
+}
+
+#[test]
 fn the_warning_is_exact() {
     // All expressions with three operators, against comparing the trees.
     let ops = ["=>", "|", "^", "&", "=", "<", "<<", "+", "*"];

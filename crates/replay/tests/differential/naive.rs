@@ -544,6 +544,9 @@ pub(crate) fn watch(p: &Program, e: &Execution, m: &Monitor, kind: StateKind) ->
     let Some((positions, start)) = flatten(p, e) else {
         return false;
     };
+    let is_position = |(node, _): &&(NodeId, Valuation)| !p.node(*node).silent;
+    let start = positions[..start].iter().filter(is_position).count();
+    let positions: Vec<_> = positions.iter().filter(is_position).collect();
     let ends = matches!(e.steps.last(), Some(s) if s.action == Action::Terminate);
     let infinite = ends || matches!(e.ending, Ending::Lasso { .. });
     let count = positions.len();
@@ -552,7 +555,7 @@ pub(crate) fn watch(p: &Program, e: &Execution, m: &Monitor, kind: StateKind) ->
         if i >= count {
             return Vec::new();
         }
-        let (node, valuation) = &positions[i];
+        let (node, valuation) = positions[i];
         let terminated = ends && i + 1 == count;
         let state = &m.states[q];
         let mut to: Vec<u32> = state

@@ -63,7 +63,8 @@ pub(crate) enum Mode<'h> {
 pub(crate) enum Role {
     /// The procedure is entered.
     Enter,
-    /// The automaton reads the position, and perhaps the statement is executed with it.
+    /// The automaton reads the position, unless it is silent, and perhaps the statement is
+    /// executed with it.
     Read,
     /// The statement is executed.
     Do,

@@ -325,12 +325,16 @@ fn random_node(random: &mut Random, program: &Program, id: ProcId, offset: u32, 
         }
     };
     let may_ensure = !matches!(op, Op::Stuck | Op::Return(_));
+    // Silent nodes lead onward, so that they are no cycle.
+    let here = procedure.entry.0 + offset;
+    let onward = matches!(op, Op::Assign { next, .. } if next.0 > here);
     Node {
         procedure: id,
         span: Span::default(),
         labels: Vec::new(),
         ensure: (may_ensure && random.percent(5))
             .then(|| Arc::new(scope(false).expr(random, true))),
+        silent: onward && random.percent(30),
         op,
     }
 }
@@ -460,6 +464,7 @@ pub fn decision(random: &mut Random) -> Program {
         span: Span::default(),
         labels: Vec::new(),
         ensure: None,
+        silent: false,
         op,
     }));
     program

@@ -212,6 +212,7 @@ impl<'a> Builder<'a> {
             span,
             labels: Vec::new(),
             op: Op::Stuck,
+            silent: false,
             ensure: None,
         });
         self.origin.push(origin);

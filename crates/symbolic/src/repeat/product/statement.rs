@@ -126,7 +126,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The automaton reads the position, and the given assignments are made.
+    /// The automaton reads the position, unless it is silent, and the given assignments are made.
     pub(super) fn read(
         &self,
         frame: &Frame,
@@ -142,6 +142,14 @@ impl Builder<'_> {
             // of their states, even if without a mark the automaton's moves have lost it.
             let asked = self.wanted().into_iter();
             discards.extend(asked.map(|(var, _)| Expr::var(var)));
+        }
+        if node.is_some_and(|node| self.source.node(node).silent) {
+            return Op::Assign {
+                assigns,
+                discards,
+                constrain: constrain.cloned(),
+                next,
+            };
         }
         let mark = self.mark.or(frame.mark.map(|(mark, _)| mark));
         let any = Expr {
