@@ -122,7 +122,7 @@ pub struct Goal {
     /// Largest resident memory, in MB.
     pub megabytes: Option<f64>,
     /// Contexts.
-    pub contexts: Option<u64>,
+    pub path_edges: Option<u64>,
     /// Contexts per second, at least.
     pub rate: Option<f64>,
     /// Bytes per context.
@@ -136,9 +136,9 @@ impl Goal {
             self.seconds.map(|most| m.seconds <= most),
             self.cpu.map(|most| m.cpu <= most),
             self.megabytes.map(|most| m.peak_kb as f64 / 1024.0 <= most),
-            self.contexts.map(|most| m.contexts <= most),
+            self.path_edges.map(|most| m.path_edges <= most),
             self.rate
-                .map(|least| m.contexts_per_second().is_some_and(|rate| rate >= least)),
+                .map(|least| m.path_edges_per_second().is_some_and(|rate| rate >= least)),
             self.bytes
                 .map(|most| m.bytes_per_context().is_some_and(|bytes| bytes <= most)),
         ];

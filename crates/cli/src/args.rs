@@ -487,9 +487,11 @@ fn seconds(text: &str) -> Result<Duration, String> {
 
 /// A positive number of megabytes.
 fn megabytes(text: &str) -> Result<u64, String> {
-    match text.parse() {
+    match text.parse::<u64>() {
         Ok(0) => Err("must be greater than zero".to_owned()),
         Ok(number) => Ok(number),
+        // More than there is anywhere: it is no limit.
+        Err(error) if *error.kind() == std::num::IntErrorKind::PosOverflow => Ok(u64::MAX),
         Err(_) => Err("must be a whole number of megabytes, greater than zero".to_owned()),
     }
 }

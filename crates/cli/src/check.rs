@@ -174,6 +174,18 @@ impl Run<'_> {
             self.frame
                 .warn("--skip-pass has no effect: --no-passes leaves out all of them");
         }
+        let explicit = matches!(search.engine, Engine::Auto | Engine::Explicit);
+        let explores = explicit || search.engine == Engine::Tableau;
+        for (given, flag) in [
+            (search.order.is_some() && !explicit, "--order"),
+            (search.eager && !explores, "--eager"),
+        ] {
+            if given {
+                self.frame.warn(&format!(
+                    "{flag} has no effect: it is for engines that search state by state"
+                ));
+            }
+        }
         if search.algorithm.is_some()
             && search.engine != Engine::Calculus
             && output.emit != Some(Emit::Formula)
