@@ -70,6 +70,8 @@ fn question_before_reading(args: &CheckArgs) -> String {
         )
     } else if !property.reach.is_empty() {
         format!("a run reaches {}", property.reach.join(" or "))
+    } else if property.deadlock {
+        "a run gets stuck".to_owned()
     } else if !property.repeat.is_empty() {
         format!(
             "a run visits {} infinitely often",
@@ -198,6 +200,7 @@ impl Run<'_> {
         }
         for (given, flag) in [
             (!property.reach.is_empty(), "--reach"),
+            (property.deadlock, "--deadlock"),
             (!property.repeat.is_empty(), "--repeat"),
             (property.monitor.is_some(), "--monitor"),
             (property.ltl.is_some(), "--ltl"),
@@ -340,6 +343,7 @@ impl Run<'_> {
         Ok(match &args.monitor {
             Some(file) => Property::Monitor(self.monitor(file, program)?),
             None if !args.reach.is_empty() => Property::Reach(args.reach.clone()),
+            None if args.deadlock => Property::Deadlock,
             None if !args.repeat.is_empty() => Property::Repeat(args.repeat.clone()),
             None => match &args.ltl {
                 Some(text) => self.ltl(text, program)?,

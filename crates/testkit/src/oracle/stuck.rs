@@ -6,7 +6,7 @@ use super::machine::Step;
 use super::product::{State, System};
 
 /// Programs, and whether a run of them gets stuck.
-pub const PROGRAMS: [(&str, bool); 18] = [
+pub const PROGRAMS: [(&str, bool); 19] = [
     // The end of `main` and endless loops are no deadlocks.
     ("void main() begin skip; end", false),
     ("void main() begin while (T) do skip; od end", false),
@@ -66,6 +66,14 @@ pub const PROGRAMS: [(&str, bool); 18] = [
     (
         "decl g; void main() begin g := T; f1(); enforce(g); f2(); end
          bool f1() begin f2(); end void f2() begin end",
+        true,
+    ),
+    // A global that matters at one call of `f`, and is overwritten after the other. Found by a
+    // sweep: it had been forgotten at the other.
+    (
+        "decl g, h; void main() begin
+           if (g) then f(); g := F; assume(g); else f() constrain ('g | h | !h); fi;
+         end void f() begin end",
         true,
     ),
 ];
