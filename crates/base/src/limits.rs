@@ -313,6 +313,45 @@ mod tests {
     }
 
     #[test]
+    fn one_check_in_1024_looks() {
+        let cancel = Arc::new(AtomicBool::new(true));
+        let limits = Limits {
+            cancel: Some(Arc::clone(&cancel)),
+            ..Limits::default()
+        };
+        let mut guard = limits.guard();
+        for round in 0..3 {
+            let first = (1..=2048).find(|_| guard.check().is_err());
+            assert_eq!(first, Some(1024), "round {round}");
+        }
+        assert_eq!(guard.check_now(), Err(StopReason::Cancelled));
+        cancel.store(false, Ordering::Relaxed);
+        assert!((0..5000).all(|_| guard.check() == Ok(())));
+    }
+
+    #[test]
+    fn without_limits_nothing_stops() {
+        let mut guard = Limits::default().guard();
+        assert!((0..10_000).all(|_| guard.check_now() == Ok(())));
+        let enough = Limits {
+            memory: Some(u64::MAX),
+            ..Limits::within(Duration::from_secs(3600))
+        };
+        let mut guard = enough.guard();
+        assert!((0..10_000).all(|_| guard.check_now() == Ok(())));
+    }
+
+    #[test]
+    fn a_reason_is_wrapped_once_and_says_what_it_said() {
+        let time = StopReason::Time(Duration::from_secs(2));
+        let unwritten = time.clone().unwritten();
+        assert_eq!(unwritten.clone().unwritten(), unwritten);
+        assert_eq!(unwritten.to_string(), time.to_string());
+        let own = StopReason::TooMany(Countable::States, 5);
+        assert!(own.is_own_bound() && !own.unwritten().is_own_bound());
+    }
+
+    #[test]
     fn time_that_is_left_does_not_grow() {
         let limits = Limits::within(Duration::from_secs(100));
         let half = limits.with_part_of_time(0.5, None);

@@ -9,8 +9,8 @@ use std::env;
 
 use droste_base::{Claim, Cycle, PropId, Trace, Via, replay_trace};
 use droste_explicit::{Options, Order, Runs, reach, repeat, stuck};
+use droste_testkit::rsm::{Move, Node, Rsm, random};
 use support::oracle::Oracle;
-use support::rsm::{Move, Node, Rsm, random};
 use support::shrink::shrink;
 
 const PROPS: [PropId; 4] = [PropId(0), PropId(1), PropId(2), PropId(3)];

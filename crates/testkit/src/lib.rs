@@ -5,6 +5,7 @@
 //! * [`ltl`] has formulas of linear temporal logic, random ones too, and what they mean on words;
 //! * [`oracle`] answers reachability, repeatability, monitors and formulas by eager enumeration,
 //!   straight from the syntax tree: it shares nothing with the lowering or the engines;
+//! * [`rsm`] has recursive state machines as tables, random ones too;
 //! * [`shrink`] makes a failing program small;
 //! * [`source`] reads programs and monitors for tests;
 //! * [`sweep`] tries many random programs, on all processors;
@@ -17,6 +18,7 @@ pub mod ltl;
 pub mod mutants;
 pub mod oracle;
 pub mod random;
+pub mod rsm;
 pub mod shrink;
 pub mod source;
 pub mod sweep;

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::rsm::{Move, Rsm};
+use droste_testkit::rsm::{Move, Rsm};
 
 /// Ways out of each entry: the exit, and the marks met on the way.
 type Summaries = Vec<BTreeSet<(u8, u8)>>;

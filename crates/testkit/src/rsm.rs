@@ -8,33 +8,42 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use droste_base::{CallId, Model, PropId, Steps};
-use droste_testkit::random::Random;
+
+use crate::random::Random;
 
 /// What a state can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Move {
+pub enum Move {
+    /// An internal step.
     Internal(u8),
+    /// A call, by its id, of an entry.
     Call(u8, u8),
+    /// Leaves the procedure through this exit.
     Exit(u8),
 }
 
+/// A state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Node {
+pub struct Node {
     /// Bit i: proposition i holds.
-    pub(crate) props: u8,
-    pub(crate) moves: Vec<Move>,
+    pub props: u8,
+    /// What it can do.
+    pub moves: Vec<Move>,
     /// If not empty: the parts, and no moves.
-    pub(crate) parts: Vec<u8>,
+    pub parts: Vec<u8>,
 }
 
+/// A machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Rsm {
-    pub(crate) initial: Vec<u8>,
-    pub(crate) nodes: Vec<Node>,
+pub struct Rsm {
+    /// Where runs start.
+    pub initial: Vec<u8>,
+    /// By state.
+    pub nodes: Vec<Node>,
     /// (caller, call, exit) to where the caller goes on; a return is blocked if there is no entry.
-    pub(crate) resume: BTreeMap<(u8, u8, u8), Vec<u8>>,
+    pub resume: BTreeMap<(u8, u8, u8), Vec<u8>>,
     /// Where the run goes on when the outermost procedure is left through this exit.
-    pub(crate) terminated: BTreeMap<u8, u8>,
+    pub terminated: BTreeMap<u8, u8>,
 }
 
 impl fmt::Display for Rsm {
@@ -115,7 +124,7 @@ impl Model for Rsm {
 /// A random machine. The last few nodes are where it goes on after the end: they make internal
 /// steps only. The others belong to components, which internal steps, refinements and
 /// returns stay inside, except in one machine out of eight, which respects nothing.
-pub(crate) fn random(seed: u64) -> Rsm {
+pub fn random(seed: u64) -> Rsm {
     let mut r = Random::new(seed);
     let components = 1 + r.below(3);
     let size = [4, 9, 24][r.below(3)];
