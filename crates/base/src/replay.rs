@@ -225,7 +225,8 @@ impl<M: Model> Walker<'_, M> {
         Ok(())
     }
 
-    /// Checks that nothing can happen in the last state; `pending` is the call that it may return from.
+    /// Checks that nothing can happen in the last state; `pending` is the call that it may return
+    /// from.
     fn check_stuck(
         &mut self,
         ends: &[PropId],

@@ -246,7 +246,8 @@ impl Store {
         self.references[edge.node() as usize] -= 1;
     }
 
-    /// The function that is `high` where the variable at `level` is true and `low` where it is false.
+    /// The function that is `high` where the variable at `level` is true and `low` where it is
+    /// false.
     #[inline]
     pub(crate) fn make(&mut self, level: u32, low: Edge, high: Edge) -> Result<Edge, StopReason> {
         if low == high {

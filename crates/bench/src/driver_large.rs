@@ -1,10 +1,12 @@
-//! A driver-like program of ten thousand lines, at the scale of the drivers in Fig. 2 of S. La Torre, P. Madhusudan and G. Parlato,
-//! "Analyzing recursive programs using a fixed-point calculus" (PLDI 2009): 150 procedures, 18 globals and the lock, up to 18
-//! locals per procedure.
+//! A driver-like program of ten thousand lines, at the scale of the drivers in Fig. 2 of S. La
+//! Torre, P. Madhusudan and G. Parlato, "Analyzing recursive programs using a fixed-point calculus"
+//! (PLDI 2009): 150 procedures, 18 globals and the lock, up to 18 locals per procedure.
 //!
-//! Procedures call later ones, mostly near ones, with up to four arguments and two results, and sometimes themselves. Each works on its locals and four of
-//! the globals. The lock is taken and given back under the same condition; the bug, if there is one, is a procedure in the middle that looks at another one.
-//! No loop or assumption cuts off what comes after it, so the search goes through nearly all of the program; the tests of a smaller one see to that.
+//! Procedures call later ones, mostly near ones, with up to four arguments and two results, and
+//! sometimes themselves. Each works on its locals and four of the globals. The lock is taken and
+//! given back under the same condition; the bug, if there is one, is a procedure in the middle that
+//! looks at another one. No loop or assumption cuts off what comes after it, so the search goes
+//! through nearly all of the program; the tests of a smaller one see to that.
 
 use std::fmt::Write;
 

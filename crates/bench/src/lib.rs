@@ -1,8 +1,8 @@
 //! The papers' experiments, with programs of our own making.
 //!
-//! Each family of programs is a module that writes program text; [`cases::all`] lists what
-//! is run with which expectations; `cargo bench -p droste-bench` runs it, each case in a process of its own,
-//! and prints one line of tab-separated values per case. See `docs/BENCHMARKS.md`.
+//! Each family of programs is a module that writes program text; [`cases::all`] lists what is run
+//! with which expectations; `cargo bench -p droste-bench` runs it, each case in a process of its
+//! own, and prints one line of tab-separated values per case. See `docs/BENCHMARKS.md`.
 
 pub mod arbiter;
 pub mod cases;

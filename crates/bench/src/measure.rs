@@ -23,7 +23,8 @@ use crate::{Ask, Setup};
 pub struct Measurement {
     /// `holds`, `violated`, `unknown (…)`, or what went wrong.
     pub verdict: String,
-    /// From the text to the verdict; if the run of a violation is written down, that and its replay included.
+    /// From the text to the verdict; if the run of a violation is written down, that and its replay
+    /// included.
     pub seconds: f64,
     /// The explicit search alone, without the trace.
     pub search: f64,
@@ -95,7 +96,8 @@ impl Measurement {
         (self.path_edges >= ENOUGH).then(|| used as f64 / self.path_edges as f64)
     }
 
-    /// Contexts per second of processor time, if there are enough of them for that to mean anything.
+    /// Path edges per second of processor time, if there are enough of them for that to mean
+    /// anything.
     pub fn path_edges_per_second(&self) -> Option<f64> {
         (self.path_edges >= ENOUGH).then(|| self.path_edges as f64 / self.cpu.max(0.01))
     }

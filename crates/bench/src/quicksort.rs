@@ -14,7 +14,8 @@ pub enum Partition {
     Fixed,
 }
 
-/// The program. The label `ENTRY` of `quicksort` is passed at every call, `DONE` of `main` at the end.
+/// The program. The label `ENTRY` of `quicksort` is passed at every call, `DONE` of `main` at the
+/// end.
 pub fn program(bits: u32, partition: Partition) -> String {
     let (left, right) = match partition {
         Partition::Buggy => ("quicksort(left, hi);", "quicksort(lo, right);"),

@@ -1,6 +1,7 @@
 //! The random numbers of the generated programs: xorshift (Marsaglia, 2003).
 //!
-//! Recorded results depend on the programs, and the programs on these numbers: they stay as they are.
+//! Recorded results depend on the programs, and the programs on these numbers: they stay as they
+//! are.
 
 /// A stream of numbers.
 pub(crate) struct Xorshift(pub(crate) u64);

@@ -1,17 +1,22 @@
-//! Programs in the shape of the Terminator examples of S. La Torre, P. Madhusudan and G. Parlato, "Analyzing recursive programs
-//! using a fixed-point calculus" (PLDI 2009), Fig. 2: one procedure with very many locals.
+//! Programs in the shape of the Terminator examples of S. La Torre, P. Madhusudan and G. Parlato,
+//! "Analyzing recursive programs using a fixed-point calculus" (PLDI 2009), Fig. 2: one procedure
+//! with very many locals.
 //!
-//! The originals, made by the Terminator tool from programs whose termination was to be proved, are not at hand. What is known of them:
-//! their size, and that variables are made unknown by a statement `dead`, which is written either as an
-//! if-then-else over `*` for one variable after the other (`iterative`), or as an assignment of `schoose[F, F]` to all of them
-//! (`schoose`). The rest is our guess at what such a program does:
+//! The originals, made by the Terminator tool from programs whose termination was to be proved, are
+//! not at hand. What is known of them: their size, and that variables are made unknown by a
+//! statement `dead`, which is written either as an if-then-else over `*` for one variable after the
+//! other (`iterative`), or as an assignment of `schoose[F, F]` to all of them (`schoose`). The rest
+//! is our guess at what such a program does:
 //!
-//! * A loop over predicates in groups of six. Those of a group say something about one variable of the original program and
-//!   change together, in parallel assignments; between groups there are only flags, the globals.
-//! * Once, at some time, the loop saves a copy of all predicates (A. Podelski and A. Rybalchenko, "Transition invariants", LICS 2004: the
-//!   state now and a state before it have to be in a well-founded relation); from then on they are compared at the end of every
-//!   round, group by group. Equal in all groups is an error: the loop may run for ever.
-//! * One group, the rank, is a number that every round makes smaller. Where it does not ([`Shape::terminates`] is false), there is an error.
+//! * A loop over predicates in groups of six. Those of a group say something about one variable of
+//!   the original program and change together, in parallel assignments; between groups there are
+//!   only flags, the globals.
+//! * Once, at some time, the loop saves a copy of all predicates (A. Podelski and A. Rybalchenko,
+//!   "Transition invariants", LICS 2004: the state now and a state before it have to be in a
+//!   well-founded relation); from then on they are compared at the end of every round, group by
+//!   group. Equal in all groups is an error: the loop may run for ever.
+//! * One group, the rank, is a number that every round makes smaller. Where it does not
+//!   ([`Shape::terminates`] is false), there is an error.
 //!
 //! What keeps it honest: the tests compare small shapes with the explicit engine.
 
@@ -118,7 +123,8 @@ impl Writer {
         self.line("  od;\nend");
     }
 
-    /// A procedure with results: three predicates in an order that makes sense (`x < 0` implies `x < 1`).
+    /// A procedure with results: three predicates in an order that makes sense (`x < 0` implies
+    /// `x < 1`).
     fn settle(&mut self) {
         self.line(
             "bool<3> settle(x, y, z)\nbegin\n  if (x & !y) then\n    y := T;\n  fi;\n  if (y & !z) then\n    z := *;\n  fi;\n  \
@@ -126,7 +132,8 @@ impl Writer {
         );
     }
 
-    /// The rank less one, unless it is zero. Where the program need not terminate, a flag decides whether that is done.
+    /// The rank less one, unless it is zero. Where the program need not terminate, a flag decides
+    /// whether that is done.
     fn decrease(&mut self, rank: &[String]) {
         let less: Vec<String> = (0..rank.len())
             .map(|i| {

@@ -5,8 +5,8 @@
 //! 1. [`Blaster::effect`]: the expressions of the operation, over the bits before the step. An
 //!    evaluation that fails ends the run before any effect.
 //! 2. For a call, once the callee has returned, [`Blaster::resume`]: the results are stored.
-//! 3. [`Blaster::after`]: `constrain`, then `enforce`, over the bits before and after the step. Where they
-//!    cannot be true there is no step; they may fail, too.
+//! 3. [`Blaster::after`]: `constrain`, then `enforce`, over the bits before and after the step.
+//!    Where they cannot be true there is no step; they may fail, too.
 //!
 //! With *x* the bits before, *x′* those after and *c*, *d* the choices of the parts, the step to
 //! a node with guard *g* is
@@ -58,7 +58,8 @@ pub struct Store<B> {
     pub new: New<B>,
     /// The choices that the new value depends on, as indices into [`Effect::choices`].
     pub choices: Range<usize>,
-    /// Whether those choices occur nowhere else, so that they can be quantified in this store alone.
+    /// Whether those choices occur nowhere else, so that they can be quantified in this store
+    /// alone.
     pub private: bool,
 }
 
@@ -69,10 +70,11 @@ pub struct Effect<B> {
     pub choices: Vec<B>,
     /// The ways in which an evaluation fails. At most one bit is true.
     pub failures: Vec<(Violation, B)>,
-    /// Where no evaluation fails and the operation can be executed: for `assume` and `assert`, the condition.
+    /// Where no evaluation fails and the operation can be executed: for `assume` and `assert`, the
+    /// condition.
     pub guard: B,
-    /// Where control goes and when. Within the procedure; for a call, the callee's entry; none for a return.
-    /// [`Op::StartThread`] has only the edge of the thread that executes it.
+    /// Where control goes and when. Within the procedure; for a call, the callee's entry; none for
+    /// a return. [`Op::StartThread`] has only the edge of the thread that executes it.
     pub edges: Vec<(NodeId, B)>,
     /// New values, for distinct places. Variables not mentioned keep their value.
     pub stores: Vec<Store<B>>,
@@ -135,7 +137,8 @@ impl<'p, 'l, L: Logic> Blaster<'p, 'l, L> {
 
     /// What the operation of `node` does in the state `now`.
     ///
-    /// For a call these are the arguments, and the edge leads to the callee's entry; for a return, the results.
+    /// For a call these are the arguments, and the edge leads to the callee's entry; for a return,
+    /// the results.
     pub fn effect(
         &mut self,
         node: NodeId,
@@ -220,8 +223,8 @@ impl<'p, 'l, L: Logic> Blaster<'p, 'l, L> {
         }
     }
 
-    /// Storing the results of the call at `node`: `results` are their codes, in the order of the callee's
-    /// result types. The edge leads to the node after the call. There are no choices.
+    /// Storing the results of the call at `node`: `results` are their codes, in the order of the
+    /// callee's result types. The edge leads to the node after the call. There are no choices.
     pub fn resume(
         &mut self,
         node: NodeId,
@@ -263,11 +266,11 @@ impl<'p, 'l, L: Logic> Blaster<'p, 'l, L> {
         self.finish(draft, &always, vec![(*next, always.clone())])
     }
 
-    /// The conditions on the outcome of the step at `node`, for a call after the results have been stored;
-    /// `None` if there are none.
+    /// The conditions on the outcome of the step at `node`, for a call after the results have been
+    /// stored; `None` if there are none.
     ///
-    /// Of `next` only what the step may change is looked at: the variables it assigns, or, after a call, the globals
-    /// and the variables that get results.
+    /// Of `next` only what the step may change is looked at: the variables it assigns, or, after a
+    /// call, the globals and the variables that get results.
     pub fn after(
         &mut self,
         node: NodeId,

@@ -22,10 +22,10 @@
 //!
 //! # What keeps it honest
 //!
-//! Every node of random programs, from random values, is compared with the replayer: the steps, calls, returns and
-//! failures that follow from the bits, with all choices tried, are exactly those the
-//! replayer accepts. Expressions over wide types are compared in the same way, and
-//! every operator exhaustively for small operands.
+//! Every node of random programs, from random values, is compared with the replayer: the steps,
+//! calls, returns and failures that follow from the bits, with all choices tried, are exactly those
+//! the replayer accepts. Expressions over wide types are compared in the same way, and every
+//! operator exhaustively for small operands.
 
 mod arithmetic;
 mod effect;

@@ -1,8 +1,9 @@
-//! Who depends on whom, and how: references with signs, strongly connected components, and the mistakes that can be
-//! seen there.
+//! Who depends on whom, and how: references with signs, strongly connected components, and the
+//! mistakes that can be seen there.
 //!
-//! Everything is linear in the size of the formulas (MUCKE's check takes 2^k steps for a chain of k predicates that
-//! are each used twice). Components are Tarjan's (SIAM J. Comput. 1, 1972), without recursion.
+//! Everything is linear in the size of the formulas (MUCKE's check takes 2^k steps for a chain of k
+//! predicates that are each used twice). Components are Tarjan's (SIAM J. Comput. 1, 1972), without
+//! recursion.
 
 use droste_source::diagnostics::Diagnostic;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -154,7 +155,8 @@ pub(crate) fn components(
     result
 }
 
-/// Looks at what the actions need: refuses those that cannot be done, warns about what may surprise.
+/// Looks at what the actions need: refuses those that cannot be done, warns about what may
+/// surprise.
 pub(crate) fn check(theory: &mut Theory) {
     let edges = |theory: &Theory, def: DefId, out: &mut Vec<DefId>| {
         out.extend(theory.definition(def).references.iter().map(|(d, _)| *d));

@@ -1,11 +1,13 @@
 //! Which variables a formula keeps within their types, seen from its form.
 //!
-//! A type whose number of values is no power of two has codes that mean nothing, and a quantifier has to keep away from
-//! them. Where a conjunct does so already (members of relations are values of their types; what equals such a value
-//! is one), multiplying with the range once more changes nothing and takes time in every round.
+//! A type whose number of values is no power of two has codes that mean nothing, and a quantifier
+//! has to keep away from them. Where a conjunct does so already (members of relations are values of
+//! their types; what equals such a value is one), multiplying with the range once more changes
+//! nothing and takes time in every round.
 //!
-//! What is known of a term is a list of *leaves*, parts of variables that have no parts, as in [`crate::types`]; only
-//! leaves that have meaningless codes are listed. Forgetting some is sound, so lists are cut at [`MOST`].
+//! What is known of a term is a list of *leaves*, parts of variables that have no parts, as in
+//! [`crate::types`]; only leaves that have meaningless codes are listed. Forgetting some is sound,
+//! so lists are cut at [`MOST`].
 
 use std::rc::Rc;
 

@@ -181,7 +181,8 @@ fn percent(part: &BigUint, whole: &BigUint) -> String {
 /// Of a larger diagram only so many cubes are printed.
 const MOST_CUBES: usize = 100_000;
 
-/// A diagram as a disjunction of disjoint cubes, one per line; bits are numbered from the most significant.
+/// A diagram as a disjunction of disjoint cubes, one per line; bits are numbered from the most
+/// significant.
 pub(crate) fn dump(value: &Bdd, names: &FxHashMap<Var, String>) -> String {
     let mut out = String::new();
     for (i, cube) in value.cubes().enumerate() {

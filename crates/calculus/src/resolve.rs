@@ -1,7 +1,9 @@
-//! Syntax to [`Theory`]: names, types, and everything that can be wrong before anything is evaluated.
+//! Syntax to [`Theory`]: names, types, and everything that can be wrong before anything is
+//! evaluated.
 //!
-//! Commands are taken in order, and a `#load`ed file is read in their middle, as MUCKE does. What is wrong is left
-//! out; a predicate with a mistake in its body stays known, so that its uses are not reported as well.
+//! Commands are taken in order, and a `#load`ed file is read in their middle, as MUCKE does. What
+//! is wrong is left out; a predicate with a mistake in its body stays known, so that its uses are
+//! not reported as well.
 
 mod declarations;
 mod predicates;
@@ -57,7 +59,8 @@ pub(crate) struct Resolver {
     pub(crate) file: u32,
     /// The variables in scope, innermost last.
     pub(crate) scope: FxHashMap<String, Vec<VarId>>,
-    /// How often variables of quantifiers have come into scope and left it: the time, for `Variable::scopes`.
+    /// How often variables of quantifiers have come into scope and left it: the time, for
+    /// `Variable::scopes`.
     pub(crate) time: u32,
     /// Variables of quantifiers of the current predicate, by name and type, for reuse.
     pub(crate) pool: FxHashMap<(String, TypeId), Vec<VarId>>,

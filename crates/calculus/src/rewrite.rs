@@ -30,7 +30,8 @@ fn below(terms: &Terms, root: TermId) -> Vec<TermId> {
     list
 }
 
-/// The shape of `root`, and of everything below it, in the relations `of` the members of a component.
+/// The shape of `root`, and of everything below it, in the relations `of` the members of a
+/// component.
 pub(crate) fn shapes(
     terms: &Terms,
     root: TermId,
@@ -155,7 +156,8 @@ pub(crate) struct Parts {
     pub(crate) rest: TermId,
 }
 
-/// A conjunction under `exists`, of conjuncts that distribute over union and others that do not change.
+/// A conjunction under `exists`, of conjuncts that distribute over union and others that do not
+/// change.
 #[derive(Clone, Debug)]
 pub(crate) struct Product {
     /// The term it was made of.

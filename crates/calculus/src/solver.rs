@@ -61,8 +61,8 @@ pub struct Statistics {
 
 /// Evaluates what is in a theory. Values of predicates are kept from one action to the next.
 ///
-/// BDD operations recurse as deep as there are BDD variables: where there may be many, make and use the solver on a large
-/// stack, see [`on_large_stack`].
+/// BDD operations recurse as deep as there are BDD variables: where there may be many, make and use
+/// the solver on a large stack, see [`on_large_stack`].
 pub struct Solver<'a> {
     pub(crate) fixpoints: Fixpoints<'a>,
     clock: Clock,

@@ -1,7 +1,8 @@
 //! What has been loaded: types, predicates, and the list of things to do.
 //!
-//! A [`Theory`] is complete before anything is evaluated, so that one order of BDD variables can serve all of it. It
-//! is plain data and can be handed to another thread, where a [`Solver`](crate::Solver) works on it.
+//! A [`Theory`] is complete before anything is evaluated, so that one order of BDD variables can
+//! serve all of it. It is plain data and can be handed to another thread, where a
+//! [`Solver`](crate::Solver) works on it.
 
 use droste_source::diagnostics::{Diagnostic, Severity, render};
 use droste_source::{SourceFile, Span};
@@ -28,8 +29,8 @@ pub struct Variable {
     pub ty: TypeId,
     /// The number of its first bit.
     pub first: u32,
-    /// If a quantifier binds it: from when to when it is in scope, each time, in the order of reading. Variables whose times
-    /// overlap must not share BDD variables.
+    /// If a quantifier binds it: from when to when it is in scope, each time, in the order of
+    /// reading. Variables whose times overlap must not share BDD variables.
     pub scopes: Vec<(u32, u32)>,
 }
 

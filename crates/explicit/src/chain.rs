@@ -1,14 +1,18 @@
 //! States that need not be remembered: those with nothing to choose.
 //!
-//! A state whose only step is internal is passed on the way to the next one that has a choice, calls or exits. A state whose only step is a call is passed
-//! as well if all is known about the callee (its component has been closed) and there is one way out of it. The search for cycles
-//! keeps contexts for the ends of such chains only: straight-line code, loops over known values and calls that were made before cost time, no memory.
+//! A state whose only step is internal is passed on the way to the next one that has a choice,
+//! calls or exits. A state whose only step is a call is passed as well if all is known about the
+//! callee (its component has been closed) and there is one way out of it. The search for cycles
+//! keeps contexts for the ends of such chains only: straight-line code, loops over known values and
+//! calls that were made before cost time, no memory.
 //!
-//! **Circles.** Where a chain runs in a circle, or is very long, it ends somewhere on the way, so that cycles of such states are still found: the
-//! ends are contexts, of which there are finitely many, so they repeat.
+//! **Circles.** Where a chain runs in a circle, or is very long, it ends somewhere on the way, so
+//! that cycles of such states are still found: the ends are contexts, of which there are finitely
+//! many, so they repeat.
 //!
-//! **Chains grow.** What is known about callees becomes more, so a chain that is followed again may pass a call at which it ended before, and only there can it
-//! go further than before. Who wants to arrive where the search did stops at the call that the search stopped at.
+//! **Chains grow.** What is known about callees becomes more, so a chain that is followed again may
+//! pass a call at which it ended before, and only there can it go further than before. Who wants to
+//! arrive where the search did stops at the call that the search stopped at.
 
 use std::hash::{BuildHasher as _, Hash};
 
@@ -17,10 +21,12 @@ use rustc_hash::FxBuildHasher;
 
 use crate::tables::Calls;
 
-/// Chains of so many steps are not cut. Where many states lead into the same chain, it is followed for each of them.
+/// Chains of so many steps are not cut. Where many states lead into the same chain, it is followed
+/// for each of them.
 const SHORT: u32 = 16;
-/// Longer ones are cut where a state is one in so many, by its hash. Those who come along the same way from different places are cut at the same
-/// states then: going round a long loop again and again finds nothing new.
+/// Longer ones are cut where a state is one in so many, by its hash. Those who come along the same
+/// way from different places are cut at the same states then: going round a long loop again and
+/// again finds nothing new.
 const ONE_IN: u64 = 16;
 /// Here they are cut in any case.
 const LONGEST: u32 = 1024;
@@ -41,7 +47,8 @@ pub(crate) enum By {
     Call(CallId, u32),
 }
 
-/// What following a chain needs, to be used again. `steps` are those of the end, if they are the reason why it is the end.
+/// What following a chain needs, to be used again. `steps` are those of the end, if they are the
+/// reason why it is the end.
 pub(crate) struct Buffers<S> {
     pub(crate) steps: Steps<S>,
     resumed: Vec<S>,
@@ -69,7 +76,8 @@ pub(crate) struct Known<'a, M: Model> {
 }
 
 impl<M: Model> Known<'_, M> {
-    /// The only exit of the callee and the only state in which the caller goes on, if that is known.
+    /// The only exit of the callee and the only state in which the caller goes on, if that is
+    /// known.
     fn pass_call(
         &self,
         state: &M::State,
@@ -111,7 +119,8 @@ impl<M: Model> Known<'_, M> {
     }
 }
 
-/// Follows the chain that begins in `first` to its end, or to a call in the state `until`; `pass` gets to see the states before it.
+/// Follows the chain that begins in `first` to its end, or to a call in the state `until`; `pass`
+/// gets to see the states before it.
 pub(crate) fn follow<M: Model>(
     known: &Known<'_, M>,
     buffers: &mut Buffers<M::State>,

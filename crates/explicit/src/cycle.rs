@@ -24,15 +24,17 @@
 //! component has all its edges, and no exit of its entries is missing. Every context is expanded
 //! once: linear in contexts and edges, up to a heap of waiting callers.
 //!
-//! **Chains.** States without a choice are passed, not remembered (`chain`): an internal edge, that of a summary or that of a call leads to the end of the chain that it
-//! begins, and has the marks of the states on the way. If all that the end does is exit, it is not remembered either. Calls of closed entries with one exit are
-//! passed, too. The callee's infinite runs have been looked for then, and no cycle leads through it.
+//! **Chains.** States without a choice are passed, not remembered (`chain`): an internal edge, that
+//! of a summary or that of a call leads to the end of the chain that it begins, and has the marks
+//! of the states on the way. If all that the end does is exit, it is not remembered either. Calls
+//! of closed entries with one exit are passed, too. The callee's infinite runs have been looked for
+//! then, and no cycle leads through it.
 //!
-//! **Early termination.** A back edge contracts the path into one component at once; the search stops
-//! as soon as a component with a cycle has every mark.
+//! **Early termination.** A back edge contracts the path into one component at once; the search
+//! stops as soon as a component with a cycle has every mark.
 //!
-//! **Bounded stacks.** With [`Runs::FiniteStack`] a cycle must not contain call edges. Such a
-//! cycle lies within a component of the whole graph. A component with every mark is searched for one,
+//! **Bounded stacks.** With [`Runs::FiniteStack`] a cycle must not contain call edges. Such a cycle
+//! lies within a component of the whole graph. A component with every mark is searched for one,
 //! ignoring call edges, when it first has every mark, whenever it has doubled since, and finally
 //! when it is closed and has all its edges.
 
@@ -351,7 +353,8 @@ impl<'a, M: Model> Search<'a, M> {
         }
     }
 
-    /// The end of the chain that begins in a state, the marks of the states before it, and what it exits with, if that is all it does.
+    /// The end of the chain that begins in a state, the marks of the states before it, and what it
+    /// exits with, if that is all it does.
     fn chain(&mut self, first: M::State) -> (M::State, u32, Option<M::State>) {
         let known = Known {
             model: self.model,

@@ -1,9 +1,9 @@
 //! From a strongly connected component to a stem and a short cycle.
 //!
-//! The search keeps no edges. Once it knows that a component contains a fair cycle, the edges among its
-//! members are generated again, here, from the model and the table of exits. Marks
-//! of contexts play no part any more: vertices are pairs (entry, state), marks sit on states and on
-//! summary edges.
+//! The search keeps no edges. Once it knows that a component contains a fair cycle, the edges among
+//! its members are generated again, here, from the model and the table of exits. Marks of contexts
+//! play no part any more: vertices are pairs (entry, state), marks sit on states and on summary
+//! edges.
 
 use droste_base::{CallId, Cycle, Model, Step, Steps, StopReason, Trace};
 use rustc_hash::FxHashMap;
@@ -88,7 +88,8 @@ impl Graph {
             graph.marks.push(search.own_marks(state));
             let mut follow = |graph: &mut Graph, first: M::State, edge: Edge, call, marks: u32| {
                 let mut marks = marks;
-                // Members at which the chain may have ended when the search followed it: calls that have become known since.
+                // Members at which the chain may have ended when the search followed it: calls that
+                // have become known since.
                 let mut stops: Vec<(u32, u32)> = Vec::new();
                 let end = chain::follow(&known, &mut passed, first, None, |state, by| {
                     if let By::Call(..) = by

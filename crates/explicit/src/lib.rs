@@ -38,8 +38,8 @@ pub enum Order {
     /// Depth first: the last context found is expanded first. Finds deep bugs with little work.
     #[default]
     Dfs,
-    /// By the number of steps from the start of the run: the trace is a shortest one, counting every
-    /// step inside called procedures.
+    /// By the number of steps from the start of the run: the trace is a shortest one, counting
+    /// every step inside called procedures.
     Bfs,
 }
 
@@ -67,7 +67,8 @@ impl Options<'_> {
     }
 }
 
-/// More marks than this, of what has to happen again and again, cannot be kept apart by [`repeat()`].
+/// More marks than this, of what has to happen again and again, cannot be kept apart by
+/// [`repeat()`].
 pub const MOST_MARKS: usize = 32;
 
 /// What a search looked at.

@@ -1,11 +1,11 @@
 //! From parents to traces.
 //!
-//! Each context remembers the context and the edge it was found through; following them
-//! back gives a path of the state graph. A summary edge names an exit; the callee's own
-//! parents, from the context that exits back to the entry, give the run inside. Runs are built
-//! once each, callees first, with an explicit stack. A context is found only after the exits its
-//! summary edges name, so this is well-founded. States of chains, which the search has passed, are
-//! found again by asking the model; so are the calls that it passed, whose exits it had found before.
+//! Each context remembers the context and the edge it was found through; following them back gives
+//! a path of the state graph. A summary edge names an exit; the callee's own parents, from the
+//! context that exits back to the entry, give the run inside. Runs are built once each, callees
+//! first, with an explicit stack. A context is found only after the exits its summary edges name,
+//! so this is well-founded. States of chains, which the search has passed, are found again by
+//! asking the model; so are the calls that it passed, whose exits it had found before.
 
 use droste_base::{
     CallId, Guard, Interner, Model, Position, PropId, Run, RunId, Step, Steps, StopReason, Trace,
@@ -96,8 +96,8 @@ struct Building<S> {
     done: usize,
 }
 
-/// Builds runs for exits, sharing them. While positions are being built, the runs of their summaries have the numbers of their exits; see
-/// [`RunBuilder::finish`].
+/// Builds runs for exits, sharing them. While positions are being built, the runs of their
+/// summaries have the numbers of their exits; see [`RunBuilder::finish`].
 pub(crate) struct RunBuilder<'a, M: Model> {
     ways: &'a Ways<'a, M>,
     guard: Guard,
@@ -129,7 +129,8 @@ impl<'a, M: Model> RunBuilder<'a, M> {
         }
     }
 
-    /// The contexts from the one that `is_root` (included) to `context`, with their parents and the edge into each.
+    /// The contexts from the one that `is_root` (included) to `context`, with their parents and the
+    /// edge into each.
     fn contexts(&mut self, mut context: u32, is_root: impl Fn(u32, Edge) -> bool) {
         self.path.clear();
         loop {
@@ -240,7 +241,8 @@ impl<'a, M: Model> RunBuilder<'a, M> {
         self.edge(edge, way, target, positions);
     }
 
-    /// Adds the positions to which an edge from the last one leads; for a summary, with the call and the way to go on that `way` names.
+    /// Adds the positions to which an edge from the last one leads; for a summary, with the call
+    /// and the way to go on that `way` names.
     pub(crate) fn edge(
         &mut self,
         edge: Edge,
@@ -328,8 +330,9 @@ impl<'a, M: Model> RunBuilder<'a, M> {
         positions.push(Position { via, state: end });
     }
 
-    /// With which of its calls, and in which of the ways to go on after it, `parent` got from the entry of `exit` to the target. A
-    /// state may make several calls of one entry, which go on differently; the model is asked again.
+    /// With which of its calls, and in which of the ways to go on after it, `parent` got from the
+    /// entry of `exit` to the target. A state may make several calls of one entry, which go on
+    /// differently; the model is asked again.
     fn way(&mut self, parent: u32, exit: u32, target: Target) -> (CallId, u32) {
         let ways = self.ways;
         let caller = ways.state(parent);

@@ -12,12 +12,12 @@
 //! Departures from the figure:
 //!
 //! * The recursion is a work list, so that deep programs need no native stack.
-//! * With [`Order::Bfs`] the list is a priority queue by the number of steps of the run so far.
-//!   The length of a context is that of its entry plus a shortest way from there; a summary
-//!   is as long as its shortest inner path. An entry is first called at its least
-//!   length, and a resumed caller always lies further than the exit that resumes it, so
-//!   contexts leave the queue in the order of their true length: this is Dijkstra's argument, and the
-//!   first target to leave the queue ends a shortest run.
+//! * With [`Order::Bfs`] the list is a priority queue by the number of steps of the run so far. The
+//!   length of a context is that of its entry plus a shortest way from there; a summary is as long
+//!   as its shortest inner path. An entry is first called at its least length, and a resumed caller
+//!   always lies further than the exit that resumes it, so contexts leave the queue in the order of
+//!   their true length: this is Dijkstra's argument, and the first target to leave the queue ends a
+//!   shortest run.
 //! * States that split (see [`Model`]) are refined one part at a time: what is not looked at
 //!   costs nothing.
 

@@ -1,13 +1,16 @@
 //! Shorter lassos.
 //!
-//! Depth-first search stops at the first cycle it closes, and comes to it by whatever way it happens to take. Breadth-first search,
-//! which counts every step inside calls, looks for better ones:
+//! Depth-first search stops at the first cycle it closes, and comes to it by whatever way it
+//! happens to take. Breadth-first search, which counts every step inside calls, looks for better
+//! ones:
 //!
-//! * **The cycle.** From a state of the cycle, the shortest way back to it that meets every mark. That is a question of
-//!   reachability for the model whose states also know which marks have been met.
-//! * **The stem.** Any state of the cycle will do as the place where it is entered: what lies below on the stack does not
-//!   matter, since the run never returns there. The nearest one is looked for, and the cycle is turned round to begin there. A cycle of one step (where the program has ended, say)
-//!   may be exchanged for another one of one step.
+//! * **The cycle.** From a state of the cycle, the shortest way back to it that meets every mark.
+//!   That is a question of reachability for the model whose states also know which marks have been
+//!   met.
+//! * **The stem.** Any state of the cycle will do as the place where it is entered: what lies below
+//!   on the stack does not matter, since the run never returns there. The nearest one is looked
+//!   for, and the cycle is turned round to begin there. A cycle of one step (where the program has
+//!   ended, say) may be exchanged for another one of one step.
 //!
 //! If that takes much more than finding the cycle did, what is known has to do.
 
@@ -124,7 +127,8 @@ impl<M: Model> Model for Round<'_, M> {
         (self.model.refine(state, tag, index), *met)
     }
 
-    // The run has begun in the middle: whether the outermost procedure is the one that is left is not known.
+    // The run has begun in the middle: whether the outermost procedure is the one that is left is
+    // not known.
     fn terminated(&self, _: &Self::State) -> Option<Self::State> {
         None
     }
@@ -139,7 +143,8 @@ const SHORT: u64 = 4;
 /// From how many states of the cycle a shorter one is looked for.
 const TRIES: usize = 4;
 
-/// The same lasso with a shorter cycle or stem, if one is found among not many more contexts than were found before.
+/// The same lasso with a shorter cycle or stem, if one is found among not many more contexts than
+/// were found before.
 pub(crate) fn shorten<M: Model>(
     model: &M,
     marks: &[PropId],

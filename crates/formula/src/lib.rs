@@ -1,10 +1,11 @@
 //! Programs as formulas: reachability as a question to the fixed-point calculus.
 //!
 //! La Torre, Madhusudan and Parlato, *Analyzing recursive programs using a fixed-point calculus*
-//! (PLDI 2009), describe a program by a handful of relations and an algorithm for recursive programs by a page of
-//! formulas over them. [`relations()`] writes the relations for a [`Program`], as text in the language of `droste
-//! solve`; [`Algorithm`] has the three algorithms of its section 4. Both together are a file that anybody can
-//! read, change and solve. `docs/FORMULAS.md` describes the relations for those who write their own algorithm.
+//! (PLDI 2009), describe a program by a handful of relations and an algorithm for recursive
+//! programs by a page of formulas over them. [`relations()`] writes the relations for a
+//! [`Program`], as text in the language of `droste solve`; [`Algorithm`] has the three algorithms
+//! of its section 4. Both together are a file that anybody can read, change and solve.
+//! `docs/FORMULAS.md` describes the relations for those who write their own algorithm.
 //!
 //! What keeps it honest: random programs are asked in all three algorithms and have to give the
 //! oracle's answer, which comes from the syntax tree.

@@ -1,9 +1,11 @@
 //! Program counters: the values of `PC` in the formulas.
 //!
-//! * every node of a procedure that can be called, except those that do nothing but go on to another one;
+//! * every node of a procedure that can be called, except those that do nothing but go on to
+//!   another one;
 //! * for a procedure that reads locals before it has assigned them, an entry where only
 //!   the parameters have values;
-//! * for every procedure an exit: whatever `return` was executed, there are only results and globals left;
+//! * for every procedure an exit: whatever `return` was executed, there are only results and
+//!   globals left;
 //! * for every kind of violation that is looked for, one in which such a run ends.
 
 use droste_program::{NodeId, Op, ProcId, Program, Violation};

@@ -1,5 +1,5 @@
-//! The relations that describe a program: the templates of section 4 of La Torre, Madhusudan and Parlato, *Analyzing
-//! recursive programs using a fixed-point calculus* (PLDI 2009).
+//! The relations that describe a program: the templates of section 4 of La Torre, Madhusudan and
+//! Parlato, *Analyzing recursive programs using a fixed-point calculus* (PLDI 2009).
 //!
 //! `docs/FORMULAS.md` describes them for those who write formulas. What is particular here:
 //!
@@ -65,7 +65,8 @@ impl Frame {
 /// Clauses, by what their steps change.
 type Clauses = BTreeMap<Frame, Vec<String>>;
 
-/// The bits of one state of a formula: a variable `name` of type `State`, or of types `Local` and `Global`.
+/// The bits of one state of a formula: a variable `name` of type `State`, or of types `Local` and
+/// `Global`.
 #[derive(Debug)]
 struct Copy {
     locals: String,
@@ -91,7 +92,8 @@ pub(crate) struct Relations<'a> {
 }
 
 impl<'a> Relations<'a> {
-    /// With `threads`, the procedures with which they start, and how many more the program may start.
+    /// With `threads`, the procedures with which they start, and how many more the program may
+    /// start.
     pub(crate) fn new(
         program: &'a Program,
         question: &'a Question<'a>,

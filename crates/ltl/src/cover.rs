@@ -1,7 +1,8 @@
 //! Irredundant sums of products: a Boolean function as a short list of cubes.
 //!
-//! The algorithm of Minato (*Fast generation of irredundant sum-of-products forms from binary decision diagrams*, SASIMI 1992),
-//! with a stack of its own. Of a function that is monotone in its variables it gives exactly the prime implicants.
+//! The algorithm of Minato (*Fast generation of irredundant sum-of-products forms from binary
+//! decision diagrams*, SASIMI 1992), with a stack of its own. Of a function that is monotone in its
+//! variables it gives exactly the prime implicants.
 
 use droste_base::StopReason;
 use droste_bdd::{Bdd, Manager, Var};

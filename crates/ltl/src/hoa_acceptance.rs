@@ -1,4 +1,5 @@
-//! Acceptance conditions of the Hanoi omega-automata format: which are (generalised) Büchi, and how the others are called.
+//! Acceptance conditions of the Hanoi omega-automata format: which are (generalised) Büchi, and how
+//! the others are called.
 
 use droste_source::Span;
 use droste_source::diagnostics::Diagnostic;
@@ -54,8 +55,8 @@ impl Condition {
 }
 
 impl Acceptance {
-    /// Reads what is behind `Acceptance:`. Only the pieces are kept: a conjunction needs no structure, and everything
-    /// else is refused.
+    /// Reads what is behind `Acceptance:`. Only the pieces are kept: a conjunction needs no
+    /// structure, and everything else is refused.
     pub(crate) fn parse(tokens: &mut Tokens<'_>) -> Result<Self, Diagnostic> {
         let (sets, first) = tokens.integer("the number of acceptance sets")?;
         let mut acceptance = Acceptance {

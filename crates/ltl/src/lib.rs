@@ -1,4 +1,5 @@
-//! Linear temporal logic: formulas, their simplification, and Büchi automata for them. No programs here.
+//! Linear temporal logic: formulas, their simplification, and Büchi automata for them. No programs
+//! here.
 //!
 //! ```
 //! use droste_base::Limits;
@@ -7,13 +8,16 @@
 //! let (mut formulas, mut atoms) = (Formulas::new(), Atoms::new());
 //! let formula = parse_text("G (request -> F grant)", &mut formulas, &mut atoms).unwrap();
 //! let violation = formulas.not(formula);
-//! let automaton = translate(&mut formulas, violation, atoms.len(), &Options::default(), &Limits::default()).unwrap();
+//! let (options, limits) = (Options::default(), Limits::default());
+//! let automaton =
+//!     translate(&mut formulas, violation, atoms.len(), &options, &limits).unwrap();
 //! assert_eq!(automaton.state_count(), 2);
 //! ```
 //!
-//! The way of a text: [`syntax`] and [`parser`] make a [`formula`] with a table of atoms, which somebody else gives a
-//! meaning; `tableau` makes a `draft` of an automaton, which becomes a [`Tgba`]. [`word`] says what formulas mean, by
-//! other means, and whether an automaton accepts a word.
+//! The way of a text: [`syntax`] and [`parser`] make a [`formula`] with a table of atoms, which
+//! somebody else gives a meaning; `tableau` makes a `draft` of an automaton, which becomes a
+//! [`Tgba`]. [`word`] says what formulas mean, by other means, and whether an automaton accepts a
+//! word.
 
 #![allow(
     clippy::mutable_key_type,

@@ -1,14 +1,16 @@
 //! The minimal deterministic automaton of an obligation.
 //!
-//! Words that satisfy a Boolean combination of safety and guarantee properties are recognised by a deterministic *weak* automaton, in
-//! which each component either accepts all its cycles or none. It is had by the construction of subsets (Dax, Eisinger and Klaedtke,
-//! *Mechanizing the powerset construction for restricted classes of ω-automata*, ATVA 2007): a component of subsets accepts
-//! if the product with the original automaton has an accepting component over it. Löding (*Efficient minimization of
-//! deterministic weak ω-automata*, IPL 2001) gives its components colours so that minimising it as an automaton on finite
-//! words gives the unique smallest deterministic one.
+//! Words that satisfy a Boolean combination of safety and guarantee properties are recognised by a
+//! deterministic *weak* automaton, in which each component either accepts all its cycles or none.
+//! It is had by the construction of subsets (Dax, Eisinger and Klaedtke, *Mechanizing the powerset
+//! construction for restricted classes of ω-automata*, ATVA 2007): a component of subsets accepts
+//! if the product with the original automaton has an accepting component over it. Löding
+//! (*Efficient minimization of deterministic weak ω-automata*, IPL 2001) gives its components
+//! colours so that minimising it as an automaton on finite words gives the unique smallest
+//! deterministic one.
 //!
-//! A formula may be an obligation without its syntax showing it. Then the result is compared with the automata of the formula and
-//! of its negation, and dropped if it differs.
+//! A formula may be an obligation without its syntax showing it. Then the result is compared with
+//! the automata of the formula and of its negation, and dropped if it differs.
 
 use droste_base::StopReason;
 use droste_bdd::Bdd;
@@ -34,8 +36,9 @@ struct Weak {
     subsets: Vec<Vec<u32>>,
 }
 
-/// The deterministic weak automaton that recognises what `draft` does, if that is an obligation. `negation` recognises the
-/// complement; without it, `draft` is known to be an obligation. `None` if it is not, or there are too many subsets.
+/// The deterministic weak automaton that recognises what `draft` does, if that is an obligation.
+/// `negation` recognises the complement; without it, `draft` is known to be an obligation. `None`
+/// if it is not, or there are too many subsets.
 pub(crate) fn minimal_weak(
     draft: &mut Draft,
     negation: Option<&Draft>,
@@ -197,10 +200,12 @@ fn weak_components(weak: &Weak) -> Vec<u32> {
     .of
 }
 
-/// Whether no word is recognised by both: by `other`, and by the weak automaton, or its complement if not `positive`.
+/// Whether no word is recognised by both: by `other`, and by the weak automaton, or its complement
+/// if not `positive`.
 fn disjoint(weak: &Weak, positive: bool, other: &Draft) -> Result<bool, StopReason> {
     let pairs = product(weak, other)?;
-    // A cycle stays in one component of the weak automaton; one mark more says whether that is one of the right kind.
+    // A cycle stays in one component of the weak automaton; one mark more says whether that is one
+    // of the right kind.
     let all = other.all_marks() | EXTRA;
     let common = has_accepting(pairs.list.len(), 0, all, |node, out| {
         let (subset, _) = pairs.list[node as usize];

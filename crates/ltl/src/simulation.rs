@@ -1,15 +1,19 @@
 //! Reduction by direct and reverse simulation.
 //!
-//! A state is simulated by another if the other can do all it can, with at least the same marks, and the states reached are
-//! again so related; reversed, if it can be reached in all the ways. States that simulate each other become one, and an edge goes where
-//! another of the same source (reversed: target) has its letters, at least its marks, and leads to a state that simulates
-//! its target (comes from one that simulates its source). Both are sound: Somenzi and Bloem (CAV 2000), Etessami and Holzmann (CONCUR 2000),
-//! Clemente and Mayr, *Advanced automata minimization* (POPL 2013).
+//! A state is simulated by another if the other can do all it can, with at least the same marks,
+//! and the states reached are again so related; reversed, if it can be reached in all the ways.
+//! States that simulate each other become one, and an edge goes where another of the same source
+//! (reversed: target) has its letters, at least its marks, and leads to a state that simulates its
+//! target (comes from one that simulates its source). Both are sound: Somenzi and Bloem (CAV 2000),
+//! Etessami and Holzmann (CONCUR 2000), Clemente and Mayr, *Advanced automata minimization* (POPL
+//! 2013).
 //!
-//! The relation is computed with signatures, as in Babiak, Badie, Duret-Lutz, Křetínský and Strejček, *Compositional approach to
-//! suspension and other improvements to LTL translation* (SPIN 2013): the signature of a state is a diagram, a disjunction
-//! over its edges of the guard, a variable for each mark that the edge does *not* have, and variables for the classes that
-//! simulate the class it leads to. Apart from letters it is monotone, so that implication of signatures is simulation.
+//! The relation is computed with signatures, as in Babiak, Badie, Duret-Lutz, Křetínský and
+//! Strejček, *Compositional approach to suspension and other improvements to LTL translation* (SPIN
+//! 2013): the signature of a state is a diagram, a disjunction over its edges of the guard, a
+//! variable for each mark that the edge does *not* have, and variables for the classes that
+//! simulate the class it leads to. Apart from letters it is monotone, so that implication of
+//! signatures is simulation.
 
 use std::collections::hash_map::Entry;
 
@@ -21,7 +25,8 @@ use crate::draft::{Draft, DraftEdge, Marks};
 
 /// With more classes than this only equality of signatures is looked for.
 const ORDERED: usize = 300;
-/// Automata with more states, or ten times as many edges, are left alone: a long chain takes as many rounds as it has states.
+/// Automata with more states, or ten times as many edges, are left alone: a long chain takes as
+/// many rounds as it has states.
 const LARGEST: usize = 1000;
 
 /// The nodes that a signature may have, if it is made of more than a few edges.

@@ -1,7 +1,8 @@
 //! Atoms and tokens: what formulas are written with.
 //!
-//! The logic knows nothing of programs. An [`Atom`] is a piece of text with a kind and a place; whoever has a program gives it a
-//! meaning. Operators come in the spellings of Spin, Spot and LTL2BA: docs/LTL.md has the table.
+//! The logic knows nothing of programs. An [`Atom`] is a piece of text with a kind and a place;
+//! whoever has a program gives it a meaning. Operators come in the spellings of Spin, Spot and
+//! LTL2BA: docs/LTL.md has the table.
 
 use std::fmt;
 
@@ -33,8 +34,8 @@ pub enum AtomKind {
 pub struct Atom {
     /// How to read it.
     pub kind: AtomKind,
-    /// The name or expression, without braces, quotes or parentheses around it. For `at(proc:LABEL)` it is
-    /// `proc:LABEL`; for `terminated` that word.
+    /// The name or expression, without braces, quotes or parentheses around it. For
+    /// `at(proc:LABEL)` it is `proc:LABEL`; for `terminated` that word.
     pub text: String,
     /// Where it is used first, braces and all.
     pub span: Span,
@@ -240,8 +241,8 @@ pub(crate) fn in_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '#')
 }
 
-/// Cuts `text` into tokens; `offset` is where it begins in its file. With `comments`, what follows `#` (at the
-/// beginning of a word) or `//` is skipped up to the end of the line.
+/// Cuts `text` into tokens; `offset` is where it begins in its file. With `comments`, what follows
+/// `#` (at the beginning of a word) or `//` is skipped up to the end of the line.
 pub(crate) fn tokens(
     text: &str,
     offset: u32,

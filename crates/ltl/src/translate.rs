@@ -1,8 +1,9 @@
 //! From formulas to automata: the whole way.
 //!
-//! There are three constructions. `tableau` gives the best automata; where its diagrams become too large,
-//! `terms` are tried, first with all the marks, then with levels, as long as their lists are short. If all of these fail, the automaton is
-//! probably large by its nature, and terms without a bound go on until a limit is reached.
+//! There are three constructions. `tableau` gives the best automata; where its diagrams become too
+//! large, `terms` are tried, first with all the marks, then with levels, as long as their lists are
+//! short. If all of these fail, the automaton is probably large by its nature, and terms without a
+//! bound go on until a limit is reached.
 
 use std::fmt;
 
@@ -48,12 +49,14 @@ impl fmt::Display for Untranslatable {
     }
 }
 
-/// To find out whether a formula is an obligation, the automaton of its negation may have so many edges.
+/// To find out whether a formula is an obligation, the automaton of its negation may have so many
+/// edges.
 const MOST_COMPLEMENT: usize = 10_000;
 
 /// Lists of terms may be so long where there is another way.
 const MOST_TERMS: usize = 256;
-/// If the edges of one formula alone are this part of those that are allowed, all of them will be more.
+/// If the edges of one formula alone are this part of those that are allowed, all of them will be
+/// more.
 const SHARE: usize = 100;
 
 /// How an automaton is made of a formula.
@@ -222,7 +225,8 @@ impl Maker<'_> {
         tidy(expansion.build(root)?)
     }
 
-    /// The minimal deterministic weak automaton, if there is one and it can be had without much effort.
+    /// The minimal deterministic weak automaton, if there is one and it can be had without much
+    /// effort.
     fn weak(
         &mut self,
         root: FormulaId,
@@ -271,8 +275,8 @@ fn reduced(draft: Draft) -> Result<Draft, StopReason> {
     Ok(best.unwrap_or(draft))
 }
 
-/// Both simulations in turn, as long as that makes the automaton smaller. Marks on edges between components mean nothing: if
-/// `generous` these edges have all of them, otherwise none.
+/// Both simulations in turn, as long as that makes the automaton smaller. Marks on edges between
+/// components mean nothing: if `generous` these edges have all of them, otherwise none.
 fn simulated(mut draft: Draft, generous: bool) -> Result<Draft, StopReason> {
     let mut size = (usize::MAX, usize::MAX);
     while (draft.len(), draft.edge_count()) < size {

@@ -1,18 +1,20 @@
 //! The product of a model and an automaton with marks, on the fly: a Büchi pushdown system.
 //!
-//! Basu, Narayan Kumar, Pokorny and Ramakrishnan (TACAS 2002), section 2, with marks on the automaton's edges and several
-//! kinds of them: a run is accepted if it takes edges with each mark infinitely often. The product is again a
-//! [`Model`], whose propositions are the marks; its Erase relation and its R-graph are the summaries and the state
-//! graph that a search for fair cycles builds over any model.
+//! Basu, Narayan Kumar, Pokorny and Ramakrishnan (TACAS 2002), section 2, with marks on the
+//! automaton's edges and several kinds of them: a run is accepted if it takes edges with each mark
+//! infinitely often. The product is again a [`Model`], whose propositions are the marks; its Erase
+//! relation and its R-graph are the summaries and the state graph that a search for fair cycles
+//! builds over any model.
 //!
-//! As in [`Product`](crate::Product), the automaton reads a state when the model steps out of it, across calls it walks on through
-//! the callee, and a state that splits is not read before it has been refined. A silent state is not read: the
-//! automaton stays where it is and collects no mark.
+//! As in [`Product`](crate::Product), the automaton reads a state when the model steps out of it,
+//! across calls it walks on through the callee, and a state that splits is not read before it has
+//! been refined. A silent state is not read: the automaton stays where it is and collects no mark.
 //!
-//! **Marks on states.** The searches want marks on states. If all moves that are possible in a state have a mark in
-//! common, the state has it; a deterministic automaton needs no more. What a move has beyond that is carried
-//! along and belongs to the state after it ([`At::carried`]). Moves that leave a strongly connected component
-//! of the automaton never lie on a cycle: their marks do not matter and are not carried.
+//! **Marks on states.** The searches want marks on states. If all moves that are possible in a
+//! state have a mark in common, the state has it; a deterministic automaton needs no more. What a
+//! move has beyond that is carried along and belongs to the state after it ([`At::carried`]). Moves
+//! that leave a strongly connected component of the automaton never lie on a cycle: their marks do
+//! not matter and are not carried.
 
 use std::cell::RefCell;
 
@@ -38,13 +40,15 @@ pub trait Observer {
     /// How many marks there are; at most 32.
     fn marks(&self) -> u32;
 
-    /// The propositions on which the moves from `place` depend, one bit each, if they fit into a word.
+    /// The propositions on which the moves from `place` depend, one bit each, if they fit into a
+    /// word.
     fn letter(&self, _place: u32, _holds: &mut dyn FnMut(u32) -> bool) -> Option<u64> {
         None
     }
 
-    /// The moves from `place` on a state of which `holds` knows which propositions are true. Those that
-    /// should be tried first come first; they are added to those in `out`. An observer that cannot list them all in reasonable time says so with `false`.
+    /// The moves from `place` on a state of which `holds` knows which propositions are true. Those
+    /// that should be tried first come first; they are added to those in `out`. An observer that
+    /// cannot list them all in reasonable time says so with `false`.
     fn moves(&self, place: u32, holds: &mut dyn FnMut(u32) -> bool, out: &mut Vec<Move>) -> bool;
 }
 
@@ -163,7 +167,8 @@ impl Moves {
     }
 }
 
-/// Takes from the moves from `first` on what they have in common, which is returned, and leaves out those that are of no use then.
+/// Takes from the moves from `first` on what they have in common, which is returned, and leaves out
+/// those that are of no use then.
 fn prune(all: &mut Vec<Move>, first: usize) -> u32 {
     let moves = &mut all[first..];
     let inside = moves.iter().filter(|m| !m.leaves).map(|m| m.marks);

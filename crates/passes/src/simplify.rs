@@ -248,7 +248,8 @@ impl Simplifier<'_> {
         }
     }
 
-    /// Folds a constraint and takes it away if it can always be true. Also says whether it can fail.
+    /// Folds a constraint and takes it away if it can always be true. Also says whether it can
+    /// fail.
     fn constrain(
         &mut self,
         procedure: ProcId,

@@ -1,24 +1,26 @@
 //! Programs with threads: which threads there are from the start, how many can be started,
 //! and what a concrete concurrent run is shown, stored and replayed as.
 //!
-//! The meaning is that of `docs/CONCURRENCY.md`: the threads share the globals, each has a stack of its own, and one
-//! at a time is active. A *context* is a stretch of a run in which one thread is active; between two
-//! contexts there is a *switch*. Runs under a bound on the number of switches: Qadeer and Rehof,
-//! *Context-bounded model checking of concurrent software* (TACAS 2005); La Torre,
-//! Madhusudan and Parlato, *Analyzing recursive programs using a fixed-point calculus* (PLDI 2009), section 5.
+//! The meaning is that of `docs/CONCURRENCY.md`: the threads share the globals, each has a stack of
+//! its own, and one at a time is active. A *context* is a stretch of a run in which one thread is
+//! active; between two contexts there is a *switch*. Runs under a bound on the number of switches:
+//! Qadeer and Rehof, *Context-bounded model checking of concurrent software* (TACAS 2005); La
+//! Torre, Madhusudan and Parlato, *Analyzing recursive programs using a fixed-point calculus* (PLDI
+//! 2009), section 5.
 //!
 //! A call that begins and ends within one context may be kept folded, as in
-//! [`Execution`](crate::execution::Execution); a call that is interrupted is written out, with a step for the
-//! call and one for the return.
+//! [`Execution`](crate::execution::Execution); a call that is interrupted is written out, with a
+//! step for the call and one for the return.
 
 use std::sync::Arc;
 
 use crate::execution::{Action, CalleeRun, Ending, Lengths};
 use crate::program::{NodeId, Op, ProcId, Program, Threads, Value, VarRef};
 
-/// Index into [`ConcurrentExecution::threads`]. The threads that exist from the start come first, in the order of
-/// their declarations; those that are started follow in the order of their creation. With
-/// [`Threads::Init`], number 0 is `init`, which is no thread but runs like one before the others.
+/// Index into [`ConcurrentExecution::threads`]. The threads that exist from the start come first,
+/// in the order of their declarations; those that are started follow in the order of their
+/// creation. With [`Threads::Init`], number 0 is `init`, which is no thread but runs like one
+/// before the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ThreadId(pub u32);
 
@@ -174,15 +176,18 @@ pub fn end_of_init(program: &Program) -> Option<NodeId> {
     }
 }
 
-/// A node at which an unbounded number of threads may be started, if there is one: it can be executed again
-/// and again, judging by the text alone. Without one, the number of threads is bounded.
+/// A node at which an unbounded number of threads may be started, if there is one: it can be
+/// executed again and again, judging by the text alone. Without one, the number of threads is
+/// bounded.
 ///
-/// A node is *repeated* if it lies on a cycle of the graph of statements, calls, starts and returns among procedures that
-/// call each other, or if it belongs to what is called or started at a repeated node.
+/// A node is *repeated* if it lies on a cycle of the graph of statements, calls, starts and returns
+/// among procedures that call each other, or if it belongs to what is called or started at a
+/// repeated node.
 pub fn unbounded_start(program: &Program) -> Option<NodeId> {
     let nodes = program.nodes.len();
     let groups = recursive_groups(program);
-    // Where a return of each procedure may lead, in another activation of a procedure of the same group.
+    // Where a return of each procedure may lead, in another activation of a procedure of the same
+    // group.
     let mut returns: Vec<Vec<usize>> = vec![Vec::new(); program.procedures.len()];
     for node in &program.nodes {
         if let Op::Call { callee, next, .. } = &node.op
@@ -259,8 +264,8 @@ pub fn most_started(program: &Program) -> usize {
     if unbounded_start(program).is_some() {
         return usize::MAX;
     }
-    // What is started from each node on, in its frame: no start lies on a cycle, so the least solution is
-    // finite. Later nodes tend to come later.
+    // What is started from each node on, in its frame: no start lies on a cycle, so the least
+    // solution is finite. Later nodes tend to come later.
     let mut most = vec![0usize; program.nodes.len()];
     let entry = |procedure: ProcId| program.procedure(procedure).entry.0 as usize;
     loop {
@@ -292,8 +297,8 @@ pub fn most_started(program: &Program) -> usize {
     }
 }
 
-/// Which nodes of a graph lie on a cycle, and one of the members of each one's strongly connected component: Tarjan's
-/// algorithm (1972) with a stack of its own.
+/// Which nodes of a graph lie on a cycle, and one of the members of each one's strongly connected
+/// component: Tarjan's algorithm (1972) with a stack of its own.
 fn components(
     nodes: usize,
     successors: impl Fn(usize, &mut Vec<usize>),

@@ -151,15 +151,16 @@ pub enum Ending {
     Stuck(NodeId),
     /// With the last step, which is [`Action::Fail`] or [`Action::Terminate`].
     Final,
-    /// Never. After the last step, control is again at the node of step number `start`, with the same
-    /// globals and locals, and the steps from there on are repeated for ever.
+    /// Never. After the last step, control is again at the node of step number `start`, with the
+    /// same globals and locals, and the steps from there on are repeated for ever.
     Lasso {
         /// Where the cycle begins.
         start: usize,
         /// Whether the cycle contains a call that does not return: the stack grows for ever.
         pumping: bool,
     },
-    /// Never: the last step is [`Action::Terminate`], and the final configuration is repeated for ever.
+    /// Never: the last step is [`Action::Terminate`], and the final configuration is repeated for
+    /// ever.
     Terminated,
 }
 
@@ -168,7 +169,8 @@ pub enum Ending {
 pub struct Execution {
     /// Globals and `main`'s locals at the start.
     pub start: Valuation,
-    /// What [`Action::Folded`] refers to. Shared: there may be millions, and executions that differ elsewhere.
+    /// What [`Action::Folded`] refers to. Shared: there may be millions, and executions that differ
+    /// elsewhere.
     pub runs: Arc<Vec<CalleeRun>>,
     /// What happens, in order.
     pub steps: Vec<Step>,
@@ -177,7 +179,8 @@ pub struct Execution {
 }
 
 impl Execution {
-    /// In place of a run that nobody wants to see: no steps, and of the cycle of an infinite one no more than whether the stack grows.
+    /// In place of a run that nobody wants to see: no steps, and of the cycle of an infinite one no
+    /// more than whether the stack grows.
     pub fn unwritten(cycle: Option<Cycle>) -> Self {
         Execution {
             start: Valuation::default(),

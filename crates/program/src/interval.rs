@@ -9,8 +9,8 @@
 //!
 //! The front end refuses programs by these intervals, the passes simplify by them, and the engines
 //! choose how many bits to compute with. Every function here over-approximates: a value that the
-//! operation can yield on operands from the given intervals lies in the result. (Tested exhaustively
-//! on small intervals.)
+//! operation can yield on operands from the given intervals lies in the result. (Tested
+//! exhaustively on small intervals.)
 
 use crate::{Operator, Type, Value};
 

@@ -153,8 +153,8 @@ pub enum Op {
         /// Where each result is stored (converted to the variable's type), if anywhere;
         /// empty or as many as the callee has results. Distinct variables.
         targets: Vec<Option<VarRef>>,
-        /// Over the caller's variables and the globals: [`ExprNode::Var`] are the values at the call,
-        /// [`ExprNode::Next`] those after the results have been stored.
+        /// Over the caller's variables and the globals: [`ExprNode::Var`] are the values at the
+        /// call, [`ExprNode::Next`] those after the results have been stored.
         constrain: Option<Expr>,
         /// Where to go on after the return.
         next: NodeId,
@@ -374,8 +374,8 @@ impl Op {
 }
 
 impl Node {
-    /// Of a call: calls `f` with every global whose value at the callee's return the conditions of the
-    /// call look at. Those that get a result are not among them.
+    /// Of a call: calls `f` with every global whose value at the callee's return the conditions of
+    /// the call look at. Those that get a result are not among them.
     pub fn for_each_asked(&self, mut f: impl FnMut(u32)) {
         let Op::Call {
             targets, constrain, ..
@@ -399,7 +399,8 @@ impl Node {
         }
     }
 
-    /// Calls `f` with every variable that the statement reads or writes itself; a call's callee is not looked at.
+    /// Calls `f` with every variable that the statement reads or writes itself; a call's callee is
+    /// not looked at.
     pub fn for_each_mentioned(&self, mut f: impl FnMut(VarRef)) {
         let mut read = |expr: &Expr| {
             for part in &expr.nodes {

@@ -115,10 +115,11 @@ pub struct Turn {
     /// ([`declared`](crate::concurrent::declared)), then those of [`Turn::starts`], in the order
     /// of the turns.
     pub thread: usize,
-    /// The globals when it becomes active, in the order of the program's; `None` where they are not known. Those that
-    /// are not [`shared`] are not looked at.
+    /// The globals when it becomes active, in the order of the program's; `None` where they are not
+    /// known. Those that are not [`shared`] are not looked at.
     pub globals: Vec<Option<Value>>,
-    /// The threads that it starts and that are active in some later turn, in order. It may start others.
+    /// The threads that it starts and that are active in some later turn, in order. It may start
+    /// others.
     pub starts: Vec<Start>,
 }
 
@@ -140,8 +141,8 @@ impl Schedule {
     }
 }
 
-/// The globals that threads can tell each other something with, by index: those that occur in the program, but for
-/// those of a `thread` section that starts no threads itself.
+/// The globals that threads can tell each other something with, by index: those that occur in the
+/// program, but for those of a `thread` section that starts no threads itself.
 pub fn shared(program: &Program) -> Vec<u32> {
     let mut occurs = vec![false; program.globals.len()];
     let mut mark = |var: &VarRef| {

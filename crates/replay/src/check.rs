@@ -5,9 +5,10 @@
 //! is needed to follow one, only the last caller, and for failures on return alone.
 //!
 //! Callee runs refer only to runs with smaller ids, so they are checked in the order of their ids:
-//! when a folded call is met, what its run does has been checked already and only the
-//! ends must fit. Each run and each step is looked at once; and steps that several runs share (one and the same slice) once for those
-//! whose entries differ only in variables that no statement of the run mentions.
+//! when a folded call is met, what its run does has been checked already and only the ends must
+//! fit. Each run and each step is looked at once; and steps that several runs share (one and the
+//! same slice) once for those whose entries differ only in variables that no statement of the run
+//! mentions.
 
 use std::sync::Arc;
 
@@ -51,7 +52,8 @@ impl Checked {
 /// Steps that several runs share, which have been checked for the first of them.
 struct Shared {
     first: usize,
-    /// The globals and the locals that a statement of the run mentions; all globals if there is a call, whose run begins with them.
+    /// The globals and the locals that a statement of the run mentions; all globals if there is a
+    /// call, whose run begins with them.
     mentioned: [Vec<bool>; 2],
 }
 
@@ -74,7 +76,8 @@ impl Shared {
         Shared { first, mentioned }
     }
 
-    /// Whether another run with these steps does the same as the first, because all that they look at is the same.
+    /// Whether another run with these steps does the same as the first, because all that they look
+    /// at is the same.
     fn covers(&self, run: &CalleeRun, first: &CalleeRun) -> bool {
         let same = |mentioned: &[bool], a: &[Value], b: &[Value]| {
             a.len() == b.len()
@@ -417,7 +420,8 @@ impl<'a> Cursor<'a> {
         stuck::is_stuck(self.program, node, &self.now, caller.as_ref())
     }
 
-    /// The return of a call that was made at `from` with the valuation `before`, with these results.
+    /// The return of a call that was made at `from` with the valuation `before`, with these
+    /// results.
     pub(crate) fn returns(
         &mut self,
         (from, before): (NodeId, Valuation),

@@ -6,9 +6,9 @@
 //! time linear in the size of the execution as stored, folded, and needs no native stack.
 //!
 //! The modules: `values` (which values an expression can take), `step` (what one statement allows),
-//! `stuck` (that nothing can happen), `check` (whole executions), `concurrent` (those with threads),
-//! `watch` (monitors), `monitor_run` (one run of a monitor, to be shown) and `temporal` (formulas of
-//! temporal logic).
+//! `stuck` (that nothing can happen), `check` (whole executions), `concurrent` (those with
+//! threads), `watch` (monitors), `monitor_run` (one run of a monitor, to be shown) and `temporal`
+//! (formulas of temporal logic).
 //!
 //! The program and the monitor are trusted to be well-formed; the execution may be anything.
 //!
@@ -129,7 +129,8 @@ pub(crate) fn without_limits<T>(
     })
 }
 
-/// Replays several executions that are said to show the same. What callees do is looked at once, if the executions share it.
+/// Replays several executions that are said to show the same. What callees do is looked at once, if
+/// the executions share it.
 pub struct Replayer<'a> {
     program: &'a Program,
     claim: Claim<'a>,

@@ -446,7 +446,8 @@ fn stored(program: &Program, caller: ProcId, var: VarRef, result: Value) -> Resu
     })
 }
 
-/// Whether `next` is the caller's valuation after its callee returned `results` with these `globals`.
+/// Whether `next` is the caller's valuation after its callee returned `results` with these
+/// `globals`.
 pub(crate) fn returned(
     program: &Program,
     caller: ProcId,

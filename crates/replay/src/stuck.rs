@@ -1,10 +1,10 @@
 //! Whether nothing can happen at a position: no step exists, and trying one is no violation.
 //!
-//! For most statements that is a look at the outcomes of a condition. Where a `constrain` or an `ensure`
-//! looks at values that the step chooses, no choice may satisfy them. That is decided by halving:
-//! the conditions are evaluated over whole sets of new values, which can only say too much; if even
-//! so they cannot be true, the sets are done with, and otherwise one of them is cut in two. In the
-//! end all sets have one value, and the evaluation is exact.
+//! For most statements that is a look at the outcomes of a condition. Where a `constrain` or an
+//! `ensure` looks at values that the step chooses, no choice may satisfy them. That is decided by
+//! halving: the conditions are evaluated over whole sets of new values, which can only say too
+//! much; if even so they cannot be true, the sets are done with, and otherwise one of them is cut
+//! in two. In the end all sets have one value, and the evaluation is exact.
 
 use droste_base::{Countable, StopReason};
 use droste_program::execution::Valuation;

@@ -1,17 +1,19 @@
 //! Whether an infinite run satisfies a formula, by the meaning of the operators and nothing else.
 //!
-//! No automaton is involved. The truth of all subformulas at a position (a *row*) follows from the propositions that are
-//! true there and the row of the next position: `a U b` is true if `b` is, or if `a` is and `a U b` is true at the next
-//! position. So rows are computed backwards. Where the run repeats itself, rows of the first position of the cycle
-//! are needed to begin with; they are found from the innermost operators outwards: when the operands of
-//! `a U b` are known at every position of the cycle, assume it false after the last one and go round. If
-//! that finds a `b`, it is true at the first position; if not, there is none. Dually for `a R b`. Operators of one kind that are nested in each other,
-//! all least or all greatest solutions of their equations, are solved together ([`Block`]): go round until nothing changes.
+//! No automaton is involved. The truth of all subformulas at a position (a *row*) follows from the
+//! propositions that are true there and the row of the next position: `a U b` is true if `b` is, or
+//! if `a` is and `a U b` is true at the next position. So rows are computed backwards. Where the
+//! run repeats itself, rows of the first position of the cycle are needed to begin with; they are
+//! found from the innermost operators outwards: when the operands of `a U b` are known at every
+//! position of the cycle, assume it false after the last one and go round. If that finds a `b`, it
+//! is true at the first position; if not, there is none. Dually for `a R b`. Operators of one kind
+//! that are nested in each other, all least or all greatest solutions of their equations, are
+//! solved together ([`Block`]): go round until nothing changes.
 //!
-//! A folded call is a function from the row after it to the row before it. It is computed when
-//! it is first needed and kept, together with the conjunction and the disjunction of the rows in
-//! between; so every run is read once for each different row that follows it. Runs nest deeply, hence the
-//! explicit stack of [`Frame`]s.
+//! A folded call is a function from the row after it to the row before it. It is computed when it
+//! is first needed and kept, together with the conjunction and the disjunction of the rows in
+//! between; so every run is read once for each different row that follows it. Runs nest deeply,
+//! hence the explicit stack of [`Frame`]s.
 //!
 //! Executions have been checked before they come here.
 
@@ -101,14 +103,17 @@ fn set(bits: &mut [u64], index: u32, value: bool) {
 /// In [`Truth::fixed`]: not known.
 const UNKNOWN: u32 = u32::MAX;
 
-/// In place of a letter: the node is silent, so this is no position, and its row is that of the next one.
+/// In place of a letter: the node is silent, so this is no position, and its row is that of the next
+/// one.
 const SILENT: u32 = u32::MAX - 1;
 
-/// When a node's truth at the beginning of the cycle is known: after those of lower levels, together with those of its own.
+/// When a node's truth at the beginning of the cycle is known: after those of lower levels,
+/// together with those of its own.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Block {
     level: u32,
-    /// What the operators of this level in it are, in positive normal form: least solutions, greatest ones, or both.
+    /// What the operators of this level in it are, in positive normal form: least solutions,
+    /// greatest ones, or both.
     kinds: u8,
 }
 
@@ -177,7 +182,8 @@ struct Frame {
     sometimes: Option<Row>,
 }
 
-/// A call that returns, at some place of the run: which word the callee reads as, and the row after it.
+/// A call that returns, at some place of the run: which word the callee reads as, and the row after
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Call {
     word: u32,
@@ -213,7 +219,8 @@ pub struct Truth<'a> {
     rows: Rows,
     /// What a position makes of the row after it.
     moves: FxHashMap<(u32, Row), Row>,
-    /// For each node the letter there, if no variable has a say in it and it is known: [`UNKNOWN`] otherwise.
+    /// For each node the letter there, if no variable has a say in it and it is known: [`UNKNOWN`]
+    /// otherwise.
     fixed: Vec<u32>,
     /// The variables that propositions mention: globals, and for each procedure locals.
     globals: Vec<u32>,
@@ -286,7 +293,8 @@ impl<'a> Truth<'a> {
                 }
             }
         }
-        // Runs with the same steps read the same if the propositions do not tell them apart at the entry.
+        // Runs with the same steps read the same if the propositions do not tell them apart at the
+        // entry.
         let mut shared: FxHashMap<*const Step, usize> = FxHashMap::default();
         let mut now = Valuation::default();
         for (i, run) in runs.iter().enumerate() {
@@ -328,7 +336,8 @@ impl<'a> Truth<'a> {
             && same(locals, &a.locals, &b.locals)
     }
 
-    /// Evaluates the formula along an execution with the runs that have been read; false if it is finite.
+    /// Evaluates the formula along an execution with the runs that have been read; false if it is
+    /// finite.
     pub(crate) fn follow(
         &mut self,
         execution: &Execution,
@@ -362,7 +371,8 @@ impl<'a> Truth<'a> {
         first.is_some_and(|&(row, _)| self.rows.is_true(row, root))
     }
 
-    /// The positions of the run itself: one for each step, and one for the time after `main` has returned.
+    /// The positions of the run itself: one for each step, and one for the time after `main` has
+    /// returned.
     pub fn moments(&self) -> Vec<Moment> {
         let first = |i: usize| self.found.get(i).map_or(0, |&(row, _)| row);
         let last = first(self.cycle);

@@ -425,8 +425,8 @@ fn strict(operator: Operator, a: &Outcomes, b: &Outcomes) -> Result<Outcomes, Un
     })
 }
 
-/// What comparing a value of one interval with one of another can come to; `None` for operators that
-/// do not compare.
+/// What comparing a value of one interval with one of another can come to; `None` for operators
+/// that do not compare.
 fn compare(operator: Operator, (a, z): (Value, Value), (b, y): (Value, Value)) -> Option<Values> {
     let overlap = a <= y && b <= z;
     let alone = a == z && b == y && a == b;

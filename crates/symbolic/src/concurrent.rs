@@ -1,31 +1,32 @@
 //! Programs with threads, context by context.
 //!
-//! The predicate *Reach* of La Torre, Madhusudan and Parlato, *Analyzing Recursive Programs using a Fixed-point
-//! Calculus* (PLDI 2009), section 5.1, with control, thread, and the numbers of switches taken out of the
-//! relation. For context number *c*, thread *t*, the context *ec* in which the procedure was entered, and
-//! a node, there is a set of tuples
+//! The predicate *Reach* of La Torre, Madhusudan and Parlato, *Analyzing Recursive Programs using a
+//! Fixed-point Calculus* (PLDI 2009), section 5.1, with control, thread, and the numbers of
+//! switches taken out of the relation. For context number *c*, thread *t*, the context *ec* in
+//! which the procedure was entered, and a node, there is a set of tuples
 //!
 //! > (values at the entry, values now, g₁ … g_c, t₀ … t_{c−1}):
 //!
-//! some run has its first contexts by these threads, the shared globals are gᵢ when context *i* begins, and thread *t* is
-//! now at the node. All tuples that are combined agree on the gᵢ and tᵢ, which never change: that is
-//! what makes stitching the runs of different threads right.
+//! some run has its first contexts by these threads, the shared globals are gᵢ when context *i*
+//! begins, and thread *t* is now at the node. All tuples that are combined agree on the gᵢ and tᵢ,
+//! which never change: that is what makes stitching the runs of different threads right.
 //!
-//! * A thread that is switched to for the first time begins at its beginning, with the globals of the switch.
-//! * A thread that is switched back to goes on from a tuple of its last context *c″* whose globals were
-//!   g_{c″+1} then. (The paper's formula does not say so; without it a thread could go on from a
-//!   state it was not left in.)
+//! * A thread that is switched to for the first time begins at its beginning, with the globals of
+//!   the switch.
+//! * A thread that is switched back to goes on from a tuple of its last context *c″* whose globals
+//!   were g_{c″+1} then. (The paper's formula does not say so; without it a thread could go on from
+//!   a state it was not left in.)
 //! * A return joins callers of context *ec* with exits of context *c*.
 //!
 //! Contexts are explored one after the other; what is known about one is used for all later ones.
 //!
-//! **Threads that are started** are numbered in the order of their starts, as far as they ever become
-//! active. How many there are is one more shared global; the frame that number *j* begins with is a further
-//! vector that never changes: a start either is that of a thread that will never be active, or the frame at the start
-//! is the *j*-th.
+//! **Threads that are started** are numbered in the order of their starts, as far as they ever
+//! become active. How many there are is one more shared global; the frame that number *j* begins
+//! with is a further vector that never changes: a start either is that of a thread that will never
+//! be active, or the frame at the start is the *j*-th.
 //!
-//! What is found is a schedule: threads, globals at the switches, frames of started threads. A concrete run is
-//! rebuilt from it elsewhere, and replayed.
+//! What is found is a schedule: threads, globals at the switches, frames of started threads. A
+//! concrete run is rebuilt from it elsewhere, and replayed.
 
 mod contexts;
 mod park;

@@ -44,10 +44,11 @@ pub(crate) struct Encoding<'a> {
     pub(crate) nexts: Cube,
     /// A call seen from the callee: current globals and next locals become entry values.
     pub(crate) enter: Renaming,
-    /// The callee's relation between entry and exit seen from the caller: the inverse of `enter` for the
-    /// entry, and the callee's current globals become next ones.
+    /// The callee's relation between entry and exit seen from the caller: the inverse of `enter`
+    /// for the entry, and the callee's current globals become next ones.
     pub(crate) leave: Renaming,
-    /// Further copies of each slot, by slot: of globals at switches, of locals when a thread is started.
+    /// Further copies of each slot, by slot: of globals at switches, of locals when a thread is
+    /// started.
     extra: Vec<Vec<Var>>,
     states: FxHashMap<ProcId, Rc<State<Bdd>>>,
 }

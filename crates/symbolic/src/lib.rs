@@ -1,20 +1,22 @@
 //! The symbolic engine: control explicit, data in decision diagrams.
 //!
-//! For each node of the program a set of pairs (values at the procedure's entry, values now), as a diagram;
-//! for each procedure the relation between entry and exit, its summary. This is the entry-forward
-//! algorithm of La Torre, Madhusudan and Parlato, *Analyzing Recursive Programs using a Fixed-point
-//! Calculus* (PLDI 2009), section 4.2, with the program counter taken out of the relation: only what is reachable
-//! is ever computed, and a call uses a summary as soon as there is one.
+//! For each node of the program a set of pairs (values at the procedure's entry, values now), as a
+//! diagram; for each procedure the relation between entry and exit, its summary. This is the
+//! entry-forward algorithm of La Torre, Madhusudan and Parlato, *Analyzing Recursive Programs using
+//! a Fixed-point Calculus* (PLDI 2009), section 4.2, with the program counter taken out of the
+//! relation: only what is reachable is ever computed, and a call uses a summary as soon as there is
+//! one.
 //!
 //! * `encode`: the copies of the variables, in the order of [`droste_blast::order`].
 //! * `relation`: what a node does to a set; `compile` makes the relations.
 //! * `search`: the fixed point, procedures along the call graph.
 //! * `stuck`: where nothing can happen.
 //! * `repeat`: infinite runs that an automaton accepts.
-//! * `trace`: a run, a shortest one where that can be had: from a second search that goes in rounds and remembers them.
+//! * `trace`: a run, a shortest one where that can be had: from a second search that goes in rounds
+//!   and remembers them.
 //!
-//! It is compared with the explicit engine and the naive oracle on random programs, for every label;
-//! every trace is replayed.
+//! It is compared with the explicit engine and the naive oracle on random programs, for every
+//! label; every trace is replayed.
 
 mod compile;
 pub mod concurrent;
@@ -50,8 +52,9 @@ pub struct Query<'a> {
 pub struct Tuning {
     /// Variables are reordered when the diagrams have so many nodes.
     pub sift_from: usize,
-    /// The search for a shortest run may take so many times the steps of diagram operations that the search which found the
-    /// violation took, and so many more. When that is not enough, the run shown is one which that search has gone.
+    /// The search for a shortest run may take so many times the steps of diagram operations that
+    /// the search which found the violation took, and so many more. When that is not enough, the
+    /// run shown is one which that search has gone.
     pub shortest_times: u64,
     /// How many more.
     pub shortest_plus: u64,
@@ -135,8 +138,8 @@ pub fn reach(
     })
 }
 
-/// Runs `work` on a thread whose stack is large enough for diagrams over the variables of `program` (and as many
-/// of its own as an automaton needs), and hands on what it reports.
+/// Runs `work` on a thread whose stack is large enough for diagrams over the variables of `program`
+/// (and as many of its own as an automaton needs), and hands on what it reports.
 fn on_worker<T: Send>(
     program: &Program,
     reporter: Option<Reporter<'_>>,

@@ -1,7 +1,7 @@
 //! The fixed point: sets of pairs (entry, now) for all nodes, summaries for all procedures.
 //!
-//! A work list of nodes, callees before their callers (along the components of the call graph) and within
-//! a procedure in reverse postorder, so that both branches of a conditional are known before
+//! A work list of nodes, callees before their callers (along the components of the call graph) and
+//! within a procedure in reverse postorder, so that both branches of a conditional are known before
 //! what follows it. Only what is new at a node is propagated.
 
 use std::cmp::Reverse;
@@ -41,8 +41,8 @@ pub(crate) struct Search<'a> {
     /// Per node: pairs found, and those of them not yet propagated.
     pub(crate) reached: Vec<Bdd>,
     pending: Vec<Bdd>,
-    /// Whether the pairs found at a node are kept. Inside a basic block they are not: what is new at its beginning is
-    /// new enough, and the sets of a long block would be many.
+    /// Whether the pairs found at a node are kept. Inside a basic block they are not: what is new
+    /// at its beginning is new enough, and the sets of a long block would be many.
     is_stored: Vec<bool>,
     visited: Vec<bool>,
     /// Per procedure, over the entry copies.
@@ -64,8 +64,9 @@ pub(crate) struct Search<'a> {
     pub(crate) images: u64,
     reorderings: u64,
     sift_at: usize,
-    /// After so many steps of operations. Sifting may look at as many nodes as there have been steps since: about the same
-    /// time once more. All bits of a program with a hundred of them would take longer than the search that they are to help.
+    /// After so many steps of operations. Sifting may look at as many nodes as there have been
+    /// steps since: about the same time once more. All bits of a program with a hundred of them
+    /// would take longer than the search that they are to help.
     sifted_at: u64,
     tuning: Tuning,
     /// What was found when, if that is wanted.
@@ -218,7 +219,8 @@ impl<'a> Search<'a> {
             }
     }
 
-    /// At the entry: current values are entry values, and what is not passed on has any value of its type.
+    /// At the entry: current values are entry values, and what is not passed on has any value of
+    /// its type.
     pub(crate) fn identity(&mut self, procedure: ProcId) -> Result<Bdd> {
         if let Some(identity) = &self.identities[procedure.0 as usize] {
             return Ok(identity.clone());
@@ -269,7 +271,8 @@ impl<'a> Search<'a> {
         self.arrive(entry, &initial)
     }
 
-    /// Searches until a target is reached or there is nothing new; how the target was met, and when: after everything that led to it.
+    /// Searches until a target is reached or there is nothing new; how the target was met, and
+    /// when: after everything that led to it.
     pub(crate) fn run(&mut self) -> Result<Option<(u64, Goal)>> {
         let initial = self.initial()?;
         let entry = self.program.procedure(self.program.main).entry;

@@ -7,8 +7,8 @@
 //! choose those (`return *`): it is refused only if every choice is. The choices in different
 //! results are independent, and a result is either one value or any value of its type. So what a
 //! procedure leaves with is described by a value for each result and a bit that says that any other
-//! would do as well; for each call there is a set of pairs, a caller and such a description, in which
-//! the caller refuses.
+//! would do as well; for each call there is a set of pairs, a caller and such a description, in
+//! which the caller refuses.
 
 use droste_base::{Countable, StopReason};
 use droste_bdd::{Bdd, Var};

@@ -1,9 +1,9 @@
 //! Expressions, compiled for packed states, with variables that may have no value.
 //!
-//! The outcome of an expression is exact for *all* choices of its `*` at once: each `*` occurs once and is
-//! independent of the others, so the set of outcomes of an operator is determined by the
-//! sets of its operands. A Boolean has a set over {false, true, division by zero, negative
-//! shift}; integers contain no `*` inside operators, so they have one outcome.
+//! The outcome of an expression is exact for *all* choices of its `*` at once: each `*` occurs once
+//! and is independent of the others, so the set of outcomes of an operator is determined by the
+//! sets of its operands. A Boolean has a set over {false, true, division by zero, negative shift};
+//! integers contain no `*` inside operators, so they have one outcome.
 //!
 //! A variable without a value makes the outcome unknown unless the other operand decides it
 //! (`F & x`; also `x & F`, if evaluating x cannot fail). Then the first variable that is

@@ -123,10 +123,10 @@ fn masks(program: &Program, layout: &Layout, liveness: &dyn Liveness) -> Vec<u64
 }
 
 /// The bits that are kept beside those live at the next node when this call returns. A new value
-/// that is read or converted then is kept for one more position: the callee's part of a trace is made
-/// concrete by what is known after it. That holds for this call alone: others that go on at the
-/// same node may have been relieved of storing their results, and what they leave there is stale.
-/// Empty if there is nothing.
+/// that is read or converted then is kept for one more position: the callee's part of a trace is
+/// made concrete by what is known after it. That holds for this call alone: others that go on at
+/// the same node may have been relieved of storing their results, and what they leave there is
+/// stale. Empty if there is nothing.
 fn kept_after(layout: &Layout, scope: &Scope<'_>, node: &droste_program::Node) -> Box<[u64]> {
     let Op::Call {
         callee,
@@ -305,8 +305,8 @@ impl Compiler<'_> {
                     .zip(params)
                     .map(|(expr, param)| self.store(*param, expr, &values, given_up));
                 let stores = stores.collect();
-                // What is read after the return and was there before: old values in `constrain`, and
-                // locals that keep their value.
+                // What is read after the return and was there before: old values in `constrain`,
+                // and locals that keep their value.
                 let scope = self.scope(false);
                 let kept = |var| matches!(var, VarRef::Local(_)) && !targets.contains(&Some(var));
                 let in_constrain =
@@ -329,7 +329,8 @@ impl Compiler<'_> {
                 let mut before: Vec<VarRef> = in_constrain.chain(in_ensure).collect();
                 before.sort_unstable();
                 before.dedup();
-                // One that does not matter at the call has been forgotten: the call will not return.
+                // One that does not matter at the call has been forgotten: the call will not
+                // return.
                 before.retain(|var| self.liveness.live(self.id, *var));
                 let before: Vec<Field> = before.into_iter().map(|var| scope.field(var)).collect();
                 let constrain = constrain.as_ref().map(|e| self.boolean(e));

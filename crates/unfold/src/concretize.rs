@@ -3,12 +3,14 @@
 //! The engine's states leave open what nobody has read and what cannot matter. Two passes close
 //! the gaps:
 //!
-//! * **Backward**, what is *wanted* (`plan`): the values that unknown variables are later read with.
+//! * **Backward**, what is *wanted* (`plan`): the values that unknown variables are later read
+//!   with.
 //! * **Forward**, the run itself (`forward`): the original program is executed step by step from
 //!   the first position, and every choice is made as it is wanted.
 //!
-//! Folded runs are treated once for each different demand made on them, and shared: the result is about as
-//! large as the trace. Both passes keep their own stacks, and everything per position is a few bytes in a flat table.
+//! Folded runs are treated once for each different demand made on them, and shared: the result is
+//! about as large as the trace. Both passes keep their own stacks, and everything per position is a
+//! few bytes in a flat table.
 //!
 //! A lasso has to come back to the very same values. What the engine left open because it cannot
 //! matter may differ after one round, so rounds are added until the values repeat.
@@ -50,8 +52,8 @@ impl From<StopReason> for Gap {
     }
 }
 
-/// The concrete execution of `program` that `trace` describes, which was found in `cleaned`, under the eyes of
-/// whoever watches these propositions.
+/// The concrete execution of `program` that `trace` describes, which was found in `cleaned`, under
+/// the eyes of whoever watches these propositions.
 pub fn concretize<W: Words>(
     program: &Program,
     cleaned: &Program,

@@ -1,8 +1,9 @@
 //! Boolean programs as [`Model`](droste_base::Model)s: a [`Program`](droste_program::Program)
 //! compiled to a [`Machine`] over packed states, unfolded on demand.
 //!
-//! [`Unfolding`] is the model, for a given width of states; `concretize` turns an engine's
-//! trace back into a concrete execution of the program. [`Threading`] is for engines that schedule threads.
+//! [`Unfolding`] is the model, for a given width of states; `concretize` turns an engine's trace
+//! back into a concrete execution of the program. [`Threading`] is for engines that schedule
+//! threads.
 
 mod ahead;
 mod code;

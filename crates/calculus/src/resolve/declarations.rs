@@ -1,4 +1,5 @@
-//! Declarations of types and variables: enumerations, ranges, classes, arrays, and wishes about their layout.
+//! Declarations of types and variables: enumerations, ranges, classes, arrays, and wishes about
+//! their layout.
 
 use droste_source::Span;
 use droste_source::diagnostics::Diagnostic;

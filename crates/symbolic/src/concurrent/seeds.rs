@@ -1,4 +1,5 @@
-//! What a context begins with: threads that run for the first time, and those that go on where they were interrupted.
+//! What a context begins with: threads that run for the first time, and those that go on where they
+//! were interrupted.
 
 use std::collections::BTreeMap;
 
@@ -130,7 +131,8 @@ impl Search<'_, '_> {
         Ok(all)
     }
 
-    /// The sequences of threads up to and including `context`, by the last thread and the number of rounds.
+    /// The sequences of threads up to and including `context`, by the last thread and the number of
+    /// rounds.
     pub(super) fn lengthen(&mut self, context: usize, rounds: usize) -> Result<()> {
         let init = usize::from(self.has_init());
         let mut longer: BTreeMap<(usize, usize), Bdd> = BTreeMap::new();

@@ -1,18 +1,22 @@
 //! Is there an infinite run that an automaton accepts?
 //!
-//! S. Basu, K. Narayan Kumar, L. R. Pokorny and C. R. Ramakrishnan, *Resource-Constrained Model Checking of Recursive Programs* (TACAS
-//! 2002), sections 2 and 3, with sets of heads as diagrams where the paper has one node of its R-graph for each (J. Esparza and S. Schwoon, *A
-//! BDD-based Model Checker for Recursive Programs*, CAV 2001, do the same with pushdown automata). In four steps:
+//! S. Basu, K. Narayan Kumar, L. R. Pokorny and C. R. Ramakrishnan, *Resource-Constrained Model
+//! Checking of Recursive Programs* (TACAS 2002), sections 2 and 3, with sets of heads as diagrams
+//! where the paper has one node of its R-graph for each (J. Esparza and S. Schwoon, *A BDD-based
+//! Model Checker for Recursive Programs*, CAV 2001, do the same with pushdown automata). In four
+//! steps:
 //!
 //! 1. The program and the automaton become one program (`product`), with one mark (`automaton`).
-//! 2. `search` computes the heads that can be reached, and summaries that know whether the mark was met.
-//! 3. `hull` computes the fair hull of the graph of heads. If it is empty, no run is accepted. Otherwise it
-//!    finds one head on a fair cycle.
+//! 2. `search` computes the heads that can be reached, and summaries that know whether the mark was
+//!    met.
+//! 3. `hull` computes the fair hull of the graph of heads. If it is empty, no run is accepted.
+//!    Otherwise it finds one head on a fair cycle.
 //! 4. Two questions about reachability give a shortest stem to that head and a shortest cycle back
-//!    to it (`trace`, on two further products). A head is one valuation, so neither needs a second copy of the variables.
+//!    to it (`trace`, on two further products). A head is one valuation, so neither needs a second
+//!    copy of the variables.
 //!
-//! It is compared with the explicit engine, which shares no code with it, on random programs and automata, for
-//! both kinds of runs; every lasso is made concrete and replayed.
+//! It is compared with the explicit engine, which shares no code with it, on random programs and
+//! automata, for both kinds of runs; every lasso is made concrete and replayed.
 
 mod automaton;
 mod condition;
@@ -49,8 +53,9 @@ pub struct Question<'a> {
     pub runs: Runs,
 }
 
-/// Whether some infinite run of `program` is one that the question asks for. A run that has terminated repeats its last
-/// state; one that is stuck is none. If there is one, the trace is a stem and a cycle.
+/// Whether some infinite run of `program` is one that the question asks for. A run that has
+/// terminated repeats its last state; one that is stuck is none. If there is one, the trace is a
+/// stem and a cycle.
 ///
 /// `live` says which values matter, for the program and the propositions.
 pub fn repeat(

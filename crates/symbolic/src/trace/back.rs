@@ -21,8 +21,8 @@ pub(super) struct Step {
 }
 
 impl Walk<'_, '_> {
-    /// Bits that the set at a node distinguishes: entry copies of what enters, and current copies of what
-    /// is kept, as literals of one state.
+    /// Bits that the set at a node distinguishes: entry copies of what enters, and current copies
+    /// of what is kept, as literals of one state.
     fn literals(&self, node: NodeId, values: &Values) -> Vec<(Var, bool)> {
         let procedure = self.search.program.node(node).procedure;
         let mut literals = self.entry_literals(procedure, values);
@@ -205,8 +205,8 @@ impl Walk<'_, '_> {
         set.exists(&self.search.encoding.nexts)
     }
 
-    /// A caller and an exit of its callee, found in time for `round`, that lead to this pair after the call, or to a
-    /// failure while the results are stored.
+    /// A caller and an exit of its callee, found in time for `round`, that lead to this pair after
+    /// the call, or to a failure while the results are stored.
     pub(super) fn joined(
         &mut self,
         from: NodeId,
@@ -245,8 +245,8 @@ impl Walk<'_, '_> {
         Ok(Some((picked, fact)))
     }
 
-    /// Callers with the exits (over current globals and next locals as the callee's entry, next globals and
-    /// results as its exit) that lead to the given pair.
+    /// Callers with the exits (over current globals and next locals as the callee's entry, next
+    /// globals and results as its exit) that lead to the given pair.
     fn join_back(
         &mut self,
         call: &Call,

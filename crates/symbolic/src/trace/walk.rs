@@ -82,8 +82,8 @@ impl Walk<'_, '_> {
         }))
     }
 
-    /// Adds, backwards, the way inside the callee of a call to the return that the call refuses; `values`
-    /// are the caller's and what the callee leaves with.
+    /// Adds, backwards, the way inside the callee of a call to the return that the call refuses;
+    /// `values` are the caller's and what the callee leaves with.
     fn inside(
         &mut self,
         call: NodeId,
@@ -148,7 +148,8 @@ impl Walk<'_, '_> {
         Ok(runs)
     }
 
-    /// Runs get numbers such that each refers to smaller ones: the round of the exit is such an order.
+    /// Runs get numbers such that each refers to smaller ones: the round of the exit is such an
+    /// order.
     fn number(&self, trace: Trace<Valued>) -> Trace<Valued> {
         let mut order: Vec<usize> = (0..trace.runs.len()).collect();
         order.sort_by_key(|&i| self.goals[i].2);
