@@ -119,21 +119,36 @@ impl<S> Trace<S> {
     }
 
     /// The trace as text of about `limit` lines, with the states as `show` writes them, indented
-    /// by call depth.
+    /// by call depth. Calls have their numbers; see [`to_named_text`](Self::to_named_text).
     pub fn to_text(&self, limit: usize, show: impl Fn(&S) -> String) -> String {
+        self.to_named_text(limit, show, |call| call.0.to_string())
+    }
+
+    /// Like [`to_text`](Self::to_text), with calls as `name` names them: for instance
+    /// [`Model::call_name`](crate::Model::call_name).
+    pub fn to_named_text(
+        &self,
+        limit: usize,
+        show: impl Fn(&S) -> String,
+        name: impl Fn(CallId) -> String,
+    ) -> String {
         let flat = self.flatten(limit);
         let word = |event: Event| match event {
             Event::Start => "start".to_owned(),
             Event::Step => "step".to_owned(),
             Event::Refine => "  with".to_owned(),
-            Event::Call(call) => format!("call {}", call.0),
-            Event::Return(call) => format!("return {}", call.0),
-            Event::Folded { call, steps, .. } => format!("call {}, {steps} steps", call.0),
+            Event::Call(call) => format!("call {}", name(call)),
+            Event::Return(call) => format!("return {}", name(call)),
+            Event::Folded { call, steps, .. } => format!("call {}, {steps} steps", name(call)),
             Event::Terminated => "terminated".to_owned(),
             Event::Skipped(steps) => format!("... {steps} steps ..."),
         };
         let words: Vec<String> = flat.positions.iter().map(|p| word(p.event)).collect();
-        let width = words.iter().map(String::len).max().unwrap_or(0);
+        let width = words
+            .iter()
+            .map(|word| word.chars().count())
+            .max()
+            .unwrap_or(0);
         let mut text = String::new();
         for (i, (position, word)) in flat.positions.iter().zip(words).enumerate() {
             // Deeper than this, the depth is a number: a million levels are not a million columns.

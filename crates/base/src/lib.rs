@@ -8,6 +8,7 @@
 
 pub mod flatten;
 pub mod interner;
+pub mod lasso;
 pub mod limits;
 pub mod memory;
 pub mod model;

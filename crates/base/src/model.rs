@@ -85,9 +85,18 @@ pub trait Model {
     /// Where a run goes on after the outermost procedure has been left through `exit`:
     /// usually a state whose only step is to itself. With `None`, which is the default,
     /// such a run ends there and is not an infinite run.
+    ///
+    /// Beware of that default: questions about infinite runs are then not about the runs that end.
+    /// Of a model all of whose runs end, everything would be true. The searches say so in their
+    /// statistics, and `droste::Checker` makes an error of it.
     fn terminated(&self, exit: &Self::State) -> Option<Self::State> {
         let _ = exit;
         None
+    }
+
+    /// What a call is called in traces: the name of the callee, say. The default is its number.
+    fn call_name(&self, call: CallId) -> String {
+        call.0.to_string()
     }
 }
 
@@ -135,6 +144,10 @@ impl<M: Model, F: Fn(&M::State) -> bool> Model for Where<'_, M, F> {
 
     fn terminated(&self, exit: &M::State) -> Option<M::State> {
         self.model.terminated(exit)
+    }
+
+    fn call_name(&self, call: CallId) -> String {
+        self.model.call_name(call)
     }
 }
 

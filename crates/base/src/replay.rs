@@ -66,7 +66,13 @@ pub fn replay_trace<M: Model>(
         Claim::Reaches(_) | Claim::Stuck { .. } => &[][..],
         Claim::Repeats { marks, .. } => marks,
     };
-    assert!(marks.len() <= 32, "at most 32 marks");
+    if marks.len() > 32 {
+        return Err(Mismatch {
+            run: None,
+            position: 0,
+            reason: "more than 32 propositions cannot be kept apart",
+        });
+    }
     let mut walker = Walker {
         model,
         trace,

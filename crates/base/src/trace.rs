@@ -103,24 +103,4 @@ impl<S> Trace<S> {
             cycle: self.cycle,
         }
     }
-
-    /// Has the cycle begin as early as it can: while the stem ends in the way the cycle does, that
-    /// part of the stem is the end of an earlier round. The run stays the same.
-    pub fn roll(&mut self)
-    where
-        S: PartialEq,
-    {
-        let Some(cycle) = &mut self.cycle else { return };
-        // The first of the cycle and the last are the same.
-        while cycle.start > 0 && cycle.start + 1 < self.positions.len() {
-            let (first, last) = (cycle.start, self.positions.len() - 1);
-            let same = self.positions[first].via == self.positions[last].via
-                && self.positions[first - 1].state == self.positions[last - 1].state;
-            if !same {
-                break;
-            }
-            self.positions.pop();
-            cycle.start -= 1;
-        }
-    }
 }

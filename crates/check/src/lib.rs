@@ -9,7 +9,6 @@
 mod calculus;
 mod explicit;
 mod ltl;
-mod minimise;
 mod options;
 mod prepared;
 mod property;

@@ -5,12 +5,12 @@
 
 use std::sync::Arc;
 
-use droste_base::{Countable, Limits, StopReason};
+use droste_base::StopReason;
 use droste_lang::parser::{Dialect, parse_proposition};
 use droste_lang::properties;
 use droste_ltl::{
-    Atom, AtomKind, Atoms, FormulaId, Formulas, Node, Tgba, Untranslatable, print, print_short,
-    translate,
+    Atom, AtomKind, Atoms, FormulaId, Formulas, Node, ResolvedFormula, Tgba, Vocabulary,
+    print_short,
 };
 use droste_omega::Tableau;
 use droste_program::labels;
@@ -24,13 +24,16 @@ use droste_source::suggest::nearest;
 /// A formula about a program.
 #[derive(Clone, Debug)]
 pub struct Ltl {
-    /// The formula, for people.
-    pub text: String,
-    /// What it means.
+    /// The formula. What its atoms mean is in `meaning`.
+    pub formula: ResolvedFormula<()>,
+    /// What it means, for the replayer.
     pub meaning: Formula,
-    formulas: Formulas,
-    formula: FormulaId,
-    atoms: usize,
+}
+
+/// What the atoms of formulas mean in a program.
+struct Names<'a> {
+    program: &'a Program,
+    dialect: Dialect,
 }
 
 /// An automaton that accepts what a program must not do.
@@ -49,8 +52,26 @@ pub struct Automaton {
 /// Subformulas are cut off here when they are shown in remarks.
 const SHORT: usize = 60;
 
-/// Of an automaton with more edges, a check will see a small part only: it is better not made.
-const MOST_EDGES: usize = 1_000_000;
+impl Vocabulary for Names<'_> {
+    type Atom = Proposition;
+
+    fn resolve(&self, atom: &Atom, source: &SourceFile) -> Result<Proposition, Vec<Diagnostic>> {
+        let span = match atom.kind {
+            AtomKind::Expression => atom.text_span,
+            // `var(proc::x)`: the expression `proc::x` can mean nothing else.
+            AtomKind::Var if atom.text.contains("::") => atom.text_span,
+            _ => atom.span,
+        };
+        if atom.kind == AtomKind::Terminated {
+            no_clash(self.program, atom)?;
+        }
+        let found = proposition(self.program, self.dialect, source.slice(span), span.start);
+        found.map_err(|mut diagnostics| {
+            in_braces(self.program, atom, &mut diagnostics);
+            diagnostics
+        })
+    }
+}
 
 impl Ltl {
     /// Parses and resolves a formula.
@@ -59,9 +80,8 @@ impl Ltl {
         source: &SourceFile,
         dialect: Dialect,
     ) -> Result<Self, Vec<Diagnostic>> {
-        let (mut formulas, mut atoms) = (Formulas::new(), Atoms::new());
-        let formula = droste_ltl::parse(source, &mut formulas, &mut atoms)?;
-        Ltl::new(program, source, dialect, &formulas, &atoms, formula)
+        let formula = ResolvedFormula::parse(source, &Names { program, dialect })?;
+        Ok(Ltl::of(formula))
     }
 
     /// Resolves a formula that was parsed from `source`.
@@ -73,75 +93,20 @@ impl Ltl {
         atoms: &Atoms,
         formula: FormulaId,
     ) -> Result<Self, Vec<Diagnostic>> {
-        let used = formulas.atoms(formula);
-        let mut propositions = Vec::with_capacity(used.len());
-        let mut problems = Vec::new();
-        // Atoms of other properties in the same file are none of ours.
-        let mut renumbered = vec![0u32; atoms.len()];
-        for id in used {
-            let atom = atoms.get(id);
-            renumbered[id.0 as usize] = propositions.len() as u32;
-            let span = match atom.kind {
-                AtomKind::Expression => atom.text_span,
-                // `var(proc::x)`: the expression `proc::x` can mean nothing else.
-                AtomKind::Var if atom.text.contains("::") => atom.text_span,
-                _ => atom.span,
-            };
-            let found = match atom.kind {
-                AtomKind::Terminated => no_clash(program, atom),
-                _ => Ok(()),
-            };
-            let found =
-                found.and_then(|()| proposition(program, dialect, source.slice(span), span.start));
-            match found {
-                Ok(proposition) => propositions.push(proposition),
-                Err(mut diagnostics) => {
-                    in_braces(program, atom, &mut diagnostics);
-                    problems.append(&mut diagnostics);
-                }
-            }
-        }
-        if !problems.is_empty() {
-            problems.truncate(100);
-            return Err(problems);
-        }
-        let mut own = Formulas::new();
-        let formula_here = copy(formulas, formula, &renumbered, &mut own);
-        Ok(Ltl {
-            text: print(formulas, atoms, formula),
-            atoms: propositions.len(),
-            meaning: meaning(formulas, atoms, formula, &renumbered, propositions),
-            formulas: own,
-            formula: formula_here,
-        })
+        let names = Names { program, dialect };
+        let formula = ResolvedFormula::new(source, &names, formulas, atoms, formula)?;
+        Ok(Ltl::of(formula))
     }
 
-    /// An automaton of the runs that violate the formula. If it is not `needed`: nothing if it is very large.
-    pub(crate) fn violations(
-        &self,
-        needed: bool,
-        limits: &Limits,
-    ) -> Result<Option<Tgba>, StopReason> {
-        let mut formulas = self.formulas.clone();
-        let negated = formulas.not(self.formula);
-        let options = droste_ltl::Options {
-            most_edges: (!needed).then_some(MOST_EDGES),
-            ..droste_ltl::Options::default()
-        };
-        let automaton = translate(&mut formulas, negated, self.atoms, &options, limits);
-        match automaton {
-            Ok(automaton) => Ok(Some(automaton)),
-            Err(Untranslatable::Stopped(reason)) => Err(reason.untranslated()),
-            Err(Untranslatable::TooManyMarks(most)) => {
-                Err(StopReason::TooMany(Countable::Eventualities, most as u64))
-            }
-            Err(Untranslatable::TooLarge) => Ok(None),
-        }
+    fn of(formula: ResolvedFormula<Proposition>) -> Self {
+        let (formula, propositions) = formula.split();
+        let meaning = meaning(&formula, propositions);
+        Ltl { formula, meaning }
     }
 
     /// The tableau that proves the formula.
     pub(crate) fn tableau(&self) -> Result<Tableau, StopReason> {
-        Tableau::new(&self.formulas, self.formula)
+        Tableau::new(&self.formula.formulas, self.formula.formula)
     }
 }
 
@@ -258,49 +223,14 @@ fn in_braces(program: &Program, atom: &Atom, diagnostics: &mut Vec<Diagnostic>) 
     }
 }
 
-/// A formula in another table, with other numbers for its atoms.
-fn copy(from: &Formulas, root: FormulaId, atoms: &[u32], to: &mut Formulas) -> FormulaId {
-    let closure = from.closure(root);
-    let mut copies = vec![Formulas::FALSE; root.0 as usize + 1];
-    for id in closure {
-        let at = |id: FormulaId| copies[id.0 as usize];
-        let all = |ids: &[FormulaId]| ids.iter().map(|&id| at(id)).collect::<Vec<_>>();
-        let copy = match from.node(id) {
-            Node::True => Formulas::TRUE,
-            Node::False => Formulas::FALSE,
-            Node::Atom(atom) => to.atom(droste_ltl::AtomId(atoms[atom.0 as usize])),
-            Node::Not(a) => to.not(at(a)),
-            Node::And(operands) => to.and(all(operands)),
-            Node::Or(operands) => to.or(all(operands)),
-            Node::Implies(a, b) => to.implies(at(a), at(b)),
-            Node::Iff(a, b) => to.iff(at(a), at(b)),
-            Node::Xor(a, b) => to.xor(at(a), at(b)),
-            Node::Next(a) => to.next(at(a)),
-            Node::Finally(a) => to.finally(at(a)),
-            Node::Globally(a) => to.globally(at(a)),
-            Node::Until(a, b) => to.until(at(a), at(b)),
-            Node::Release(a, b) => to.release(at(a), at(b)),
-            Node::WeakUntil(a, b) => to.weak_until(at(a), at(b)),
-            Node::StrongRelease(a, b) => to.strong_release(at(a), at(b)),
-        };
-        copies[id.0 as usize] = copy;
-    }
-    copies[root.0 as usize]
-}
-
 /// The formula for the replayer.
-fn meaning(
-    formulas: &Formulas,
-    atoms: &Atoms,
-    root: FormulaId,
-    renumbered: &[u32],
-    propositions: Vec<Proposition>,
-) -> Formula {
+fn meaning(formula: &ResolvedFormula<()>, propositions: Vec<Proposition>) -> Formula {
+    let (formulas, root) = (&formula.formulas, formula.formula);
     let mut nodes: Vec<Temporal> = Vec::new();
     let mut texts: Vec<Arc<str>> = Vec::new();
     let mut places = vec![0u32; root.0 as usize + 1];
     for id in formulas.closure(root) {
-        let text: Arc<str> = print_short(formulas, atoms, id, SHORT).into();
+        let text: Arc<str> = print_short(formulas, &formula.names, id, SHORT).into();
         let mut push = |node: Temporal| {
             nodes.push(node);
             texts.push(Arc::clone(&text));
@@ -310,7 +240,7 @@ fn meaning(
         let node = match formulas.node(id) {
             Node::True => push(Temporal::Constant(true)),
             Node::False => push(Temporal::Constant(false)),
-            Node::Atom(atom) => push(Temporal::Proposition(renumbered[atom.0 as usize])),
+            Node::Atom(atom) => push(Temporal::Proposition(atom.0)),
             Node::Not(a) => push(Temporal::Not(at(a))),
             Node::And(operands) => {
                 let operands = operands.iter().map(|&a| at(a));

@@ -45,7 +45,7 @@ impl fmt::Display for Property {
                 write!(f, "{} is not visited infinitely often", labels.join(" or "))
             }
             Property::Monitor(monitor) => write!(f, "monitor {}", monitor.name),
-            Property::Ltl(ltl) => f.write_str(&ltl.text),
+            Property::Ltl(ltl) => f.write_str(&ltl.formula.text),
             Property::Automaton(automaton) => write!(f, "no run is accepted by {}", automaton.name),
         }
     }
@@ -108,7 +108,7 @@ impl<'a> Resolved<'a> {
             }
             Property::Ltl(ltl) => {
                 let needed = options.engine == Engine::Bdd;
-                let automaton = ltl.violations(needed, &options.limits)?;
+                let automaton = ltl.formula.violations(needed, &options.limits)?;
                 Resolved::Ltl(ltl, automaton.map(Box::new))
             }
             Property::Automaton(automaton) => Resolved::Automaton(automaton),

@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use droste_base::lasso::minimise;
 use droste_base::{Counterexample, Runs, StopReason, Verdict};
 use droste_explicit::Order;
 use droste_program::execution::{Ending, Execution};
@@ -14,7 +15,7 @@ use crate::race::{Contender, race};
 use crate::report::{Answer, Halt};
 use crate::{
     Effort, Engine, EngineId, Evidence, Options, Report, Run, Violators, calculus, explicit,
-    minimise, symbolic,
+    symbolic,
 };
 
 /// What an engine has found: a run that is concrete, or values of a lasso that do not repeat because
@@ -263,7 +264,7 @@ fn confirm(
     let mut replayer = Replayer::new(prepared.program, question.claim(), finite);
     if options.shorten && question.is_about_infinite_runs() {
         let mut left = MINIMISING;
-        minimise::minimise(execution, &mut |candidate| {
+        minimise(execution, &mut |candidate| {
             let runs = candidate.runs.iter().map(|run| run.steps.len());
             let steps = candidate.steps.len() + runs.sum::<usize>();
             let cost = question.size().saturating_mul(steps as u64);

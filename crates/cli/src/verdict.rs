@@ -36,7 +36,7 @@ impl Subject<'_> {
                 let what = match self.property {
                     Property::Default => self.all_is_well(),
                     Property::Ltl(ltl) => {
-                        format!("every run{bounded} satisfies {}", cut(&ltl.text))
+                        format!("every run{bounded} satisfies {}", cut(&ltl.formula.text))
                     }
                     _ => format!("no run{bounded} {}", self.deed(None)),
                 };
@@ -77,7 +77,9 @@ impl Subject<'_> {
     pub(crate) fn question(&self) -> String {
         match self.property {
             Property::Default => DEFAULT_QUESTION.to_owned(),
-            Property::Ltl(ltl) => format!("every run{} satisfies {}", self.bounded(), ltl.text),
+            Property::Ltl(ltl) => {
+                format!("every run{} satisfies {}", self.bounded(), ltl.formula.text)
+            }
             _ => format!("a run{} {}", self.bounded(), self.deed(None)),
         }
     }
@@ -116,7 +118,7 @@ impl Subject<'_> {
             }
             Property::Deadlock => "gets stuck".to_owned(),
             Property::Repeat(labels) => format!("visits {} infinitely often", labels.join(" or ")),
-            Property::Ltl(ltl) => format!("does not satisfy {}", cut(&ltl.text)),
+            Property::Ltl(ltl) => format!("does not satisfy {}", cut(&ltl.formula.text)),
             Property::Automaton(automaton) => format!("is accepted by {}", automaton.name),
             Property::Monitor(monitor) => {
                 let kind = if has_target(monitor) {

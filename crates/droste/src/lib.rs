@@ -57,7 +57,7 @@
 //! return 0    Leave(1)
 //! return 0  Leave(2)
 //! ");
-//! # Ok::<(), droste::Inconsistent>(())
+//! # Ok::<(), droste::Error>(())
 //! ```
 //!
 //! # Where things are
@@ -73,11 +73,12 @@
 //! | search without a builder | [`search`] |
 
 mod checker;
+mod error;
 pub mod program;
 mod temporal;
 pub mod tutorial;
 
-pub use checker::{Checker, Inconsistent, Outcome};
+pub use checker::{Checker, Outcome};
 pub use droste_base::{
     CallId, Certificate, Claim, Cycle, Event, FlatPosition, FlatTrace, Limits, Mismatch, Model,
     Position, Progress, PropId, Reporter, Run, RunId, Split, Step, Steps, StopReason, Trace,
@@ -85,9 +86,11 @@ pub use droste_base::{
 };
 pub use droste_explicit::{Order, Runs, Stats};
 pub use droste_omega::{Product, Watcher, WatcherState};
-pub use temporal::LtlError;
+pub use error::Error;
 
-/// The searches themselves, which [`Checker`] calls. Their traces have not been replayed.
+/// The searches themselves, of which [`Checker`] calls
+/// [`search_and_replay`](search::search_and_replay). The traces of the others have not been
+/// replayed.
 pub mod search {
-    pub use droste_explicit::{Options, Outcome, reach, repeat};
+    pub use droste_explicit::{Goal, Options, Outcome, reach, repeat, search, search_and_replay};
 }

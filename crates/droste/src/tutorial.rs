@@ -71,7 +71,7 @@
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/tutorial/state.rs"));
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/tutorial/rules.rs"));
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/tutorial/model.rs"));
-//! # fn main() -> Result<(), droste::Inconsistent> {
+//! # fn main() -> Result<(), droste::Error> {
 //! let build = Build::new("app: lib\nlib:");
 //! let outcome = Checker::new(&build).order(Order::Bfs).reach(UNREADY)?;
 //!
@@ -93,7 +93,7 @@
 //! The compiler failed on `lib`, `build` returned all the same, and its caller never asked. Before you
 //! see a run it has been *replayed*: followed once more through the model, step by step, by code that
 //! shares nothing with the search. (If the model did not give the same answers again you get
-//! [`Inconsistent`](crate::Inconsistent) instead.)
+//! [`Error::Inconsistent`](crate::Error::Inconsistent) instead.)
 //!
 //! If failures are retried, all is well. `Holds` is not "nothing found so far": there
 //! is no such run, of any length and any depth of the stack.
@@ -103,7 +103,7 @@
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/tutorial/state.rs"));
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/tutorial/rules.rs"));
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/tutorial/model.rs"));
-//! # fn main() -> Result<(), droste::Inconsistent> {
+//! # fn main() -> Result<(), droste::Error> {
 //! let build = Build { retry: true, ..Build::new("app: lib\nlib:") };
 //! assert!(Checker::new(&build).reach(UNREADY)?.holds());
 //! # Ok(())
@@ -117,7 +117,7 @@
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/tutorial/state.rs"));
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/tutorial/rules.rs"));
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/tutorial/model.rs"));
-//! # fn main() -> Result<(), droste::Inconsistent> {
+//! # fn main() -> Result<(), droste::Error> {
 //! let build = Build::new("app: lib util\nlib: util\nutil:");
 //! let outcome = Checker::new(&build).reach_where(|state| state.built.len() == 3)?;
 //! assert!(!outcome.holds());
@@ -135,7 +135,7 @@
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/tutorial/state.rs"));
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/tutorial/rules.rs"));
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/tutorial/model.rs"));
-//! # fn main() -> Result<(), droste::Inconsistent> {
+//! # fn main() -> Result<(), droste::Error> {
 //! let circle = Build::new("app: lib\nlib: app");
 //! let outcome = Checker::new(&circle).repeat(&[RUNNING])?;
 //!
@@ -162,7 +162,7 @@
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/tutorial/state.rs"));
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/tutorial/rules.rs"));
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/tutorial/model.rs"));
-//! # fn main() -> Result<(), droste::Inconsistent> {
+//! # fn main() -> Result<(), droste::Error> {
 //! let circle = Build::new("app: lib\nlib: app");
 //! let bounded = Checker::new(&circle).runs(Runs::FiniteStack);
 //! assert!(bounded.repeat(&[RUNNING])?.holds());
@@ -198,7 +198,7 @@
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/tutorial/state.rs"));
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/tutorial/rules.rs"));
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/tutorial/model.rs"));
-//! # fn main() -> Result<(), droste::LtlError> {
+//! # fn main() -> Result<(), droste::Error> {
 //! let names = [("running", RUNNING), ("compiling", COMPILING), ("goal", GOAL)];
 //! let response = "G (goal -> F !running)";
 //!
@@ -236,7 +236,7 @@
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/tutorial/state.rs"));
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/tutorial/rules.rs"));
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/tutorial/model.rs"));
-//! # fn main() -> Result<(), droste::Inconsistent> {
+//! # fn main() -> Result<(), droste::Error> {
 //! use droste::{Watcher, WatcherState};
 //!
 //! let waiting = WatcherState {
@@ -274,7 +274,7 @@
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/tutorial/state.rs"));
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/tutorial/rules.rs"));
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/tutorial/model.rs"));
-//! # fn main() -> Result<(), droste::Inconsistent> {
+//! # fn main() -> Result<(), droste::Error> {
 //! let text: String = (0..60).map(|i| format!("t{i}: t{}\n", i + 1)).collect();
 //! let build = Build { cached: true, ..Build::new(&text) }; // 2^60 ways to start
 //! let outcome = Checker::new(&build).reach_where(|state| state.target == "t3")?;
@@ -304,7 +304,7 @@
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/tutorial/state.rs"));
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/tutorial/rules.rs"));
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/tutorial/model.rs"));
-//! # fn main() -> Result<(), droste::Inconsistent> {
+//! # fn main() -> Result<(), droste::Error> {
 //! use std::time::Duration;
 //!
 //! let text: String = (0..60).map(|i| format!("t{i}:\n")).collect();
@@ -333,7 +333,7 @@
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/tutorial/state.rs"));
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/tutorial/rules.rs"));
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/tutorial/model.rs"));
-//! # fn main() -> Result<(), droste::Inconsistent> {
+//! # fn main() -> Result<(), droste::Error> {
 //! let build = Build::new("app: a b\na: c\nb: c\nc:");
 //! let outcome = Checker::new(&build).order(Order::Bfs).reach_where(|state| state.built.len() == 4)?;
 //! let trace = outcome.trace().expect("all four can be built");

@@ -167,6 +167,8 @@ pub(crate) struct Search<'a, M: Model> {
     steps: Steps<M::State>,
     /// For following chains.
     passed: Buffers<M::State>,
+    /// Whether the outermost procedure was left and the model does not say how to go on.
+    ended: bool,
 }
 
 impl<'a, M: Model> Search<'a, M> {
@@ -192,6 +194,7 @@ impl<'a, M: Model> Search<'a, M> {
             resumed: Vec::new(),
             steps: Steps::new(),
             passed: Buffers::default(),
+            ended: false,
         }
     }
 
@@ -546,12 +549,13 @@ impl<'a, M: Model> Search<'a, M> {
                         (Edge::Call(call.0), state)
                     }
                     Step::Exit(exit) => {
-                        let last = self.calls.entries[entry as usize].initial;
-                        let last = if last {
+                        let outermost = self.calls.entries[entry as usize].initial;
+                        let last = if outermost {
                             self.model.terminated(&exit)
                         } else {
                             None
                         };
+                        self.ended |= outermost && last.is_none();
                         self.exit(entry, exit, marks | own, (context, Edge::Start))?;
                         let Some(last) = last else { continue };
                         (Edge::Terminated, last)
@@ -666,7 +670,10 @@ impl<'a, M: Model> Search<'a, M> {
             + self.boundaries.capacity() * size_of::<Boundary>();
         let contexts = self.contexts.len();
         let others = contexts * size_of::<Context<Visit>>() + self.alike.bytes() + stacks;
-        stats(self.began, contexts, &self.states, &self.calls, others)
+        Stats {
+            ended: self.ended,
+            ..stats(self.began, contexts, &self.states, &self.calls, others)
+        }
     }
 
     /// Only what a trace needs.

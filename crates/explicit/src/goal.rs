@@ -4,8 +4,10 @@
 //! (crate `omega`), and what is asked of it is reachability or repetition. This is the one place
 //! where a question becomes a search: Boolean programs and users' own models come through it.
 
-use droste_base::{Model, PropId, Runs};
-use droste_omega::{Buchi, Observed, Observer, Product, Tableau, Watcher};
+use std::convert::Infallible;
+
+use droste_base::{Claim, Mismatch, Model, PropId, Runs, Trace, replay_trace};
+use droste_omega::{Buchi, Observed, Product, Tableau, Watcher};
 
 use crate::{Options, Outcome, reach, repeat, stuck};
 
@@ -51,31 +53,116 @@ pub fn search<M: Model>(
     runs: Runs,
     options: &Options<'_>,
 ) -> Outcome<M::State> {
-    match goal {
-        Goal::Reach(target) => reach(model, *target, options),
-        Goal::Stuck(ends) => stuck(model, ends, options),
-        Goal::Repeat(marks) => repeat(model, marks, runs, options),
-        Goal::Watch(watcher) => {
-            let product = Product::new(model, watcher);
-            let outcome = if is_safety(watcher) {
-                reach(&product, Product::<M>::TARGET, options)
-            } else {
-                repeat(&product, &[Product::<M>::REPEATING], runs, options)
-            };
-            outcome.map(|(state, _)| state)
-        }
-        Goal::Accept(automaton, atoms) => observe(model, automaton, atoms, runs, options),
-        Goal::Prove(tableau, atoms) => observe(model, tableau, atoms, runs, options),
+    let Ok(outcome) = answer(model, goal, runs, options, &Believing);
+    outcome
+}
+
+/// Like [`search`], and [replays](replay_trace) the run of a violation, if it is written down. A
+/// run that was found beside an automaton is replayed beside it, before its states are left out.
+pub fn search_and_replay<M: Model>(
+    model: &M,
+    goal: &Goal,
+    runs: Runs,
+    options: &Options<'_>,
+) -> Result<Outcome<M::State>, Mismatch> {
+    answer(model, goal, runs, options, &Replaying)
+}
+
+/// What is done with a trace that was found.
+trait Judge {
+    type Error;
+
+    fn judge<M: Model>(
+        &self,
+        model: &M,
+        trace: &Trace<M::State>,
+        claim: &Claim<'_>,
+    ) -> Result<(), Self::Error>;
+}
+
+/// Somebody else will replay it.
+struct Believing;
+
+impl Judge for Believing {
+    type Error = Infallible;
+
+    fn judge<M: Model>(&self, _: &M, _: &Trace<M::State>, _: &Claim<'_>) -> Result<(), Infallible> {
+        Ok(())
     }
 }
 
-fn observe<M: Model, O: Observer>(
+struct Replaying;
+
+impl Judge for Replaying {
+    type Error = Mismatch;
+
+    fn judge<M: Model>(
+        &self,
+        model: &M,
+        trace: &Trace<M::State>,
+        claim: &Claim<'_>,
+    ) -> Result<(), Mismatch> {
+        replay_trace(model, trace, claim)
+    }
+}
+
+fn answer<M: Model, J: Judge>(
     model: &M,
-    observer: &O,
-    atoms: &[PropId],
+    goal: &Goal,
     runs: Runs,
     options: &Options<'_>,
-) -> Outcome<M::State> {
-    let product = Observed::new(model, observer, atoms);
-    repeat(&product, &product.marks(), runs, options).map(|(state, _)| state)
+    judge: &J,
+) -> Result<Outcome<M::State>, J::Error> {
+    let finite_stack = runs == Runs::FiniteStack;
+    let repeats = |marks| Claim::Repeats {
+        marks,
+        finite_stack,
+    };
+    match goal {
+        Goal::Reach(target) => find(model, &Claim::Reaches(*target), options, judge),
+        Goal::Stuck(ends) => find(model, &Claim::Stuck { ends }, options, judge),
+        Goal::Repeat(marks) => find(model, &repeats(marks), options, judge),
+        Goal::Watch(watcher) => {
+            let product = Product::new(model, watcher);
+            let claim = if is_safety(watcher) {
+                Claim::Reaches(Product::<M>::TARGET)
+            } else {
+                repeats(&[Product::<M>::REPEATING])
+            };
+            let outcome = find(&product, &claim, options, judge)?;
+            Ok(outcome.map(|(state, _)| state))
+        }
+        Goal::Accept(automaton, atoms) => {
+            let product = Observed::new(model, automaton, atoms);
+            let outcome = find(&product, &repeats(&product.marks()), options, judge)?;
+            Ok(outcome.map(|(state, _)| state))
+        }
+        Goal::Prove(tableau, atoms) => {
+            let product = Observed::new(model, tableau, atoms);
+            let outcome = find(&product, &repeats(&product.marks()), options, judge)?;
+            Ok(outcome.map(|(state, _)| state))
+        }
+    }
+}
+
+/// Searches for a run of which the claim is true.
+fn find<M: Model, J: Judge>(
+    model: &M,
+    claim: &Claim<'_>,
+    options: &Options<'_>,
+    judge: &J,
+) -> Result<Outcome<M::State>, J::Error> {
+    let outcome = match *claim {
+        Claim::Reaches(target) => reach(model, target, options),
+        Claim::Stuck { ends } => stuck(model, ends, options),
+        Claim::Repeats {
+            marks,
+            finite_stack: true,
+        } => repeat(model, marks, Runs::FiniteStack, options),
+        Claim::Repeats { marks, .. } => repeat(model, marks, Runs::All, options),
+    };
+    if let Some(trace) = outcome.verdict.run() {
+        judge.judge(model, trace, claim)?;
+    }
+    Ok(outcome)
 }

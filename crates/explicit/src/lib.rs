@@ -28,7 +28,7 @@ use droste_base::{Counterexample, Limits, Reporter, Trace, Verdict};
 
 pub use cycle::repeat;
 pub use droste_base::Runs;
-pub use goal::{Goal, search};
+pub use goal::{Goal, search, search_and_replay};
 pub use reach::reach;
 pub use stuck::stuck;
 
@@ -86,6 +86,9 @@ pub struct Stats {
     pub bytes: u64,
     /// How long it took until the answer was known. A trace is built after that.
     pub search: Duration,
+    /// Of [`repeat()`]: whether some run ended that the model does not say how to go on with
+    /// ([`Model::terminated`](droste_base::Model::terminated)). The answer is not about such runs.
+    pub ended: bool,
 }
 
 /// A verdict and what it took.

@@ -132,6 +132,10 @@ impl<M: Model> Model for Round<'_, M> {
     fn terminated(&self, _: &Self::State) -> Option<Self::State> {
         None
     }
+
+    fn call_name(&self, call: CallId) -> String {
+        self.model.call_name(call)
+    }
 }
 
 /// The proposition of [`Where`].

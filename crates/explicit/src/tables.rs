@@ -30,6 +30,7 @@ pub(crate) fn stats<S: Eq + Hash>(
         summaries: calls.exits.len() as u64,
         bytes: states.bytes() + calls.bytes() + others as u64,
         search: began.elapsed(),
+        ended: false,
     }
 }
 

@@ -309,4 +309,8 @@ impl<M: Model, O: Observer> Model for Observed<'_, M, O> {
     fn terminated(&self, exit: &Self::State) -> Option<Self::State> {
         Some((self.model.terminated(&exit.0)?, exit.1))
     }
+
+    fn call_name(&self, call: CallId) -> String {
+        self.model.call_name(call)
+    }
 }

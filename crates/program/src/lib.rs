@@ -17,6 +17,7 @@ pub mod effects;
 pub mod execution;
 pub mod interval;
 pub mod labels;
+mod lasso;
 pub mod liveness;
 pub mod monitor;
 mod program;
