@@ -34,6 +34,7 @@ pub trait Looping: Sized {
     fn same_step(&self, a: usize, b: usize) -> bool;
 
     /// The run that consists of these pieces of this one, with a cycle from its step `start` on.
+    #[must_use]
     fn rebuilt(&self, pieces: &[Range<usize>], start: usize) -> Self;
 }
 
@@ -76,15 +77,17 @@ pub fn roll<L: Looping>(lasso: &mut L) {
     };
     let back = (0..start).take_while(|&back| ends_alike(back)).count();
     if back > 0 {
-        *lasso = lasso.rebuilt(&[0..end - back], start - back);
+        let piece = 0..end - back;
+        *lasso = lasso.rebuilt(std::slice::from_ref(&piece), start - back);
     }
 }
 
-/// The first shorter run that is accepted.
+/// The first shorter run that is accepted. `attempt` makes one of pieces and a beginning of the
+/// cycle.
 fn shorter<L>(
     numbers: &[u32],
     begin: usize,
-    attempt: &mut dyn FnMut(&[Range<usize>], usize) -> Option<L>,
+    attempt: &mut impl FnMut(&[Range<usize>], usize) -> Option<L>,
 ) -> Option<L> {
     let end = numbers.len();
     let mut last: HashMap<u32, usize> = HashMap::new();
@@ -119,7 +122,7 @@ fn shorter<L>(
             continue;
         };
         if i - begin < end - j
-            && let Some(found) = attempt(&[0..j], i)
+            && let Some(found) = attempt(std::slice::from_ref(&(0..j)), i)
         {
             return Some(found);
         }

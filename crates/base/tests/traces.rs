@@ -501,7 +501,7 @@ fn rolling_a_lasso_changes_where_its_cycle_begins_and_nothing_else() {
             }
         }
         let before = trace.clone();
-        trace.roll();
+        droste_base::lasso::roll(&mut trace);
         let word = |trace: &Trace<u8>| -> Vec<Position<u8>> {
             let start = trace.cycle.map_or(0, |cycle| cycle.start);
             let round = trace.positions[start + 1..].iter().cycle();
@@ -519,7 +519,7 @@ fn rolling_a_lasso_changes_where_its_cycle_begins_and_nothing_else() {
         assert!(new.start <= old.start && new.pumping == old.pumping);
         rolled += usize::from(new.start < old.start);
         let again = trace.clone();
-        trace.roll();
+        droste_base::lasso::roll(&mut trace);
         assert_eq!(again, trace, "rolled once is rolled enough");
     }
     assert!(rolled > 20 || std::env::var("SEED").is_ok(), "{rolled}");
