@@ -160,7 +160,7 @@ const KEYWORDS: [&str; 4] = ["terminated", "true", "false", "xor"];
 
 /// How to go on, where the language itself cannot know.
 fn advise(program: &Program, diagnostic: &mut Diagnostic) {
-    match &diagnostic.kind {
+    match &*diagnostic.kind {
         DiagnosticKind::Other | DiagnosticKind::ReadDifferently(_) => {}
         DiagnosticKind::LocalName { procedure, name } => {
             // In a formula, that is written in braces.

@@ -50,8 +50,8 @@ pub enum DiagnosticKind {
 pub struct Diagnostic {
     /// Error or warning.
     pub severity: Severity,
-    /// What it is about.
-    pub kind: DiagnosticKind,
+    /// What it is about; boxed, because a diagnostic is the error of many functions.
+    pub kind: Box<DiagnosticKind>,
     /// What is wrong, one line, no full stop.
     pub message: String,
     /// Where, and what to say under the marked text (may be empty).
@@ -76,7 +76,7 @@ impl Diagnostic {
     fn new(severity: Severity, span: Span, message: impl Into<String>) -> Self {
         Diagnostic {
             severity,
-            kind: DiagnosticKind::default(),
+            kind: Box::default(),
             message: message.into(),
             primary: (span, String::new()),
             secondary: Vec::new(),
@@ -86,7 +86,7 @@ impl Diagnostic {
 
     /// What the message is about.
     pub fn kind(mut self, kind: DiagnosticKind) -> Self {
-        self.kind = kind;
+        self.kind = Box::new(kind);
         self
     }
 

@@ -52,7 +52,7 @@ pub fn relevant(program: &Program, mut diagnostics: Vec<Diagnostic>) -> Vec<Diag
         .filter(|variable| !variable.ty.is_bool())
         .map(|variable| &*variable.name)
         .collect();
-    diagnostics.retain(|diagnostic| match &diagnostic.kind {
+    diagnostics.retain(|diagnostic| match &*diagnostic.kind {
         DiagnosticKind::ReadDifferently(names) => {
             !names.iter().any(|name| integers.contains(&name[..]))
         }
