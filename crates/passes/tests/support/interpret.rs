@@ -87,6 +87,9 @@ pub(crate) fn explore(
     Some(explorer.seen)
 }
 
+/// A return that callers refuse: an entry, a node, the globals, and the results.
+type Leaving = (u32, NodeId, Vec<Value>, Vec<Vec<Value>>);
+
 struct Explorer<'a> {
     program: &'a Program,
     target: NodeId,
@@ -109,7 +112,7 @@ struct Explorer<'a> {
     /// Whether the step at hand leads anywhere or fails.
     happens: bool,
     /// Entries, the nodes they may be left at and, together, the globals and all results.
-    leaving: BTreeSet<(u32, NodeId, Vec<Value>, Vec<Vec<Value>>)>,
+    leaving: BTreeSet<Leaving>,
     seen: Seen,
 }
 
