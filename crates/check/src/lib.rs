@@ -27,13 +27,14 @@ pub use droste_base::Runs;
 pub use droste_explicit::{Order, Stats};
 pub use droste_formula::Algorithm as Formulas;
 pub use droste_passes::Config as Passes;
+pub use droste_program::concurrent::Run;
 pub use droste_program::schedule::{Bound, Levels};
 pub use droste_symbolic::{Stats as SymbolicStats, Tuning};
 pub use droste_threads::NotRebuilt;
 pub use ltl::{Automaton, Ltl};
 pub use options::{Engine, EngineId, Evidence, Options};
 pub use property::{ERROR_LABELS, Property};
-pub use report::{Effort, Explored, Fault, Report, Run, Violators};
+pub use report::{Effort, Explored, Fault, Report, Violators};
 pub use threads::rebuild;
 
 use prepared::Prepared;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use droste_automata::Tgba;
 use droste_program::labels;
 use droste_program::monitor::{Monitor, StateKind};
+use droste_program::temporal::Formula;
 use droste_program::{NodeId, Program, Proposition};
 use droste_replay::Claim;
 
@@ -33,6 +34,25 @@ pub enum Property {
     Ltl(Arc<Ltl>),
     /// The automaton accepts no run.
     Automaton(Arc<Automaton>),
+}
+
+impl Property {
+    /// The monitor that it asks about, or its automaton as one.
+    pub fn monitor(&self) -> Option<&Monitor> {
+        match self {
+            Property::Monitor(monitor) => Some(monitor),
+            Property::Automaton(automaton) => Some(&automaton.monitor),
+            _ => None,
+        }
+    }
+
+    /// What its formula means.
+    pub fn meaning(&self) -> Option<&Formula> {
+        match self {
+            Property::Ltl(ltl) => Some(&ltl.meaning),
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Display for Property {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use droste_base::{Counterexample, StopReason, Verdict};
 use droste_explicit::Stats;
-use droste_program::concurrent::ConcurrentExecution;
+use droste_program::concurrent::{ConcurrentExecution, Run};
 use droste_program::execution::Execution;
 use droste_program::schedule::Levels;
 use droste_symbolic::Stats as SymbolicStats;
@@ -21,15 +21,6 @@ pub enum Violators {
     OnlyUnbounded,
     /// One whose stack grows without bound. Whether there are others is not known.
     Unbounded,
-}
-
-/// A run that violates a property.
-#[derive(Clone, Debug)]
-pub enum Run {
-    /// Of a program without threads.
-    Sequential(Execution),
-    /// Of a program with threads.
-    Threads(ConcurrentExecution),
 }
 
 /// What it took an engine.

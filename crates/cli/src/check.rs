@@ -13,7 +13,7 @@ use droste_lang::{printer, properties};
 use droste_program::Program;
 use droste_program::dot;
 use droste_program::monitor::Monitor;
-use droste_report::{Style, visible};
+use droste_report::{RunJson, Shown, Style, visible};
 use droste_source::SourceFile;
 use droste_source::diagnostics::{Diagnostic, Severity};
 use serde::Serialize;
@@ -24,7 +24,7 @@ use crate::frame::{Frame, UNKNOWN, Volume};
 use crate::input;
 use crate::output::{self, Answer};
 use crate::temporal::Several;
-use crate::verdict::{self, Subject, Trace, TraceJson};
+use crate::verdict::{self, Subject};
 
 /// Yellow.
 pub(crate) const UNKNOWN_COLOR: &str = "1;33";
@@ -552,7 +552,7 @@ impl Run<'_> {
         report: &Report,
     ) -> Result<u8, Failure> {
         let flags = &self.args.output;
-        let trace = Trace::of(subject, source, report);
+        let trace = verdict::shown(subject, source, report);
         if flags.json {
             let object = self.object(source, subject, report, trace.as_ref());
             self.frame.claim();
@@ -576,16 +576,16 @@ impl Run<'_> {
         source: &SourceFile,
         subject: &Subject<'_>,
         report: &Report,
-        trace: Option<&'t Trace<'_>>,
-    ) -> Answer<TraceJson<'t>> {
+        trace: Option<&'t Shown<'_>>,
+    ) -> Answer<RunJson<'t>> {
         let total = self.frame.elapsed();
         Answer {
             fields: verdict::object(source.name(), &subject.question(), report, total),
-            trace: trace.map(Trace::json),
+            trace: trace.map(Shown::json),
         }
     }
 
-    fn trace(&self, trace: &Trace<'_>, color: bool, width: usize) -> String {
+    fn trace(&self, trace: &Shown<'_>, color: bool, width: usize) -> String {
         trace.text(&Style {
             color,
             max_steps: self.args.output.max_steps,
@@ -598,7 +598,7 @@ impl Run<'_> {
         &self,
         subject: &Subject<'_>,
         report: &Report,
-        trace: Option<&Trace<'_>>,
+        trace: Option<&Shown<'_>>,
     ) -> String {
         let word = self.word(&report.verdict);
         let mut page = format!("{word}: {}\n", subject.sentence(report));

@@ -19,7 +19,7 @@ use crate::check::{Run, exit_code, runs};
 use crate::console::{Console, Failure};
 use crate::input;
 use crate::output;
-use crate::verdict::{Subject, Trace, cut};
+use crate::verdict::{Subject, cut, shown};
 
 impl Run<'_> {
     /// The formula of `--ltl`.
@@ -183,7 +183,7 @@ impl Run<'_> {
             self.frame.watchdog.note_nothing();
             let report = self.search(&subject)?;
             let mut object = None;
-            let trace = Trace::of(&subject, source, &report);
+            let trace = shown(&subject, source, &report);
             let mut page = String::new();
             if flags.json {
                 let mut answer = self.object(source, &subject, &report, trace.as_ref());

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use droste_base::words::{counted, seconds};
-use droste_base::{Countable, Limits, StopReason, Verdict};
+use droste_base::{Countable, StopReason, Verdict};
 use droste_check::{
     ERROR_LABELS, Effort, EngineId, Levels, Property, Report, Run, Runs, Violators,
 };
@@ -13,9 +13,8 @@ use droste_program::concurrent::ThreadAction;
 use droste_program::execution::{Action, Ending};
 use droste_program::monitor::{Monitor, StateKind};
 use droste_program::{NodeId, Op, Program, Type, Variable, Violation};
-use droste_report::{ConcurrentJson, Json, MonitorRun, Reasons, Remarks, Style};
+use droste_report::{Shown, Watched};
 use droste_source::SourceFile;
-use serde::Serialize;
 use serde_json::{Value, json};
 
 /// What a verdict is about.
@@ -243,92 +242,18 @@ impl Subject<'_> {
     }
 }
 
-/// The run of a violation as JSON.
-#[derive(Serialize)]
-#[serde(untagged)]
-pub(crate) enum TraceJson<'a> {
-    Sequential(Json<'a>),
-    Threads(ConcurrentJson<'a>),
-}
-
-/// A violation as it is shown: the run, and what a monitor or a formula has to say about it.
-pub(crate) struct Trace<'a> {
-    program: &'a Program,
+/// The run in a report, if there is one, as it is shown.
+pub(crate) fn shown<'a>(
+    subject: &Subject<'a>,
     source: &'a SourceFile,
-    run: &'a Run,
-    monitor: Option<MonitorRun>,
-    reasons: Reasons,
-}
-
-impl<'a> Trace<'a> {
-    /// The run in a report, if there is one.
-    pub(crate) fn of(
-        subject: &Subject<'a>,
-        source: &'a SourceFile,
-        report: &'a Report,
-    ) -> Option<Self> {
-        let run = report.verdict.run()?;
-        let program = subject.program;
-        let (mut monitor, mut reasons) = (None, Reasons::default());
-        if let Run::Sequential(execution) = run {
-            let finite_stack = subject.runs == Runs::FiniteStack;
-            let automaton = match subject.property {
-                Property::Monitor(monitor) => Some(monitor),
-                Property::Automaton(automaton) => Some(&automaton.monitor),
-                _ => None,
-            };
-            monitor = automaton.and_then(|automaton| {
-                droste_report::monitor_run(program, execution, automaton, finite_stack)
-            });
-            if let Property::Ltl(ltl) = subject.property {
-                let mut guard = Limits::default().guard();
-                let found = Reasons::new(program, execution, &ltl.meaning, &mut guard);
-                reasons = found.unwrap_or_default();
-            }
-        }
-        Some(Trace {
-            program,
-            source,
-            run,
-            monitor,
-            reasons,
-        })
-    }
-
-    fn remarks(&self) -> Remarks<'_> {
-        Remarks {
-            monitor: self.monitor.as_ref(),
-            reasons: Some(&self.reasons),
-        }
-    }
-
-    pub(crate) fn text(&self, style: &Style) -> String {
-        let (program, source) = (self.program, self.source);
-        match self.run {
-            Run::Sequential(execution) => {
-                let remarks = self.remarks();
-                droste_report::text_with_remarks(program, source, execution, remarks, style)
-            }
-            Run::Threads(execution) => {
-                droste_report::concurrent_text(program, source, execution, style)
-            }
-        }
-    }
-
-    pub(crate) fn json(&self) -> TraceJson<'_> {
-        let (program, source) = (self.program, self.source);
-        match self.run {
-            Run::Sequential(execution) => TraceJson::Sequential(droste_report::json_with_remarks(
-                program,
-                source,
-                execution,
-                self.remarks(),
-            )),
-            Run::Threads(execution) => {
-                TraceJson::Threads(droste_report::concurrent_json(program, source, execution))
-            }
-        }
-    }
+    report: &'a Report,
+) -> Option<Shown<'a>> {
+    let run = report.verdict.run()?;
+    let watched = Watched {
+        monitor: subject.property.monitor(),
+        formula: subject.property.meaning(),
+    };
+    Some(Shown::new(subject.program, source, run, watched))
 }
 
 /// Which runs violate the property, if there is something to say about it; lines of their own.

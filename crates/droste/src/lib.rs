@@ -67,9 +67,9 @@
 //! | write a model | [`Model`], [`Steps`], [`CallId`], [`PropId`] |
 //! | ask about it | [`Checker`]: [`reach`](Checker::reach), [`repeat`](Checker::repeat), [`ltl`](Checker::ltl), [`watch`](Checker::watch); [`Order`], [`Runs`], [`Limits`] |
 //! | watch it with an automaton | [`Watcher`], [`Product`] |
-//! | read the answer | [`Outcome`], [`Verdict`], [`StopReason`], [`Stats`] |
+//! | read the answer | [`Outcome`], [`Verdict`], [`StopReason`], [`Stats`]; [`Error`] if there is none |
 //! | read a run | [`Trace`]: print it, [`flatten`](Trace::flatten) it, [`replay_trace`] it |
-//! | check Boolean programs | [`program`] |
+//! | check Boolean programs, with or without threads | [`program`] |
 //! | search without a builder | [`search`] |
 
 mod checker;

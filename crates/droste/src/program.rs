@@ -1,4 +1,5 @@
-//! Boolean programs from Rust: parse, check, show.
+//! Boolean programs from Rust: parse, check, show. What the command `droste check` can do, with the
+//! same engine by default.
 //!
 //! ```
 //! use droste::program::{self, Options, Property};
@@ -17,8 +18,8 @@
 //! ";
 //! let program = program::load("twist.bp", text)?;
 //! let report = program.check(&Property::Default, &Options::default())?;
-//! let execution = report.verdict.witness().expect("twist may run an odd number of times");
-//! println!("{}", program.text(execution));
+//! let run = report.verdict.run().expect("twist may run an odd number of times");
+//! println!("{}", program.text(run));
 //!
 //! // Or all at once:
 //! let never = Property::Reach(vec!["ERROR".to_owned()]);
@@ -34,27 +35,108 @@
 //! assert!(error.to_string().starts_with("error: "));
 //! assert!(error.to_string().contains("--> oops.bp:1:19"));
 //! ```
+//!
+//! # Formulas, automata, monitors
+//!
+//! [`Loaded::ltl`] reads a formula of linear temporal logic, [`Loaded::formulas`] a file of them,
+//! [`Loaded::automata`] automata in the Hanoi format, [`Loaded::monitor`] a monitor. The names in
+//! them are those of the program. [`Options::runs`] says which infinite runs count, and
+//! [`Report::violators`] which of them violate the property:
+//!
+//! ```
+//! use droste::program::{self, Engine, Options, Violators};
+//!
+//! let program = program::load("wait.bp", "\
+//! decl done;
+//! void main() begin
+//!   done := F;
+//!   work();
+//!   done := T;
+//! end
+//! void work() begin
+//!   if (*) then work(); fi
+//! end
+//! ")?;
+//! let property = program.ltl("F done")?;
+//! let report = program.check(&property, &Options::default())?;
+//! // Only a run that recurses for ever is never done.
+//! assert_eq!(report.violators, Some(Violators::OnlyUnbounded));
+//! let run = report.verdict.run().expect("a lasso");
+//! assert!(program.shown(run, &property).json().to_string().contains("work"));
+//!
+//! let symbolic = Options { engine: Engine::Bdd, ..Options::default() };
+//! assert!(program.check(&program.ltl("G (done -> F terminated)")?, &symbolic)?.verdict.holds());
+//!
+//! let error = program.ltl("F dome").unwrap_err();
+//! assert!(error.to_string().contains("did you mean `done`?"));
+//! # Ok::<(), droste::program::Error>(())
+//! ```
+//!
+//! # Threads
+//!
+//! For a program with threads the answer is about a bounded number of context switches
+//! ([`Options::bound`]), or about more and more of them. [`Report::explored`] says how far it goes.
+//!
+//! ```
+//! use droste::program::{self, Bound, Options, Property};
+//!
+//! let program = program::load("race.bp", "\
+//! decl busy, twice;
+//! void main() begin
+//!   busy := F; twice := F;
+//!   start_thread worker();
+//!   worker();
+//! end
+//! void worker() begin
+//!   if (!busy) then
+//!     busy := T;
+//!     if (twice) then ERROR: skip; fi
+//!     twice := T;
+//!   fi
+//! end
+//! ")?;
+//! let within = |switches| Options { bound: Some(Bound::Switches(switches)), ..Options::default() };
+//! assert!(program.check(&Property::Default, &within(0))?.verdict.holds());
+//!
+//! let report = program.check(&Property::Default, &within(2))?;
+//! let execution = report.concurrent().expect("both see that nobody is busy");
+//! assert_eq!(execution.switches(&program.program), 2);
+//! assert!(report.verdict.run().is_some_and(|run| program.text(run).contains("ERROR")));
+//! # Ok::<(), droste::program::Error>(())
+//! ```
+//!
+//! [`Evidence`] says how much is done for a violation: with [`Evidence::Verdict`] no run is written
+//! down, and there is none in the report.
 
 use std::fmt;
 
-pub use droste_check::{ERROR_LABELS, Evidence, Fault, Options, Passes, Property, Report};
+use std::sync::Arc;
+
+pub use droste_base::{Counterexample, Deadline, Limits, StopReason, Verdict};
+pub use droste_check::{
+    Algorithm, Automaton, Bound, ERROR_LABELS, Effort, Engine, EngineId, Evidence, Explored, Fault,
+    Levels, Ltl, Options, Order, Passes, Property, Report, Run, Runs, Violators,
+};
 pub use droste_lang::lexer::Dialect;
 pub use droste_program::Program;
+pub use droste_program::concurrent::ConcurrentExecution;
 pub use droste_program::execution::{
     Action, CalleeRun, CalleeRunId, Ending, Execution, Step, Valuation,
 };
 pub use droste_program::monitor::Monitor;
-pub use droste_report::Style;
+pub use droste_report::{RunJson, Shown, Style};
 pub use droste_source::SourceFile;
 pub use droste_source::diagnostics::{Diagnostic, Severity};
 
 use droste_lang::{lower, parser, properties};
+use droste_ltl::{Atoms, Formulas, HoaError, parse_properties, read_hoas};
+use droste_report::Watched;
 use droste_source::diagnostics::render;
 
 /// Why there is no answer.
 #[derive(Clone, Debug)]
 pub enum Error {
-    /// The text is not a program, or not a monitor for it.
+    /// The text is not a program, or not a formula, an automaton or a monitor for it.
     Source {
         /// What is wrong.
         diagnostics: Vec<Diagnostic>,
@@ -69,6 +151,23 @@ impl Error {
     fn source(diagnostics: Vec<Diagnostic>, source: &SourceFile) -> Self {
         let text = render(&diagnostics, source, false);
         Error::Source { diagnostics, text }
+    }
+
+    /// Propositions of an automaton that mean nothing: their texts, and what is wrong with them.
+    fn propositions(name: &str, problems: Vec<(String, Vec<Diagnostic>)>) -> Self {
+        let (mut all, mut text) = (Vec::new(), String::new());
+        for (proposition, diagnostics) in problems {
+            let source = SourceFile::new(format!("{name}, proposition"), proposition);
+            if !text.is_empty() {
+                text.push_str("\n\n");
+            }
+            text += &render(&diagnostics, &source, false);
+            all.extend(diagnostics);
+        }
+        Error::Source {
+            diagnostics: all,
+            text,
+        }
     }
 }
 
@@ -108,11 +207,7 @@ pub fn load(name: &str, text: &str) -> Result<Loaded, Error> {
 
 /// Reads a program in the given dialect.
 pub fn load_dialect(name: &str, text: &str, dialect: Dialect) -> Result<Loaded, Error> {
-    if text.len() > SourceFile::LARGEST {
-        let reason = format!("{name} is larger than {} bytes", SourceFile::LARGEST);
-        return Err(Error::Fault(Fault::Refused(reason)));
-    }
-    let source = SourceFile::new(name, text);
+    let source = self::text(name, text)?;
     let parsed = parser::parse(&source, dialect);
     if parsed.has_errors() {
         return Err(Error::source(parsed.diagnostics, &source));
@@ -131,6 +226,15 @@ pub fn load_dialect(name: &str, text: &str, dialect: Dialect) -> Result<Loaded, 
     }
 }
 
+/// A text that is not too large.
+fn text(name: &str, text: &str) -> Result<SourceFile, Error> {
+    if text.len() > SourceFile::LARGEST {
+        let reason = format!("{name} is larger than {} bytes", SourceFile::LARGEST);
+        return Err(Error::Fault(Fault::Refused(reason)));
+    }
+    Ok(SourceFile::new(name, text))
+}
+
 /// Reads a program and checks it.
 pub fn check_source(
     name: &str,
@@ -144,14 +248,78 @@ pub fn check_source(
 }
 
 impl Loaded {
-    /// Answers whether the program has the property. A violation has been replayed.
+    /// Answers whether the program has the property. A violation has been replayed, unless less
+    /// [`Evidence`] is asked for.
     pub fn check(&self, property: &Property, options: &Options<'_>) -> Result<Report, Fault> {
         droste_check::check(&self.program, property, options)
     }
 
+    /// Reads a formula of linear temporal logic over the names of this program.
+    pub fn ltl(&self, formula: &str) -> Result<Property, Error> {
+        let source = text("formula", formula)?;
+        Ltl::parse(&self.program, &source, self.dialect)
+            .map(|ltl| Property::Ltl(Arc::new(ltl)))
+            .map_err(|diagnostics| Error::source(diagnostics, &source))
+    }
+
+    /// Reads a file of formulas with names, `name: formula`, one after the other.
+    pub fn formulas(&self, name: &str, formulas: &str) -> Result<Vec<(String, Property)>, Error> {
+        let source = text(name, formulas)?;
+        let (mut formulas, mut atoms) = (Formulas::new(), Atoms::new());
+        let parsed = parse_properties(&source, &mut formulas, &mut atoms)
+            .map_err(|diagnostics| Error::source(diagnostics, &source))?;
+        let mut problems = Vec::new();
+        let mut properties = Vec::with_capacity(parsed.len());
+        for one in parsed {
+            let (program, dialect) = (&self.program, self.dialect);
+            match Ltl::new(program, &source, dialect, &formulas, &atoms, one.formula) {
+                Ok(ltl) => properties.push((one.name, Property::Ltl(Arc::new(ltl)))),
+                Err(mut diagnostics) => problems.append(&mut diagnostics),
+            }
+        }
+        if problems.is_empty() {
+            Ok(properties)
+        } else {
+            problems.dedup();
+            Err(Error::source(problems, &source))
+        }
+    }
+
+    /// Reads automata in the Hanoi format, whose propositions are over the names of this program;
+    /// each with its own name, if it has one. The property is that an automaton accepts no run.
+    pub fn automata(
+        &self,
+        name: &str,
+        automata: &str,
+    ) -> Result<Vec<(Option<String>, Property)>, Error> {
+        let source = text(name, automata)?;
+        let list = read_hoas(&source, &Limits::default()).map_err(|error| match error {
+            HoaError::Refused(diagnostic) => Error::source(vec![*diagnostic], &source),
+            HoaError::Stopped(reason) => Error::Fault(Fault::Refused(reason.to_string())),
+        })?;
+        let mut properties = Vec::with_capacity(list.len());
+        for one in list {
+            let described = match &one.name {
+                Some(own) => format!("the automaton `{own}` in `{name}`"),
+                None => format!("the automaton in `{name}`"),
+            };
+            let names = (name, described);
+            let atoms = one.atoms.list();
+            let automaton =
+                Automaton::new(&self.program, self.dialect, names, one.automaton, atoms);
+            match automaton {
+                Ok(automaton) => {
+                    properties.push((one.name, Property::Automaton(Arc::new(automaton))));
+                }
+                Err(problems) => return Err(Error::propositions(name, problems)),
+            }
+        }
+        Ok(properties)
+    }
+
     /// Reads a monitor over the names of this program, for [`Property::Monitor`].
-    pub fn monitor(&self, name: &str, text: &str) -> Result<Monitor, Error> {
-        let source = SourceFile::new(name, text);
+    pub fn monitor(&self, name: &str, monitor: &str) -> Result<Monitor, Error> {
+        let source = text(name, monitor)?;
         let (syntax, diagnostics) = parser::parse_monitor(&source, self.dialect);
         let Some(syntax) = syntax else {
             return Err(Error::source(diagnostics, &source));
@@ -160,18 +328,32 @@ impl Loaded {
             .map_err(|diagnostics| Error::source(diagnostics, &source))
     }
 
-    /// An execution as text, in the usual style.
-    pub fn text(&self, execution: &Execution) -> String {
-        self.text_with(execution, &Style::default())
+    /// A run that violates `property`, as the command line shows it: with what a monitor, an
+    /// automaton or a formula has to say about its steps.
+    pub fn shown<'a>(&'a self, run: &'a Run, property: &Property) -> Shown<'a> {
+        let watched = Watched {
+            monitor: property.monitor(),
+            formula: property.meaning(),
+        };
+        Shown::new(&self.program, &self.source, run, watched)
     }
 
-    /// An execution as text.
-    pub fn text_with(&self, execution: &Execution, style: &Style) -> String {
-        droste_report::text(&self.program, &self.source, execution, style)
+    /// A run as text, in the usual style, with no remarks beside its steps.
+    pub fn text(&self, run: &Run) -> String {
+        self.text_with(run, &Style::default())
     }
 
-    /// An execution as JSON text.
-    pub fn json(&self, execution: &Execution) -> String {
-        droste_report::json(&self.program, &self.source, execution).to_string()
+    /// A run as text, with no remarks beside its steps.
+    pub fn text_with(&self, run: &Run, style: &Style) -> String {
+        self.plain(run).text(style)
+    }
+
+    /// A run as JSON text.
+    pub fn json(&self, run: &Run) -> String {
+        self.plain(run).json().to_string()
+    }
+
+    fn plain<'a>(&'a self, run: &'a Run) -> Shown<'a> {
+        Shown::new(&self.program, &self.source, run, Watched::default())
     }
 }

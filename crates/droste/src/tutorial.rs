@@ -41,7 +41,7 @@
 //!
 //! # Steps, calls, exits
 //!
-//! [`Model`](crate::Model) asks for six things:
+//! [`Model`](crate::Model) asks for seven things:
 //!
 //! * `initial`: where runs start.
 //! * `steps`: what a state can do. [`step`](crate::Steps::step) goes on in the same procedure,
@@ -51,7 +51,9 @@
 //!   callee left, and takes the locals from the one and the globals from the other.
 //! * `holds`: the propositions one may ask about.
 //! * `refine`: see [below](#choices-on-demand). Most models do without.
-//! * `terminated`: what the end of the program looks like, for questions about infinite runs.
+//! * `terminated`: what the end of the program looks like, for questions about infinite runs. Do not
+//!   forget it: without it a run that ends is [no infinite run](#runs-that-end).
+//! * `call_name`: what calls are called in traces. Without it they have numbers.
 //!
 //! ```
 //! # #![allow(dead_code, unused_imports)]
@@ -77,14 +79,14 @@
 //!
 //! assert_eq!(outcome.to_string(), "\
 //! violated
-//! start     Enter app {}
-//! step      Next(0) app {}
-//! call 0      Enter lib {}
-//! step        Next(0) lib {}
-//! step        Compile lib {}
-//! step        Leave lib {}
-//! return 0  Next(1) app {}
-//! step      Compile app {}
+//! start         Enter app {}
+//! step          Next(0) app {}
+//! call build      Enter lib {}
+//! step            Next(0) lib {}
+//! step            Compile lib {}
+//! step            Leave lib {}
+//! return build  Next(1) app {}
+//! step          Compile app {}
 //! ");
 //! # Ok(())
 //! # }
@@ -141,12 +143,12 @@
 //!
 //! assert_eq!(outcome.to_string(), "\
 //! violated
-//! start   Enter app {}
+//! start       Enter app {}
 //! from here, for ever:
-//! step    Next(0) app {}
-//! call 0    Enter lib {}
-//! step      Next(0) lib {}
-//! call 0      Enter app {}
+//! step        Next(0) app {}
+//! call build    Enter lib {}
+//! step          Next(0) lib {}
+//! call build      Enter app {}
 //! ");
 //! assert!(outcome.trace().and_then(|trace| trace.cycle).is_some_and(|cycle| cycle.pumping));
 //! # Ok(())
@@ -173,13 +175,13 @@
 //! let outcome = bounded.repeat(&[RUNNING])?;
 //! assert_eq!(outcome.to_string(), "\
 //! violated
-//! start   Enter app {}
-//! step    Next(0) app {}
-//! call 0    Enter lib {}
-//! step      Next(0) lib {}
-//! step      Compile lib {}
+//! start       Enter app {}
+//! step        Next(0) app {}
+//! call build    Enter lib {}
+//! step          Next(0) lib {}
+//! step          Compile lib {}
 //! from here, for ever:
-//! step      Compile lib {}
+//! step          Compile lib {}
 //! ");
 //! # Ok(())
 //! # }
@@ -223,6 +225,49 @@
 //! assert!(Checker::new(&circle).runs(Runs::FiniteStack).ltl("F compiling", &names)?.holds());
 //! # Ok(())
 //! # }
+//! ```
+//!
+//! # Runs that end
+//!
+//! When the outermost `build` returns, the run ends. A formula speaks of infinite runs; so the model
+//! says with `terminated` how such a run goes on, here in `Finished` for ever. A model that does not
+//! say so has fewer infinite runs than one thinks, and if all its runs end, it has none, and every
+//! formula would hold. Droste does not answer *holds* then. It returns
+//! [`Error::Unended`](crate::Error::Unended):
+//!
+//! ```
+//! use droste::{CallId, Checker, Error, Model, PropId, Steps};
+//!
+//! /// Counts to three and returns.
+//! struct Three;
+//!
+//! impl Model for Three {
+//!     type State = u8;
+//!
+//!     fn initial(&self, out: &mut Vec<u8>) {
+//!         out.push(0);
+//!     }
+//!
+//!     fn steps(&self, &n: &u8, out: &mut Steps<u8>) {
+//!         if n < 3 { out.step(n + 1) } else { out.exit(n) }
+//!     }
+//!
+//!     fn resume(&self, _: &u8, _: CallId, _: &u8, _: &mut Vec<u8>) -> bool {
+//!         true
+//!     }
+//!
+//!     fn holds(&self, &n: &u8, _: PropId) -> bool {
+//!         n == 7
+//!     }
+//! }
+//!
+//! let seven = [("seven", PropId(0))];
+//! assert_eq!(Checker::new(&Three).ltl("F seven", &seven).unwrap_err(), Error::Unended);
+//!
+//! // For those who mean it: there is no infinite run, so all of them see a seven.
+//! let infinite_only = Checker::new(&Three).ignore_finished_runs();
+//! assert!(infinite_only.ltl("F seven", &seven)?.holds());
+//! # Ok::<(), droste::Error>(())
 //! ```
 //!
 //! # Watching the order of things
@@ -279,15 +324,15 @@
 //! let build = Build { cached: true, ..Build::new(&text) }; // 2^60 ways to start
 //! let outcome = Checker::new(&build).reach_where(|state| state.target == "t3")?;
 //!
-//! assert_eq!(outcome.trace().map(|trace| trace.to_string()).unwrap_or_default(), "\
-//! start   Cache t0 {}
-//!   with  Enter t0 {}
-//! step    Next(0) t0 {}
-//! call 0    Enter t1 {}
-//! step      Next(0) t1 {}
-//! call 0      Enter t2 {}
-//! step        Next(0) t2 {}
-//! call 0        Enter t3 {}
+//! assert_eq!(outcome.to_text(20, |state| format!("{state:?}")).unwrap_or_default(), "\
+//! start       Cache t0 {}
+//!   with      Enter t0 {}
+//! step        Next(0) t0 {}
+//! call build    Enter t1 {}
+//! step          Next(0) t1 {}
+//! call build      Enter t2 {}
+//! step            Next(0) t2 {}
+//! call build        Enter t3 {}
 //! ");
 //! assert!(outcome.stats.states < 10);
 //! # Ok(())
@@ -326,7 +371,7 @@
 //! A run can be astronomically long: a procedure that calls itself twice, a hundred levels deep, makes
 //! 2¹⁰⁰ steps. Traces are kept folded and share what is the same.
 //! [`Trace::length`](crate::Trace::length) counts, [`Trace::flatten`](crate::Trace::flatten) writes out as
-//! much as you ask for, and [`Trace::to_text`](crate::Trace::to_text) shows states your way:
+//! much as you ask for, and [`Outcome::to_text`](crate::Outcome::to_text) shows states your way:
 //!
 //! ```
 //! # #![allow(dead_code, unused_imports)]
@@ -339,14 +384,14 @@
 //! let trace = outcome.trace().expect("all four can be built");
 //! assert_eq!(trace.length(), 21);
 //!
-//! let short = trace.to_text(8, |state| format!("{:?} {}", state.at, state.target));
-//! assert_eq!(short, "\
-//! start             Enter app
-//! step              Next(0) app
-//! call 0, 10 steps  Next(1) app
-//! call 0, 8 steps   Next(2) app
-//! step              Compile app
-//! step              Leave app
+//! let short = outcome.to_text(8, |state| format!("{:?} {}", state.at, state.target));
+//! assert_eq!(short.unwrap_or_default(), "\
+//! start                 Enter app
+//! step                  Next(0) app
+//! call build, 10 steps  Next(1) app
+//! call build, 8 steps   Next(2) app
+//! step                  Compile app
+//! step                  Leave app
 //! ");
 //! # Ok(())
 //! # }

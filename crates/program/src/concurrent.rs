@@ -14,7 +14,7 @@
 
 use std::sync::Arc;
 
-use crate::execution::{Action, CalleeRun, Ending, Lengths};
+use crate::execution::{Action, CalleeRun, Ending, Execution, Lengths};
 use crate::program::{NodeId, Op, ProcId, Program, Threads, Value, VarRef};
 
 /// Index into [`ConcurrentExecution::threads`]. The threads that exist from the start come first,
@@ -103,6 +103,15 @@ pub struct ConcurrentExecution {
     /// blocked, see [`Standing`](crate::standing::Standing).
     /// [`Ending::Final`]: the last step is [`Action::Fail`]. No other.
     pub ending: Ending,
+}
+
+/// A run of a program with or without threads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Run {
+    /// Of a program without threads.
+    Sequential(Execution),
+    /// Of a program with threads.
+    Threads(ConcurrentExecution),
 }
 
 impl ConcurrentExecution {

@@ -5,7 +5,8 @@
 //! Nothing here recurses on the native stack. An execution that does not fit its program makes a poor
 //! report, with question marks in it, but no panic.
 //!
-//! [`concurrent_text`] and [`concurrent_json`] are for executions with threads.
+//! [`concurrent_text`] and [`concurrent_json`] are for executions with threads; [`Shown`] is for
+//! both kinds.
 //!
 //! A violation of a monitor is shown together with a run of the monitor, [`MonitorRun`]; that of a
 //! formula with the steps at which it shows, [`Reasons`].
@@ -15,6 +16,7 @@ mod follow;
 mod json;
 mod layout;
 mod reasons;
+mod shown;
 mod text;
 mod threads;
 mod track;
@@ -23,6 +25,7 @@ mod view;
 pub use droste_replay::{MonitorRun, monitor_run};
 pub use json::{ConcurrentJson, Json, concurrent_json, json, json_with_remarks};
 pub use reasons::Reasons;
+pub use shown::{RunJson, Shown, Watched};
 pub use text::{text, text_with_remarks};
 pub use threads::concurrent_text;
 pub use view::visible;

@@ -71,4 +71,8 @@ impl Model for Build {
     fn terminated(&self, exit: &State) -> Option<State> {
         Some(State { at: At::Finished, ..exit.clone() })
     }
+
+    fn call_name(&self, _: CallId) -> String {
+        "build".to_owned()
+    }
 }
