@@ -20,7 +20,7 @@ monitor starved {
 /// The same as a formula that should hold.
 pub const RESPONSE: &str = "G (r0 && {in(serve)} -> F granted)";
 
-/// The program, with so many clients.
+/// The program with this number of clients.
 pub fn program(clients: usize, fault: bool) -> String {
     let list = |item: &dyn Fn(usize) -> String| -> String {
         (0..clients).map(item).collect::<Vec<_>>().join(", ")

@@ -30,7 +30,7 @@ pub struct Measurement {
     pub search: f64,
     /// Processor time of the process, of which there is one thread.
     pub cpu: f64,
-    /// Contexts found.
+    /// Path edges found.
     pub contexts: u64,
     /// States found.
     pub states: u64,
@@ -90,20 +90,20 @@ impl Measurement {
         })
     }
 
-    /// Memory per context, if there are enough of them for that to mean anything.
+    /// Memory per path edge, if there are enough of them for that to mean anything.
     pub fn bytes_per_context(&self) -> Option<f64> {
         let used = self.peak_kb.saturating_sub(self.before_kb) * 1024;
         (self.contexts >= ENOUGH).then(|| used as f64 / self.contexts as f64)
     }
 
-    /// Contexts per second of processor time, if there are enough of them for that to mean
+    /// Path edges per second of processor time, if there are enough of them for that to mean
     /// anything.
     pub fn contexts_per_second(&self) -> Option<f64> {
         (self.contexts >= ENOUGH).then(|| self.contexts as f64 / self.cpu.max(0.01))
     }
 }
 
-/// From here on averages per context are printed.
+/// From this number of path edges on, averages per path edge are printed.
 const ENOUGH: u64 = 100_000;
 
 /// Limits of one run.

@@ -45,7 +45,7 @@ pub enum Unanswered {
     Oscillates {
         /// The predicate.
         predicate: DefId,
-        /// After so many rounds a value came back.
+        /// The number of rounds after which a value came back.
         period: u64,
     },
     /// Too many fixpoints are nested.
@@ -60,10 +60,10 @@ impl From<StopReason> for Unanswered {
 
 type Result<T> = std::result::Result<T, Unanswered>;
 
-/// So many alternating fixpoints may be nested in each other. (Each doubles the work at least.)
+/// How deep alternating fixpoints may be nested in each other. (Each doubles the work at least.)
 const DEEPEST: u32 = 200;
 
-/// Rounds are reported at most so often: counting nodes takes time.
+/// The least time between two reports of rounds: counting nodes takes time.
 const EVERY: Duration = Duration::from_millis(50);
 
 /// How far a fixpoint has come.

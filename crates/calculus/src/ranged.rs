@@ -20,7 +20,7 @@ use crate::types::TypeId;
 /// A part of a variable: its first bit and its type.
 type Place = (u32, TypeId);
 
-/// So many leaves of a term are remembered.
+/// The most leaves of a term that are remembered.
 const MOST: usize = 32;
 
 /// What is known of terms.

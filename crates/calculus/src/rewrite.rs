@@ -169,7 +169,7 @@ pub(crate) struct Product {
     pub(crate) factors: Vec<TermId>,
 }
 
-/// At most so many groups of disjuncts that distribute over union are told apart.
+/// The most groups of disjuncts that distribute over union and are told apart.
 const MOST_GROUPS: usize = 8;
 
 /// Takes a body apart.

@@ -137,14 +137,14 @@ impl<M: Model> Model for Round<'_, M> {
 /// The proposition of [`Where`].
 const SOUGHT: PropId = PropId(0);
 
-/// A stem or a cycle of so many steps is short enough.
+/// A stem or a cycle of at most this number of steps is short enough.
 const SHORT: u64 = 4;
 
 /// From how many states of the cycle a shorter one is looked for.
 const TRIES: usize = 4;
 
-/// The same lasso with a shorter cycle or stem, if one is found among not many more contexts than
-/// were found before.
+/// The same lasso with a shorter cycle or stem, if one is found among not many more path edges than
+/// were found before; `contexts` is how many that were.
 pub(crate) fn shorten<M: Model>(
     model: &M,
     marks: &[PropId],

@@ -37,7 +37,7 @@ use droste_program::{Node, NodeId, Op, ProcId, Program, Threads};
 use crate::Relations;
 use crate::relations::{self, Question, one_of, or_false};
 
-/// The formula has one clause for each pair of switches; more than so many are not written.
+/// The most switches for which a formula is written: it has one clause for each pair of switches.
 pub const MOST_SWITCHES: u32 = 100;
 
 /// The relations of a program with threads and the formula that asks whether a target can be
@@ -110,7 +110,7 @@ fn size(program: &Program, declared: usize, bound: Bound) -> Result<(u32, u32), 
 struct Threaded<'a> {
     program: &'a Program,
     relations: &'a relations::Relations<'a>,
-    /// Those that exist from the start.
+    /// The threads that exist from the start.
     threads: &'a [ProcId],
     /// How many more may be started and become active.
     slots: u32,
@@ -157,7 +157,7 @@ impl Threaded<'_> {
         (head, rest)
     }
 
-    /// That so many threads have been started.
+    /// That `number` threads have been started.
     fn count(&self, globals: &str, number: u32) -> String {
         let places = self.relations.fields.started.iter().enumerate();
         let bits = places.map(|(k, &place)| {

@@ -52,7 +52,7 @@ impl Draft {
         all_marks(self.marks.len())
     }
 
-    /// So many variables that do not occur in guards.
+    /// `count` variables that do not occur in guards.
     pub(crate) fn spare_vars(&mut self, count: usize) -> Vec<Var> {
         let more = count.saturating_sub(self.spare.len());
         self.spare.extend(self.manager.new_vars(more as u32));

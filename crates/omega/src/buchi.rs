@@ -65,7 +65,7 @@ struct Places {
     most: usize,
 }
 
-/// So many places for each state, at most.
+/// The most places for each state.
 const PLACES: usize = 8;
 
 impl Buchi {

@@ -87,8 +87,8 @@ impl Places {
     }
 }
 
-/// The assertions at one state may be so many, counting the formulas in them. More than that take
-/// seconds, and nobody looks at the clock here.
+/// The most assertions at one state, counting the formulas in them. More take seconds, and nobody
+/// looks at the clock here.
 const MOST_WORK: usize = 1 << 24;
 
 /// More R-formulas than this cannot be kept apart: the search has no more marks.

@@ -82,7 +82,7 @@ struct Question<'a> {
     /// The globals that threads share.
     shared: &'a [u32],
     query: Query<'a>,
-    /// No more threads than so many are ever started.
+    /// The most threads that are ever started.
     most_started: usize,
     /// Whether rounds are bounded, rather than switches.
     rounds: bool,
@@ -104,7 +104,7 @@ fn all_bits(program: &Program) -> usize {
 /// Nothing within the bound; what is beyond it is not known.
 const NOTHING: Finding = Finding::Nothing { exhaustive: false };
 
-/// Without a bound, so many switches at most.
+/// The first attempt has copies of the globals for at most this number of switches.
 const MOST: usize = 30;
 
 fn run(

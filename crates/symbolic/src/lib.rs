@@ -50,13 +50,13 @@ pub struct Query<'a> {
 /// When effort is made that may or may not pay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tuning {
-    /// Variables are reordered when the diagrams have so many nodes.
+    /// Variables are reordered when the diagrams have this number of nodes.
     pub sift_from: usize,
-    /// The search for a shortest run may take so many times the steps of diagram operations that
-    /// the search which found the violation took, and so many more. When that is not enough, the
-    /// run shown is one which that search has gone.
+    /// The search for a shortest run may take this many times the steps of diagram operations that
+    /// the search which found the violation took, and [`shortest_plus`](Self::shortest_plus) more.
+    /// When that is not enough, the run shown is one which the first search has gone.
     pub shortest_times: u64,
-    /// How many more.
+    /// See [`shortest_times`](Self::shortest_times).
     pub shortest_plus: u64,
 }
 

@@ -23,8 +23,8 @@ use droste_program::effects::Effects;
 #[derive(Clone, Copy)]
 pub(super) struct Plan {
     pub(super) run: u32,
-    /// Where the wants of its positions begin; [`NOWHERE`] if nothing is wanted anywhere. There are
-    /// not so many positions that 32 bits would not do: each has taken more than 16 bytes before.
+    /// Where the wants of the plan's positions begin; [`NOWHERE`] if nothing is wanted anywhere. 32
+    /// bits are enough: each position has taken more than 16 bytes in the search.
     wants: u32,
     /// Where the plans of its summary edges begin.
     inner: u32,
