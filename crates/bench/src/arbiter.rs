@@ -1,11 +1,11 @@
 //! Clients ask, a token goes round, and whoever has it is served: a question about infinite runs
 //! over many variables.
 //!
-//! Each client has a request, each place of the ring a bit of the token, and what the clients ask
-//! for is anything: the states of *n* clients are n · 2ⁿ at every statement, one by one out of
-//! reach for a search that looks at them one by one, and a few thousand nodes as diagrams. That a
-//! request of the first client is granted holds, since the token comes round; in the program with
-//! the fault the first client is passed over while the second one asks, which can be for ever.
+//! Each client has a request, each place of the ring a bit of the token, and a client may ask at
+//! any time. So *n* clients have n · 2ⁿ states at every statement. That is out of reach for a
+//! search that looks at them one by one, and a few thousand nodes as diagrams. A request of the
+//! first client is granted, since the token comes round. In the program with the fault the first
+//! client is passed over while the second one asks, which can be for ever.
 
 use std::fmt::Write;
 

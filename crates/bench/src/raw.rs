@@ -32,8 +32,8 @@ end
     )
 }
 
-/// A recursive walk. Eight values of the parameter lead through the same states, because only
-/// an eighth of it is remembered: there are about eight times as many contexts as states.
+/// A recursive walk. Eight values of the parameter lead through the same states, because only an
+/// eighth of it is remembered: there are about eight times as many path edges as states.
 ///
 /// `depth` is the largest parameter and `width` the length of the loop in each call.
 pub fn recursion(depth: u32, width: u32) -> String {
