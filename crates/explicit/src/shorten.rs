@@ -1,8 +1,8 @@
 //! Shorter lassos.
 //!
-//! Depth-first search stops at the first cycle it closes, and comes to it by whatever way it
-//! happens to take. Breadth-first search, which counts every step inside calls, looks for better
-//! ones:
+//! Depth-first search stops at the first cycle it closes, and comes to that cycle by whatever way
+//! it happens to take. Breadth-first search, which counts every step inside calls, looks for a
+//! better cycle and a better way:
 //!
 //! * **The cycle.** From a state of the cycle, the shortest way back to it that meets every mark.
 //!   That is a question of reachability for the model whose states also know which marks have been
@@ -12,7 +12,8 @@
 //!   for, and the cycle is turned round to begin there. A cycle of one step (where the program has
 //!   ended, say) may be exchanged for another one of one step.
 //!
-//! If that takes much more than finding the cycle did, what is known has to do.
+//! If that takes much more than finding the cycle did, the lasso stays as it is. The result is
+//! replayed.
 
 use std::hash::{BuildHasher as _, BuildHasherDefault, Hash};
 
