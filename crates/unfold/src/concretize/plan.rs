@@ -1,10 +1,10 @@
 //! The backward pass: which values are wanted where.
 //!
-//! A variable that is unknown at a position is wanted to have the value it has, or is wanted to
-//! have, at the next position, unless the step between gives it a new one. If the step moves it
-//! elsewhere unread, it is wanted to have the value the new place is wanted to have. Through a
-//! folded call, what is wanted after the return is wanted of the exit; each run is planned once for
-//! each different demand on its exit.
+//! A variable that is unknown at a position is wanted to have the value that it has, or is wanted
+//! to have, at the next position, unless the step between gives it a new one. If the step moves the
+//! variable elsewhere unread, it is wanted to have the value that the new place is wanted to have.
+//! Through a folded call, what is wanted after the return is wanted of the exit. Each run is
+//! planned once for each different demand on its exit.
 
 use droste_base::{Guard, StopReason};
 use droste_program::{ExprNode, NodeId, Op, Program, Value, VarRef, Violation};
