@@ -1,4 +1,7 @@
 //! Bodies taken apart for the fixpoint loop: what distributes over union, and what does not.
+//!
+//! A part that distributes over union may be evaluated with the frontier alone
+//! ([`fixpoint`](crate::fixpoint)).
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
