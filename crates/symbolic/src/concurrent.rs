@@ -7,9 +7,10 @@
 //!
 //! > (values at the entry, values now, g₁ … g_c, t₀ … t_{c−1}):
 //!
-//! some run has its first contexts by these threads, the shared globals are gᵢ when context *i*
-//! begins, and thread *t* is now at the node. All tuples that are combined agree on the gᵢ and tᵢ,
-//! which never change: that is what makes stitching the runs of different threads right.
+//! Such a tuple says: some run has its first contexts by these threads, the shared globals are gᵢ
+//! when context *i* begins, and thread *t* is now at the node. All tuples that are combined agree
+//! on the gᵢ and tᵢ, which never change. That is what makes stitching the runs of different threads
+//! right.
 //!
 //! * A thread that is switched to for the first time begins at its beginning, with the globals of
 //!   the switch.
@@ -21,12 +22,12 @@
 //! Contexts are explored one after the other; what is known about one is used for all later ones.
 //!
 //! **Threads that are started** are numbered in the order of their starts, as far as they ever
-//! become active. How many there are is one more shared global; the frame that number *j* begins
-//! with is a further vector that never changes: a start either is that of a thread that will never
-//! be active, or the frame at the start is the *j*-th.
+//! become active. How many there are is one more shared global. The frame that number *j* begins
+//! with is a further vector that never changes. At a start, either the new thread will never be
+//! active, or the frame at the start is the *j*-th.
 //!
 //! What is found is a schedule: threads, globals at the switches, frames of started threads. A
-//! concrete run is rebuilt from it elsewhere, and replayed.
+//! concrete run is rebuilt from it (crate `threads`), and replayed.
 
 mod contexts;
 mod park;
