@@ -40,7 +40,7 @@ pub enum Ask {
     Ltl(&'static str),
     /// Every finite-stack run satisfies the formula.
     FiniteStack(&'static str),
-    /// As [`Ask::Default`], for a program with threads and so many switches.
+    /// As [`Ask::Default`], for a program with threads and at most this number of switches.
     Switches(usize),
 }
 
@@ -125,7 +125,7 @@ pub struct Goal {
     pub path_edges: Option<u64>,
     /// Contexts per second, at least.
     pub rate: Option<f64>,
-    /// Bytes per context.
+    /// Bytes per path edge.
     pub bytes: Option<f64>,
 }
 

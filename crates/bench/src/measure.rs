@@ -90,7 +90,7 @@ impl Measurement {
         })
     }
 
-    /// Memory per context, if there are enough of them for that to mean anything.
+    /// Memory per path edge, if there are enough of them for that to mean anything.
     pub fn bytes_per_context(&self) -> Option<f64> {
         let used = self.peak_kb.saturating_sub(self.before_kb) * 1024;
         (self.path_edges >= ENOUGH).then(|| used as f64 / self.path_edges as f64)
@@ -103,7 +103,7 @@ impl Measurement {
     }
 }
 
-/// From here on averages per context are printed.
+/// From this number of path edges on, averages per path edge are printed.
 const ENOUGH: u64 = 100_000;
 
 /// Limits of one run.

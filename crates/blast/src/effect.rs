@@ -15,9 +15,9 @@
 //! ∃c. g(x,c) ∧ ⋀ x′ᵥ = storeᵥ(x,c) ∧ (x′ᵥ = xᵥ for all other v) ∧ ∃d. holds(x,x′,d)
 //! ```
 //!
-//! and the run ends in a violation if `∃c. failure(x,c)`, or, with the same first part for some
-//! *x′* but a failure instead of `holds`, after it. (For a store of [`New::Any`], x′ᵥ is any
-//! code in range.)
+//! A violation ends the run if `∃c. failure(x,c)`. It also does so after the first part of the
+//! step, for some *x′*, if the conditions fail instead of being true: `∃d. failure(x,x′,d)`. (For a
+//! store of [`New::Any`], x′ᵥ is any code in range.)
 
 use std::ops::Range;
 

@@ -178,7 +178,7 @@ fn percent(part: &BigUint, whole: &BigUint) -> String {
     )
 }
 
-/// Of a larger diagram only so many cubes are printed.
+/// The most cubes of a diagram that are printed.
 const MOST_CUBES: usize = 100_000;
 
 /// A diagram as a disjunction of disjoint cubes, one per line; bits are numbered from the most

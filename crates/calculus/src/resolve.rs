@@ -1,4 +1,4 @@
-//! Syntax to [`Theory`]: names, types, and everything that can be wrong before anything is
+//! From syntax to a [`Theory`]: names, types, and everything that can be wrong before anything is
 //! evaluated.
 //!
 //! Commands are taken in order, and a `#load`ed file is read in their middle, as MUCKE does. What

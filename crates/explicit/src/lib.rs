@@ -8,9 +8,9 @@
 //!
 //! [`search()`] answers every kind of question with these: see [`Goal`].
 //!
-//! All explore *contexts*, pairs of an entry state and a state reachable from it within
-//! the procedure; all stop as soon as what they have seen contains an answer; none
-//! uses the native stack for its search.
+//! All explore *path edges*: pairs of an entry state and a state reachable from it within the
+//! procedure (type `Context` in the code). All stop as soon as what they have seen contains an
+//! answer. None uses the native stack for its search.
 
 mod chain;
 mod cycle;

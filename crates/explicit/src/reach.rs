@@ -1,13 +1,13 @@
 //! Is a state with the target proposition reachable?
 //!
-//! REACHABILITY of Alur, Chaudhuri, Etessami and Madhusudan, *On-the-fly Reachability and
-//! Cycle Detection for Recursive State Machines* (TACAS 2005), section 3, Fig. 2; comments
-//! of the form `(line n)` refer to it. A context (`s`, `s_en`) says that s is reachable from
-//! the entry state `s_en` within the procedure. On a call the search goes on from the
-//! callee's entry with that entry as its own context (the figure's lines 19-20 say `s_en`; that
-//! is a slip), and the caller waits in `VisitedCalls`. Each exit found is followed in every
-//! waiting caller, each new caller follows every exit found before: no summary is missed,
-//! whichever of the two comes first.
+//! REACHABILITY of Alur, Chaudhuri, Etessami and Madhusudan, *On-the-fly Reachability and Cycle
+//! Detection for Recursive State Machines* (TACAS 2005), section 3, Fig. 2. Comments of the form
+//! `(line n)` refer to it. A context (`s`, `s_en`), or path edge, says that s is reachable from the
+//! entry state `s_en` within the procedure. On a call the search goes on from the callee's entry
+//! with that entry as its own context, and the caller waits in `VisitedCalls`. (The figure's lines
+//! 19-20 say `s_en`; that is a slip.) Each exit found is followed in every waiting caller, and each
+//! new caller follows every exit found before. So no summary is missed, whichever of the two comes
+//! first.
 //!
 //! Departures from the figure:
 //!

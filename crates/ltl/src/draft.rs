@@ -1,8 +1,9 @@
 //! Automata while they are made: guards are decision diagrams, and there may be more marks than in
 //! the end.
 //!
-//! Here are the reductions that need no more than the graph: states from which nothing is accepted
-//! go, edges between the same states are joined, and marks that say nothing new are dropped.
+//! Here are the reductions that need no more than the graph. States from which nothing is accepted
+//! are removed, edges between the same states are joined, and marks that say nothing new are
+//! dropped.
 
 use droste_base::StopReason;
 use droste_bdd::{Bdd, Manager, Var};
@@ -52,7 +53,7 @@ impl Draft {
         all_marks(self.marks.len())
     }
 
-    /// So many variables that do not occur in guards.
+    /// `count` variables that do not occur in guards.
     pub(crate) fn spare_vars(&mut self, count: usize) -> Vec<Var> {
         let more = count.saturating_sub(self.spare.len());
         self.spare.extend(self.manager.new_vars(more as u32));

@@ -1,13 +1,13 @@
 //! The minimal deterministic automaton of an obligation.
 //!
 //! Words that satisfy a Boolean combination of safety and guarantee properties are recognised by a
-//! deterministic *weak* automaton, in which each component either accepts all its cycles or none.
-//! It is had by the construction of subsets (Dax, Eisinger and Klaedtke, *Mechanizing the powerset
-//! construction for restricted classes of ω-automata*, ATVA 2007): a component of subsets accepts
-//! if the product with the original automaton has an accepting component over it. Löding
+//! deterministic *weak* automaton, in which each component accepts either all its cycles or none.
+//! The subset construction gives such an automaton (Dax, Eisinger and Klaedtke, *Mechanizing the
+//! powerset construction for restricted classes of ω-automata*, ATVA 2007): a component of subsets
+//! accepts if the product with the original automaton has an accepting component over it. Löding
 //! (*Efficient minimization of deterministic weak ω-automata*, IPL 2001) gives its components
-//! colours so that minimising it as an automaton on finite words gives the unique smallest
-//! deterministic one.
+//! colours. Minimising it with these colours, as an automaton on finite words, gives the unique
+//! smallest deterministic weak automaton.
 //!
 //! A formula may be an obligation without its syntax showing it. Then the result is compared with
 //! the automata of the formula and of its negation, and dropped if it differs.

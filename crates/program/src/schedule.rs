@@ -20,14 +20,14 @@ pub enum Levels {
 /// How many switches or rounds a run may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
-    /// At most so many switches.
+    /// At most this number of switches.
     Switches(usize),
-    /// At most so many rounds.
+    /// At most this number of rounds.
     Rounds(usize),
 }
 
 impl Bound {
-    /// So many switches or rounds.
+    /// At most this number of switches or rounds.
     pub fn new(levels: Levels, most: usize) -> Self {
         match levels {
             Levels::Switches => Bound::Switches(most),
@@ -90,14 +90,16 @@ pub struct ThreadQuery<'a> {
 /// What an engine has found out about a program with threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding {
-    /// The target is met with this schedule, and with no fewer switches (or rounds) than so many.
+    /// The target is met with this schedule. It has this number of switches (or rounds), and fewer
+    /// do not suffice.
     Hit(Schedule, usize),
     /// The target is not met within the bound.
     Nothing {
         /// Nor is it beyond the bound.
         exhaustive: bool,
     },
-    /// A limit was reached. Up to so many switches (or rounds), if any, the target is not met.
+    /// A limit was reached. Up to this number of switches (or rounds), if any, the target is not
+    /// met.
     Stopped(StopReason, Option<usize>),
 }
 

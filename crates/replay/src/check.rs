@@ -4,11 +4,11 @@
 //! frame. Executions never return to a frame below (calls that return are folded), so no stack
 //! is needed to follow one, only the last caller, and for failures on return alone.
 //!
-//! Callee runs refer only to runs with smaller ids, so they are checked in the order of their ids:
-//! when a folded call is met, what its run does has been checked already and only the ends must
-//! fit. Each run and each step is looked at once; and steps that several runs share (one and the
-//! same slice) once for those whose entries differ only in variables that no statement of the run
-//! mentions.
+//! Callee runs refer only to runs with smaller ids, so they are checked in the order of their ids.
+//! When a folded call is met, what its run does has been checked already, and only the ends must
+//! fit. Each run and each step is looked at once. Several runs may share their steps (one and the
+//! same slice); these are checked once for all runs whose entries differ only in variables that no
+//! statement of the run mentions.
 
 use std::sync::Arc;
 

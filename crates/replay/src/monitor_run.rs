@@ -1,9 +1,9 @@
 //! One run of a monitor along an execution, to be shown to people.
 //!
-//! The steps are read once more with the sets of states that [`Watcher`] computes, and
-//! every state in a set remembers one that it came from; going back from a state that
-//! shows the claim gives a run. What the monitor does in a folded call depends on the states
-//! before and after it, and is found in the same way, once for each such pair.
+//! The steps are read once more with the sets of states that [`Watcher`] computes, and every state
+//! in a set remembers one state that it came from. Going back from a state that shows the claim
+//! gives a run. What the monitor does in a folded call depends on the states before and after the
+//! call. It is found in the same way, once for each such pair.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,10 +1,11 @@
 //! Whether nothing can happen at a position: no step exists, and trying one is no violation.
 //!
-//! For most statements that is a look at the outcomes of a condition. Where a `constrain` or an
+//! For most statements this is a look at the outcomes of a condition. Where a `constrain` or an
 //! `ensure` looks at values that the step chooses, no choice may satisfy them. That is decided by
-//! halving: the conditions are evaluated over whole sets of new values, which can only say too
-//! much; if even so they cannot be true, the sets are done with, and otherwise one of them is cut
-//! in two. In the end all sets have one value, and the evaluation is exact.
+//! halving. The conditions are evaluated over whole sets of new values; this may find them true
+//! where no choice makes them so, but never the other way round. If even so they cannot be true,
+//! the sets are done with. Otherwise one of the sets is cut in two. In the end all sets have one
+//! value, and the evaluation is exact.
 
 use droste_base::{Countable, StopReason};
 use droste_program::execution::Valuation;
@@ -13,7 +14,7 @@ use droste_program::{Expr, ExprNode, Node, Op, Program, VarRef};
 use crate::step::{self, Caller, Stores};
 use crate::values::{Scene, Undecided, Values, evaluate, evaluate_with};
 
-/// So many sets of new values are looked at, at most.
+/// The most sets of new values that are looked at.
 const SETS: u64 = 1 << 22;
 
 /// What is said if that is not enough.

@@ -1,13 +1,13 @@
 //! Which values an expression can take, over all choices of its `*`.
 //!
-//! Every [`ExprNode::Nondet`] occurs once in the tree, so the choices in two operands are
-//! independent and the set of outcomes of an operator follows from the sets of outcomes of
-//! its operands. An outcome is a value or a [`Violation`]. Expressions are in postorder,
-//! so one pass from left to right suffices, whatever their depth.
+//! Every [`ExprNode::Nondet`] occurs once in the tree. So the choices in two operands are
+//! independent, and the set of outcomes of an operator follows from the sets of outcomes of its
+//! operands. An outcome is a value or a [`Violation`]. Expressions are in postorder, so one pass
+//! from left to right suffices, whatever their depth.
 //!
-//! `&`, `|` and `=>` look at their right operand only if the left one does not decide; all other
-//! operators need both operands, in no particular order, so a failure of either can be the one
-//! that is reported.
+//! `&`, `|` and `=>` look at their right operand only if the left one does not decide. All other
+//! operators need both operands, in no particular order, so a failure of either operand can be the
+//! one that is reported.
 
 use droste_program::execution::Valuation;
 use droste_program::{Expr, ExprNode, NodeId, Operator, Type, Value, VarRef, Violation};

@@ -8,8 +8,8 @@
 //!
 //! where `S` is being computed and `C` does not depend on it. They are multiplied out once: `C`
 //! becomes one relation, and a round is one relational product. `S` is stored over its parameters
-//! `p`; rather than rename it to `x` in every round, the relation is stored with `p` and `x`
-//! exchanged, and only what comes out is renamed. That is much less: most rounds of most parts give
+//! `p`. It is not renamed to `x` in every round: the relation is stored with `p` and `x` exchanged,
+//! and only what comes out is renamed. That is much less, because most rounds of most parts give
 //! nothing.
 //!
 //! If the relation would be too large, the part is evaluated like any other term.

@@ -17,7 +17,7 @@ use super::{Fixpoints, Result};
 use crate::rewrite::{Parts, Product};
 use crate::term::{DefId, Of, Term, TermId, VarId};
 
-/// A diagram with so many nodes is small.
+/// A diagram with at most this number of nodes is small.
 const SMALL: usize = 500;
 
 /// A part of a body that sees only what is new, and what that is.

@@ -53,7 +53,7 @@ pub(super) struct Search<'a, 'r> {
     pub(super) question: &'a Question<'a>,
     report: &'r dyn Fn(Progress),
     capacity: usize,
-    /// At most so many rounds.
+    /// The most rounds, if rounds are bounded.
     pub(super) rounds: Option<usize>,
     pub(super) nothing: Bdd,
     relations: Vec<Option<Rc<Relation>>>,

@@ -19,10 +19,10 @@
 //!   counts across calls that do not return.
 //!
 //! A head is asked for by the values of what its procedure can change or read, in the first of the
-//! three; the other two see to it that the same variables are part of their states.
+//! three products. The other two see to it that the same variables are part of their states.
 //!
-//! The outermost frame has a copy of `main` of its own. Where that returns, the run goes on in a
-//! node in which nothing happens any more but that the automaton reads.
+//! The outermost frame has a copy of `main` of its own. Where this copy returns, the run goes on in
+//! a node in which nothing happens any more, except that the automaton reads.
 
 mod build;
 mod restore;

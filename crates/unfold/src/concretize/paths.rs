@@ -1,7 +1,7 @@
 //! The paths of a trace, flat: one state and one edge per position, without refinements.
 //!
-//! A trace of millions of positions is taken apart run by run, each freed as soon as it has been
-//! copied here, 4 bytes per position and the state.
+//! A trace of millions of positions is taken apart run by run. Each run is freed as soon as it has
+//! been copied here. A position takes 4 bytes and its state.
 
 use droste_base::{Position, Trace, Via};
 
