@@ -121,9 +121,9 @@ pub struct Goal {
     pub cpu: Option<f64>,
     /// Largest resident memory, in MB.
     pub megabytes: Option<f64>,
-    /// Contexts.
+    /// Path edges.
     pub path_edges: Option<u64>,
-    /// Contexts per second, at least.
+    /// Path edges per second, at least.
     pub rate: Option<f64>,
     /// Bytes per path edge.
     pub bytes: Option<f64>,
