@@ -19,6 +19,9 @@ mod resume;
 mod threads;
 mod words;
 
+#[cfg(test)]
+mod tests;
+
 pub use concretize::{Gap, concretize, concretize_stuck};
 pub use droste_program::liveness::{AllLive, Liveness};
 pub use machine::Machine;
