@@ -35,7 +35,7 @@ use droste_program::schedule::Bound;
 use droste_program::{Node, NodeId, Op, ProcId, Program, Threads};
 
 use crate::Relations;
-use crate::relations::{self, Question, one_of, or_false};
+use crate::relations::{self, Reachability, one_of, or_false};
 
 /// The formula has one clause for each pair of switches; more than so many are not written.
 pub const MOST_SWITCHES: u32 = 100;
@@ -44,7 +44,7 @@ pub const MOST_SWITCHES: u32 = 100;
 /// reached within the bound.
 pub fn concurrent(
     program: &Program,
-    question: &Question<'_>,
+    question: &Reachability<'_>,
     bound: Bound,
 ) -> Result<Relations, String> {
     let (threads, last) = match &program.threads {

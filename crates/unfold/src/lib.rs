@@ -14,7 +14,7 @@ mod layout;
 mod machine;
 mod model;
 mod pack;
-mod questions;
+mod predicates;
 mod resume;
 mod threads;
 mod words;
