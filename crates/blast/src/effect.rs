@@ -29,7 +29,7 @@ use crate::storage::{State, convert, load};
 
 /// What is stored into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Place {
+pub enum Destination {
     /// A variable of the procedure, or a global.
     Var(VarRef),
     /// A parameter of the callee: a local of it with this index.
@@ -51,7 +51,7 @@ pub enum New<B> {
 #[derive(Clone, Debug)]
 pub struct Store<B> {
     /// Where to.
-    pub place: Place,
+    pub place: Destination,
     /// The type of the place.
     pub ty: Type,
     /// What.
@@ -192,7 +192,7 @@ impl<'p, 'l, L: Logic> Blaster<'p, 'l, L> {
             } => {
                 for (var, expr) in assigns {
                     let ty = program.variable(procedure, *var).ty;
-                    self.store(Place::Var(*var), ty, expr, &scene, &mut draft)?;
+                    self.store(Destination::Var(*var), ty, expr, &scene, &mut draft)?;
                 }
                 for expr in discards {
                     let choices = &mut draft.choices;
@@ -205,7 +205,7 @@ impl<'p, 'l, L: Logic> Blaster<'p, 'l, L> {
             Op::Call { callee, args, .. } => {
                 let callee = program.procedure(*callee);
                 for (i, (arg, param)) in args.iter().zip(&callee.locals).enumerate() {
-                    let place = Place::Parameter(i as u32);
+                    let place = Destination::Parameter(i as u32);
                     self.store(place, param.ty, arg, &scene, &mut draft)?;
                 }
                 let always = self.logic.constant(true);
@@ -214,7 +214,7 @@ impl<'p, 'l, L: Logic> Blaster<'p, 'l, L> {
             Op::Return(values) => {
                 let types = &program.procedure(procedure).results;
                 for (i, (value, &ty)) in values.iter().zip(types).enumerate() {
-                    let place = Place::Result(i as u32);
+                    let place = Destination::Result(i as u32);
                     self.store(place, ty, value, &scene, &mut draft)?;
                 }
                 let always = self.logic.constant(true);
@@ -255,7 +255,7 @@ impl<'p, 'l, L: Logic> Blaster<'p, 'l, L> {
                 draft.failures.add(self.logic, violation, &bit)?;
             }
             draft.stores.push(Store {
-                place: Place::Var(var),
+                place: Destination::Var(var),
                 ty,
                 new: New::Code(code),
                 choices: 0..0,
@@ -345,7 +345,7 @@ impl<'p, 'l, L: Logic> Blaster<'p, 'l, L> {
 
     fn store(
         &mut self,
-        place: Place,
+        place: Destination,
         ty: Type,
         expr: &Expr,
         scene: &Scene<'_, L::Bit>,

@@ -35,7 +35,7 @@ pub mod order;
 mod storage;
 mod word;
 
-pub use effect::{After, Blaster, Effect, New, Place, Store};
+pub use effect::{After, Blaster, Destination, Effect, New, Store};
 pub use evaluate::{Evaluated, Scene};
 pub use logic::Logic;
 pub use storage::{State, bits, decode, encode, in_range};

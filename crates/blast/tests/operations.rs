@@ -1,5 +1,5 @@
-//! Every node of random programs, from every valuation or many, against the replayer: what follows from the
-//! bits for all choices is what it accepts.
+//! Every node of random programs, from every valuation or many, against the replayer: what follows
+//! from the bits for all choices is what it accepts.
 //!
 //! `SEED=17 cargo test -p droste-blast --test operations` runs one program alone.
 
@@ -8,7 +8,7 @@ mod support;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use droste_blast::Place;
+use droste_blast::Destination;
 use droste_lang::lower::lower;
 use droste_program::execution::{
     Action, CalleeRun, CalleeRunId, Ending, Execution, Step, Valuation,
@@ -35,7 +35,8 @@ fn rooted(program: &Program, node: NodeId) -> Program {
     program
 }
 
-/// The same, calling a copy of the callee that has only one statement: `exit`, or nothing that can be done.
+/// The same, calling a copy of the callee that has only one statement: `exit`, or nothing that can
+/// be done.
 fn with_callee(program: &Program, call: NodeId, exit: Option<NodeId>) -> (Program, NodeId) {
     let mut program = rooted(program, call);
     let copy = ProcId(program.procedures.len() as u32);
@@ -186,7 +187,7 @@ fn check_call(
             Outcome::Go(entry, list) => {
                 assert_eq!(entry, Some(program.procedure(*callee).entry));
                 for (i, (place, _)) in list.iter().enumerate() {
-                    assert_eq!(*place, Place::Parameter(i as u32));
+                    assert_eq!(*place, Destination::Parameter(i as u32));
                 }
                 entries.insert(list.into_iter().map(|(_, v)| v).collect::<Vec<_>>());
             }

@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::syntax::Fixpoint;
 use crate::term::{DefId, Term, TermId, Terms};
-use crate::theory::{Action, Place, Sign, Theory};
+use crate::theory::{Action, FileSpan, Sign, Theory};
 
 /// The predicates that a term applies, in the order in which they are met, and with which signs.
 pub(crate) fn references(terms: &Terms, root: TermId) -> Vec<(DefId, Sign)> {
@@ -161,7 +161,7 @@ pub(crate) fn check(theory: &mut Theory) {
     let edges = |theory: &Theory, def: DefId, out: &mut Vec<DefId>| {
         out.extend(theory.definition(def).references.iter().map(|(d, _)| *d));
     };
-    let needs: Vec<(Vec<DefId>, Option<Place>)> = theory
+    let needs: Vec<(Vec<DefId>, Option<FileSpan>)> = theory
         .actions
         .iter()
         .map(|action| match action {

@@ -85,7 +85,7 @@ pub struct Round<'a> {
 pub type Reporter<'a> = Box<dyn FnMut(&Round<'_>) + 'a>;
 
 /// A computed value, and what it was computed from.
-struct Known {
+struct KnownValue {
     outside: Vec<Bdd>,
     values: Vec<Bdd>,
     /// Whether it is the fixpoint, not a value on the way to it.
@@ -97,10 +97,10 @@ type Key = (Box<[DefId]>, Option<DefId>);
 /// Computes values of predicates.
 pub(crate) struct Fixpoints<'a> {
     pub(crate) engine: Engine,
-    known: FxHashMap<Key, Known>,
+    known: FxHashMap<Key, KnownValue>,
     divisions: FxHashMap<Region, Rc<Vec<Component>>>,
     parts: FxHashMap<(DefId, Box<[DefId]>), Rc<Parts>>,
-    images: FxHashMap<(Option<DefId>, TermId), image::Known>,
+    images: FxHashMap<(Option<DefId>, TermId), image::KnownImage>,
     pub(crate) reporter: Option<Reporter<'a>>,
     /// Rounds of fixpoints, in all.
     pub(crate) rounds: u64,
@@ -226,7 +226,7 @@ impl<'a> Fixpoints<'a> {
     fn remember(&mut self, key: Key, outside: Vec<Bdd>, values: Vec<Bdd>, complete: bool) {
         self.known.insert(
             key,
-            Known {
+            KnownValue {
                 outside,
                 values,
                 complete,

@@ -54,5 +54,7 @@ pub use fixpoint::{Reporter, Round, Unanswered};
 pub use parser::parse;
 pub use resolve::{Loader, load, load_text};
 pub use solver::{Outcome, Solver, Statistics, Tuple, on_large_stack};
-pub use theory::{Action, Definition, Place, Printed, Question, Sign, Theory, Variable, Wish};
+pub use theory::{
+    Action, ClosedFormula, Definition, FileSpan, Printed, Sign, Theory, Variable, Wish,
+};
 pub use witness::{Step, Witness};

@@ -18,7 +18,7 @@ use crate::theory::Theory;
 use crate::types::TypeId;
 
 /// A part of a variable: its first bit and its type.
-type Place = (u32, TypeId);
+type VariablePart = (u32, TypeId);
 
 /// The most leaves of a term that are remembered.
 const MOST: usize = 32;
@@ -26,11 +26,11 @@ const MOST: usize = 32;
 /// What is known of terms.
 #[derive(Default)]
 pub(crate) struct Ranged {
-    known: FxHashMap<TermId, Rc<[Place]>>,
+    known: FxHashMap<TermId, Rc<[VariablePart]>>,
 }
 
 /// The leaves of something at `first` that have meaningless codes.
-fn leaves(theory: &Theory, first: u32, ty: TypeId, out: &mut Vec<Place>) {
+fn leaves(theory: &Theory, first: u32, ty: TypeId, out: &mut Vec<VariablePart>) {
     if theory.types.get(ty).full {
         return;
     }
@@ -89,7 +89,7 @@ impl Ranged {
     }
 
     /// The sorted leaves that a term holds, its operands being known.
-    fn of(&self, theory: &Theory, id: TermId) -> Vec<Place> {
+    fn of(&self, theory: &Theory, id: TermId) -> Vec<VariablePart> {
         let terms = &theory.terms;
         match terms.get(id) {
             Term::Apply(def, _, arguments) => {
@@ -125,7 +125,7 @@ impl Ranged {
     }
 
     /// What all disjuncts hold.
-    fn common(&self, list: &[TermId]) -> Vec<Place> {
+    fn common(&self, list: &[TermId]) -> Vec<VariablePart> {
         let Some((first, rest)) = list.split_first() else {
             return Vec::new();
         };
@@ -138,8 +138,8 @@ impl Ranged {
     }
 
     /// What some conjunct holds, and what equals that.
-    fn conjunction(&self, theory: &Theory, list: &[TermId]) -> Vec<Place> {
-        let mut places: Vec<Place> = Vec::new();
+    fn conjunction(&self, theory: &Theory, list: &[TermId]) -> Vec<VariablePart> {
+        let mut places: Vec<VariablePart> = Vec::new();
         let mut equalities = Vec::new();
         for id in list {
             places.extend(self.known[id].iter());

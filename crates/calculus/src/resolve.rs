@@ -16,7 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::parser::parse;
 use crate::syntax::{About, Command, CommandKind, Fixpoint, Relation, Syntax};
 use crate::term::{DefId, VarId};
-use crate::theory::{Action, Place, Printed, Theory};
+use crate::theory::{Action, FileSpan, Printed, Theory};
 use crate::types::{BOOL, TypeId};
 
 /// Opens a file that `#load` names, or says why not.
@@ -215,8 +215,8 @@ impl Resolver {
         }
     }
 
-    pub(crate) fn place(&self, span: Span) -> Place {
-        Place {
+    pub(crate) fn place(&self, span: Span) -> FileSpan {
+        FileSpan {
             file: self.file,
             span,
         }

@@ -12,7 +12,7 @@ use crate::fixpoint::{Fixpoints, Reporter, Unanswered};
 use crate::order::order;
 use crate::report::dump;
 use crate::term::{DefId, Of};
-use crate::theory::{Action, Question, Theory};
+use crate::theory::{Action, ClosedFormula, Theory};
 use crate::types::TypeId;
 use crate::witness::Witness;
 
@@ -113,7 +113,7 @@ impl<'a> Solver<'a> {
     }
 
     /// Whether a closed formula is true.
-    pub fn decide(&mut self, question: &Question) -> Result<bool, Unanswered> {
+    pub fn decide(&mut self, question: &ClosedFormula) -> Result<bool, Unanswered> {
         let uses: Vec<DefId> = question.references.iter().map(|(def, _)| *def).collect();
         self.fixpoints.decide(question.root, question.dual, &uses)
     }

@@ -18,7 +18,7 @@ use crate::rewrite::to_complement;
 use crate::solver::{Solver, Tuple, split};
 use crate::syntax::Fixpoint;
 use crate::term::{Argument, DefId, Of, Term, TermId, VarId};
-use crate::theory::Question;
+use crate::theory::ClosedFormula;
 
 /// A tuple on a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ impl Solver<'_> {
     /// Why the formula is true, or, if `wanted` is not set, why it is false. It must be so.
     pub(crate) fn witness(
         &mut self,
-        question: &Question,
+        question: &ClosedFormula,
         wanted: bool,
     ) -> Result<Witness, Unanswered> {
         let uses: Vec<DefId> = question.references.iter().map(|(def, _)| *def).collect();

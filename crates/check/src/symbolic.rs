@@ -3,7 +3,7 @@
 use droste_base::{Runs, StopReason, Trace, Verdict};
 use droste_program::execution::Execution;
 use droste_program::valued::Valued;
-use droste_symbolic::repeat::Question;
+use droste_symbolic::repeat::AutomatonQuery;
 use droste_symbolic::{Outcome, Query};
 use droste_unfold::{AllLive, Gap, Machine};
 
@@ -12,7 +12,8 @@ use crate::report::{Answer, Halt};
 use crate::sequential::{Found, made_concrete};
 use crate::{Effort, EngineId, Evidence, Options};
 
-/// Answers a question about reachability, about runs that get stuck or about infinite runs; others are none of its business.
+/// Answers a question about reachability, about runs that get stuck or about infinite runs; others
+/// are none of its business.
 pub(crate) fn search(
     prepared: &Prepared<'_>,
     options: &Options<'_>,
@@ -75,7 +76,7 @@ fn decide(
     let Some((propositions, automaton)) = prepared.for_sets() else {
         unreachable!("a question about infinite runs has an automaton");
     };
-    let question = Question {
+    let question = AutomatonQuery {
         propositions: &propositions,
         automaton: &automaton,
         runs,

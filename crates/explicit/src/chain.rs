@@ -65,7 +65,7 @@ impl<S> Default for Buffers<S> {
 }
 
 /// What is known about calls.
-pub(crate) struct Known<'a, M: Model> {
+pub(crate) struct Summaries<'a, M: Model> {
     pub(crate) model: &'a M,
     pub(crate) states: &'a Interner<M::State>,
     pub(crate) calls: &'a Calls,
@@ -75,7 +75,7 @@ pub(crate) struct Known<'a, M: Model> {
     pub(crate) before: u32,
 }
 
-impl<M: Model> Known<'_, M> {
+impl<M: Model> Summaries<'_, M> {
     /// The only exit of the callee and the only state in which the caller goes on, if that is
     /// known.
     fn pass_call(
@@ -122,7 +122,7 @@ impl<M: Model> Known<'_, M> {
 /// Follows the chain that begins in `first` to its end, or to a call in the state `until`; `pass`
 /// gets to see the states before it.
 pub(crate) fn follow<M: Model>(
-    known: &Known<'_, M>,
+    known: &Summaries<'_, M>,
     buffers: &mut Buffers<M::State>,
     first: M::State,
     until: Option<&M::State>,

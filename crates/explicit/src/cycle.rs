@@ -48,7 +48,7 @@ use droste_base::{
     PropId, Step, Steps, StopReason, Verdict,
 };
 
-use crate::chain::{self, Buffers, Known};
+use crate::chain::{self, Buffers, Summaries};
 use crate::lasso::{self, Component};
 use crate::path::{Link, Ways};
 use crate::shorten::shorten;
@@ -361,7 +361,7 @@ impl<'a, M: Model> Search<'a, M> {
     /// The end of the chain that begins in a state, the marks of the states before it, and what it
     /// exits with, if that is all it does.
     fn chain(&mut self, first: M::State) -> (M::State, u32, Option<M::State>) {
-        let known = Known {
+        let known = Summaries {
             model: self.model,
             states: &self.states,
             calls: &self.calls,
@@ -608,8 +608,8 @@ impl<'a, M: Model> Search<'a, M> {
     }
 
     /// What is known about calls so far.
-    pub(crate) fn known(&self) -> Known<'_, M> {
-        Known {
+    pub(crate) fn known(&self) -> Summaries<'_, M> {
+        Summaries {
             model: self.model,
             states: &self.states,
             calls: &self.calls,

@@ -13,7 +13,7 @@ use droste_base::{
     Via,
 };
 
-use crate::chain::{self, Buffers, By, Known};
+use crate::chain::{self, Buffers, By, Summaries};
 use crate::tables::{Calls, Edge, NONE};
 
 /// How a context was found.
@@ -70,8 +70,8 @@ impl<'a, M: Model> Ways<'a, M> {
         self.states.get(self.calls.exits[exit as usize].state)
     }
 
-    fn known(&self) -> Known<'_, M> {
-        Known {
+    fn known(&self) -> Summaries<'_, M> {
+        Summaries {
             model: self.model,
             states: &self.states,
             calls: &self.calls,
@@ -102,7 +102,7 @@ struct Building<S> {
 pub(crate) struct RunBuilder<'a, M: Model> {
     ways: &'a Ways<'a, M>,
     guard: Guard,
-    known: Known<'a, M>,
+    known: Summaries<'a, M>,
     runs: Vec<Run<M::State>>,
     /// For each exit the run, or [`NONE`].
     ids: Vec<u32>,

@@ -46,7 +46,7 @@ pub fn reach<M: Model>(model: &M, target: PropId, options: &Options<'_>) -> Outc
 /// The verdict of a search that is over.
 pub(crate) fn conclude<M: Model>(
     search: Search<'_, M>,
-    found: Result<Option<Found>, StopReason>,
+    found: Result<Option<Witness>, StopReason>,
     options: &Options<'_>,
 ) -> Outcome<M::State> {
     search.report("done");
@@ -74,7 +74,7 @@ pub(crate) fn conclude<M: Model>(
 
 /// Where what is looked for was found.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Found {
+pub(crate) enum Witness {
     /// In this context.
     At(u32),
     /// At a return that the caller refuses.
@@ -153,7 +153,7 @@ impl<'a, M: Model> Search<'a, M> {
     pub(crate) fn run(
         &mut self,
         met: impl Fn(&M::State, &Steps<M::State>) -> bool,
-    ) -> Result<Option<Found>, StopReason> {
+    ) -> Result<Option<Witness>, StopReason> {
         self.guard.check_now()?;
         let mut initial = Vec::new();
         self.model.initial(&mut initial);
@@ -174,7 +174,7 @@ impl<'a, M: Model> Search<'a, M> {
             if let Some((length, refusal)) = refusal
                 && length <= self.length(item & !SPLIT)
             {
-                return Ok(Some(Found::Return(refusal)));
+                return Ok(Some(Witness::Return(refusal)));
             }
             self.guard.check()?;
             ticks = ticks.wrapping_add(1);
@@ -211,7 +211,7 @@ impl<'a, M: Model> Search<'a, M> {
             }
             // (lines 2-3); only now, because a state that splits is not yet one state.
             if met(&state, &steps) {
-                return Ok(Some(Found::At(context)));
+                return Ok(Some(Witness::At(context)));
             }
             if steps.overflowed() {
                 return Err(Steps::<M::State>::TOO_MANY);
@@ -277,7 +277,7 @@ impl<'a, M: Model> Search<'a, M> {
             }
             self.schedule_fresh();
         }
-        Ok(refusal.map(|(_, refusal)| Found::Return(refusal)))
+        Ok(refusal.map(|(_, refusal)| Witness::Return(refusal)))
     }
 
     /// The length of the run so far, if that is known.
@@ -518,7 +518,7 @@ impl<'a, M: Model> Search<'a, M> {
     }
 
     /// The run that ends there.
-    fn trace(self, found: Found) -> Result<Trace<M::State>, StopReason> {
+    fn trace(self, found: Witness) -> Result<Trace<M::State>, StopReason> {
         let links = self.contexts.into_iter().map(|context| Link {
             entry: context.entry,
             state: context.state,
@@ -531,8 +531,8 @@ impl<'a, M: Model> Search<'a, M> {
             (caller.context, CallId(caller.call))
         };
         let (end, call) = match found {
-            Found::At(context) => (context, None),
-            Found::Return(refusal) => (refusal.context, Some(caller(refusal.caller))),
+            Witness::At(context) => (context, None),
+            Witness::Return(refusal) => (refusal.context, Some(caller(refusal.caller))),
         };
         // Only what a trace needs.
         let ways = Ways::new(self.model, self.states, self.calls, links.collect(), None);

@@ -100,7 +100,7 @@ const CHAIN: u32 = 8;
 /// Where a context belongs that was not found: after this one of its state, and whether it is in
 /// the table.
 #[derive(Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct Vacancy {
     last: u32,
     full: bool,
 }
@@ -113,7 +113,7 @@ impl Alike {
         contexts: &[Context<X>],
         pair: (u32, u32),
         accept: impl Fn(&X) -> bool,
-    ) -> Result<u32, Place> {
+    ) -> Result<u32, Vacancy> {
         let mut last = NONE;
         let mut id = self.first.get(pair.1 as usize).copied().unwrap_or(NONE);
         let mut length = 0;
@@ -136,12 +136,12 @@ impl Alike {
                 return Ok(id);
             }
         }
-        Err(Place { last, full })
+        Err(Vacancy { last, full })
     }
 
     /// Adds the last context at its place.
     #[inline]
-    pub(crate) fn add<X>(&mut self, contexts: &mut [Context<X>], id: u32, place: Place) {
+    pub(crate) fn add<X>(&mut self, contexts: &mut [Context<X>], id: u32, place: Vacancy) {
         let hash = |contexts: &[Context<X>], id: u32| {
             let (entry, state) = contexts[id as usize].pair();
             hash_pair(entry, state)

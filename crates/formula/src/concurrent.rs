@@ -35,7 +35,7 @@ use droste_program::schedule::Bound;
 use droste_program::{Node, NodeId, Op, ProcId, Program, Threads};
 
 use crate::Relations;
-use crate::relations::{self, Question, one_of, or_false};
+use crate::relations::{self, Reachability, one_of, or_false};
 
 /// The most switches for which a formula is written: it has one clause for each pair of switches.
 pub const MOST_SWITCHES: u32 = 100;
@@ -44,7 +44,7 @@ pub const MOST_SWITCHES: u32 = 100;
 /// reached within the bound.
 pub fn concurrent(
     program: &Program,
-    question: &Question<'_>,
+    question: &Reachability<'_>,
     bound: Bound,
 ) -> Result<Relations, String> {
     let (threads, last) = match &program.threads {

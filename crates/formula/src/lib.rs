@@ -24,7 +24,7 @@ use droste_program::Program;
 
 pub use concurrent::{MOST_SWITCHES, concurrent};
 pub use points::{Point, Points};
-pub use relations::Question;
+pub use relations::Reachability;
 
 /// An algorithm of section 4 of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -88,7 +88,7 @@ pub struct Relations {
 }
 
 /// The relations that describe `program`, which has one thread.
-pub fn relations(program: &Program, question: &Question<'_>) -> Relations {
+pub fn relations(program: &Program, question: &Reachability<'_>) -> Relations {
     let mut relations = relations::Relations::new(program, question, None);
     relations.write();
     relations.finish()

@@ -1,11 +1,11 @@
-//! Random programs, asked as formulas in all three algorithms, against the oracle that enumerates the syntax tree: the
-//! default property and every label.
+//! Random programs, asked as formulas in all three algorithms, against the oracle that enumerates
+//! the syntax tree: the default property and every label.
 //!
 //! `SEED=n` runs one program alone, `PROGRAMS=n` so many.
 
 use droste_base::Limits;
 use droste_calculus::{Action, Outcome, Solver, load_text};
-use droste_formula::{Algorithm, Question, relations};
+use droste_formula::{Algorithm, Reachability, relations};
 use droste_lang::ast::Ast;
 use droste_lang::lower::lower;
 use droste_passes::{Config as Passes, Query, clean};
@@ -42,7 +42,7 @@ fn ask(program: &Program, targets: &[NodeId], violations: bool, passes: Passes) 
         ..Query::default()
     };
     let cleaned = clean(program, &query, &passes);
-    let question = Question {
+    let question = Reachability {
         targets,
         violations,
         live: &cleaned.live,

@@ -135,11 +135,11 @@ pub struct Replayer<'a> {
     program: &'a Program,
     claim: Claim<'a>,
     finite_stack: bool,
-    known: Option<Known<'a>>,
+    known: Option<CheckedRuns<'a>>,
 }
 
 /// The runs of the last execution, and what is known about them.
-struct Known<'a> {
+struct CheckedRuns<'a> {
     runs: Arc<Vec<CalleeRun>>,
     checked: check::Checked,
     truth: Option<Truth<'a>>,
@@ -161,7 +161,7 @@ impl<'a> Replayer<'a> {
         let program = self.program;
         let known = match &mut self.known {
             Some(known) if Arc::ptr_eq(&known.runs, &execution.runs) => known,
-            known => known.insert(Known {
+            known => known.insert(CheckedRuns {
                 runs: Arc::clone(&execution.runs),
                 checked: check::check_runs(program, &execution.runs, guard)?,
                 truth: None,

@@ -18,7 +18,7 @@ use droste_source::SourceFile;
 
 use crate::follow::follow;
 use crate::layout::{Kind, Line, lay_out};
-use crate::reasons::{IN_CALL, Place};
+use crate::reasons::{IN_CALL, StepPath};
 use crate::view::{View, count, name, steps as steps_text, visible};
 use crate::{Reasons, Remarks, Style};
 
@@ -38,7 +38,8 @@ pub fn text(
     text_with_remarks(program, source, execution, Remarks::default(), style)
 }
 
-/// The same, with the states of a monitor, and why a formula is not satisfied, to the right of the steps.
+/// The same, with the states of a monitor, and why a formula is not satisfied, to the right of the
+/// steps.
 pub fn text_with_remarks(
     program: &Program,
     source: &SourceFile,
@@ -231,7 +232,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The heading of the cycle; says so if the monitor needs some rounds to get into the one that is shown.
+    /// The heading of the cycle; says so if the monitor needs some rounds to get into the one that
+    /// is shown.
     fn cycle_heading(&self, heading: String) -> String {
         match self.monitor.map(|run| (run, run.cycle)) {
             Some((run, Some(state))) if self.state != Some(state) => {
@@ -395,9 +397,10 @@ impl<'a> Writer<'a> {
         now
     }
 
-    /// The place of the next step of those that are open; `top` is that of the first of the outermost ones.
-    fn place(&self, stack: &[Open<'_>]) -> Place {
-        let mut place: Place = stack.iter().map(|open| open.index).collect();
+    /// The place of the next step of those that are open; `top` is that of the first of the
+    /// outermost ones.
+    fn place(&self, stack: &[Open<'_>]) -> StepPath {
+        let mut place: StepPath = stack.iter().map(|open| open.index).collect();
         // Outer steps have been begun.
         let last = place.len().saturating_sub(1);
         place[..last].iter_mut().for_each(|index| *index -= 1);
@@ -407,7 +410,8 @@ impl<'a> Writer<'a> {
         place
     }
 
-    /// Says in the last line why the formula is not satisfied, as far as it shows at this place; if the call that begins there is `folded`, also in the call.
+    /// Says in the last line why the formula is not satisfied, as far as it shows at this place; if
+    /// the call that begins there is `folded`, also in the call.
     fn give_reasons(&mut self, place: &[usize], folded: bool) {
         let Some(reasons) = self.reasons else { return };
         let Some(line) = self.lines.last_mut() else {

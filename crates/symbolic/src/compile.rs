@@ -10,7 +10,7 @@
 mod call;
 
 use droste_bdd::{Bdd, Cube, Manager, Var};
-use droste_blast::{After, Blaster, Effect, Logic as _, New, Place, Store};
+use droste_blast::{After, Blaster, Destination, Effect, Logic as _, New, Store};
 use droste_program::effects::Effects;
 use droste_program::{Node, NodeId, Op, ProcId, VarRef, Violation};
 use rustc_hash::FxHashSet;
@@ -104,7 +104,7 @@ impl Compiler<'_, '_> {
         &mut self,
         effect: &Effect<Bdd>,
         guard: &Bdd,
-        target: &dyn Fn(&Encoding<'_>, Place) -> Option<Vec<Var>>,
+        target: &dyn Fn(&Encoding<'_>, Destination) -> Option<Vec<Var>>,
     ) -> Result<Vec<Bdd>> {
         let manager = self.encoding.manager.clone();
         let mut conjuncts = Vec::new();
@@ -187,12 +187,12 @@ impl Compiler<'_, '_> {
             // Without conditions, a variable that gets any value is just forgotten.
             let forgotten = |store: &Store<Bdd>| after.is_none() && store.new == New::Any;
             let stores = effect.stores.iter();
-            let kept: Vec<Place> = stores
+            let kept: Vec<Destination> = stores
                 .filter(|store| !forgotten(store))
                 .map(|store| store.place)
                 .collect();
             let mut relations = self.conjuncts(&effect, guard, &|encoding, place| match place {
-                Place::Var(var) if kept.contains(&place) => {
+                Destination::Var(var) if kept.contains(&place) => {
                     Some(encoding.vars(procedure, var, Copy::Next).collect())
                 }
                 _ => None,
@@ -282,7 +282,7 @@ impl Compiler<'_, '_> {
         procedure: ProcId,
         effect: &Effect<Bdd>,
         relations: Vec<Bdd>,
-        kept: &[Place],
+        kept: &[Destination],
     ) -> Result<Edge> {
         let manager = self.encoding.manager.clone();
         let mut written = Vec::new();
@@ -290,7 +290,7 @@ impl Compiler<'_, '_> {
         let mut range = manager.constant(true);
         for var in effect.stores.iter().filter_map(variable) {
             written.extend(self.encoding.vars(procedure, var, Copy::Current));
-            if kept.contains(&Place::Var(var)) {
+            if kept.contains(&Destination::Var(var)) {
                 let current = self.encoding.vars(procedure, var, Copy::Current);
                 let next = self.encoding.vars(procedure, var, Copy::Next);
                 moves.extend(next.zip(current));
@@ -317,7 +317,7 @@ impl Compiler<'_, '_> {
         let failures = self.failures(&effect.failures, &effect.choices)?;
         let guard = effect.guard.clone();
         let relations = self.conjuncts(&effect, &guard, &|encoding, place| match place {
-            Place::Result(i) => Some(encoding.result_vars(procedure, i as usize).collect()),
+            Destination::Result(i) => Some(encoding.result_vars(procedure, i as usize).collect()),
             _ => None,
         })?;
         let calls = |node: &Node| matches!(node.op, Op::Call { callee, .. } if callee == procedure);
@@ -339,7 +339,7 @@ impl Compiler<'_, '_> {
 /// The variable that is stored into, if it is one.
 fn variable(store: &Store<Bdd>) -> Option<VarRef> {
     match store.place {
-        Place::Var(var) => Some(var),
+        Destination::Var(var) => Some(var),
         _ => None,
     }
 }

@@ -57,7 +57,7 @@ pub fn reach(
         .map(|thread| thread.procedure)
         .collect();
     let shared = shared(query.program);
-    let question = Question {
+    let question = PreparedQuery {
         program: query.program,
         declared: &declared,
         shared: &shared,
@@ -75,7 +75,7 @@ pub fn reach(
 
 /// What is asked, and what follows from the program's text.
 #[derive(Clone, Copy, Debug)]
-struct Question<'a> {
+struct PreparedQuery<'a> {
     program: &'a Program,
     /// What the threads that exist from the start execute, in the order of their numbers; `init`
     /// is number 0.
@@ -109,7 +109,7 @@ const NOTHING: Finding = Finding::Nothing { exhaustive: false };
 const MOST: usize = 30;
 
 fn run(
-    question: &Question<'_>,
+    question: &PreparedQuery<'_>,
     limits: &Limits,
     report: &(dyn Fn(Progress) + Sync),
     level: &(dyn Fn(usize) + Sync),

@@ -12,7 +12,7 @@
 
 use droste_base::{Countable, StopReason};
 use droste_bdd::{Bdd, Var};
-use droste_blast::{Effect, New, Place, in_range};
+use droste_blast::{Destination, Effect, New, in_range};
 use droste_program::{ExprNode, NodeId, Op, ProcId, Violation};
 
 use crate::compile::{Compiler, merge, schedule};
@@ -63,7 +63,7 @@ impl Compiler<'_, '_> {
         let fails = any_of(&manager.constant(false), failures)?;
         let mut relations = vec![fails.not()];
         for store in &effect.stores {
-            let Place::Result(i) = store.place else {
+            let Destination::Result(i) = store.place else {
                 continue;
             };
             let vars: Vec<Var> = (self.encoding.result_vars(procedure, i as usize)).collect();

@@ -60,7 +60,7 @@ impl Machine {
             terminated_mask: terminated_mask(&layout, liveness),
             touched: global_mask(&layout).repeat(program.procedures.len()),
             global_mask: global_mask(&layout),
-            questions: Vec::new(),
+            predicates: Vec::new(),
             observed: Vec::new(),
             failures,
             returns_read: asked.is_some(),

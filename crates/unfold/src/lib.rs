@@ -14,10 +14,13 @@ mod layout;
 mod machine;
 mod model;
 mod pack;
-mod questions;
+mod predicates;
 mod resume;
 mod threads;
 mod words;
+
+#[cfg(test)]
+mod tests;
 
 pub use concretize::{Gap, concretize, concretize_stuck};
 pub use droste_program::liveness::{AllLive, Liveness};

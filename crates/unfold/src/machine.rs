@@ -30,7 +30,7 @@ use droste_program::{ProcId, Program};
 
 use crate::code::Code;
 use crate::layout::{Field, Layout, Status};
-use crate::questions::Question;
+use crate::predicates::StatePredicate;
 use crate::words::Words;
 
 /// A value to be stored: where, what, and whether an unknown variable may move there.
@@ -103,7 +103,7 @@ pub struct Machine {
     pub(crate) global_mask: Vec<u64>,
     /// Per procedure, the bits of the globals that calls of it take along and bring back.
     pub(crate) touched: Vec<u64>,
-    pub(crate) questions: Vec<Question>,
+    pub(crate) predicates: Vec<StatePredicate>,
     /// Whether violations are states, or just the end of a run.
     pub(crate) failures: bool,
     /// Whether returns read the globals that conditions of callers look at then.
@@ -113,7 +113,7 @@ pub struct Machine {
     /// Per node, and at the end for the terminated program: whether some question there is about
     /// variables.
     pub(crate) observes: Vec<bool>,
-    /// The globals (by slot) that questions are about.
+    /// The globals (by slot) that predicates are about.
     pub(crate) observed: Vec<u32>,
 }
 

@@ -58,7 +58,7 @@ impl Image {
 }
 
 /// What is known about a term: nothing if it has another form.
-pub(super) struct Known {
+pub(super) struct KnownImage {
     form: Option<Rc<Form>>,
     /// The values of the constants, and the image they give; nothing if it is too large.
     last: Option<(Vec<Bdd>, Option<Rc<Image>>)>,
@@ -90,7 +90,7 @@ impl Fixpoints<'_> {
         let key = (body_of, term);
         if !self.images.contains_key(&key) {
             let form = form(&self.engine, body_of, term)?.map(Rc::new);
-            self.images.insert(key, Known { form, last: None });
+            self.images.insert(key, KnownImage { form, last: None });
         }
         let Some(form) = self.images.get(&key).and_then(|known| known.form.clone()) else {
             return Ok(None);

@@ -26,14 +26,14 @@ pub(crate) enum Role<'a> {
     /// A Boolean: the condition of this statement.
     Condition(&'a str),
     /// Stored into a place.
-    Stored(Place<'a>),
+    Stored(StoreTarget<'a>),
     /// Looked at by nobody (`_ := e`, `print e`).
     Free,
 }
 
 /// Something that values are stored into: a variable, a parameter, a result.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct StoreTarget<'a> {
     pub(crate) ty: Type,
     /// As in "*variable* `x` has type …".
     pub(crate) what: &'a str,
@@ -41,7 +41,7 @@ pub(crate) struct Place<'a> {
     pub(crate) declared: Span,
 }
 
-impl Place<'_> {
+impl StoreTarget<'_> {
     pub(crate) fn describe(self) -> String {
         format!("{} `{}` has type `{}`", self.what, self.name, self.ty)
     }
@@ -490,7 +490,7 @@ impl<'a> Typing<'a, '_> {
     }
 
     /// A whole right-hand side, argument or result against the type of its place.
-    fn check_store(&mut self, root: ExprId, interval: Option<Interval>, place: Place<'_>) {
+    fn check_store(&mut self, root: ExprId, interval: Option<Interval>, place: StoreTarget<'_>) {
         let expr = self.ast.expr(root);
         let ty = place.ty;
         match ty {

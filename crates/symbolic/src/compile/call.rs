@@ -5,7 +5,7 @@
 //! converted or have conditions to meet; then a relation stores them.
 
 use droste_bdd::{Bdd, Cube, Manager, Var};
-use droste_blast::{After, Blaster, Effect, New, Place};
+use droste_blast::{After, Blaster, Destination, Effect, New};
 use droste_program::{NodeId, Op, ProcId, VarRef};
 use rustc_hash::FxHashSet;
 
@@ -48,7 +48,7 @@ impl Compiler<'_, '_> {
         let guard = effect.guard.clone();
         let live = self.live_at_entry;
         let arguments = self.conjuncts(&effect, &guard, &|encoding, place| match place {
-            Place::Parameter(i) if live(callee, VarRef::Local(i)) => Some(
+            Destination::Parameter(i) if live(callee, VarRef::Local(i)) => Some(
                 encoding
                     .vars(callee, VarRef::Local(i), Copy::Next)
                     .collect(),
@@ -196,7 +196,7 @@ impl Compiler<'_, '_> {
         let mut moves = frame.moves;
         let mut relation = stores.guard.clone();
         for store in &stores.stores {
-            let (Place::Var(var), New::Code(code)) = (store.place, &store.new) else {
+            let (Destination::Var(var), New::Code(code)) = (store.place, &store.new) else {
                 continue;
             };
             let pairs = vars(var, Copy::Next).zip(vars(var, Copy::Current));

@@ -13,7 +13,7 @@ use droste_program::{NodeId, Op, ProcId, Program, Threads, VarRef};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::prepare::Prepared;
-use super::{Answer, Question};
+use super::{Answer, PreparedQuery};
 use crate::Stats;
 use crate::compile::Compiler;
 use crate::control::{callers, marked};
@@ -50,7 +50,7 @@ pub(super) struct Search<'a, 'r> {
     pub(super) prepared: &'a Prepared,
     pub(super) encoding: Encoding<'a>,
     effects: Effects,
-    pub(super) question: &'a Question<'a>,
+    pub(super) question: &'a PreparedQuery<'a>,
     report: &'r dyn Fn(Progress),
     capacity: usize,
     /// The most rounds, if rounds are bounded.
@@ -89,7 +89,7 @@ pub(super) struct Hit {
 impl<'a, 'r> Search<'a, 'r> {
     pub(super) fn new(
         prepared: &'a Prepared,
-        question: &'a Question<'a>,
+        question: &'a PreparedQuery<'a>,
         capacity: usize,
         rounds: Option<usize>,
         limits: &Limits,

@@ -44,7 +44,7 @@ use crate::{Options, Outcome, Query, Runs, Stats, Tuning, on_worker, trace};
 
 /// Which runs are looked for.
 #[derive(Clone, Copy, Debug)]
-pub struct Question<'a> {
+pub struct AutomatonQuery<'a> {
     /// The atoms of the automaton, by number.
     pub propositions: &'a [Proposition],
     /// It accepts the runs that are looked for.
@@ -61,7 +61,7 @@ pub struct Question<'a> {
 pub fn repeat(
     program: &Program,
     live: &(dyn Liveness + Sync),
-    question: Question<'_>,
+    question: AutomatonQuery<'_>,
     options: &Options<'_>,
 ) -> Outcome {
     let Some(automaton) = Buchi::new(question.automaton) else {

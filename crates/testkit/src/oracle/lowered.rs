@@ -12,7 +12,8 @@ use super::eval::valuations;
 use super::machine::{Step, Store};
 use super::product::System;
 
-pub(super) struct Lowered<'a>(pub(super) &'a Program);
+/// A program whose steps are enumerated.
+pub struct Lowered<'a>(pub &'a Program);
 
 pub(super) type Outcomes = BTreeSet<Result<Value, Violation>>;
 
@@ -277,6 +278,7 @@ impl System for Lowered<'_> {
                 }
                 steps
             }
+            Op::AtomicBegin(next) | Op::AtomicEnd(next) => here(*next),
             Op::Stuck => Vec::new(),
             other => unreachable!("not in sequential programs: {other:?}"),
         }

@@ -19,7 +19,7 @@ use super::product::System;
 use super::{LARGEST_DOMAIN, Refusal};
 
 /// Values of the globals, then of the parameters and locals.
-pub(super) type Store = Vec<Value>;
+pub type Store = Vec<Value>;
 
 pub(super) struct Procedure {
     pub(super) name: String,
@@ -54,12 +54,14 @@ enum Action {
 
 /// What can happen at a position.
 #[derive(Clone, Debug)]
-pub(super) enum Step {
+pub enum Step {
+    /// Go to the position.
     To(usize, Store),
-    /// Globals and arguments.
+    /// Call the procedure; globals and arguments.
     Call(usize, Store),
-    /// Globals and results.
+    /// Return; globals and results.
     Return(Store),
+    /// A violation.
     Fail(Violation),
 }
 

@@ -32,6 +32,10 @@ use droste_lang::ast::Ast;
 use droste_lang::monitor::MonitorSyntax;
 use droste_program::Violation;
 
+pub use lowered::Lowered;
+pub use machine::{Step, Store};
+pub use product::System;
+
 use graph::Runs;
 use ltl::pushdown::Pushdown;
 use machine::Machine;

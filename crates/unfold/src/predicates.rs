@@ -14,7 +14,7 @@ use crate::layout::Status;
 use crate::machine::{Machine, Needs};
 
 /// What is asked about states, by [`PropId`](droste_base::PropId).
-pub(crate) enum Question {
+pub(crate) enum StatePredicate {
     /// Control is at one of these nodes (a bit set).
     At(Vec<u64>),
     /// The run has ended in a violation.
@@ -33,12 +33,12 @@ impl Machine {
         for node in nodes {
             bits[node.0 as usize / 64] |= 1 << (node.0 % 64);
         }
-        self.questions.push(match (nodes, failed) {
-            ([], true) => Question::Failed,
-            (_, true) => Question::AtOrFailed(bits),
-            (_, false) => Question::At(bits),
+        self.predicates.push(match (nodes, failed) {
+            ([], true) => StatePredicate::Failed,
+            (_, true) => StatePredicate::AtOrFailed(bits),
+            (_, false) => StatePredicate::At(bits),
         });
-        PropId(self.questions.len() as u32 - 1)
+        PropId(self.predicates.len() as u32 - 1)
     }
 
     /// Adds a question about variables and control. States are split until it has an answer.
@@ -74,8 +74,8 @@ impl Machine {
         for (observes, (code, silent)) in self.observes.iter_mut().zip(all) {
             *observes |= !silent && !matches!(code, Code::Const(_));
         }
-        self.questions
-            .push(Question::Proposition(codes, terminated));
+        self.predicates
+            .push(StatePredicate::Proposition(codes, terminated));
         let exprs = proposition
             .by_procedure
             .iter()
@@ -92,7 +92,7 @@ impl Machine {
                 }
             }
         }
-        PropId(self.questions.len() as u32 - 1)
+        PropId(self.predicates.len() as u32 - 1)
     }
 
     /// The answer to a question.
@@ -100,13 +100,15 @@ impl Machine {
         let node = self.layout.node(words) as usize;
         let at = |bits: &[u64]| bits[node / 64] >> (node % 64) & 1 == 1;
         let status = self.layout.status(words);
-        match (&self.questions[question as usize], status) {
-            (Question::At(bits) | Question::AtOrFailed(bits), Status::Running) => at(bits),
-            (Question::Failed | Question::AtOrFailed(_), Status::Failed(_)) => true,
-            (Question::Proposition(codes, _), Status::Running) => {
+        match (&self.predicates[question as usize], status) {
+            (StatePredicate::At(bits) | StatePredicate::AtOrFailed(bits), Status::Running) => {
+                at(bits)
+            }
+            (StatePredicate::Failed | StatePredicate::AtOrFailed(_), Status::Failed(_)) => true,
+            (StatePredicate::Proposition(codes, _), Status::Running) => {
                 codes[node].eval(words, words) == Outcome::Set(TRUE)
             }
-            (Question::Proposition(_, code), Status::Terminated) => {
+            (StatePredicate::Proposition(_, code), Status::Terminated) => {
                 code.eval(words, words) == Outcome::Set(TRUE)
             }
             _ => false,
@@ -121,8 +123,8 @@ impl Machine {
 
     /// The variable that some proposition needs before it has an answer.
     pub(crate) fn observe(&self, words: &[u64], status: Status) -> Result<(), Needs> {
-        for question in &self.questions {
-            if let Question::Proposition(codes, terminated) = question {
+        for question in &self.predicates {
+            if let StatePredicate::Proposition(codes, terminated) = question {
                 let code = match status {
                     Status::Running => &codes[self.layout.node(words) as usize],
                     _ => terminated,
