@@ -59,9 +59,9 @@ impl Store {
         result
     }
 
-    /// Looks for a better order, block by block, beginning with those that have most nodes.
-    /// Neighbours of the same group (`group` has one for each variable) are a block. No block is
-    /// begun after so much effort.
+    /// Looks for a better order, block by block, beginning with the blocks that have most nodes.
+    /// Neighbours of the same group (`group` has one for each variable) are a block. No further
+    /// block is moved after this much `effort`.
     pub(crate) fn sift(&mut self, group: &[u32], effort: u64) -> Result<()> {
         let mut session = Session::new(self);
         // Blocks by their place: how many levels each has. Their first variables name them.
@@ -152,7 +152,7 @@ impl<'a> Session<'a> {
                     (best, best_place) = (self.size, place);
                 }
                 self.check_limits()?;
-                // So much growth is rarely made up for further on.
+                // Growth by a fifth is rarely made up for further on.
                 if self.size > best + best / 5 + 32 {
                     break;
                 }
