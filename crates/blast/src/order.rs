@@ -7,10 +7,13 @@
 //! sorted by where they are pulled; a few dozen rounds make the groups short. Bits of integers are
 //! grouped bit by bit, so that operands of an addition or a comparison interleave.
 //!
-//! Locals of different procedures never meet in one set, so they share places ([`Slot`]s): between
-//! two neighbouring globals each procedure uses as many of the slots there as it needs, spread
-//! evenly, so that an argument and its parameter are about as far along in their procedures. Equal
-//! procedures then have equal diagrams, and what was computed for one is known for the others.
+//! Locals of different procedures never meet in one set, so they share places ([`Slot`]s). Between
+//! two neighbouring globals each procedure uses as many of the slots there as it needs. They are
+//! spread evenly, so that an argument and its parameter are about as far along in their procedures.
+//! Equal procedures then have equal diagrams, and what was computed for one is known for the
+//! others.
+//!
+//! Answers do not depend on any of this, only speed does.
 
 use crate::storage::bits;
 use droste_program::{Expr, ExprNode, Op, ProcId, Program, Type, VarRef};
