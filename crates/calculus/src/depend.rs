@@ -1,5 +1,5 @@
-//! Who depends on whom, and how: references with signs, strongly connected components, and the
-//! mistakes that can be seen there.
+//! Which predicate depends on which, and how: references with signs, strongly connected components,
+//! and the mistakes that can be seen there.
 //!
 //! Everything is linear in the size of the formulas (MUCKE's check takes 2^k steps for a chain of k
 //! predicates that are each used twice). Components are Tarjan's (SIAM J. Comput. 1, 1972), without

@@ -1,4 +1,4 @@
-//! Expressions to terms: names become bits, negation goes inwards, types are checked.
+//! From expressions to terms: names become bits, negation goes inwards, types are checked.
 //!
 //! The walk has a stack of its own. An expression is visited with a sign, and what it becomes is in
 //! negation normal form. Where MUCKE tries constants before variables (arguments, and to the right

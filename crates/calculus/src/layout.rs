@@ -1,6 +1,6 @@
 //! The layout of one list of variables (or components), from its allocation constraints.
 //!
-//! As in MUCKE: variables that are `~+` share a block and are interleaved bit by bit; so are, by
+//! As in MUCKE, variables that are `~+` share a block and are interleaved bit by bit. So are, by
 //! default, neighbours of equal type, unless they are `~-`. Blocks are sorted by `<`, from the
 //! back: of the blocks without successors, the one whose members were declared last on average goes
 //! last. A constraint that contradicts earlier ones is dropped. Answers do not depend on any of

@@ -1,5 +1,5 @@
-//! Tokens to [`Syntax`]: commands, and what is in them but expressions ([`crate::expressions`]
-//! reads those).
+//! From tokens to [`Syntax`]: commands, and everything in them except expressions, which
+//! [`crate::expressions`] reads.
 //!
 //! After an error, reading goes on behind the `;` that ends the command, so that one mistake is one
 //! message.

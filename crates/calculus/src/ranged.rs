@@ -1,9 +1,9 @@
 //! Which variables a formula keeps within their types, seen from its form.
 //!
 //! A type whose number of values is no power of two has codes that mean nothing, and a quantifier
-//! has to keep away from them. Where a conjunct does so already (members of relations are values of
-//! their types; what equals such a value is one), multiplying with the range once more changes
-//! nothing and takes time in every round.
+//! has to keep away from them. It does so by multiplying with the range of its variable. Where a
+//! conjunct keeps the variable within its type already, that changes nothing and takes time in
+//! every round. (Members of relations are values of their types; what equals such a value is one.)
 //!
 //! What is known of a term is a list of *leaves*, parts of variables that have no parts, as in
 //! [`crate::types`]; only leaves that have meaningless codes are listed. Forgetting some is sound,
@@ -20,7 +20,7 @@ use crate::types::TypeId;
 /// A part of a variable: its first bit and its type.
 type Place = (u32, TypeId);
 
-/// So many leaves of a term are remembered.
+/// The most leaves of a term that are remembered.
 const MOST: usize = 32;
 
 /// What is known of terms.
@@ -42,7 +42,7 @@ fn leaves(theory: &Theory, first: u32, ty: TypeId, out: &mut Vec<Place>) {
 }
 
 impl Ranged {
-    /// Of these variables, those that the conjunction of terms does not keep within their types.
+    /// The variables among `vars` that the conjunction of terms does not keep within their types.
     pub(crate) fn open(
         &mut self,
         theory: &Theory,

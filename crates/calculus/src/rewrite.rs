@@ -1,4 +1,7 @@
 //! Bodies taken apart for the fixpoint loop: what distributes over union, and what does not.
+//!
+//! A part that distributes over union may be evaluated with the frontier alone
+//! ([`fixpoint`](crate::fixpoint)).
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -9,7 +12,7 @@ use crate::term::{DefId, Of, Term, TermId, Terms, VarId};
 pub(crate) enum Shape {
     /// Not at all.
     Constant,
-    /// It distributes over the union of relations that are not all empty.
+    /// The term distributes over the union of relations that are not all empty.
     Linear,
     /// In another way.
     Other,
@@ -169,7 +172,7 @@ pub(crate) struct Product {
     pub(crate) factors: Vec<TermId>,
 }
 
-/// At most so many groups of disjuncts that distribute over union are told apart.
+/// The most groups of disjuncts that distribute over union and are told apart.
 const MOST_GROUPS: usize = 8;
 
 /// Takes a body apart.

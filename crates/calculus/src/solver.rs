@@ -28,9 +28,9 @@ pub enum Outcome {
     Witness(Witness),
     /// The formula has not the value that was wanted, so there is nothing to show.
     NoWitness(bool),
-    /// So many members, out of so many tuples there are.
+    /// The number of members, and the number of all tuples.
     Count(BigUint, BigUint),
-    /// So many BDD nodes.
+    /// The number of BDD nodes.
     Size(usize),
     /// The BDD, as equations.
     Dump(String),
@@ -38,7 +38,7 @@ pub enum Outcome {
     Tuples(Vec<Tuple>, BigUint),
     /// The time on the clock.
     Time(Duration),
-    /// Nothing to be told.
+    /// There is nothing to say.
     Done,
 }
 

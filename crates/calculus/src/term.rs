@@ -44,9 +44,10 @@ pub enum Argument {
 pub enum Term {
     /// True or false.
     Constant(bool),
-    /// So many bits from the first place and from the second are the same.
+    /// The bits from the first place and those from the second are the same; the third number says
+    /// how many.
     Equal(u32, u32, u32),
-    /// So many bits (at most 64) from a place are this code.
+    /// The bits from a place, as many as the second number says (at most 64), are this code.
     Code(u32, u32, u64),
     /// A predicate holds of arguments.
     Apply(DefId, Of, Box<[Argument]>),

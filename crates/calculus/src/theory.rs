@@ -120,7 +120,7 @@ pub enum Action {
     Size(DefId, Place),
     /// Print BDD nodes.
     Dump(DefId, Place),
-    /// List members, at most so many.
+    /// List members, at most the given number of them.
     Tuples(DefId, usize, Place),
     /// Forget a value, or all.
     Reset(Option<DefId>),

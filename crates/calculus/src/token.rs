@@ -1,4 +1,4 @@
-//! Text to tokens.
+//! From text to tokens.
 //!
 //! The lexical rules are those of MUCKE 0.5.0, relaxed in two places: carriage returns are white
 //! space, and of a run of operator characters the longest known operator is taken (MUCKE wants the

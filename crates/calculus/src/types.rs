@@ -40,7 +40,7 @@ pub enum Shape {
     Range(u64, u64),
     /// Components.
     Class(Vec<Component>),
-    /// Elements of one type, so many of them.
+    /// Elements of one type, and how many there are.
     Array(TypeId, u32),
 }
 

@@ -2,10 +2,10 @@
 //! leads to it.
 //!
 //! The fixpoint's rounds are computed once more and kept. A tuple that came in with round `k` did
-//! so because the body holds of it with the relations of round `k - 1`; following the body (one
+//! so because the body holds of it with the relations of round `k - 1`. Following the body (one
 //! true disjunct, all conjuncts, one choice of values for `exists`) leads to tuples that came in
-//! earlier. The first of them is the tuple before on the path; if the body needed others as well,
-//! as the return of a procedure needs a summary, they are told beside it. A greatest fixpoint that
+//! earlier. The first of these is the tuple before on the path. If the body needed others as well,
+//! as the return of a procedure needs a summary, they are shown beside it. A greatest fixpoint that
 //! does not hold is the same thing in the complement.
 
 use droste_bdd::{Bdd, Var};
@@ -212,7 +212,7 @@ impl Solver<'_> {
     fn choose(&mut self, id: TermId, vars: &[VarId], trail: &mut Trail) -> Result<(), Unanswered> {
         let engine = &mut self.fixpoints.engine;
         let bound: FxHashSet<Var> = vars.iter().flat_map(|&id| engine.vars_of(id)).collect();
-        // They may have been somebody else's.
+        // Another quantifier may have used the same BDD variables before.
         trail.values.retain(|var, _| !bound.contains(var));
         let mut operands = Vec::new();
         engine

@@ -8,8 +8,8 @@
 //!
 //! where `S` is being computed and `C` does not depend on it. They are multiplied out once: `C`
 //! becomes one relation, and a round is one relational product. `S` is stored over its parameters
-//! `p`; rather than rename it to `x` in every round, the relation is stored with `p` and `x`
-//! exchanged, and only what comes out is renamed. That is much less: most rounds of most parts give
+//! `p`. It is not renamed to `x` in every round: the relation is stored with `p` and `x` exchanged,
+//! and only what comes out is renamed. That is much less, because most rounds of most parts give
 //! nothing.
 //!
 //! If the relation would be too large, the part is evaluated like any other term.
@@ -26,7 +26,7 @@ use crate::term::{Argument, DefId, Of, Term, TermId, VarId};
 
 /// Relations with more nodes are not multiplied out.
 const LARGEST: usize = 20_000;
-/// Nor are those that take more operations.
+/// Relations whose product takes more operations are not multiplied out, either.
 const EFFORT: u64 = 1_000_000;
 
 /// The image of a frontier.
