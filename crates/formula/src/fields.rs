@@ -37,8 +37,8 @@ pub(crate) enum Component {
 }
 
 impl Fields {
-    /// With `threads`, there is a bit for atomic sections if there are any, and a counter for so
-    /// many started threads.
+    /// With `threads`, there is a bit for atomic sections if there are any, and a counter for as
+    /// many started threads as it says.
     pub(crate) fn new(program: &Program, threads: Option<u32>) -> Self {
         let used = Used::new(program);
         let widths = |variables: &[Variable], used: &[bool]| -> Vec<usize> {

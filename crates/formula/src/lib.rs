@@ -7,8 +7,8 @@
 //! of its section 4. Both together are a file that anybody can read, change and solve.
 //! `docs/FORMULAS.md` describes the relations for those who write their own algorithm.
 //!
-//! What keeps it honest: random programs are asked in all three algorithms and have to give the
-//! oracle's answer, which comes from the syntax tree.
+//! What keeps it honest: random programs are asked in all three algorithms, and the answers must be
+//! those of the oracle, which works on the syntax tree.
 
 mod concurrent;
 mod fields;
