@@ -18,7 +18,7 @@ use rustc_hash::FxHashSet;
 use crate::encode::{Copy, Encoding, Result};
 use crate::relation::{Action, Edge, Part, Relation};
 
-/// Conjuncts are merged as long as they have at most so many nodes.
+/// Conjuncts are merged as long as they have at most this number of nodes.
 const SMALL: usize = 400;
 
 pub(crate) fn merge(parts: Vec<Bdd>) -> Result<Vec<Bdd>> {

@@ -7,9 +7,10 @@
 //!
 //! > (values at the entry, values now, g₁ … g_c, t₀ … t_{c−1}):
 //!
-//! some run has its first contexts by these threads, the shared globals are gᵢ when context *i*
-//! begins, and thread *t* is now at the node. All tuples that are combined agree on the gᵢ and tᵢ,
-//! which never change: that is what makes stitching the runs of different threads right.
+//! Such a tuple says: some run has its first contexts by these threads, the shared globals are gᵢ
+//! when context *i* begins, and thread *t* is now at the node. All tuples that are combined agree
+//! on the gᵢ and tᵢ, which never change. That is what makes stitching the runs of different threads
+//! right.
 //!
 //! * A thread that is switched to for the first time begins at its beginning, with the globals of
 //!   the switch.
@@ -21,12 +22,12 @@
 //! Contexts are explored one after the other; what is known about one is used for all later ones.
 //!
 //! **Threads that are started** are numbered in the order of their starts, as far as they ever
-//! become active. How many there are is one more shared global; the frame that number *j* begins
-//! with is a further vector that never changes: a start either is that of a thread that will never
-//! be active, or the frame at the start is the *j*-th.
+//! become active. How many there are is one more shared global. The frame that number *j* begins
+//! with is a further vector that never changes. At a start, either the new thread will never be
+//! active, or the frame at the start is the *j*-th.
 //!
 //! What is found is a schedule: threads, globals at the switches, frames of started threads. A
-//! concrete run is rebuilt from it elsewhere, and replayed.
+//! concrete run is rebuilt from it (crate `threads`), and replayed.
 
 mod contexts;
 mod park;
@@ -82,7 +83,7 @@ struct Question<'a> {
     /// The globals that threads share.
     shared: &'a [u32],
     query: Query<'a>,
-    /// No more threads than so many are ever started.
+    /// The most threads that are ever started.
     most_started: usize,
     /// Whether rounds are bounded, rather than switches.
     rounds: bool,
@@ -104,7 +105,7 @@ fn all_bits(program: &Program) -> usize {
 /// Nothing within the bound; what is beyond it is not known.
 const NOTHING: Finding = Finding::Nothing { exhaustive: false };
 
-/// Without a bound, so many switches at most.
+/// The first attempt has copies of the globals for at most this number of switches.
 const MOST: usize = 30;
 
 fn run(

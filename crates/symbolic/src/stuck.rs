@@ -1,14 +1,14 @@
 //! Where nothing can happen: for runs that get stuck.
 //!
-//! At a node whose step stays in its procedure that is a set of current values: those from which no
-//! edge leads on and with which no evaluation fails.
+//! At a node whose step stays in its procedure, this is a set of current values: those from which
+//! no edge leads on and with which no evaluation fails.
 //!
 //! A return is stuck if the caller's conditions refuse it. They see the results, and the return may
-//! choose those (`return *`): it is refused only if every choice is. The choices in different
+//! choose those (`return *`), so it is refused only if every choice is. The choices in different
 //! results are independent, and a result is either one value or any value of its type. So what a
 //! procedure leaves with is described by a value for each result and a bit that says that any other
-//! would do as well; for each call there is a set of pairs, a caller and such a description, in
-//! which the caller refuses.
+//! value would do as well. For each call there is a set of pairs, a caller and such a description,
+//! in which the caller refuses.
 
 use droste_base::{Countable, StopReason};
 use droste_bdd::{Bdd, Var};

@@ -1,8 +1,8 @@
 //! Relations of calls: how the callee is entered, and how the caller goes on when it returns.
 //!
 //! A callee is entered with the globals it touches and its parameters. On the way back the caller
-//! keeps what the callee does not touch; results go straight to their targets, or are stored by a
-//! relation if they are converted or have conditions to meet.
+//! keeps what the callee does not touch. Results go straight to their targets, unless they are
+//! converted or have conditions to meet; then a relation stores them.
 
 use droste_bdd::{Bdd, Cube, Manager, Var};
 use droste_blast::{After, Blaster, Effect, New, Place};

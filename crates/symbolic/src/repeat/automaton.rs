@@ -1,10 +1,10 @@
 //! The automaton that a run is compared with, in the form that the symbolic product wants.
 //!
 //! A [`Tgba`] accepts a run if some sequence of its moves meets every mark again and again. For the
-//! product it is made an automaton with one mark by counting: its states get a level, the mark
-//! waited for. One mark is one bit in every summary where a set of *k* would be *k* bits, and the
-//! level is part of the automaton's state, of which a few bits more cost little. An edge that meets
-//! several marks raises the level by as many.
+//! product it becomes an automaton with one mark: its states get a level, the number of the mark
+//! that is waited for. One mark is one bit in every summary, where a set of *k* marks would be *k*
+//! bits. The level is part of the automaton's state, where a few bits more cost little. An edge
+//! that meets several marks raises the level by as many.
 //!
 //! What cannot lead to acceptance is cut before anybody multiplies with it: a mark counts only on
 //! an edge inside a strongly connected component, and a state from which no such mark can be

@@ -1,10 +1,10 @@
 //! Is there an infinite run that an automaton accepts?
 //!
 //! S. Basu, K. Narayan Kumar, L. R. Pokorny and C. R. Ramakrishnan, *Resource-Constrained Model
-//! Checking of Recursive Programs* (TACAS 2002), sections 2 and 3, with sets of heads as diagrams
-//! where the paper has one node of its R-graph for each (J. Esparza and S. Schwoon, *A BDD-based
-//! Model Checker for Recursive Programs*, CAV 2001, do the same with pushdown automata). In four
-//! steps:
+//! Checking of Recursive Programs* (TACAS 2002), sections 2 and 3. Sets of heads are diagrams here,
+//! where the paper has one node of its R-graph for each head. (J. Esparza and S. Schwoon, *A
+//! BDD-based Model Checker for Recursive Programs*, CAV 2001, do the same with pushdown automata.)
+//! There are four steps:
 //!
 //! 1. The program and the automaton become one program (`product`), with one mark (`automaton`).
 //! 2. `search` computes the heads that can be reached, and summaries that know whether the mark was
@@ -47,15 +47,15 @@ use crate::{Options, Outcome, Query, Runs, Stats, Tuning, on_worker, trace};
 pub struct Question<'a> {
     /// The atoms of the automaton, by number.
     pub propositions: &'a [Proposition],
-    /// It accepts them.
+    /// It accepts the runs that are looked for.
     pub automaton: &'a Tgba,
     /// Whether runs whose stack grows for ever count.
     pub runs: Runs,
 }
 
 /// Whether some infinite run of `program` is one that the question asks for. A run that has
-/// terminated repeats its last state; one that is stuck is none. If there is one, the trace is a
-/// stem and a cycle.
+/// terminated repeats its last state; a run that is stuck is not infinite. If there is such a run,
+/// the trace is a stem and a cycle.
 ///
 /// `live` says which values matter, for the program and the propositions.
 pub fn repeat(
@@ -227,7 +227,7 @@ fn lasso(stem: Trace<Valued>, cycle: Trace<Valued>) -> Trace<Valued> {
         run
     }));
     positions.extend(renumber(cycle.positions).skip(1));
-    // It comes back to the state in which it began.
+    // The cycle comes back to the state in which it began.
     if let Some(last) = positions.len().checked_sub(1) {
         positions[last].state = positions[start].state.clone();
     }

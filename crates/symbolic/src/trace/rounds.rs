@@ -14,7 +14,7 @@ pub(super) struct Rounds<'s, 'a> {
     pub(super) log: Log,
     /// Per procedure, what its returns leave with, for callers that may refuse them.
     pub(super) leaves: Vec<Bdd>,
-    /// It gives up when operations have taken so many steps.
+    /// The search gives up when operations have taken this number of steps.
     pub(super) last_step: u64,
 }
 
