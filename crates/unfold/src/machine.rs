@@ -2,26 +2,27 @@
 //!
 //! # Nondeterminism on demand
 //!
-//! A state holds, beside the values, which variables have none yet: uninitialised ones,
-//! those that were assigned `*`, and those whose value cannot matter any more. Such a state stands
-//! for all its completions. An operation that has to read a variable without a value
-//! does nothing but ask for it: the state is split by that variable, and each part tries again.
-//! A right-hand side that can be either Boolean (`*`, `schoose[F, F]`) makes its target unknown
-//! instead of giving two successors, which is right because each `*` is independent of
-//! everything else in the state.
+//! A state holds, beside the values, which variables have none yet: uninitialised ones, those that
+//! were assigned `*`, and those whose value cannot matter any more. Such a state stands for all its
+//! completions. An operation that has to read a variable without a value does nothing but ask for
+//! it: the state is split by that variable, and each part tries again. A right-hand side that can
+//! be either Boolean (`*`, `schoose[F, F]`) makes its target unknown instead of giving two
+//! successors. That is right because each `*` is independent of everything else in the state.
 //!
-//! *Why this is exact.* By induction on the path, an unknown variable is independent of all others:
-//! any completion of a reached state is reachable by the same path of statements. It becomes
-//! unknown when it may have any value, whatever the rest is; it stays unknown while nobody reads
-//! it; and copying is reading, unless the source is given up in the same step, so no two variables
-//! ever share one unknown value. Conversely a concrete run is covered step by step by the states
-//! that keep the values it read. A concrete path is recovered by choosing, where a variable became
-//! unknown, the value it is later read with (see `concretize`). Summaries need no more: an entry
-//! with an unknown global and an exit where it is known describe the calls with that value; a
-//! global nobody touched comes back unknown and is still the same unknown. What the conditions of a
-//! call will read after the return and was there before (old values in `constrain`, locals that
-//! keep their value) is read before the call: the callee may read an unknown global and change it,
-//! and then nobody would know what it was.
+//! *Why this is exact* (`docs/NONDETERMINISM.md` has the proof). By induction on the path, an
+//! unknown variable is independent of all others: any completion of a reached state is reachable by
+//! the same path of statements. A variable becomes unknown when it may have any value, whatever the
+//! rest is, and it stays unknown while nobody reads it. Copying is reading, unless the source is
+//! given up in the same step, so no two variables ever share one unknown value. Conversely a
+//! concrete run is covered step by step by the states that keep the values it read. A concrete path
+//! is recovered by choosing, where a variable became unknown, the value it is later read with (see
+//! `concretize`).
+//!
+//! Summaries need no more. An entry with an unknown global and an exit where it is known describe
+//! the calls with that value. A global that nobody touched comes back unknown and is still the same
+//! unknown. The conditions of a call may read, after the return, what was there before: old values
+//! in `constrain`, and locals that keep their value. Such values are read before the call, because
+//! the callee may read an unknown global and change it, and then nobody would know what it was.
 
 use droste_base::Steps;
 use droste_program::effects::Effects;

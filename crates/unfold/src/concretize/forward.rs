@@ -1,8 +1,8 @@
 //! The forward pass: the original program, executed along a plan.
 //!
-//! Wherever a step leaves a choice, it is made as the next position knows or wants it, and
-//! otherwise so that the variable keeps its value. Each run is executed once for each different
-//! entry; entries that differ only in what no statement of the run mentions share its steps.
+//! Wherever a step leaves a choice, the choice is made as the next position knows or wants it;
+//! otherwise the variable keeps its value. Each run is executed once for each different entry.
+//! Entries that differ only in what no statement of the run mentions share its steps.
 
 use std::sync::Arc;
 
