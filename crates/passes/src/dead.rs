@@ -1,19 +1,20 @@
 //! Strong liveness, and dropping what is computed for nothing.
 //!
-//! A variable is live at a node if its value there may matter: to a condition, an assertion, a
-//! constraint, a proposition of the query, an evaluation or store that can fail (a violation
-//! ends the run even if it is not asked about), or to the new value of a variable that is
-//! itself live afterwards (so `x := x + 1` alone keeps nothing alive: such variables are called
-//! faint). It is the least solution of backward equations over the whole program: live at a
-//! callee's exit is what is live after one of its calls, live at a call is what is live at the
-//! callee's entry, except that globals the callee cannot touch are live if they are live after
-//! the call.
+//! A variable is live at a node if its value there may matter. It may matter to a condition, an
+//! assertion, a constraint, a proposition of the query, or an evaluation or store that can fail (a
+//! violation ends the run even if it is not asked about). Or it may matter to the new value of a
+//! variable that is itself live afterwards. So `x := x + 1` alone keeps nothing alive; such
+//! variables are called faint.
+//!
+//! Liveness is the least solution of backward equations over the whole program. Live at a callee's
+//! exit is what is live after one of its calls. Live at a call is what is live at the callee's
+//! entry, except that globals which the callee cannot touch are live if they are live after the
+//! call.
 //!
 //! Why verdicts and traces stay: let two configurations at the same node agree on the live
-//! variables. Whatever step one can take, the other can take to the same node (with the
-//! same `*` chosen), and afterwards they again agree on the live variables, or both fail in
-//! the same way. So neither the other variables nor assignments to them decide about any
-//! run as a sequence of nodes.
+//! variables. Whatever step one can take, the other can take to the same node (with the same `*`
+//! chosen). Afterwards they again agree on the live variables, or both fail in the same way. So
+//! neither the other variables nor assignments to them decide about any run as a sequence of nodes.
 //!
 //! If runs that get stuck are looked for, a return reads the globals that conditions of its callers
 //! will look at (see `Machine::for_stops` in `unfold`): they are live there, and wherever a call

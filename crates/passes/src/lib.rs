@@ -11,14 +11,18 @@
 //! # What stays exact
 //!
 //! Ids of nodes, variables and procedures never change. A run of the cleaned program, as a sequence
-//! of nodes, is one of the given program; and every run of the given program that answers the query
-//! is one of the cleaned program. (If runs that get stuck are asked about, what is cut idles for
-//! ever instead, and a run is stuck in one program where it is stuck in the other.) At each
-//! position the variables that are live in the cleaned program have the same values in both. The
-//! others do not: assignments to them are gone, and arguments and results that do not matter are
-//! constants. So values for a trace are found by running the *given* program along the nodes of the
-//! trace, choosing each `*` such that the variables that are live at the next node get the values
-//! of the trace. (Two visits of a cycle may then differ in variables that are not live.)
+//! of nodes, is one of the given program. Every run of the given program that answers the query is
+//! one of the cleaned program. (If runs that get stuck are asked about, what is cut idles for ever
+//! instead, and a run is stuck in one program where it is stuck in the other.)
+//!
+//! At each position the variables that are live in the cleaned program have the same values in
+//! both. The other variables do not: assignments to them are gone, and arguments and results that
+//! do not matter are constants. So values for a trace are found by running the *given* program
+//! along the nodes of the trace, choosing each `*` such that the variables that are live at the
+//! next node get the values of the trace. (Two visits of a cycle may then differ in variables that
+//! are not live.)
+//!
+//! What keeps it honest: random programs, before and after the passes (`tests/random.rs`).
 
 mod constants;
 mod dead;
