@@ -4,11 +4,11 @@
 //! frame. Executions never return to a frame below (calls that return are folded), so no stack
 //! is needed to follow one, only the last caller, and for failures on return alone.
 //!
-//! Callee runs refer only to runs with smaller ids, so they are checked in the order of their ids:
-//! when a folded call is met, what its run does has been checked already and only the ends must
-//! fit. Each run and each step is looked at once; and steps that several runs share (one and the
-//! same slice) once for those whose entries differ only in variables that no statement of the run
-//! mentions.
+//! Callee runs refer only to runs with smaller ids, so they are checked in the order of their ids.
+//! When a folded call is met, what its run does has been checked already, and only the ends must
+//! fit. Each run and each step is looked at once. Several runs may share their steps (one and the
+//! same slice); these are checked once for all runs whose entries differ only in variables that no
+//! statement of the run mentions.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub(crate) struct Cursor<'a> {
     pub(crate) node: NodeId,
     pub(crate) procedure: ProcId,
     pub(crate) now: Valuation,
-    /// The same values, except during a step.
+    /// The same values as `now`, except during a step.
     next: Valuation,
 }
 
@@ -225,7 +225,7 @@ fn check_run<'a>(
     Ok(())
 }
 
-/// The same if its callees' runs have been checked.
+/// Checks a callee's run whose own callees' runs have been checked.
 pub(crate) fn check_steps(
     program: &Program,
     execution: &Execution,

@@ -1,16 +1,16 @@
 //! What the statement at a node allows: each function answers one yes-or-no question about
 //! one step, straight from the meaning given in [`droste_program`].
 //!
-//! A step is described by the valuation before it (`now`) and the one after it (`next`).
-//! Assigned variables are independent of each other, each `*` being chosen on its own, so
-//! `next` is possible if each variable's new value is one its expression can take and
-//! the `constrain` and the node's `ensure` can be true of the two valuations.
+//! A step is described by the valuation before it (`now`) and the one after it (`next`). Assigned
+//! variables are independent of each other, because each `*` is chosen on its own. So `next` is
+//! possible if each variable's new value is one that its expression can take, and if the
+//! `constrain` and the node's `ensure` can be true of the two valuations.
 //!
-//! The one question that needs a search is whether a `constrain` or an `ensure` can *fail* (divide
-//! by zero, say) for some new values, because [`Action::Fail`](droste_program::execution::Action)
-//! does not say which. [`relation_failures`] tries all combinations of the values that matter up to
-//! [`COMBINATIONS`] of them, and beyond that the values near constants and bounds. It never
-//! claims a failure that is not possible.
+//! One question needs a search: can a `constrain` or an `ensure` *fail* (divide by zero, say) for
+//! some new values? [`Action::Fail`](droste_program::execution::Action) does not say for which.
+//! [`relation_failures`] tries all combinations of the values that matter, up to [`COMBINATIONS`]
+//! of them, and beyond that the values near constants and bounds. It never claims a failure that is
+//! not possible.
 
 use droste_program::execution::Valuation;
 use droste_program::{Expr, ExprNode, Node, NodeId, Op, ProcId, Program, Value, VarRef, Violation};
@@ -210,7 +210,8 @@ pub(crate) fn internal(
     if !expected {
         return Err(format!("control cannot go on to node {}", to.0));
     }
-    // Every change is real, so they are all assigned if as many assigned variables differ.
+    // Every change is real. So all changed variables are assigned if as many assigned variables
+    // differ.
     let differing = assigned
         .iter()
         .filter(|(var, _)| now.get(*var) != next.get(*var));

@@ -1,10 +1,11 @@
 //! Whether nothing can happen at a position: no step exists, and trying one is no violation.
 //!
-//! For most statements that is a look at the outcomes of a condition. Where a `constrain` or an
+//! For most statements this is a look at the outcomes of a condition. Where a `constrain` or an
 //! `ensure` looks at values that the step chooses, no choice may satisfy them. That is decided by
-//! halving: the conditions are evaluated over whole sets of new values, which can only say too
-//! much; if even so they cannot be true, the sets are done with, and otherwise one of them is cut
-//! in two. In the end all sets have one value, and the evaluation is exact.
+//! halving. The conditions are evaluated over whole sets of new values; this may find them true
+//! where no choice makes them so, but never the other way round. If even so they cannot be true,
+//! the sets are done with. Otherwise one of the sets is cut in two. In the end all sets have one
+//! value, and the evaluation is exact.
 
 use droste_base::{Countable, StopReason};
 use droste_program::execution::Valuation;
@@ -13,10 +14,10 @@ use droste_program::{Expr, ExprNode, Node, Op, Program, VarRef};
 use crate::step::{self, Caller, Stores};
 use crate::values::{Scene, Undecided, Values, evaluate, evaluate_with};
 
-/// So many sets of new values are looked at, at most.
+/// The most sets of new values that are looked at.
 const SETS: u64 = 1 << 22;
 
-/// What is said if that is not enough.
+/// The reason that is given if they are not enough.
 pub(crate) const TOO_MANY: StopReason = StopReason::TooMany(Countable::Choices, SETS);
 
 /// Why there is no answer.
@@ -56,7 +57,7 @@ pub(crate) fn is_stuck(
         Op::Goto(_) | Op::AtomicBegin(_) | Op::AtomicEnd(_) | Op::StartThread { .. } => plain(),
         Op::Branch { condition, .. } => {
             let outcomes = evaluate(condition, &scene)?;
-            // Whichever way it goes, or it fails.
+            // Either the branch goes one way, or its condition fails.
             if outcomes.failures.is_empty() {
                 plain()
             } else {
@@ -151,7 +152,7 @@ fn refused(
             ExprNode::Var(var) => new(*var),
             _ => None,
         };
-        // The second is looked at only where the first can be true.
+        // The second condition is looked at only where the first can be true.
         let related = constrain.map(|expr| evaluate_with(expr, &both, next));
         let kept = ensure.map(|expr| evaluate_with(expr, &Scene::of(base), var));
         let [related, kept] = [related, kept].map(|outcomes| match outcomes {
