@@ -3,7 +3,7 @@
 //! An automaton has one initial state, and edges with a guard, a set of marks, and a target. A run
 //! takes, at each position of a word, an edge whose guard holds there. It is accepting if every
 //! mark occurs infinitely often on its edges (Giannakopoulou and Lerda, FORTE 2002; Couvreur, FM
-//! 1999). With no marks, every infinite run is.
+//! 1999). Without marks, every infinite run is accepting.
 //!
 //! Edges lie in one table sorted by source. Guards are interned: a product with a program evaluates
 //! each of the few distinct guards once per program state, and then only looks at bits.
@@ -326,9 +326,9 @@ impl Tgba {
         })
     }
 
-    /// Whether it is weak and a run that has come into an accepting component can go on, and is
-    /// accepted, whatever comes. (Only components are seen that show it: each of their states has
-    /// an edge to itself that can always be taken.)
+    /// Whether the automaton is weak and accepts every word of which a run has come into an
+    /// accepting component. Only components that show it plainly are recognised: each of their
+    /// states has an edge to itself that can always be taken.
     pub fn is_terminal(&self) -> bool {
         let accepting = |state| self.is_accepting_component(self.component(state));
         self.is_weak()
