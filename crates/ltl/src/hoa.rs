@@ -2,13 +2,13 @@
 //!
 //! The format is described at <https://adl.github.io/hoaf/> and in Babiak et al., *The Hanoi
 //! omega-automata format* (CAV 2015). What is read are (generalised) Büchi automata with any number
-//! of initial states, with labels on states or edges or implied by the order of edges, and with
-//! acceptance on states or edges; other acceptance conditions and alternation are refused by name.
-//! A state's label and sets are handed to its edges, as the format says. Several initial states
-//! become one new state with the edges of all of them.
+//! of initial states. Labels may be on states, on edges, or implied by the order of edges;
+//! acceptance may be on states or edges. Other acceptance conditions and alternation are refused by
+//! name. A state's label and sets are handed to its edges, as the format says. Several initial
+//! states become one new state with the edges of all of them.
 //!
-//! The text in quotes behind `AP:` is an atom as in formulas; what is none is an expression of the
-//! program.
+//! The text in quotes behind `AP:` is an atom as in formulas; a text that is no atom is an
+//! expression of the program.
 
 use droste_base::words::counted;
 use droste_base::{Limits, StopReason};
@@ -100,8 +100,8 @@ pub fn read_hoas(source: &SourceFile, limits: &Limits) -> Result<Vec<HoaAutomato
 
 /// Runs `work` where there is stack enough for the diagrams of a file's labels.
 fn with_stack<T: Send>(source: &SourceFile, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
-    // Before labels are read, nobody knows how many propositions there are; the text is an upper
-    // bound.
+    // Before labels are read, the number of propositions is not known; the length of the text is an
+    // upper bound.
     let propositions = source.text().bytes().filter(|&b| b == b'"').count() / 2;
     if propositions < 100 {
         work()

@@ -1,5 +1,5 @@
-//! Linear temporal logic: formulas, their simplification, and Büchi automata for them. No programs
-//! here.
+//! Linear temporal logic: formulas, their simplification, and Büchi automata for them. Nothing here
+//! knows about programs.
 //!
 //! ```
 //! use droste_base::Limits;
@@ -14,10 +14,10 @@
 //! assert_eq!(automaton.state_count(), 2);
 //! ```
 //!
-//! The way of a text: [`syntax`] and [`parser`] make a [`formula`] with a table of atoms, which
-//! somebody else gives a meaning; `tableau` makes a `draft` of an automaton, which becomes a
-//! [`Tgba`]. [`word`] says what formulas mean, by other means, and whether an automaton accepts a
-//! word.
+//! The way of a text: [`syntax`] and [`parser`] make a [`formula`] with a table of atoms, to which
+//! somebody else gives a meaning. `tableau` makes a `draft` of an automaton, which becomes a
+//! [`Tgba`]. [`word`] says what formulas mean, without automata, and whether an automaton accepts a
+//! word; the translation is tested against it.
 
 #![allow(
     clippy::mutable_key_type,

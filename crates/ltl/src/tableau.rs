@@ -31,11 +31,11 @@ enum Meaning {
     Promise(u32),
 }
 
-/// Diagrams with more nodes are too large, and so are they if they leave more for letters to choose
-/// from.
+/// Diagrams with more nodes are too large. So are diagrams that leave more than `MOST_LETTERS`
+/// different things to do, depending on the letter.
 const MOST_NODES: usize = 1500;
 const MOST_LETTERS: usize = 1000;
-/// And so many edges for the same letters.
+/// The most edges for the same letters.
 const MOST_CUBES: usize = 10_000;
 
 /// Why a construction ended.

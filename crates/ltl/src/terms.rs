@@ -6,24 +6,26 @@
 //! `G a | G b | ...` or `a U (b U (c U ...))`: each letter leaves another set of choices.
 //!
 //! **Terms that are dropped.** Say `f ⊑ g` if every term of `f` contains a term of `g`: its
-//! letters, all its obligations, all its promises, and perhaps more. That is so if some formula is
-//! met on the way from `f` down through conjunctions, `G` and the right sides of `R` and `M`, and
-//! on the way from `g` down through disjunctions, `F` and the right sides of `U` and `W`. Lift it
-//! to sets: `A ⊑ B` if each member of `B` is above one of `A`. Then `B`, as a state, simulates `A`
-//! directly: for each term of the product of `A` there is one of the product of `B` with fewer
-//! obligations and promises. So a term is dropped, for the letters of another, if the other has no
-//! promise that it does not have and its obligations are above; and an obligation is dropped if
-//! another one of the set is below. The same holds for products of lists that were shortened like
-//! that, so it is done early. (That pruning and merging along a direct simulation is sound:
-//! Etessami and Holzmann, CONCUR 2000.)
+//! letters, all its obligations, all its promises, and perhaps more. This holds if the ways down
+//! from `f` and from `g` meet in some formula. From `f` the way leads through conjunctions, `G` and
+//! the right sides of `R` and `M`; from `g` it leads through disjunctions, `F` and the right sides
+//! of `U` and `W`.
 //!
-//! **Levels.** Of `G F a & G F b & ...` even the list is exponential, because each letter keeps
+//! Lift the relation to sets: `A ⊑ B` if each member of `B` is above one of `A`. Then `B`, as a
+//! state, simulates `A` directly: for each term of the product of `A` there is one of the product
+//! of `B` with fewer obligations and promises. So a term is dropped, for the letters that another
+//! term has as well, if the other has no promise that this one does not have and its obligations
+//! are above. And an obligation is dropped if another one of the set is below. The same holds for
+//! products of lists that were shortened like that, so it is done early. (That pruning and merging
+//! along a direct simulation is sound: Etessami and Holzmann, CONCUR 2000.)
+//!
+//! **Levels.** For `G F a & G F b & ...` even the list is exponential, because each letter keeps
 //! another set of promises. With levels, a state waits for one promise at a time, as when a
-//! generalised Büchi automaton is made an ordinary one (Gerth, Peled, Vardi and Wolper, PSTV 1995):
-//! the other promises are always made, and so are not listed. The automaton has one mark.
+//! generalised Büchi automaton is made an ordinary one (Gerth, Peled, Vardi and Wolper, PSTV 1995).
+//! The other promises are always made, so they are not listed. The automaton has one mark.
 //!
-//! Both ways are compared with the meaning of random formulas, and chosen only where diagrams are
-//! too large.
+//! Terms, with and without levels, are compared with the meaning of random formulas. They are
+//! chosen only where diagrams are too large.
 
 use std::rc::Rc;
 
@@ -36,9 +38,10 @@ use crate::promises::Promises;
 use crate::translate::Untranslatable;
 use droste_automata::formula::{AtomId, FormulaId, Formulas, Node};
 
-/// Of longer lists, terms that are not equal but for their letters are not compared.
+/// In longer lists, only terms that are equal but for their letters are compared.
 const COMPARED: usize = 512;
-/// How many formulas are taken apart on the way down from one, and how many are met at most.
+/// How many formulas are taken apart on the way down from one formula, and how many are met at
+/// most.
 const DESCENT: usize = 16;
 const MET: usize = 256;
 
