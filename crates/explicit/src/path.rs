@@ -1,11 +1,12 @@
-//! From parents to traces.
+//! From parents to traces: how the run that a search has found is written down.
 //!
-//! Each context remembers the context and the edge it was found through; following them back gives
-//! a path of the state graph. A summary edge names an exit; the callee's own parents, from the
-//! context that exits back to the entry, give the run inside. Runs are built once each, callees
-//! first, with an explicit stack. A context is found only after the exits its summary edges name,
-//! so this is well-founded. States of chains, which the search has passed, are found again by
-//! asking the model; so are the calls that it passed, whose exits it had found before.
+//! Each context (path edge) remembers the context and the edge through which it was found.
+//! Following these back gives a path of the state graph. A summary edge names an exit. The callee's
+//! own parents, from the context that exits back to the entry, give the run inside. Runs are built
+//! once each, callees first, with an explicit stack. A context is found only after the exits that
+//! its summary edges name, so this is well-founded. States of chains, which the search has passed,
+//! are found again by asking the model. So are the calls that the search passed, whose exits it had
+//! found before.
 
 use droste_base::{
     CallId, Guard, Interner, Model, Position, PropId, Run, RunId, Step, Steps, StopReason, Trace,

@@ -1,13 +1,13 @@
 //! Is a state with the target proposition reachable?
 //!
-//! REACHABILITY of Alur, Chaudhuri, Etessami and Madhusudan, *On-the-fly Reachability and
-//! Cycle Detection for Recursive State Machines* (TACAS 2005), section 3, Fig. 2; comments
-//! of the form `(line n)` refer to it. A context (`s`, `s_en`) says that s is reachable from
-//! the entry state `s_en` within the procedure. On a call the search goes on from the
-//! callee's entry with that entry as its own context (the figure's lines 19-20 say `s_en`; that
-//! is a slip), and the caller waits in `VisitedCalls`. Each exit found is followed in every
-//! waiting caller, each new caller follows every exit found before: no summary is missed,
-//! whichever of the two comes first.
+//! REACHABILITY of Alur, Chaudhuri, Etessami and Madhusudan, *On-the-fly Reachability and Cycle
+//! Detection for Recursive State Machines* (TACAS 2005), section 3, Fig. 2. Comments of the form
+//! `(line n)` refer to it. A context (`s`, `s_en`), or path edge, says that s is reachable from the
+//! entry state `s_en` within the procedure. On a call the search goes on from the callee's entry
+//! with that entry as its own context, and the caller waits in `VisitedCalls`. (The figure's lines
+//! 19-20 say `s_en`; that is a slip.) Each exit found is followed in every waiting caller, and each
+//! new caller follows every exit found before. So no summary is missed, whichever of the two comes
+//! first.
 //!
 //! Departures from the figure:
 //!
@@ -72,7 +72,7 @@ pub(crate) fn conclude<M: Model>(
     Outcome { verdict, stats }
 }
 
-/// Where what is looked for was found.
+/// Where the target was found.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Found {
     /// In this context.
@@ -115,7 +115,7 @@ pub(crate) struct Search<'a, M: Model> {
     /// first successor is explored first.
     fresh: Vec<u32>,
     resumed: Vec<M::State>,
-    /// Of a search for runs that get stuck: returns that lead nowhere. Such a search does not go
+    /// In a search for runs that get stuck: returns that lead nowhere. Such a search does not go
     /// beyond the end of a run.
     pub(crate) returns: Option<Returns>,
 }

@@ -1,4 +1,7 @@
-//! The flat tables both searches share: entries, exits, callers, contexts.
+//! The flat tables that all searches share: entries, exits, callers, and path edges.
+//!
+//! A path edge is a pair of an entry state and a state reached from it within the procedure. In the
+//! code it is a [`Context`]; in statistics and limits it is called by its name.
 //!
 //! A state is stored once and named by 32 bits (see [`Interner`]). Everything else is a handful of
 //! such ids in plain vectors; lists (the exits and the callers of an entry) are linked by index.
@@ -14,8 +17,8 @@ use crate::Stats;
 /// No id: end of a list, no parent.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// What a search that began then has taken: so many contexts, and so many bytes beside states and
-/// calls.
+/// The statistics of a search that began at `began`: it has found this number of `contexts` (path
+/// edges), and takes this number of bytes beside states and calls.
 pub(crate) fn stats<S: Eq + Hash>(
     began: Instant,
     contexts: usize,
@@ -41,8 +44,8 @@ fn hash_pair(a: u32, b: u32) -> u64 {
     (x ^ (x >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93)
 }
 
-/// A context: an entry, a state reached from it, and how. `X` is what else a search keeps; without,
-/// it is 20 bytes.
+/// A path edge: an entry, a state reached from it, and how it was reached. `X` is what else a
+/// search keeps; without it, a path edge is 20 bytes.
 #[derive(Clone, Copy)]
 pub(crate) struct Context<X> {
     pub(crate) entry: u32,
@@ -81,7 +84,7 @@ pub(crate) struct Parts {
     pub(crate) count: u64,
 }
 
-/// Contexts by entry and state. There is no table of all contexts: those of one state are linked,
+/// Contexts by entry and state. There is no table of all contexts. Those of one state are linked,
 /// beginning with `first`, so that a new state, the common case, needs no look-up at all. Where
 /// many entries share a state, all but the first [`CHAIN`] contexts are in a table after all.
 #[derive(Default)]
@@ -94,8 +97,7 @@ pub(crate) struct Alike {
 /// How many contexts of a state are linked.
 const CHAIN: u32 = 8;
 
-/// Where a context belongs that was not found: after this one of its state, and whether it is in
-/// the table.
+/// Where a new context belongs: after this one of its state, and whether it is in the table.
 #[derive(Clone, Copy)]
 pub(crate) struct Place {
     last: u32,
@@ -186,8 +188,8 @@ pub(crate) enum Edge {
     Call(u32),
     Summary(u32),
     Terminated,
-    /// This of the parent's steps, and then on along a chain. A summary, too, goes on along a chain
-    /// where there are any.
+    /// The step of the parent with this index, and then on along a chain. A summary, too, goes on
+    /// along a chain where there are any.
     Chain(u32),
 }
 
@@ -356,8 +358,8 @@ impl Calls {
         id
     }
 
-    /// So many exits of an entry are looked through one by one; where there are more, all are in
-    /// the table.
+    /// The exits of an entry are looked through one by one up to this number; where there are more,
+    /// all are in the table.
     const LISTED: usize = 8;
 
     /// A summary with this exit state and at least these marks, or where in the list of its entry
