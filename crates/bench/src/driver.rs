@@ -2,18 +2,18 @@
 //! and Madhusudan, TACAS 2005, section 5.1, Fig. 5).
 //!
 //! The regression tests of SLAM are not at hand. [`program`] writes programs of a given [`Shape`]:
-//! so many lines, globals, and locals in the largest procedure. What they have in common with the
-//! originals: predicates as names, one statement per line, labels and gotos with `assume`,
-//! `schoose`, parallel assignments with `constrain`; variables that are read before they are
-//! written; a lock and a request whose state decides whether `SLIC_ERROR` is reached; conditions
-//! that have to be correlated (take the lock if `a`, work, give it back if `a`); retry loops;
-//! helpers with parameters and results; a `main` that calls dispatch routines for ever. With no
-//! globals, the state of the lock is passed around in parameters and results.
+//! the number of lines, of globals, and of locals in the largest procedure. What they have in
+//! common with the originals: predicates as names, one statement per line, labels and gotos with
+//! `assume`, `schoose`, parallel assignments with `constrain`; variables that are read before they
+//! are written; a lock and a request whose state decides whether `SLIC_ERROR` is reached;
+//! conditions that have to be correlated (take the lock if `a`, work, give it back if `a`); retry
+//! loops; helpers with parameters and results; a `main` that calls dispatch routines for ever. With
+//! no globals, the state of the lock is passed around in parameters and results.
 //!
-//! What is a choice: locals are used in groups of [`Shape::window`] overlapping variables, and not
-//! all at once; and each dispatch routine deals with three of the device's flags itself and with
-//! those of the two helpers it calls. In a real driver, too, most predicates matter only in a small
-//! part of it.
+//! Two things are our choice. Locals are used in groups of [`Shape::window`] overlapping variables,
+//! and not all at once. And each dispatch routine deals with three of the device's flags itself and
+//! with those of the two helpers it calls. In a real driver, too, most predicates matter only in a
+//! small part of it.
 
 use std::fmt::Write;
 
@@ -446,7 +446,8 @@ end"
         self.line("fi");
     }
 
-    /// The same with a flag of the device, which nobody writes meanwhile.
+    /// A lock is taken and given back under a condition on a flag of the device, which nobody
+    /// writes meanwhile.
     fn flag_lock(&mut self, scope: &Scope) {
         let Some(flag) = self.pick_flag() else { return };
         self.line(&format!("if ({flag}) then"));

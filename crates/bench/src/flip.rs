@@ -78,8 +78,8 @@ mod tests {
     }
 
     /// Calls with `g` true do not look at `n` and share what they do; straight-line code and calls
-    /// whose outcome is known are passed. One context for each level and state of the automaton is
-    /// left: the first call.
+    /// whose outcome is known are passed. One path edge for each level and state of the automaton
+    /// is left: the first call.
     #[test]
     fn contexts_for_each_level() {
         let contexts = |depth, start| {

@@ -40,7 +40,7 @@ pub enum Ask {
     Ltl(&'static str),
     /// Every finite-stack run satisfies the formula.
     FiniteStack(&'static str),
-    /// As [`Ask::Default`], for a program with threads and so many switches.
+    /// As [`Ask::Default`], for a program with threads and at most this number of switches.
     Switches(usize),
 }
 
@@ -65,7 +65,8 @@ impl fmt::Display for Ask {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools, reason = "independent switches")]
 pub struct Setup {
-    /// Who searches. [`Engine::Calculus`] solves the formulas of its usual algorithm, EF.
+    /// The engine that searches. [`Engine::Calculus`] solves the formulas of its usual algorithm,
+    /// EF.
     pub engine: Engine,
     /// Breadth first.
     pub bfs: bool,
@@ -121,11 +122,11 @@ pub struct Goal {
     pub cpu: Option<f64>,
     /// Largest resident memory, in MB.
     pub megabytes: Option<f64>,
-    /// Contexts.
+    /// Path edges.
     pub path_edges: Option<u64>,
-    /// Contexts per second, at least.
+    /// Path edges per second, at least.
     pub rate: Option<f64>,
-    /// Bytes per context.
+    /// Bytes per path edge.
     pub bytes: Option<f64>,
 }
 
@@ -151,7 +152,7 @@ impl Goal {
 pub struct Case {
     /// The family of programs.
     pub family: &'static str,
-    /// Which of them.
+    /// Which program of the family.
     pub parameter: String,
     /// The question.
     pub ask: Ask,

@@ -23,12 +23,12 @@ use crate::{Ask, Setup};
 pub struct Measurement {
     /// `holds`, `violated`, `unknown (…)`, or what went wrong.
     pub verdict: String,
-    /// From the text to the verdict; if the run of a violation is written down, that and its replay
-    /// included.
+    /// From the text to the verdict. If the run of a violation is written down, that and its replay
+    /// are included.
     pub seconds: f64,
     /// The explicit search alone, without the trace.
     pub search: f64,
-    /// Processor time of the process, of which there is one thread.
+    /// Processor time of the process, which has one thread.
     pub cpu: f64,
     /// Path edges found.
     pub path_edges: u64,
@@ -90,7 +90,7 @@ impl Measurement {
         })
     }
 
-    /// Memory per context, if there are enough of them for that to mean anything.
+    /// Memory per path edge, if there are enough of them for that to mean anything.
     pub fn bytes_per_context(&self) -> Option<f64> {
         let used = self.peak_kb.saturating_sub(self.before_kb) * 1024;
         (self.path_edges >= ENOUGH).then(|| used as f64 / self.path_edges as f64)
@@ -103,7 +103,7 @@ impl Measurement {
     }
 }
 
-/// From here on averages per context are printed.
+/// From this number of path edges on, averages per path edge are printed.
 const ENOUGH: u64 = 100_000;
 
 /// Limits of one run.
