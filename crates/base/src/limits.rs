@@ -20,12 +20,12 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// So long from now.
+    /// This much time from now.
     pub fn after(given: Duration) -> Self {
         Deadline::from(Instant::now(), given)
     }
 
-    /// So long from `start`.
+    /// This much time from `start`.
     pub fn from(start: Instant, given: Duration) -> Self {
         Deadline { start, given }
     }
@@ -102,7 +102,7 @@ pub enum StopReason {
     PathEdges(u64),
     /// Stopped from outside.
     Cancelled,
-    /// There are more of something than there is room for; so many there may be.
+    /// There are more of something than there is room for; the number is how many there may be.
     TooMany(Countable, u64),
     /// A violation had been found. Before its run was written down and replayed, this happened.
     Unwritten(Box<StopReason>),
@@ -213,7 +213,7 @@ impl Limits {
         limits
     }
 
-    /// The same limits, and at most so many path edges.
+    /// The same limits, and at most this number of path edges.
     #[must_use]
     pub fn with_path_edges(&self, most: u64) -> Self {
         let mut limits = self.clone();
