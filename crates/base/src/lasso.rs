@@ -6,8 +6,8 @@
 //!
 //! * If the stem ends as the cycle does, the cycle begins earlier.
 //! * If the run is twice in the same configuration (as far as the top of the stack is concerned, to
-//!   below which nothing returns), the steps in between are left out, or, within the cycle, made the
-//!   cycle.
+//!   below which nothing returns), the steps in between are left out, or, within the cycle, made
+//!   the cycle.
 //! * The cycle is entered at the first configuration that occurs in it.
 //!
 //! The first leaves the run as it is. The others make another run, which may satisfy the property:

@@ -446,7 +446,8 @@ end"
         self.line("fi");
     }
 
-    /// The same with a flag of the device, which nobody writes meanwhile.
+    /// A lock is taken and given back under a condition on a flag of the device, which nobody
+    /// writes meanwhile.
     fn flag_lock(&mut self, scope: &Scope) {
         let Some(flag) = self.pick_flag() else { return };
         self.line(&format!("if ({flag}) then"));

@@ -65,7 +65,8 @@ impl fmt::Display for Ask {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools, reason = "independent switches")]
 pub struct Setup {
-    /// Who searches. [`Engine::Calculus`] solves the formulas of its usual algorithm, EF.
+    /// The engine that searches. [`Engine::Calculus`] solves the formulas of its usual algorithm,
+    /// EF.
     pub engine: Engine,
     /// Breadth first.
     pub bfs: bool,
@@ -151,7 +152,7 @@ impl Goal {
 pub struct Case {
     /// The family of programs.
     pub family: &'static str,
-    /// Which of them.
+    /// Which program of the family.
     pub parameter: String,
     /// The question.
     pub ask: Ask,

@@ -23,12 +23,12 @@ use crate::{Ask, Setup};
 pub struct Measurement {
     /// `holds`, `violated`, `unknown (…)`, or what went wrong.
     pub verdict: String,
-    /// From the text to the verdict; if the run of a violation is written down, that and its replay
-    /// included.
+    /// From the text to the verdict. If the run of a violation is written down, that and its replay
+    /// are included.
     pub seconds: f64,
     /// The explicit search alone, without the trace.
     pub search: f64,
-    /// Processor time of the process, of which there is one thread.
+    /// Processor time of the process, which has one thread.
     pub cpu: f64,
     /// Path edges found.
     pub path_edges: u64,

@@ -36,7 +36,7 @@ void quicksort(left : u{bits}, right : u{bits}) begin
   decl lo, hi : u{bits};
   ENTRY: if left >= right then return; fi
   lo, hi := left, right;
-  // Partition: the pivot stops one of the two, which one depends on the array.
+  // Partition: the pivot stops either `lo` or `hi`; which of them depends on the array.
   while lo <= hi do
     if * then
       // hi would become -1 or lo would pass the last index: the array ends there.

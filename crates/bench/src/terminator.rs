@@ -36,9 +36,9 @@ pub enum Dead {
 /// How groups depend on each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flags {
-    /// Each on the one before it.
+    /// Each group depends on the one before it.
     Chain,
-    /// In every phase on other ones, directly or not on all.
+    /// In every phase a group depends on other groups; directly or indirectly, it depends on all.
     Ring,
 }
 
@@ -51,7 +51,7 @@ pub struct Shape {
     pub globals: usize,
     /// How predicates are made unknown.
     pub dead: Dead,
-    /// Who looks at which flag.
+    /// Which group looks at which flag.
     pub flags: Flags,
     /// Whether the rank decreases in every round.
     pub terminates: bool,
@@ -214,7 +214,7 @@ impl Writer {
             let call = format!("    {x}, {y}, {z} := settle({x}, {y}, {z});");
             self.line(&call);
         }
-        // What cannot be: one bound implies the other.
+        // Rules out what cannot be: one bound implies the other.
         let n = group.len();
         let (low, high) = (group[0].clone(), group[n - 1].clone());
         self.line(&format!(

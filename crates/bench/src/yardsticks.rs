@@ -24,9 +24,9 @@ fn list(count: usize, item: impl Fn(usize) -> String) -> String {
 /// Whether the label can be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// It cannot.
+    /// The label cannot be reached.
     Safe,
-    /// It can.
+    /// The label can be reached.
     Unsafe,
 }
 

@@ -73,8 +73,9 @@ pub struct Effect<B> {
     /// Where no evaluation fails and the operation can be executed: for `assume` and `assert`, the
     /// condition.
     pub guard: B,
-    /// Where control goes and when. Within the procedure; for a call, the callee's entry; none for
-    /// a return. [`Op::StartThread`] has only the edge of the thread that executes it.
+    /// Where control goes and when: to a node of the procedure, or, for a call, to the callee's
+    /// entry. A return has no edges. [`Op::StartThread`] has only the edge of the thread that
+    /// executes it.
     pub edges: Vec<(NodeId, B)>,
     /// New values, for distinct places. Variables not mentioned keep their value.
     pub stores: Vec<Store<B>>,
@@ -269,8 +270,8 @@ impl<'p, 'l, L: Logic> Blaster<'p, 'l, L> {
     /// The conditions on the outcome of the step at `node`, for a call after the results have been
     /// stored; `None` if there are none.
     ///
-    /// Of `next` only what the step may change is looked at: the variables it assigns, or, after a
-    /// call, the globals and the variables that get results.
+    /// Only a part of `next` is looked at, namely what the step may change: the variables it
+    /// assigns, or, after a call, the globals and the variables that get results.
     pub fn after(
         &mut self,
         node: NodeId,

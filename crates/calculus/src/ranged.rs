@@ -42,7 +42,7 @@ fn leaves(theory: &Theory, first: u32, ty: TypeId, out: &mut Vec<VariablePart>) 
 }
 
 impl Ranged {
-    /// Of these variables, those that the conjunction of terms does not keep within their types.
+    /// The variables among `vars` that the conjunction of terms does not keep within their types.
     pub(crate) fn open(
         &mut self,
         theory: &Theory,

@@ -164,7 +164,7 @@ fn logarithm(number: &BigUint) -> String {
     format!("{:.3}", (top as f64).log2() + shift as f64)
 }
 
-/// The first of the second, in percent with six places, rounded exactly.
+/// The ratio of the first to the second, in percent with six places, rounded exactly.
 fn percent(part: &BigUint, whole: &BigUint) -> String {
     if whole.bits() == 0 {
         return "0.000000".to_owned();

@@ -22,7 +22,7 @@ use crate::types::{BOOL, TypeId};
 /// Opens a file that `#load` names, or says why not.
 pub type Loader<'a> = &'a mut dyn FnMut(&str) -> Result<SourceFile, String>;
 
-/// Files that load files that load files, and so on, this deep and no deeper.
+/// The greatest depth of files that load files.
 const DEEPEST: usize = 1000;
 
 /// What a global name means.
@@ -64,7 +64,7 @@ pub(crate) struct Resolver {
     pub(crate) time: u32,
     /// Variables of quantifiers of the current predicate, by name and type, for reuse.
     pub(crate) pool: FxHashMap<(String, TypeId), Vec<VarId>>,
-    /// Those of queries, kept while predicates are read.
+    /// The pool of queries, kept while predicates are read.
     query_pool: FxHashMap<(String, TypeId), Vec<VarId>>,
     /// New variables of quantifiers.
     pub(crate) locals: Vec<VarId>,

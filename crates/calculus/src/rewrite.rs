@@ -12,7 +12,7 @@ use crate::term::{DefId, Of, Term, TermId, Terms, VarId};
 pub(crate) enum Shape {
     /// Not at all.
     Constant,
-    /// It distributes over the union of relations that are not all empty.
+    /// The term distributes over the union of relations that are not all empty.
     Linear,
     /// In another way.
     Other,

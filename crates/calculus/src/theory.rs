@@ -119,9 +119,15 @@ pub enum Action {
     /// Count BDD nodes.
     Size(DefId, FileSpan),
     /// Print BDD nodes.
+<<<<<<< HEAD
     /// List members, at most the given number of them.
     Dump(DefId, FileSpan),
     Tuples(DefId, usize, FileSpan),
+=======
+    Dump(DefId, Place),
+    /// List members, at most the given number of them.
+    Tuples(DefId, usize, Place),
+>>>>>>> cbf3b3f
     /// Forget a value, or all.
     Reset(Option<DefId>),
     /// Print something.

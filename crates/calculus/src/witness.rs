@@ -212,7 +212,7 @@ impl Solver<'_> {
     fn choose(&mut self, id: TermId, vars: &[VarId], trail: &mut Trail) -> Result<(), Unanswered> {
         let engine = &mut self.fixpoints.engine;
         let bound: FxHashSet<Var> = vars.iter().flat_map(|&id| engine.vars_of(id)).collect();
-        // They may have been somebody else's.
+        // Another quantifier may have used the same BDD variables before.
         trail.values.retain(|var, _| !bound.contains(var));
         let mut operands = Vec::new();
         engine

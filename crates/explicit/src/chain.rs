@@ -38,7 +38,7 @@ fn is_cut<S: Hash>(state: &S) -> bool {
     (hash ^ hash >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32 & (ONE_IN - 1) == 0
 }
 
-/// How a state is left that is passed.
+/// How a passed state is left.
 #[derive(Clone, Copy)]
 pub(crate) enum By {
     /// With its only step.

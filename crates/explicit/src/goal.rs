@@ -15,8 +15,9 @@ use crate::{Options, Outcome, reach, repeat, stuck};
 pub enum Goal {
     /// A state with this proposition.
     Reach(PropId),
-    /// A state without steps, or a return that the caller refuses. In a state without steps that
-    /// one of these propositions is true of, a run has ended.
+    /// A run that is stuck: in a state without steps, or at a return that the caller refuses. A run
+    /// has not got stuck but ended in a state without steps of which one of these propositions is
+    /// true.
     Stuck(Vec<PropId>),
     /// An infinite run that meets each of these propositions again and again; with none of them,
     /// any infinite run.

@@ -75,7 +75,8 @@ impl Graph {
             search.model.steps(state, &mut steps);
             if let Some(split) = steps.as_split() {
                 graph.marks.push(0);
-                // Parts are looked at in order, so an unknown one ends those the search has seen.
+                // Parts are looked at in order. The search has looked at all parts before the first
+                // that is unknown, and at none after it.
                 for index in 0..split.count {
                     let part = search.model.refine(state, split.tag, index);
                     if search.states.find(&part).is_none() {

@@ -32,10 +32,10 @@ pub use goal::{Goal, search, search_and_replay};
 pub use reach::reach;
 pub use stuck::stuck;
 
-/// In which order contexts are explored.
+/// In which order path edges are explored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// Depth first: the last context found is expanded first. Finds deep bugs with little work.
+    /// Depth first: the last path edge found is expanded first. Finds deep bugs with little work.
     #[default]
     Dfs,
     /// By the number of steps from the start of the run: the trace is a shortest one, counting
@@ -67,8 +67,7 @@ impl Options<'_> {
     }
 }
 
-/// More marks than this, of what has to happen again and again, cannot be kept apart by
-/// [`repeat()`].
+/// The most marks, of what has to happen again and again, that [`repeat()`] can keep apart.
 pub const MOST_MARKS: usize = 32;
 
 /// What a search looked at.
@@ -84,7 +83,7 @@ pub struct Stats {
     pub summaries: u64,
     /// Bytes of the tables at the end.
     pub bytes: u64,
-    /// How long it took until the answer was known. A trace is built after that.
+    /// How long the search took until the answer was known. A trace is built after that.
     pub search: Duration,
     /// Of [`repeat()`]: whether some run ended that the model does not say how to go on with
     /// ([`Model::terminated`](droste_base::Model::terminated)). The answer is not about such runs.

@@ -72,7 +72,7 @@ pub(crate) fn conclude<M: Model>(
     Outcome { verdict, stats }
 }
 
-/// Where what is looked for was found.
+/// Where the target was found.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Witness {
     /// In this context.
@@ -115,7 +115,7 @@ pub(crate) struct Search<'a, M: Model> {
     /// first successor is explored first.
     fresh: Vec<u32>,
     resumed: Vec<M::State>,
-    /// Of a search for runs that get stuck: returns that lead nowhere. Such a search does not go
+    /// In a search for runs that get stuck: returns that lead nowhere. Such a search does not go
     /// beyond the end of a run.
     pub(crate) returns: Option<Returns>,
 }

@@ -22,8 +22,9 @@ use crate::reach::{Search, conclude};
 use crate::tables::{Calls, NONE};
 use crate::{Options, Outcome};
 
-/// Explores until a run is found that is stuck, everything has been seen, or a limit is reached. In
-/// a state without steps that one of the propositions `ends` is true of, a run has ended.
+/// Explores until a run is found that is stuck, everything has been seen, or a limit is reached. A
+/// run has ended, and is not stuck, in a state without steps of which one of the propositions
+/// `ends` is true.
 pub fn stuck<M: Model>(model: &M, ends: &[PropId], options: &Options<'_>) -> Outcome<M::State> {
     let mut search = Search::new(model, options);
     search.returns = Some(Returns::default());
@@ -55,7 +56,7 @@ struct Leaving {
 pub(crate) struct Returns {
     /// Pairs of a caller and an exit.
     refused: FxHashSet<(u32, u32)>,
-    /// Those that have been found since somebody looked.
+    /// The pairs that have been found since somebody looked.
     new: Vec<(u32, u32)>,
     leaving: Vec<Leaving>,
     /// For each exit, those of `leaving` that have it.

@@ -84,7 +84,7 @@ pub(crate) struct Parts {
     pub(crate) count: u64,
 }
 
-/// Contexts by entry and state. There is no table of all contexts: those of one state are linked,
+/// Contexts by entry and state. There is no table of all contexts. Those of one state are linked,
 /// beginning with `first`, so that a new state, the common case, needs no look-up at all. Where
 /// many entries share a state, all but the first [`CHAIN`] contexts are in a table after all.
 #[derive(Default)]
@@ -97,8 +97,7 @@ pub(crate) struct Alike {
 /// How many contexts of a state are linked.
 const CHAIN: u32 = 8;
 
-/// Where a context belongs that was not found: after this one of its state, and whether it is in
-/// the table.
+/// Where a new context belongs: after this one of its state, and whether it is in the table.
 #[derive(Clone, Copy)]
 pub(crate) struct Vacancy {
     last: u32,
@@ -189,8 +188,8 @@ pub(crate) enum Edge {
     Call(u32),
     Summary(u32),
     Terminated,
-    /// This of the parent's steps, and then on along a chain. A summary, too, goes on along a chain
-    /// where there are any.
+    /// The step of the parent with this index, and then on along a chain. A summary, too, goes on
+    /// along a chain where there are any.
     Chain(u32),
 }
 

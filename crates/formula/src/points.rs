@@ -167,7 +167,8 @@ fn called(program: &Program, roots: &[ProcId]) -> Vec<ProcId> {
     list
 }
 
-/// Where control goes on from nodes that do nothing. In a circle of them one stays.
+/// For each node, where control goes on if the node does nothing. In a circle of such nodes one
+/// stays.
 fn forward(program: &Program, keep: &dyn Fn(NodeId) -> bool) -> Vec<NodeId> {
     let next = |node: NodeId| match &program.node(node).op {
         Op::Goto(targets) if program.node(node).ensure.is_none() && !keep(node) => {

@@ -19,12 +19,12 @@ struct Frame {
     covered: Vec<Bdd>,
 }
 
-/// Cubes whose disjunction is `function`; none can be left out, and no literal of them.
+/// Cubes whose disjunction is `function`. No cube can be left out, and no literal of a cube.
 pub(crate) fn cover(manager: &Manager, function: &Bdd) -> Result<Vec<Cube>, StopReason> {
     Ok(cover_at_most(manager, function, usize::MAX)?.unwrap_or_default())
 }
 
-/// The same, if there are not more than `most`.
+/// [`cover`], if there are not more than `most` cubes.
 pub(crate) fn cover_at_most(
     manager: &Manager,
     function: &Bdd,

@@ -29,7 +29,7 @@ pub(crate) struct DraftEdge {
 #[derive(Clone)]
 pub(crate) struct Draft {
     pub(crate) manager: Manager,
-    /// The variables of the atoms; those of other atoms do not occur.
+    /// The variables of the atoms that occur.
     pub(crate) atoms: Vec<(Var, AtomId)>,
     pub(crate) initial: u32,
     pub(crate) edges: Vec<Vec<DraftEdge>>,
@@ -105,8 +105,8 @@ impl Draft {
         (found.of, marks)
     }
 
-    /// Joins the edges between the same states: those with the same marks become one, and where an
-    /// edge has more marks than another, the other is not needed.
+    /// Joins the edges between the same states. Edges with the same marks become one; where an edge
+    /// has more marks than another, the other is not needed for the letters of the first.
     pub(crate) fn merge_edges(&mut self) -> Result<(), StopReason> {
         for edges in &mut self.edges {
             let mut joined: FxHashMap<(u32, Marks), Bdd> = FxHashMap::default();
@@ -196,9 +196,9 @@ impl Draft {
     }
 
     /// Keeps only marks that matter. Inside each accepting component, a mark whose edges include
-    /// all those of another mark says nothing new; what is left is numbered anew in each component,
-    /// and a component with fewer marks than another carries the missing ones everywhere. Edges
-    /// outside get none, or with `generous` all.
+    /// all edges of another mark says nothing new. The marks that are left are numbered anew in
+    /// each component. A component with fewer marks than another has the missing ones on all its
+    /// edges. Edges between components get no marks, or with `generous` all.
     pub(crate) fn simplify_marks(&mut self, generous: bool) {
         let (component, present) = self.components();
         let all = self.all_marks();
@@ -242,8 +242,7 @@ impl Draft {
             }
             kept.push(keep);
         }
-        // If nothing in the automaton is a cycle that must not be taken for ever, no marks are
-        // needed.
+        // If no cycle of the automaton is forbidden, no marks are needed.
         let rejecting_cycle = present
             .iter()
             .any(|&marks| marks.is_some() && marks != Some(all));
@@ -278,7 +277,8 @@ impl Draft {
                 if names[new].is_none() {
                     names[new] = self.marks[old];
                 } else if names[new] != self.marks[old] {
-                    // Different things in different components: better to say nothing.
+                    // The mark stands for different things in different components: better to say
+                    // nothing.
                     names[new] = None;
                     break;
                 }

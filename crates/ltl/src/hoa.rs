@@ -100,8 +100,8 @@ pub fn read_hoas(source: &SourceFile, limits: &Limits) -> Result<Vec<HoaAutomato
 
 /// Runs `work` where there is stack enough for the diagrams of a file's labels.
 fn with_stack<T: Send>(source: &SourceFile, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
-    // Before labels are read, nobody knows how many propositions there are; the text is an upper
-    // bound.
+    // Before labels are read, the number of propositions is not known; the length of the text is an
+    // upper bound.
     let propositions = source.text().bytes().filter(|&b| b == b'"').count() / 2;
     if propositions < 100 {
         work()

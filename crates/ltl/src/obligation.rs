@@ -19,10 +19,10 @@ use rustc_hash::FxHashMap;
 use crate::draft::{Draft, DraftEdge, MOST_DRAFT_MARKS, Marks};
 use droste_automata::components::{components, has_accepting};
 
-/// Subsets that are explored at most.
+/// The most subsets that are explored.
 const MOST_SUBSETS: usize = 1024;
 
-/// The same, and edges between them, where it is not known that the effort pays.
+/// The most subsets, and edges between them, where it is not known that the effort pays.
 const MOST_TRIED: usize = 128;
 const MOST_TRIED_EDGES: usize = 1024;
 
@@ -59,7 +59,7 @@ pub(crate) fn minimal_weak(
     minimize(draft, &weak).map(Some)
 }
 
-/// The construction of subsets; the empty one included.
+/// The subset construction; the empty subset is included.
 fn subsets(draft: &Draft, known: bool) -> Result<Option<Weak>, StopReason> {
     let (most, most_edges) = if known {
         (MOST_SUBSETS, usize::MAX)
@@ -200,12 +200,12 @@ fn weak_components(weak: &Weak) -> Vec<u32> {
     .of
 }
 
-/// Whether no word is recognised by both: by `other`, and by the weak automaton, or its complement
-/// if not `positive`.
+/// Whether no word is recognised by both automata: by `other`, and by the weak automaton or, if not
+/// `positive`, its complement.
 fn disjoint(weak: &Weak, positive: bool, other: &Draft) -> Result<bool, StopReason> {
     let pairs = product(weak, other)?;
-    // A cycle stays in one component of the weak automaton; one mark more says whether that is one
-    // of the right kind.
+    // A cycle stays in one component of the weak automaton. An extra mark says whether that
+    // component is of the right kind.
     let all = other.all_marks() | EXTRA;
     let common = has_accepting(pairs.list.len(), 0, all, |node, out| {
         let (subset, _) = pairs.list[node as usize];

@@ -482,8 +482,8 @@ impl Parser<'_> {
                 Waiting::Binary(token, count) => {
                     if let Some(next) = next {
                         let (mine, other) = (level(token), level(next));
-                        // Those of the temporal operators and `->` go to the right, `&` and `|` are
-                        // collected.
+                        // Temporal operators and `->` associate to the right; chains of `&` and `|`
+                        // are collected.
                         let to_the_right = matches!(mine, 5 | 4 | 3 | 1);
                         if mine < other || (mine == other && to_the_right) {
                             return;

@@ -2,8 +2,8 @@
 //!
 //! The logic knows nothing of what it is about. Whoever has a program, or a model in Rust, gives a
 //! [`Vocabulary`], and gets a [`ResolvedFormula`] over the atoms of that vocabulary: with its own
-//! table of subformulas, in which atom `i` is the `i`-th of its atoms. What violates a formula is an
-//! automaton for its negation. It is made in this one place.
+//! table of subformulas, in which atom `i` is the `i`-th of its atoms. What violates a formula is
+//! an automaton for its negation. It is made in this one place.
 
 use droste_base::{Countable, Limits, StopReason};
 use droste_source::SourceFile;

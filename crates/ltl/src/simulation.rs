@@ -103,7 +103,7 @@ fn relate(draft: &mut Draft, direction: Direction) -> Result<Option<Relation>, S
             }
             for (part, other) in &parts[state] {
                 signature = signature.or(&part.and(&codes[class[*other as usize] as usize])?)?;
-                // Where each letter leaves another set of choices, it is exponential.
+                // If each letter leaves another set of choices, the signature is exponential.
                 if parts[state].len() > FEW && signature.is_larger_than(MOST_NODES) {
                     return Ok(None);
                 }

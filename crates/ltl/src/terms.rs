@@ -38,9 +38,10 @@ use crate::promises::Promises;
 use crate::translate::Untranslatable;
 use droste_automata::formula::{AtomId, FormulaId, Formulas, Node};
 
-/// Of longer lists, terms that are not equal but for their letters are not compared.
+/// In longer lists, only terms that are equal but for their letters are compared.
 const COMPARED: usize = 512;
-/// How many formulas are taken apart on the way down from one, and how many are met at most.
+/// How many formulas are taken apart on the way down from one formula, and how many are met at
+/// most.
 const DESCENT: usize = 16;
 const MET: usize = 256;
 

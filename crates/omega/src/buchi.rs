@@ -234,7 +234,7 @@ impl Observer for Buchi {
                 covered |= bit(step.to);
             }
         }
-        // Where runs are that leave now or have left before.
+        // The states of runs that leave their component now or have left it before.
         let mut left = covered;
         for step in self.allowed(state, letter) {
             if step.leaves {

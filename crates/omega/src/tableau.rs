@@ -43,7 +43,7 @@ enum Rule {
     False,
     /// A proposition with a sign.
     Literal(u32, bool),
-    /// It goes on as `X` of this.
+    /// The formula goes on as `X` of this one.
     Next(Signed),
     /// All of these are added.
     Any(Vec<Signed>),
@@ -63,7 +63,7 @@ pub struct Tableau {
     rules: FxHashMap<Signed, Rule>,
     marks: u32,
     initial: u32,
-    /// Those that the formula mentions.
+    /// The propositions that the formula mentions.
     propositions: Vec<u32>,
     places: RefCell<Places>,
 }
@@ -210,7 +210,7 @@ impl Tableau {
 }
 
 impl Branch {
-    /// The same with more to do.
+    /// The same branch with more to do.
     fn with(&self, more: &[Signed]) -> Branch {
         let mut branch = self.clone();
         branch.todo.extend(more);

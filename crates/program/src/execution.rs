@@ -200,8 +200,9 @@ impl Execution {
     }
 }
 
-/// How many steps there are when every folded call is written out: each call and each return is
-/// a step. What happens at a [silent](crate::program::Node::silent) node is none. All numbers saturate.
+/// How many steps there are when every folded call is written out: each call and each return is a
+/// step. What happens at a [silent](crate::program::Node::silent) node is none. All numbers
+/// saturate.
 pub struct Lengths<'a> {
     program: &'a Program,
     runs: Vec<u64>,

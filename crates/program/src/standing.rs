@@ -1,5 +1,5 @@
-//! Where the threads are at the end of a concurrent run, and how things stand with them if nobody
-//! can make a step: what a report says about a deadlock.
+//! Where the threads are at the end of a concurrent run, and, if no thread can make a step, what
+//! each of them waits for: what a report says about a deadlock.
 
 use crate::concurrent::{Birth, ConcurrentExecution, ThreadAction, ThreadId, end_of_init};
 use crate::execution::{Action, CalleeRun, Step};

@@ -30,7 +30,7 @@ pub(crate) struct Cursor<'a> {
     pub(crate) node: NodeId,
     pub(crate) procedure: ProcId,
     pub(crate) now: Valuation,
-    /// The same values, except during a step.
+    /// The same values as `now`, except during a step.
     next: Valuation,
 }
 
@@ -225,7 +225,7 @@ fn check_run<'a>(
     Ok(())
 }
 
-/// The same if its callees' runs have been checked.
+/// Checks a callee's run whose own callees' runs have been checked.
 pub(crate) fn check_steps(
     program: &Program,
     execution: &Execution,

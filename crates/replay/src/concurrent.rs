@@ -30,9 +30,9 @@ use crate::stuck::Open;
 pub enum ConcurrentClaim<'a> {
     /// The active thread ends at one of these nodes.
     Reaches(&'a [NodeId]),
-    /// It ends at one of these nodes, or with a violation.
+    /// The active thread ends at one of these nodes, or the run with a violation.
     Default(&'a [NodeId]),
-    /// No thread can make a step at its end, and not all have ended.
+    /// No thread can make a step at the end, and not all threads have ended.
     Stuck,
 }
 
@@ -131,7 +131,7 @@ struct Interleaving<'a> {
     program: &'a Program,
     execution: &'a ConcurrentExecution,
     checked: &'a Checked,
-    /// Of each folded run: whether it leaves its thread in an atomic section.
+    /// For each folded run, whether it leaves its thread in an atomic section.
     effects: Vec<Option<bool>>,
     threads: Vec<Thread<'a>>,
     /// How many threads have been started, those that are declared included.

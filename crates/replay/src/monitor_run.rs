@@ -42,8 +42,8 @@ pub struct MonitorRun {
     pub before: u32,
     /// For each of the execution's own steps, what the monitor does.
     pub steps: Vec<Reading>,
-    /// The state in which the round of the cycle begins that `steps` shows. It may differ from the
-    /// one at the end of the stem if it takes several rounds to get there.
+    /// The state in which the shown round of the cycle begins. It may differ from the state at the
+    /// end of the stem, if it takes several rounds to get there.
     pub cycle: Option<u32>,
     /// The state after the move at the position where the execution ends, or after the end of
     /// `main`.
@@ -279,7 +279,8 @@ impl Tracer<'_> {
         }
     }
 
-    /// What the monitor does in the folded calls of these steps, and in those inside of them.
+    /// What the monitor does in the folded calls of these steps, and in the folded calls inside of
+    /// those.
     fn inside(
         &mut self,
         steps: &[Step],

@@ -210,7 +210,8 @@ pub(crate) fn internal(
     if !expected {
         return Err(format!("control cannot go on to node {}", to.0));
     }
-    // Every change is real, so they are all assigned if as many assigned variables differ.
+    // Every change is real. So all changed variables are assigned if as many assigned variables
+    // differ.
     let differing = assigned
         .iter()
         .filter(|(var, _)| now.get(*var) != next.get(*var));

@@ -17,7 +17,7 @@ use crate::values::{Scene, Undecided, Values, evaluate, evaluate_with};
 /// The most sets of new values that are looked at.
 const SETS: u64 = 1 << 22;
 
-/// What is said if that is not enough.
+/// The reason that is given if they are not enough.
 pub(crate) const TOO_MANY: StopReason = StopReason::TooMany(Countable::Choices, SETS);
 
 /// Why there is no answer.
@@ -57,7 +57,7 @@ pub(crate) fn is_stuck(
         Op::Goto(_) | Op::AtomicBegin(_) | Op::AtomicEnd(_) | Op::StartThread { .. } => plain(),
         Op::Branch { condition, .. } => {
             let outcomes = evaluate(condition, &scene)?;
-            // Whichever way it goes, or it fails.
+            // Either the branch goes one way, or its condition fails.
             if outcomes.failures.is_empty() {
                 plain()
             } else {
@@ -152,7 +152,7 @@ fn refused(
             ExprNode::Var(var) => new(*var),
             _ => None,
         };
-        // The second is looked at only where the first can be true.
+        // The second condition is looked at only where the first can be true.
         let related = constrain.map(|expr| evaluate_with(expr, &both, next));
         let kept = ensure.map(|expr| evaluate_with(expr, &Scene::of(base), var));
         let [related, kept] = [related, kept].map(|outcomes| match outcomes {

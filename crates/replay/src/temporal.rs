@@ -103,8 +103,8 @@ fn set(bits: &mut [u64], index: u32, value: bool) {
 /// In [`Truth::fixed`]: not known.
 const UNKNOWN: u32 = u32::MAX;
 
-/// In place of a letter: the node is silent, so this is no position, and its row is that of the next
-/// one.
+/// In place of a letter: the node is silent, so this is no position, and its row is that of the
+/// next one.
 const SILENT: u32 = u32::MAX - 1;
 
 /// When a node's truth at the beginning of the cycle is known: after those of lower levels,

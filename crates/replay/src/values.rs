@@ -118,7 +118,7 @@ impl Values {
         }
     }
 
-    /// All of them, if there are not too many to list.
+    /// All values, if there are not too many to list.
     pub(crate) fn list(&self) -> Result<Vec<Value>, Undecided> {
         match self {
             Values::Listed(list) => Ok(list.clone()),
@@ -184,7 +184,8 @@ impl Outcomes {
                         Values::Listed(Vec::new())
                     }
                 }
-                // As many consecutive integers as there are bit vectors hit every one of them.
+                // If there are at least as many consecutive integers as bit vectors, they hit every
+                // bit vector.
                 Type::Bits { .. } if hi.abs_diff(lo) >= ty.hi().abs_diff(ty.lo()) => {
                     Values::Interval(ty.lo(), ty.hi())
                 }
@@ -273,7 +274,7 @@ fn certain(expr: &Expr, scene: &Scene) -> Option<Value> {
         return None;
     }
     for (i, node) in expr.nodes.iter().enumerate() {
-        // Operands come before: what is looked up later than it is computed is not.
+        // Operands come before their operators. One that does not has no value.
         let operand = |index: u32| values[..i].get(index as usize).copied();
         let value = match node {
             ExprNode::Const(value) => *value,
@@ -301,8 +302,8 @@ pub(crate) fn evaluate(expr: &Expr, scene: &Scene) -> Result<Outcomes, Undecided
     evaluate_with(expr, scene, |_| None)
 }
 
-/// The same where some leaves stand for several values. If one of them occurs more than once, the
-/// answer may be too large: each occurrence is taken for itself.
+/// The outcomes where some leaves stand for several values. If one of these leaves occurs more than
+/// once, the answer may be too large: each occurrence is taken for itself.
 pub(crate) fn evaluate_with(
     expr: &Expr,
     scene: &Scene,

@@ -24,8 +24,9 @@ pub(crate) fn callers(program: &Program) -> Vec<Vec<NodeId>> {
     callers
 }
 
-/// Where the pairs found are kept: at calls, which have to meet exits that come later, and wherever
-/// control comes from nowhere or from more than one place. Every cycle has such a node.
+/// The nodes at which the pairs found are kept: at calls, which have to meet exits that come later,
+/// and wherever control comes from nowhere or from more than one place. Every cycle has such a
+/// node.
 pub(crate) fn stored(program: &Program) -> Vec<bool> {
     let mut ways = vec![0u32; program.nodes.len()];
     for node in &program.nodes {

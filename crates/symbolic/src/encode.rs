@@ -216,7 +216,7 @@ impl<'a> Encoding<'a> {
         }
     }
 
-    /// The values of a type that fill its codes.
+    /// Whether every code of the type is a value.
     pub(crate) fn is_full(ty: Type) -> bool {
         match ty {
             Type::Range { lo, hi } => hi

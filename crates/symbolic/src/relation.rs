@@ -22,7 +22,7 @@ pub(crate) struct Edge {
     pub(crate) parts: Vec<Part>,
     /// Written variables, next to current.
     pub(crate) rename: Option<Renaming>,
-    /// Of variables that may now have any value.
+    /// The valid codes of variables that may now have any value.
     pub(crate) range: Bdd,
     /// All variables written: their current copies.
     pub(crate) written: Vec<Var>,
@@ -77,7 +77,8 @@ pub(crate) struct Relation {
     pub(crate) action: Action,
     /// If runs that get stuck are looked for: the current values with which nothing can happen.
     pub(crate) stuck: Option<Bdd>,
-    /// Likewise, for a return to callers with conditions: what it leaves with (see `stuck.rs`).
+    /// Likewise, for a return to callers with conditions: what the return leaves with (see
+    /// `stuck.rs`).
     pub(crate) leaving: Option<Vec<Bdd>>,
 }
 
@@ -132,17 +133,17 @@ impl Call {
     }
 }
 
-/// After a call.
+/// How a caller goes on after a call.
 pub(crate) enum Resumed {
     /// Storing the results can be a violation.
     Fails {
         violation: Violation,
-        /// Where, over what is left after caller and exit are joined.
+        /// The failure, over what is left after caller and exit are joined.
         failure: Bdd,
         /// What is left of these callers and exits.
         failing: Bdd,
     },
-    /// Where control goes on, with these.
+    /// Control goes on with these pairs.
     At(Bdd),
 }
 

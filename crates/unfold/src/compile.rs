@@ -80,7 +80,7 @@ struct Asked {
     anything: bool,
 }
 
-/// The same for every procedure.
+/// What the callers of each procedure look at when it returns.
 fn asked(program: &Program) -> Vec<Asked> {
     let mut all = vec![Asked::default(); program.procedures.len()];
     for node in &program.nodes {

@@ -68,8 +68,8 @@ pub fn concretize<W: Words>(
     concretize_with(program, cleaned, effects, trace, guard)
 }
 
-/// The same for a run that is stuck at its end. Returns have read what their callers look at: see
-/// [`Machine::for_stops`] and [`Effects::with_returns`].
+/// [`concretize`] for a run that is stuck at its end. Returns have read what their callers look at:
+/// see [`Machine::for_stops`] and [`Effects::with_returns`].
 pub fn concretize_stuck<W: Words>(
     program: &Program,
     cleaned: &Program,

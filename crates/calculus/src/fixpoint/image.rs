@@ -26,7 +26,7 @@ use crate::term::{Argument, DefId, Of, Term, TermId, VarId};
 
 /// Relations with more nodes are not multiplied out.
 const LARGEST: usize = 20_000;
-/// Nor are those that take more operations.
+/// Relations whose product takes more operations are not multiplied out, either.
 const EFFORT: u64 = 1_000_000;
 
 /// The image of a frontier.

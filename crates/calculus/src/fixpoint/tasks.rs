@@ -38,9 +38,9 @@ pub(super) struct Task {
 enum Work {
     /// Distributes over union.
     Linear(TermId),
-    /// The same, as the image of a frontier.
+    /// A part that distributes over union, as the image of a frontier.
     Image(TermId, Rc<Image>),
-    /// A conjunction of such.
+    /// A conjunction of parts that distribute over union.
     Product(Join),
 }
 

@@ -5,7 +5,7 @@
 use super::Work;
 use droste_automata::formula::{FormulaId, Formulas, Node};
 
-/// Of longer conjunctions and disjunctions not every two operands are compared.
+/// In longer conjunctions and disjunctions not every two operands are compared.
 const OPERANDS: usize = 40;
 
 impl Work<'_> {

@@ -61,7 +61,7 @@ pub(super) struct Search<'a, 'r> {
     identities: Vec<Option<Bdd>>,
     is_target: Vec<bool>,
     pub(super) contexts: Vec<Context>,
-    /// Of the context being explored.
+    /// Tuples of the context being explored that have not been propagated.
     pending: FxHashMap<Key, Bdd>,
     /// Exits used by a call (context, thread, frame, node) in the context being explored.
     used: FxHashMap<(usize, Key), Bdd>,
@@ -71,9 +71,9 @@ pub(super) struct Search<'a, 'r> {
     pub(super) thread_bits: Vec<Vec<Var>>,
     /// For each started thread, bits of the node it begins at.
     pub(super) start_bits: Vec<Vec<Var>>,
-    /// Everything but what never changes.
+    /// All variables except those that never change.
     pub(super) state: Cube,
-    /// Of threads so far, with rounds: see `lengthen`.
+    /// With rounds: the sequences of threads so far, see `lengthen`.
     pub(super) sequences: BTreeMap<(usize, usize), Bdd>,
     images: u64,
     pub(super) threads: usize,
@@ -96,7 +96,7 @@ impl<'a, 'r> Search<'a, 'r> {
         report: &'r dyn Fn(Progress),
     ) -> Result<Self> {
         let program = &prepared.program;
-        // One for `init`, one for the globals after the last.
+        // One copy more for `init`, and one for the globals after the last switch.
         let contexts = capacity + 3;
         let threads = question.declared.len() + prepared.slots;
         let width = (usize::BITS - threads.leading_zeros()) as usize;

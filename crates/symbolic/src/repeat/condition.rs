@@ -11,7 +11,7 @@ use droste_program::{Expr, ExprNode, NodeId, Operator, Value, VarRef};
 #[derive(Clone, Copy)]
 struct Operand {
     start: usize,
-    /// It is this constant, and one node.
+    /// If the operand is a constant, which has one node: its value.
     literal: Option<Value>,
 }
 

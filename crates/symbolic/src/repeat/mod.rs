@@ -227,7 +227,7 @@ fn lasso(stem: Trace<Valued>, cycle: Trace<Valued>) -> Trace<Valued> {
         run
     }));
     positions.extend(renumber(cycle.positions).skip(1));
-    // It comes back to the state in which it began.
+    // The cycle comes back to the state in which it began.
     if let Some(last) = positions.len().checked_sub(1) {
         positions[last].state = positions[start].state.clone();
     }

@@ -87,7 +87,7 @@ pub(crate) struct Product {
     pub(crate) program: Program,
     /// For each node.
     pub(crate) origin: Vec<Origin>,
-    /// Where heads are asked for, and the values that make them one.
+    /// The nodes at which heads are asked for, and the values that make a state the head.
     pub(crate) targets: Vec<NodeId>,
     pub(crate) wanted: Vec<(VarRef, Value)>,
     /// How many globals the program has; those behind are ours.
@@ -144,7 +144,8 @@ impl Product {
         self.globals as u32
     }
 
-    /// Of [`Mode::Hull`]: whether the mark was met since the procedure was entered.
+    /// In [`Mode::Hull`], the local that says whether the mark was met since the procedure was
+    /// entered.
     pub(crate) fn mark(&self, procedure: ProcId) -> VarRef {
         VarRef::Local(self.own_locals(procedure))
     }

@@ -8,7 +8,7 @@ use droste_base::{Position, Trace, Via};
 /// How a position is reached from the one before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Edge {
-    /// It is the first.
+    /// It is the first position.
     Start,
     /// By a step.
     Step,
@@ -62,7 +62,7 @@ pub(super) struct Paths<W> {
     exits: Vec<W>,
 }
 
-/// One of them.
+/// One of these paths.
 pub(super) struct Path<'a, W> {
     pub(super) states: &'a [W],
     edges: &'a [Packed],

@@ -138,8 +138,9 @@ impl Builder<'_> {
     ) -> Op {
         let mut discards = discards;
         if self.is_asked(frame, node) {
-            // Who asks for a value looks at it: the procedure and its callers must not leave it out
-            // of their states, even if without a mark the automaton's moves have lost it.
+            // Whoever asks for a value looks at it. So the procedure and its callers must not leave
+            // the value out of their states, even if the automaton's moves have lost it because
+            // there is no mark.
             let asked = self.wanted().into_iter();
             discards.extend(asked.map(|(var, _)| Expr::var(var)));
         }
