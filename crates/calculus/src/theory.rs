@@ -119,15 +119,9 @@ pub enum Action {
     /// Count BDD nodes.
     Size(DefId, FileSpan),
     /// Print BDD nodes.
-<<<<<<< HEAD
-    /// List members, at most the given number of them.
     Dump(DefId, FileSpan),
-    Tuples(DefId, usize, FileSpan),
-=======
-    Dump(DefId, Place),
     /// List members, at most the given number of them.
-    Tuples(DefId, usize, Place),
->>>>>>> cbf3b3f
+    Tuples(DefId, usize, FileSpan),
     /// Forget a value, or all.
     Reset(Option<DefId>),
     /// Print something.

@@ -149,11 +149,7 @@ const SHORT: u64 = 4;
 const TRIES: usize = 4;
 
 /// The same lasso with a shorter cycle or stem, if one is found among not many more path edges than
-<<<<<<< HEAD
-/// were found before; `contexts` is how many that were.
-=======
 /// the first search needed (`contexts`).
->>>>>>> cbf3b3f
 pub(crate) fn shorten<M: Model>(
     model: &M,
     marks: &[PropId],
