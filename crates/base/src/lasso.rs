@@ -1,17 +1,17 @@
 //! Shorter lassos by local search, over any kind of run.
 //!
-//! What an engine finds is a way to a cycle and a cycle of the product with an automaton. As a run
-//! of the program or of the model it can often do with less. Three things are tried, until none of
-//! them helps:
+//! What an engine finds is a way to a cycle and a cycle, of the product with an automaton. As a run
+//! of the program or of the model, the lasso can often do with less. Three things are tried, until
+//! none of them helps:
 //!
 //! * If the stem ends as the cycle does, the cycle begins earlier.
-//! * If the run is twice in the same configuration (as far as the top of the stack is concerned, to
-//!   below which nothing returns), the steps in between are left out, or, within the cycle, made
-//!   the cycle.
+//! * If the run is twice in the same configuration, the steps in between are left out, or, within
+//!   the cycle, made the cycle. Only the top of the stack is compared, because the run never
+//!   returns below it.
 //! * The cycle is entered at the first configuration that occurs in it.
 //!
-//! The first leaves the run as it is. The others make another run, which may satisfy the property:
-//! so the caller decides, by a replay.
+//! The first leaves the run as it is. The others make another run, which may satisfy the property.
+//! So the caller decides, by a replay.
 
 use std::collections::HashMap;
 use std::hash::Hash;

@@ -1,9 +1,9 @@
 //! Does a model really have the run that a [`Trace`] says it has?
 //!
-//! [`replay_trace`] walks over the trace with nothing but [`Model`]'s own functions: every
-//! edge must be one the model offers, every folded run must lead from its entry to its
-//! exit, a cycle must close, and the claim must be true. It keeps no tables and shares no code with
-//! any search, and takes time linear in the folded size of the trace.
+//! [`replay_trace`] walks over the trace with nothing but [`Model`]'s own functions. Every edge
+//! must be one that the model offers, every folded run must lead from its entry to its exit, a
+//! cycle must close, and the claim must be true. Replaying keeps no tables, shares no code with any
+//! search, and takes time linear in the folded size of the trace.
 
 use std::fmt;
 

@@ -1,6 +1,6 @@
 //! Every kind of question about a model, answered by [`reach`], [`stuck`] or [`repeat`].
 //!
-//! A monitor, an automaton and a tableau are run beside the model; the product is a model again
+//! A monitor, an automaton or a tableau is run beside the model. The product is a model again
 //! (crate `omega`), and what is asked of it is reachability or repetition. This is the one place
 //! where a question becomes a search: Boolean programs and users' own models come through it.
 

@@ -22,8 +22,7 @@
 //! next node get the values of the trace. (Two visits of a cycle may then differ in variables that
 //! are not live.)
 //!
-//! What keeps it honest: random programs before and after the passes, every label
-//! (`tests/random.rs`).
+//! What keeps it honest: random programs, before and after the passes (`tests/random.rs`).
 
 mod constants;
 mod dead;

@@ -1,5 +1,5 @@
-//! Programs with threads: which threads there are from the start, how many can be started,
-//! and what a concrete concurrent run is shown, stored and replayed as.
+//! Programs with threads: which threads there are from the start, how many can be started, and the
+//! form in which a concrete concurrent run is shown, stored and replayed.
 //!
 //! The meaning is that of `docs/CONCURRENCY.md`: the threads share the globals, each has a stack of
 //! its own, and one at a time is active. A *context* is a stretch of a run in which one thread is
@@ -246,7 +246,8 @@ pub fn unbounded_start(program: &Program) -> Option<NodeId> {
     found.map(|node| NodeId(node as u32))
 }
 
-/// A number for each procedure; those that call each other, directly or not, have the same.
+/// A number for each procedure; procedures that call each other, directly or not, have the same
+/// number.
 fn recursive_groups(program: &Program) -> Vec<usize> {
     let procedures = program.procedures.len();
     let mut callees = vec![Vec::new(); procedures];
@@ -266,8 +267,8 @@ fn recursive_groups(program: &Program) -> Vec<usize> {
     groups
 }
 
-/// No more threads than so many are ever started, judging by the text alone; `usize::MAX` if it
-/// does not tell, or if they are very many.
+/// The most threads that are ever started, judging by the text alone; `usize::MAX` if the text does
+/// not tell, or if they are very many.
 pub fn most_started(program: &Program) -> usize {
     const VERY_MANY: usize = 1000;
     if unbounded_start(program).is_some() {

@@ -1,5 +1,5 @@
-//! A concrete run of a [`Program`](crate::program::Program): what a violated verdict is
-//! shown, stored and replayed as.
+//! A concrete run of a [`Program`](crate::program::Program): the form in which a violation is
+//! shown, stored and replayed.
 //!
 //! Every variable has a value in every configuration; a step lists those that changed.
 //! Calls that returned are kept folded, as in [`droste_base::Trace`]: what the callee did

@@ -2,18 +2,19 @@
 //!
 //! No automaton is involved. The truth of all subformulas at a position (a *row*) follows from the
 //! propositions that are true there and the row of the next position: `a U b` is true if `b` is, or
-//! if `a` is and `a U b` is true at the next position. So rows are computed backwards. Where the
-//! run repeats itself, rows of the first position of the cycle are needed to begin with; they are
-//! found from the innermost operators outwards: when the operands of `a U b` are known at every
-//! position of the cycle, assume it false after the last one and go round. If that finds a `b`, it
-//! is true at the first position; if not, there is none. Dually for `a R b`. Operators of one kind
-//! that are nested in each other, all least or all greatest solutions of their equations, are
-//! solved together ([`Block`]): go round until nothing changes.
+//! if `a` is and `a U b` is true at the next position. So rows are computed backwards.
 //!
-//! A folded call is a function from the row after it to the row before it. It is computed when it
-//! is first needed and kept, together with the conjunction and the disjunction of the rows in
-//! between; so every run is read once for each different row that follows it. Runs nest deeply,
-//! hence the explicit stack of [`Frame`]s.
+//! Where the run repeats itself, the row of the first position of the cycle is needed to begin
+//! with. It is found from the innermost operators outwards. When the operands of `a U b` are known
+//! at every position of the cycle, assume `a U b` false after the last position and go round. If
+//! that makes it true at the first position, it is; if not, it is false there. The dual holds for
+//! `a R b`. Operators of one kind that are nested in each other, all least or all greatest
+//! solutions of their equations, are solved together ([`Block`]): go round until nothing changes.
+//!
+//! A folded call is a function from the row after it to the row before it. This function is
+//! computed at a row when it is first needed there, and kept, together with the conjunction and the
+//! disjunction of the rows in between. So every run is read once for each different row that
+//! follows it. Runs nest deeply, hence the explicit stack of [`Frame`]s.
 //!
 //! Executions have been checked before they come here.
 
@@ -107,8 +108,8 @@ const UNKNOWN: u32 = u32::MAX;
 /// next one.
 const SILENT: u32 = u32::MAX - 1;
 
-/// When a node's truth at the beginning of the cycle is known: after those of lower levels,
-/// together with those of its own.
+/// When a node's truth at the beginning of the cycle is known: after that of the nodes of lower
+/// levels, together with that of the nodes of its own level.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Block {
     level: u32,
@@ -234,7 +235,7 @@ pub struct Truth<'a> {
     stretches: FxHashMap<(u32, Row), Stretch>,
     /// The items of the execution itself.
     items: Vec<Item>,
-    /// The row at each of them, and what is true inside of the call that begins there.
+    /// The row at each of these items, and what is true inside of the call that begins there.
     found: Vec<(Row, Option<Stretch>)>,
     /// Where the cycle begins.
     cycle: usize,

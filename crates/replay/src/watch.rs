@@ -1,11 +1,11 @@
 //! Runs a monitor, a nondeterministic automaton, along an execution.
 //!
-//! The monitor makes one move at every position; [`Watcher::read`] makes all moves that are
-//! possible from a set of states, and keeps for each state whether an accepting one has been
+//! The monitor makes one move at every position. [`Watcher::read`] makes all moves that are
+//! possible from a set of states, and keeps for each state whether an accepting state has been
 //! entered on the way. What a folded run does to the monitor is a relation between the states
-//! before and after it; its rows are computed when they are first needed and kept, so that every
-//! run is read at most once for each state. The rows that are missing are computed by an explicit
-//! stack of [`Frame`]s, since runs nest deeply.
+//! before and after it. The rows of this relation are computed when they are first needed and kept,
+//! so that every run is read at most once for each state. Missing rows are computed with an
+//! explicit stack of [`Frame`]s, since runs nest deeply.
 //!
 //! An infinite run reads the stem once and the cycle for ever, so the monitor can visit
 //! repeating states infinitely often if and only if, in the finite graph whose edges are the
