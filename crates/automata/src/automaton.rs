@@ -1,11 +1,12 @@
 //! Transition-based generalised Büchi automata.
 //!
-//! An automaton has one initial state, and edges with a guard, a set of marks, and a target. A run takes, at each position
-//! of a word, an edge whose guard holds there. It is accepting if every mark occurs infinitely often on its edges
-//! (Giannakopoulou and Lerda, FORTE 2002; Couvreur, FM 1999). With no marks, every infinite run is.
+//! An automaton has one initial state, and edges with a guard, a set of marks, and a target. A run
+//! takes, at each position of a word, an edge whose guard holds there. It is accepting if every
+//! mark occurs infinitely often on its edges (Giannakopoulou and Lerda, FORTE 2002; Couvreur, FM
+//! 1999). Without marks, every infinite run is accepting.
 //!
-//! Edges lie in one table sorted by source. Guards are interned: a product with a program evaluates each of the
-//! few distinct guards once per program state, and then only looks at bits.
+//! Edges lie in one table sorted by source. Guards are interned: a product with a program evaluates
+//! each of the few distinct guards once per program state, and then only looks at bits.
 
 use std::ops::Range;
 
@@ -35,7 +36,8 @@ impl Literal {
     }
 }
 
-/// The distinct guards of an automaton: disjunctions of conjunctions of literals, in three flat tables.
+/// The distinct guards of an automaton: disjunctions of conjunctions of literals, in three flat
+/// tables.
 #[derive(Clone, Debug, Default)]
 pub struct Guards {
     literals: Vec<Literal>,
@@ -142,7 +144,8 @@ pub struct NewEdge {
 }
 
 impl Tgba {
-    /// An automaton over the atoms below `atoms` with these states, which are numbered from 0, and edges.
+    /// An automaton over the atoms below `atoms` with these states, which are numbered from 0, and
+    /// edges.
     ///
     /// # Panics
     /// If there is no state, or an edge or mark is out of range.
@@ -285,7 +288,8 @@ impl Tgba {
         all_marks(self.marks)
     }
 
-    /// What a mark stands for, if that is known: the formula that has come true, or is not waited for, when the mark is seen.
+    /// What a mark stands for, if that is known: the formula that has come true, or is not waited
+    /// for, when the mark is seen.
     pub fn mark_formula(&self, mark: u32) -> Option<FormulaId> {
         self.mark_formulas[mark as usize]
     }
@@ -305,12 +309,14 @@ impl Tgba {
         self.accepting[component as usize]
     }
 
-    /// Whether no word is accepted (for automata all of whose states are reachable, as translation gives).
+    /// Whether no word is accepted (for automata all of whose states are reachable, as translation
+    /// gives).
     pub fn is_empty(&self) -> bool {
         !self.accepting.iter().any(|&accepting| accepting)
     }
 
-    /// Whether the edges inside each component all have the same marks: every cycle of a component is accepting or none is.
+    /// Whether the edges inside each component all have the same marks: every cycle of a component
+    /// is accepting or none is.
     pub fn is_weak(&self) -> bool {
         let mut marks: Vec<Option<u32>> = vec![None; self.accepting.len()];
         self.edges.iter().all(|edge| {
@@ -320,8 +326,9 @@ impl Tgba {
         })
     }
 
-    /// Whether it is weak and a run that has come into an accepting component can go on, and is accepted, whatever comes.
-    /// (Only components are seen that show it: each of their states has an edge to itself that can always be taken.)
+    /// Whether the automaton is weak and accepts every word of which a run has come into an
+    /// accepting component. Only components that show it plainly are recognised: each of their
+    /// states has an edge to itself that can always be taken.
     pub fn is_terminal(&self) -> bool {
         let accepting = |state| self.is_accepting_component(self.component(state));
         self.is_weak()

@@ -13,7 +13,8 @@ pub struct Components {
 /// Not reachable.
 pub const NONE: u32 = u32::MAX;
 
-/// Nodes are below `nodes`; `successors` appends the targets of edges, with whatever is of interest about them.
+/// Nodes are below `nodes`; `successors` appends the targets of edges, with whatever is of interest
+/// about them.
 pub fn components<T: Copy>(
     nodes: usize,
     starts: impl IntoIterator<Item = u32>,

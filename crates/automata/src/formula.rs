@@ -1,10 +1,11 @@
 //! Formulas of linear temporal logic, hash-consed: equal formulas have equal ids.
 //!
-//! Syntax and meaning are Pnueli's (FOCS 1977), with the weak until `W` and strong release `M` beside `U` and `R`; see
-//! `droste_ltl::word` for the meaning, written down without automata. Conjunction and disjunction have any number of operands,
-//! sorted, none twice, and none of their own kind; `true` and `false` do not occur below another operator of these two. Operands
-//! have smaller ids than the formulas they occur in, so that a pass from the bottom to the top is a loop over ids, and
-//! nothing here recurses: a formula may be nested as deep as memory allows.
+//! Syntax and meaning are Pnueli's (FOCS 1977), with the weak until `W` and strong release `M`
+//! beside `U` and `R`; `droste_ltl::word` has the meaning, written down without automata.
+//! Conjunction and disjunction have any number of operands. These are sorted, none occurs twice,
+//! and none is of the kind of its parent; `true` and `false` are no operands of either. Operands
+//! have smaller ids than the formulas they occur in. So a pass from the bottom to the top is a loop
+//! over ids, and nothing here recurses: a formula may be nested as deep as memory allows.
 
 use hashbrown::HashTable;
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
@@ -362,7 +363,8 @@ impl Formulas {
         id
     }
 
-    /// The operands of a conjunction or disjunction, in the order in which they were written if that is known.
+    /// The operands of a conjunction or disjunction, in the order in which they were written if
+    /// that is known.
     pub fn shown(&self, id: FormulaId) -> &[FormulaId] {
         match self.written.get(&id) {
             Some(order) => order,
@@ -420,10 +422,11 @@ impl Formulas {
         self.intern(Op::StrongRelease, a.0, b.0)
     }
 
-    /// The negation normal form of a formula, and of its negation: only atoms are negated, and `->`, `<->`, `xor` are gone.
+    /// The negation normal form of a formula, and of its negation: only atoms are negated, and
+    /// `->`, `<->`, `xor` are gone.
     ///
-    /// Both are made of the closure in one pass; each subformula occurs in both polarities at most once, so the result is
-    /// linear in the number of distinct subformulas.
+    /// Both are made of the closure in one pass; each subformula occurs in both polarities at most
+    /// once, so the result is linear in the number of distinct subformulas.
     pub fn negation_normal_forms(&mut self, root: FormulaId) -> (FormulaId, FormulaId) {
         let closure = self.closure(root);
         // Indexed by id: positive and negative form.

@@ -2,7 +2,8 @@
 //!
 //! [`formula`] holds formulas as shared graphs, [`automaton`] holds automata as flat tables, and
 //! [`components`] finds strongly connected components. Nothing is parsed, translated or printed
-//! here: that is the business of `droste-ltl`, which engines that only run an automaton do not link.
+//! here: that is the business of `droste-ltl`, which engines that only run an automaton do not
+//! link.
 
 pub mod automaton;
 pub mod components;

@@ -1,4 +1,5 @@
-//! Traces for people: runs written out, calls indented, what would be too long left folded.
+//! Traces for people: runs are written out, calls are indented, and what would be too long stays
+//! folded.
 
 use std::fmt::{self, Write as _};
 

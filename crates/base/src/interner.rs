@@ -1,10 +1,10 @@
 //! Values by number: each distinct value is stored once and named by 32 bits.
 //!
-//! An open-addressing table with linear probing; a tag belongs where it lies between 0 and 2³²,
-//! scaled to the table. A look-up touches one cache line of the table, and a value only if its tag
-//! is equal, which is what the speed of a search with many millions of states comes down to. The
-//! table grows by a half, so that it is never less than half full; growing goes through it in order
-//! and does not look at values at all.
+//! This is an open-addressing table with linear probing. A slot holds a tag, 32 bits of the value's
+//! hash. The tag as a fraction of 2³² says where in the table the value belongs. A look-up touches
+//! one cache line of the table, and a value only if its tag is equal; the speed of a search with
+//! many millions of states comes down to that. The table grows by a half, so that it is never less
+//! than half full. Growing goes through the table in order and does not look at values at all.
 
 use std::hash::{BuildHasher, Hash};
 

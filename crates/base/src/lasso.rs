@@ -1,17 +1,17 @@
 //! Shorter lassos by local search, over any kind of run.
 //!
-//! What an engine finds is a way to a cycle and a cycle of the product with an automaton. As a run
-//! of the program or of the model it can often do with less. Three things are tried, until none of
-//! them helps:
+//! What an engine finds is a way to a cycle and a cycle, of the product with an automaton. As a run
+//! of the program or of the model, the lasso can often do with less. Three things are tried, until
+//! none of them helps:
 //!
 //! * If the stem ends as the cycle does, the cycle begins earlier.
-//! * If the run is twice in the same configuration (as far as the top of the stack is concerned, to
-//!   below which nothing returns), the steps in between are left out, or, within the cycle, made the
-//!   cycle.
+//! * If the run is twice in the same configuration, the steps in between are left out, or, within
+//!   the cycle, made the cycle. Only the top of the stack is compared, because the run never
+//!   returns below it.
 //! * The cycle is entered at the first configuration that occurs in it.
 //!
-//! The first leaves the run as it is. The others make another run, which may satisfy the property:
-//! so the caller decides, by a replay.
+//! The first leaves the run as it is. The others make another run, which may satisfy the property.
+//! So the caller decides, by a replay.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -34,6 +34,7 @@ pub trait Looping: Sized {
     fn same_step(&self, a: usize, b: usize) -> bool;
 
     /// The run that consists of these pieces of this one, with a cycle from its step `start` on.
+    #[must_use]
     fn rebuilt(&self, pieces: &[Range<usize>], start: usize) -> Self;
 }
 
@@ -76,15 +77,17 @@ pub fn roll<L: Looping>(lasso: &mut L) {
     };
     let back = (0..start).take_while(|&back| ends_alike(back)).count();
     if back > 0 {
-        *lasso = lasso.rebuilt(&[0..end - back], start - back);
+        let piece = 0..end - back;
+        *lasso = lasso.rebuilt(std::slice::from_ref(&piece), start - back);
     }
 }
 
-/// The first shorter run that is accepted.
+/// The first shorter run that is accepted. `attempt` makes one of pieces and a beginning of the
+/// cycle.
 fn shorter<L>(
     numbers: &[u32],
     begin: usize,
-    attempt: &mut dyn FnMut(&[Range<usize>], usize) -> Option<L>,
+    attempt: &mut impl FnMut(&[Range<usize>], usize) -> Option<L>,
 ) -> Option<L> {
     let end = numbers.len();
     let mut last: HashMap<u32, usize> = HashMap::new();
@@ -119,7 +122,7 @@ fn shorter<L>(
             continue;
         };
         if i - begin < end - j
-            && let Some(found) = attempt(&[0..j], i)
+            && let Some(found) = attempt(std::slice::from_ref(&(0..j)), i)
         {
             return Some(found);
         }

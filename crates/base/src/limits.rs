@@ -20,12 +20,12 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// So long from now.
+    /// This much time from now.
     pub fn after(given: Duration) -> Self {
         Deadline::from(Instant::now(), given)
     }
 
-    /// So long from `start`.
+    /// This much time from `start`.
     pub fn from(start: Instant, given: Duration) -> Self {
         Deadline { start, given }
     }
@@ -102,7 +102,7 @@ pub enum StopReason {
     PathEdges(u64),
     /// Stopped from outside.
     Cancelled,
-    /// There are more of something than there is room for; so many there may be.
+    /// There are more of something than there is room for; the number is how many there may be.
     TooMany(Countable, u64),
     /// A violation had been found. Before its run was written down and replayed, this happened.
     Unwritten(Box<StopReason>),
@@ -213,7 +213,7 @@ impl Limits {
         limits
     }
 
-    /// The same limits, and at most so many path edges.
+    /// The same limits, and at most this number of path edges.
     #[must_use]
     pub fn with_path_edges(&self, most: u64) -> Self {
         let mut limits = self.clone();
@@ -310,6 +310,45 @@ mod tests {
         assert_eq!(limits.guard().check_now(), Ok(()));
         rival.answered.store(true, Ordering::Relaxed);
         assert_eq!(limits.guard().check_now(), Err(StopReason::Cancelled));
+    }
+
+    #[test]
+    fn one_check_in_1024_looks() {
+        let cancel = Arc::new(AtomicBool::new(true));
+        let limits = Limits {
+            cancel: Some(Arc::clone(&cancel)),
+            ..Limits::default()
+        };
+        let mut guard = limits.guard();
+        for round in 0..3 {
+            let first = (1..=2048).find(|_| guard.check().is_err());
+            assert_eq!(first, Some(1024), "round {round}");
+        }
+        assert_eq!(guard.check_now(), Err(StopReason::Cancelled));
+        cancel.store(false, Ordering::Relaxed);
+        assert!((0..5000).all(|_| guard.check() == Ok(())));
+    }
+
+    #[test]
+    fn without_limits_nothing_stops() {
+        let mut guard = Limits::default().guard();
+        assert!((0..10_000).all(|_| guard.check_now() == Ok(())));
+        let enough = Limits {
+            memory: Some(u64::MAX),
+            ..Limits::within(Duration::from_secs(3600))
+        };
+        let mut guard = enough.guard();
+        assert!((0..10_000).all(|_| guard.check_now() == Ok(())));
+    }
+
+    #[test]
+    fn a_reason_is_wrapped_once_and_says_what_it_said() {
+        let time = StopReason::Time(Duration::from_secs(2));
+        let unwritten = time.clone().unwritten();
+        assert_eq!(unwritten.clone().unwritten(), unwritten);
+        assert_eq!(unwritten.to_string(), time.to_string());
+        let own = StopReason::TooMany(Countable::States, 5);
+        assert!(own.is_own_bound() && !own.unwritten().is_own_bound());
     }
 
     #[test]

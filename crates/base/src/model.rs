@@ -67,6 +67,14 @@ pub trait Model {
     /// Whether `proposition` is true of `state`.
     fn holds(&self, state: &Self::State, proposition: PropId) -> bool;
 
+    /// Whether `state` is no position of the run but on the way to one: whoever observes the run,
+    /// an automaton or a formula, does not read it. A silent state has internal steps only, and no
+    /// cycle consists of silent states alone.
+    fn silent(&self, state: &Self::State) -> bool {
+        let _ = state;
+        false
+    }
+
     /// Part number `index` of a state whose steps were a [`Split`] with this `tag`;
     /// `index` is less than the split's count.
     fn refine(&self, state: &Self::State, tag: u32, index: u64) -> Self::State {
@@ -124,6 +132,10 @@ impl<M: Model, F: Fn(&M::State) -> bool> Model for Where<'_, M, F> {
 
     fn holds(&self, state: &M::State, _: PropId) -> bool {
         (self.predicate)(state)
+    }
+
+    fn silent(&self, state: &M::State) -> bool {
+        self.model.silent(state)
     }
 
     fn refine(&self, state: &M::State, tag: u32, index: u64) -> M::State {
@@ -267,5 +279,139 @@ impl<S> Steps<S> {
     /// Whether steps are missing: there were more than [`Self::MOST`], or the model gave up.
     pub fn overflowed(&self) -> bool {
         self.overflow
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_come_out_as_they_went_in() {
+        let mut steps = Steps::new();
+        steps.step(1);
+        steps.call(CallId(7), 2);
+        steps.exit(3);
+        let all = [Step::Internal(1), Step::Call(CallId(7), 2), Step::Exit(3)];
+        assert_eq!(steps.items(), all);
+        assert_eq!(steps.as_split(), None);
+        assert!(steps.drain().eq(all));
+        assert!(steps.items().is_empty() && !steps.overflowed());
+    }
+
+    #[test]
+    fn cleared_steps_are_new_ones() {
+        let mut steps = Steps::new();
+        steps.step(());
+        steps.give_up();
+        assert!(steps.overflowed());
+        steps.clear();
+        assert!(steps.items().is_empty() && !steps.overflowed());
+        // Taken back, they do not stand in the way of a split.
+        steps.split(3, u64::MAX);
+        let split = Split {
+            tag: 3,
+            count: u64::MAX,
+        };
+        assert_eq!(steps.as_split(), Some(split));
+        steps.clear();
+        assert_eq!(steps.as_split(), None);
+        steps.step(());
+        assert_eq!(steps.items().len(), 1);
+    }
+
+    #[test]
+    fn too_many_steps_are_said_to_be_too_many() {
+        let mut steps = Steps::new();
+        for _ in 0..Steps::<()>::MOST {
+            steps.step(());
+        }
+        assert!(!steps.overflowed());
+        steps.exit(());
+        assert!(steps.overflowed());
+        assert_eq!(steps.items().len(), Steps::<()>::MOST);
+        // The flag stays when the steps are taken out.
+        drop(steps.drain());
+        assert!(steps.overflowed());
+    }
+
+    #[test]
+    #[should_panic(expected = "at least one part")]
+    fn a_split_without_parts_is_a_fault() {
+        Steps::<()>::new().split(0, 0);
+    }
+
+    #[test]
+    #[cfg_attr(debug_assertions, should_panic(expected = "never both"))]
+    fn a_state_does_not_split_and_step() {
+        let mut steps = Steps::new();
+        steps.split(0, 2);
+        steps.step(());
+    }
+
+    /// Counts down to zero; every number calls the one below.
+    struct Down;
+
+    impl Model for Down {
+        type State = u8;
+
+        fn initial(&self, out: &mut Vec<u8>) {
+            out.extend([3, 5]);
+        }
+
+        fn steps(&self, &state: &u8, out: &mut Steps<u8>) {
+            match state {
+                0 => out.exit(0),
+                200.. => out.split(9, 2),
+                n => out.call(CallId(u32::from(n)), n - 1),
+            }
+        }
+
+        fn resume(&self, caller: &u8, call: CallId, exit: &u8, out: &mut Vec<u8>) -> bool {
+            out.push(caller + call.0 as u8 + exit);
+            *caller != 1
+        }
+
+        fn holds(&self, state: &u8, proposition: PropId) -> bool {
+            u32::from(*state) == proposition.0
+        }
+
+        fn refine(&self, state: &u8, tag: u32, index: u64) -> u8 {
+            state - 100 - tag as u8 - index as u8
+        }
+
+        fn terminated(&self, exit: &u8) -> Option<u8> {
+            (*exit == 0).then_some(50)
+        }
+    }
+
+    #[test]
+    fn where_changes_the_propositions_alone() {
+        let there = Where {
+            model: &Down,
+            predicate: |state: &u8| *state == 4,
+        };
+        for state in 0..=255 {
+            let (mut one, mut other) = (Steps::new(), Steps::new());
+            Down.steps(&state, &mut one);
+            there.steps(&state, &mut other);
+            assert_eq!(
+                (one.items(), one.as_split()),
+                (other.items(), other.as_split())
+            );
+            assert_eq!(Down.terminated(&state), there.terminated(&state));
+            // Whatever is asked, the answer is the closure's.
+            assert_eq!(there.holds(&state, PropId(7)), state == 4);
+        }
+        let (mut one, mut other) = (Vec::new(), Vec::new());
+        Down.initial(&mut one);
+        there.initial(&mut other);
+        for caller in 1..4 {
+            let call = CallId(u32::from(caller));
+            let complete = Down.resume(&caller, call, &0, &mut one);
+            assert_eq!(complete, there.resume(&caller, call, &0, &mut other));
+        }
+        assert_eq!(one, other);
+        assert_eq!(Down.refine(&220, 9, 1), there.refine(&220, 9, 1));
     }
 }

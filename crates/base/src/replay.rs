@@ -1,19 +1,25 @@
 //! Does a model really have the run that a [`Trace`] says it has?
 //!
-//! [`replay_trace`] walks over the trace with nothing but [`Model`]'s own functions: every
-//! edge must be one the model offers, every folded run must lead from its entry to its
-//! exit, a cycle must close, and the claim must be true. It keeps no tables and shares no code with
-//! any search, and takes time linear in the folded size of the trace.
+//! [`replay_trace`] walks over the trace with nothing but [`Model`]'s own functions. Every edge
+//! must be one that the model offers, every folded run must lead from its entry to its exit, a
+//! cycle must close, and the claim must be true. Replaying keeps no tables, shares no code with any
+//! search, and takes time linear in the folded size of the trace.
 
 use std::fmt;
 
-use crate::{Cycle, Model, Position, PropId, RunId, Step, Steps, Trace, Via};
+use crate::{CallId, Cycle, Model, Position, PropId, RunId, Step, Steps, Trace, Via};
 
 /// What a trace is said to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim<'a> {
     /// The last state satisfies the proposition.
     Reaches(PropId),
+    /// Nothing can happen at its end: the last state neither splits nor has a step, except for
+    /// exits that the caller refuses.
+    Stuck {
+        /// In a state without steps that one of these is true of, a run has ended.
+        ends: &'a [PropId],
+    },
     /// It is an infinite run that meets each of the propositions infinitely often.
     Repeats {
         /// The propositions, at most 32.
@@ -57,7 +63,7 @@ pub fn replay_trace<M: Model>(
     claim: &Claim<'_>,
 ) -> Result<(), Mismatch> {
     let marks = match claim {
-        Claim::Reaches(_) => &[][..],
+        Claim::Reaches(_) | Claim::Stuck { .. } => &[][..],
         Claim::Repeats { marks, .. } => marks,
     };
     if marks.len() > 32 {
@@ -157,14 +163,17 @@ impl<M: Model> Walker<'_, M> {
             return Err((0, "the trace does not begin in an initial state"));
         }
         let cycle_start = self.trace.cycle.map_or(usize::MAX, |cycle| cycle.start);
-        let mut pending = false;
+        // The last call that has not returned: where, and which.
+        let mut pending = None;
         let mut cycle_marks = 0;
         for i in 0..last {
             let next = &positions[i + 1];
-            if next.via == Via::Terminated && pending {
+            if next.via == Via::Terminated && pending.is_some() {
                 return Err((i + 1, "the run ends while a call is pending"));
             }
-            pending |= matches!(next.via, Via::Call(_));
+            if let Via::Call(call) = next.via {
+                pending = Some((i, call));
+            }
             let marks = self
                 .edge(&positions[i].state, next)
                 .map_err(|reason| (i + 1, reason))?;
@@ -173,7 +182,9 @@ impl<M: Model> Walker<'_, M> {
             }
         }
         match (claim, self.trace.cycle) {
-            (Claim::Reaches(_), Some(_)) => Err((last, "a finite run with a cycle")),
+            (Claim::Reaches(_) | Claim::Stuck { .. }, Some(_)) => {
+                Err((last, "a finite run with a cycle"))
+            }
             (Claim::Repeats { .. }, None) => Err((last, "an infinite run without a cycle")),
             (Claim::Reaches(target), None) => {
                 let end = &positions[last].state;
@@ -183,6 +194,9 @@ impl<M: Model> Walker<'_, M> {
                 }
                 Ok(())
             }
+            (Claim::Stuck { ends }, None) => self
+                .check_stuck(ends, pending)
+                .map_err(|reason| (last, reason)),
             (Claim::Repeats { finite_stack, .. }, Some(cycle)) => {
                 self.check_cycle(cycle, cycle_marks, *finite_stack)
             }
@@ -213,6 +227,40 @@ impl<M: Model> Walker<'_, M> {
         }
         if marks != (1u64 << self.marks.len()).wrapping_sub(1) as u32 {
             return Err((last, "a proposition is not met in the cycle"));
+        }
+        Ok(())
+    }
+
+    /// Checks that nothing can happen in the last state; `pending` is the call that it may return
+    /// from.
+    fn check_stuck(
+        &mut self,
+        ends: &[PropId],
+        pending: Option<(usize, CallId)>,
+    ) -> Result<(), &'static str> {
+        let Some(Position { state, via }) = self.trace.positions.last() else {
+            return Err("the trace is empty");
+        };
+        if *via == Via::Terminated {
+            return Err("the run has ended");
+        }
+        self.ask(state);
+        if self.steps.as_split().is_some() || self.steps.overflowed() {
+            return Err("not everything that can happen in the last state is known");
+        }
+        if self.steps.items().is_empty() && ends.iter().any(|&end| self.model.holds(state, end)) {
+            return Err("the run has ended");
+        }
+        for step in self.steps.items() {
+            let (Step::Exit(exit), Some((from, call))) = (step, pending) else {
+                return Err("the last state can go on");
+            };
+            let caller = &self.trace.positions[from].state;
+            self.resumed.clear();
+            let complete = self.model.resume(caller, call, exit, &mut self.resumed);
+            if !complete || !self.resumed.is_empty() {
+                return Err("the last state can return");
+            }
         }
         Ok(())
     }

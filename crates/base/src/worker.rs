@@ -1,8 +1,7 @@
 //! A worker: a thread with a stack of its own, whose caller hears how far it has come.
 //!
 //! Work on decision diagrams recurses as deep as there are variables, and wants more stack than the
-//! caller may have. Those who listen need not be ready for other threads: they are called on the
-//! caller's.
+//! caller may have. Listeners are called on the caller's thread, so they need not be `Send`.
 
 use std::sync::mpsc;
 

@@ -5,9 +5,12 @@
 //! operations. Any operation stops with a [`StopReason`] when a limit is
 //! reached or somebody cancels, and leaves everything as it was.
 //!
-//! Why our own: the engines need operations that can be interrupted, tables that start small and grow (a
-//! test run makes tens of thousands of managers), collection that keeps what has been computed, and
-//! reordering; see docs/ARCHITECTURE.md for what was measured.
+//! Why our own: the engines need operations that can be interrupted, tables that start small and
+//! grow (a test run makes tens of thousands of managers), collection that keeps what has been
+//! computed, and reordering. `docs/SYMBOLIC.md` says what was measured.
+//!
+//! Every operation is compared with truth tables and with another package
+//! (`tests/truth_tables.rs`).
 
 mod apply;
 mod reorder;
@@ -137,7 +140,7 @@ impl Manager {
         let first = store.level_of.len() as u32;
         store.level_of.extend(first..first + count);
         store.var_at.extend(first..first + count);
-        // Renamings that are known do not know these.
+        // Known renamings do not cover the new variables.
         self.core.renamings.borrow_mut().levels.fill(None);
         (first..first + count).map(Var).collect()
     }
@@ -180,8 +183,9 @@ impl Manager {
         self.sift_groups(&[], u64::MAX)
     }
 
-    /// The same for groups of variables: those that are next to each other stay so. No group is moved any more when so
-    /// many nodes have been looked at; moving one variable past all others looks at all nodes about twice.
+    /// The same for groups of variables: the variables of a group that are next to each other stay
+    /// so. Once `effort` nodes have been looked at, no further group is moved. Moving one variable
+    /// past all others looks at all nodes about twice.
     pub fn sift_groups(&self, groups: &[Vec<Var>], effort: u64) -> Result<()> {
         self.core.renamings.borrow_mut().levels.fill(None);
         let alone = groups.len() as u32;
@@ -287,7 +291,8 @@ impl Manager {
         self.core.store.borrow().bytes()
     }
 
-    /// How many steps operations have taken so far: a measure of effort that does not depend on the machine.
+    /// How many steps operations have taken so far: a measure of effort that does not depend on the
+    /// machine.
     pub fn steps(&self) -> u64 {
         self.core.store.borrow().ticks
     }
@@ -383,7 +388,8 @@ impl Bdd {
         self.run(|store| store.and_exists(self.edge, other.edge, cube.conjunction.edge))
     }
 
-    /// [`and_exists`](Self::and_exists), if it takes no more than about so many steps; otherwise nothing.
+    /// [`and_exists`](Self::and_exists), if it takes no more than about this number of `steps`;
+    /// otherwise nothing.
     pub fn and_exists_within(&self, other: &Bdd, cube: &Cube, steps: u64) -> Result<Option<Bdd>> {
         let edge = {
             let mut store = self.core.store.borrow_mut();
@@ -449,8 +455,8 @@ impl Bdd {
         nodes.into_iter().map(|(_, id)| id).collect()
     }
 
-    /// The topmost variable, and the functions that are left when it is false and when it is true; nothing
-    /// if this is a constant.
+    /// The topmost variable, and the functions that are left when it is false and when it is true;
+    /// nothing if this is a constant.
     pub fn decision(&self) -> Option<(Var, Bdd, Bdd)> {
         let (var, low, high) = {
             let store = self.core.store.borrow();
@@ -474,7 +480,8 @@ impl Bdd {
         count
     }
 
-    /// Whether the diagram has more than `limit` nodes; takes no longer than counting so many.
+    /// Whether the diagram has more than `limit` nodes. This takes no longer than counting `limit`
+    /// nodes.
     pub fn is_larger_than(&self, limit: usize) -> bool {
         let mut store = self.core.store.borrow_mut();
         store.is_larger(self.edge, limit)

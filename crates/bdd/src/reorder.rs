@@ -1,10 +1,10 @@
 //! Another order of the variables: a given one, or a better one found by sifting.
 //!
-//! Neighbouring levels are swapped in place (Rudell, ICCAD 1993), so that every node keeps
-//! its id and its function, and handles stay valid. Sifting moves one block of variables after another
-//! through all levels and leaves it where the diagrams were smallest. A block is a variable, or several that
-//! have to stay together (Panda and Somenzi, ICCAD 1995): copies of one bit, between which values
-//! are renamed. Swapping is tested by evaluating functions before and after.
+//! Neighbouring levels are swapped in place (Rudell, ICCAD 1993), so that every node keeps its id
+//! and its function, and handles stay valid. Sifting moves one block of variables after another
+//! through all levels and leaves it where the diagrams were smallest. A block is a variable, or
+//! several that have to stay together (Panda and Somenzi, ICCAD 1995): copies of one bit, between
+//! which values are renamed. Swapping is tested by evaluating functions before and after.
 
 use droste_base::StopReason;
 use rustc_hash::FxHashMap;
@@ -59,8 +59,9 @@ impl Store {
         result
     }
 
-    /// Looks for a better order, block by block, beginning with those that have most nodes. Neighbours of the
-    /// same group (`group` has one for each variable) are a block. No block is begun after so much effort.
+    /// Looks for a better order, block by block, beginning with the blocks that have most nodes.
+    /// Neighbours of the same group (`group` has one for each variable) are a block. No further
+    /// block is moved after this much `effort`.
     pub(crate) fn sift(&mut self, group: &[u32], effort: u64) -> Result<()> {
         let mut session = Session::new(self);
         // Blocks by their place: how many levels each has. Their first variables name them.
@@ -151,7 +152,7 @@ impl<'a> Session<'a> {
                     (best, best_place) = (self.size, place);
                 }
                 self.check_limits()?;
-                // So much growth is rarely made up for further on.
+                // Growth by a fifth is rarely made up for further on.
                 if self.size > best + best / 5 + 32 {
                     break;
                 }
@@ -172,7 +173,8 @@ impl<'a> Session<'a> {
         self.store.check_limits()
     }
 
-    /// Exchanges the block at `place`, whose first level is `level`, with its neighbour; where it is then.
+    /// Exchanges the block at `place`, whose first level is `level`, with its neighbour; where it
+    /// is then.
     fn move_block(
         &mut self,
         place: usize,

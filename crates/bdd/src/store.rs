@@ -131,7 +131,7 @@ const MOST_NODES: usize = 1 << 31;
 const SMALLEST_TABLE: usize = 1 << 10;
 /// The computed table stops growing here (20 bytes an entry).
 const LARGEST_COMPUTED: usize = 1 << 21;
-/// The limits are looked at once in so many steps.
+/// How many steps are taken between two looks at the limits.
 const CHECK_EVERY: u64 = 1 << 14;
 const FIRST_THRESHOLD: usize = 1 << 16;
 
@@ -219,7 +219,7 @@ impl Store {
         self.guard.check_now()
     }
 
-    /// Runs an operation that may take so many steps; nothing if that is not enough.
+    /// Runs an operation that may take this number of `steps`; nothing if that is not enough.
     pub(crate) fn within(
         &mut self,
         steps: u64,
@@ -246,7 +246,8 @@ impl Store {
         self.references[edge.node() as usize] -= 1;
     }
 
-    /// The function that is `high` where the variable at `level` is true and `low` where it is false.
+    /// The function that is `high` where the variable at `level` is true and `low` where it is
+    /// false.
     #[inline]
     pub(crate) fn make(&mut self, level: u32, low: Edge, high: Edge) -> Result<Edge, StopReason> {
         if low == high {

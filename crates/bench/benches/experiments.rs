@@ -95,8 +95,8 @@ fn main() -> ExitCode {
     }
     let (mut wrong, mut missed) = (0, 0);
     println!(
-        "family\tparameter\tproperty\tconfig\tverdict\tseconds\tsearch_s\tcpu_s\tcontexts\tstates\t\
-         contexts/s\tbytes/context\timages\tnodes\tpeak_MB\ttrace\tper_doubling\tgoal\tpaper"
+        "family\tparameter\tproperty\tconfig\tverdict\tseconds\tsearch_s\tcpu_s\tpath_edges\tstates\t\
+         path_edges/s\tbytes/path_edge\timages\tnodes\tpeak_MB\ttrace\tper_doubling\tgoal\tpaper"
     );
     // The last measurement of each series, to compare a doubled parameter with.
     let mut last: Vec<(String, u64, Measurement)> = Vec::new();
@@ -213,9 +213,9 @@ fn row(case: &Case, m: &Measurement, doubling: &str) -> String {
         m.seconds,
         m.search,
         m.cpu,
-        m.contexts,
+        m.path_edges,
         m.states,
-        or_dash(m.contexts_per_second()),
+        or_dash(m.path_edges_per_second()),
         or_dash(m.bytes_per_context()),
         m.images,
         m.nodes,

@@ -1,9 +1,11 @@
-//! Clients ask, a token goes round, and whoever has it is served: a question about infinite runs over many variables.
+//! Clients ask, a token goes round, and whoever has it is served: a question about infinite runs
+//! over many variables.
 //!
-//! Each client has a request, each place of the ring a bit of the token, and what the clients ask for is anything: the
-//! states of *n* clients are n · 2ⁿ at every statement, one by one out of reach for a search that looks at them one by one, and
-//! a few thousand nodes as diagrams. That a request of the first client is granted holds, since the token comes round; in
-//! the program with the fault the first client is passed over while the second one asks, which can be for ever.
+//! Each client has a request, each place of the ring a bit of the token, and a client may ask at
+//! any time. So *n* clients have n · 2ⁿ states at every statement. That is out of reach for a
+//! search that looks at them one by one, and a few thousand nodes as diagrams. A request of the
+//! first client is granted, since the token comes round. In the program with the fault the first
+//! client is passed over while the second one asks, which can be for ever.
 
 use std::fmt::Write;
 
@@ -18,7 +20,7 @@ monitor starved {
 /// The same as a formula that should hold.
 pub const RESPONSE: &str = "G (r0 && {in(serve)} -> F granted)";
 
-/// The program, with so many clients.
+/// The program with this number of clients.
 pub fn program(clients: usize, fault: bool) -> String {
     let list = |item: &dyn Fn(usize) -> String| -> String {
         (0..clients).map(item).collect::<Vec<_>>().join(", ")

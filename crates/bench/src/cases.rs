@@ -58,7 +58,7 @@ fn quicksorts(cases: &mut Vec<Case>) {
             expect: "violated",
             // The paper's 95, for every number of bits.
             goal: Goal {
-                contexts: Some(95),
+                path_edges: Some(95),
                 ..within(0.5)
             },
             paper: paper.unwrap_or_default(),
@@ -73,7 +73,7 @@ fn quicksorts(cases: &mut Vec<Case>) {
         cases.push(Case {
             expect: "violated",
             goal: Goal {
-                contexts: Some(95),
+                path_edges: Some(95),
                 ..within(0.5)
             },
             quick: true,
@@ -163,7 +163,7 @@ fn lockings(cases: &mut Vec<Case>) {
         cases.push(Case {
             expect: "violated",
             goal: Goal {
-                contexts: Some(100),
+                path_edges: Some(100),
                 ..within(0.5)
             },
             paper: paper("double_lock", bits),

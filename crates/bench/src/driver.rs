@@ -2,19 +2,22 @@
 //! and Madhusudan, TACAS 2005, section 5.1, Fig. 5).
 //!
 //! The regression tests of SLAM are not at hand. [`program`] writes programs of a given [`Shape`]:
-//! so many lines, globals, and locals in the largest procedure. What they have in common with the
-//! originals: predicates as names, one statement per line, labels and gotos with
-//! `assume`, `schoose`, parallel assignments with `constrain`; variables that are read before
-//! they are written; a lock and a request whose state decides whether `SLIC_ERROR` is
-//! reached; conditions that have to be correlated (take the lock if `a`, work, give it back if `a`);
-//! retry loops; helpers with parameters and results; a `main` that calls dispatch
-//! routines for ever. With no globals, the state of the lock is passed around in parameters and results.
+//! the number of lines, of globals, and of locals in the largest procedure. What they have in
+//! common with the originals: predicates as names, one statement per line, labels and gotos with
+//! `assume`, `schoose`, parallel assignments with `constrain`; variables that are read before they
+//! are written; a lock and a request whose state decides whether `SLIC_ERROR` is reached;
+//! conditions that have to be correlated (take the lock if `a`, work, give it back if `a`); retry
+//! loops; helpers with parameters and results; a `main` that calls dispatch routines for ever. With
+//! no globals, the state of the lock is passed around in parameters and results.
 //!
-//! What is a choice: locals are used in groups of [`Shape::window`] overlapping variables, and not all at
-//! once; and each dispatch routine deals with three of the device's flags itself and with those of the two
-//! helpers it calls. In a real driver, too, most predicates matter only in a small part of it.
+//! Two things are our choice. Locals are used in groups of [`Shape::window`] overlapping variables,
+//! and not all at once. And each dispatch routine deals with three of the device's flags itself and
+//! with those of the two helpers it calls. In a real driver, too, most predicates matter only in a
+//! small part of it.
 
 use std::fmt::Write;
+
+use crate::random::Xorshift;
 
 /// What a program looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +71,8 @@ pub fn named(name: &str) -> Option<Shape> {
     SHAPES.into_iter().find(|shape| shape.name == name)
 }
 
-/// Names of globals: the state of the lock and of the request first, then flags that nobody initialises.
+/// Names of globals: the state of the lock and of the request first, then flags that nobody
+/// initialises.
 const GLOBALS: [&str; 10] = [
     "{lock->held==1}",
     "{irp->completed==1}",
@@ -89,7 +93,7 @@ pub fn program(shape: &Shape) -> String {
         text: String::new(),
         lines: 0,
         labels: 0,
-        seed: 0x2545_f491_4f6c_dd1d ^ shape.lines as u64,
+        random: Xorshift(0x2545_f491_4f6c_dd1d ^ shape.lines as u64),
         routine: 0,
         helpers: 3 + shape.lines / 300,
         bug: false,
@@ -108,7 +112,7 @@ struct Writer {
     text: String,
     lines: usize,
     labels: usize,
-    seed: u64,
+    random: Xorshift,
     helpers: usize,
     /// The bug is still to be written, here.
     bug: bool,
@@ -128,14 +132,6 @@ impl Writer {
         // Writing to a string cannot fail.
         let _ = writeln!(self.text, "{line}");
         self.lines += 1;
-    }
-
-    /// Deterministic and good enough: xorshift.
-    fn random(&mut self, below: usize) -> usize {
-        self.seed ^= self.seed << 13;
-        self.seed ^= self.seed >> 7;
-        self.seed ^= self.seed << 17;
-        (self.seed >> 11) as usize % below.max(1)
     }
 
     fn label(&mut self) -> String {
@@ -242,8 +238,8 @@ end"
         self.line("end");
     }
 
-    /// Helpers read their parameters, an uninitialised local and a flag; every other one is recursive, the
-    /// rest call the one before them.
+    /// Helpers read their parameters, an uninitialised local and a flag; every other one is
+    /// recursive, the rest call the one before them.
     fn helper(&mut self, i: usize) {
         let flag = self
             .flags()
@@ -312,7 +308,7 @@ end"
         let locals = if i == 0 {
             most
         } else {
-            most - self.random(most / 2)
+            most - self.random.below(most / 2)
         };
         let names: Vec<String> = (0..locals).map(|v| format!("{{b{i}_{v}}}")).collect();
         if self.threaded() {
@@ -340,7 +336,7 @@ end"
             };
             if self.bug && self.lines >= bug_at {
                 self.correlated_lock(&scope);
-            } else if self.requests() && self.random(8) == 0 {
+            } else if self.requests() && self.random.below(8) == 0 {
                 // An early way out, with the request completed.
                 let a = self.pick(&scope);
                 self.line(&format!("if ({a} & {}) then", scope.group[0]));
@@ -363,7 +359,7 @@ end"
 
     /// Some variable of the group.
     fn pick(&mut self, scope: &Scope) -> String {
-        let i = self.random(scope.group.len());
+        let i = self.random.below(scope.group.len());
         scope.group[i].clone()
     }
 
@@ -374,13 +370,13 @@ end"
             .iter()
             .filter(|v| !scope.frozen.contains(v))
             .collect();
-        let i = self.random(free.len());
+        let i = self.random.below(free.len());
         free.get(i).map(|v| (*v).clone())
     }
 
     /// Some flag of the device that the current routine deals with.
     fn pick_flag(&mut self) -> Option<&'static str> {
-        let i = 2 * self.routine + self.random(FLAGS_PER_ROUTINE);
+        let i = 2 * self.routine + self.random.below(FLAGS_PER_ROUTINE);
         self.flags().get(i % self.flags().len().max(1)).copied()
     }
 
@@ -403,7 +399,7 @@ end"
 
     fn piece(&mut self, scope: &Scope) {
         let choices = if scope.lock_free { 10 } else { 7 };
-        match self.random(choices) {
+        match self.random.below(choices) {
             0 => self.branches(scope),
             1 => self.call(scope),
             2 => self.flag_read(scope),
@@ -423,7 +419,7 @@ end"
         scope.frozen.push(frozen.to_owned());
         scope.lock_free = false;
         scope.depth += 1;
-        for _ in 0..=self.random(2) {
+        for _ in 0..=self.random.below(2) {
             self.piece(&scope);
         }
     }
@@ -450,7 +446,8 @@ end"
         self.line("fi");
     }
 
-    /// The same with a flag of the device, which nobody writes meanwhile.
+    /// A lock is taken and given back under a condition on a flag of the device, which nobody
+    /// writes meanwhile.
     fn flag_lock(&mut self, scope: &Scope) {
         let Some(flag) = self.pick_flag() else { return };
         self.line(&format!("if ({flag}) then"));
@@ -513,7 +510,7 @@ end"
         };
         let (a, b) = (self.pick(scope), self.pick(scope));
         // A routine uses two of the helpers.
-        let helper = (self.routine + self.random(2)) % self.helpers;
+        let helper = (self.routine + self.random.below(2)) % self.helpers;
         self.line(&format!("{d} := helper_{helper}({a}, {b});"));
     }
 

@@ -1,12 +1,16 @@
-//! A driver-like program of ten thousand lines, at the scale of the drivers in Fig. 2 of S. La Torre, P. Madhusudan and G. Parlato,
-//! "Analyzing recursive programs using a fixed-point calculus" (PLDI 2009): 150 procedures, 18 globals and the lock, up to 18
-//! locals per procedure.
+//! A driver-like program of ten thousand lines, at the scale of the drivers in Fig. 2 of S. La
+//! Torre, P. Madhusudan and G. Parlato, "Analyzing recursive programs using a fixed-point calculus"
+//! (PLDI 2009): 150 procedures, 18 globals and the lock, up to 18 locals per procedure.
 //!
-//! Procedures call later ones, mostly near ones, with up to four arguments and two results, and sometimes themselves. Each works on its locals and four of
-//! the globals. The lock is taken and given back under the same condition; the bug, if there is one, is a procedure in the middle that looks at another one.
-//! No loop or assumption cuts off what comes after it, so the search goes through nearly all of the program; the tests of a smaller one see to that.
+//! Procedures call later ones, mostly near ones, with up to four arguments and two results, and
+//! sometimes themselves. Each works on its locals and four of the globals. The lock is taken and
+//! given back under the same condition; the bug, if there is one, is a procedure in the middle that
+//! looks at another one. No loop or assumption cuts off what comes after it, so the search goes
+//! through nearly all of the program; the tests of a smaller one see to that.
 
 use std::fmt::Write;
+
+use crate::random::Xorshift;
 
 /// What a program looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +36,7 @@ pub const SEEDS: [u64; 4] = [0x5851_f42d_4c95_7f2d, 0x1234_5678, 0xdead_beef, 0x
 pub fn program(shape: &Shape) -> String {
     let mut writer = Writer {
         shape: *shape,
-        seed: shape.seed,
+        random: Xorshift(shape.seed),
         text: String::new(),
         lines: 0,
         signatures: Vec::new(),
@@ -50,7 +54,7 @@ struct Signature {
 
 struct Writer {
     shape: Shape,
-    seed: u64,
+    random: Xorshift,
     text: String,
     lines: usize,
     signatures: Vec<Signature>,
@@ -59,13 +63,6 @@ struct Writer {
 }
 
 impl Writer {
-    fn random(&mut self, below: usize) -> usize {
-        self.seed ^= self.seed << 13;
-        self.seed ^= self.seed >> 7;
-        self.seed ^= self.seed << 17;
-        (self.seed >> 11) as usize % below.max(1)
-    }
-
     fn line(&mut self, line: &str) {
         // Writing to a string cannot fail.
         let _ = writeln!(self.text, "{line}");
@@ -73,20 +70,20 @@ impl Writer {
     }
 
     fn variable(&mut self) -> String {
-        let i = self.random(self.variables.len());
+        let i = self.random.below(self.variables.len());
         self.variables[i].clone()
     }
 
     /// Two different ones.
     fn two(&mut self) -> (String, String) {
-        let i = self.random(self.variables.len());
-        let j = (i + 1 + self.random(self.variables.len() - 1)) % self.variables.len();
+        let i = self.random.below(self.variables.len());
+        let j = (i + 1 + self.random.below(self.variables.len() - 1)) % self.variables.len();
         (self.variables[i].clone(), self.variables[j].clone())
     }
 
     fn expression(&mut self) -> String {
         let (a, b) = self.two();
-        match self.random(9) {
+        match self.random.below(9) {
             0 => a,
             1 => format!("!{a}"),
             2 => format!("{a} & {b}"),
@@ -108,11 +105,11 @@ impl Writer {
             ..
         } = self.shape;
         for _ in 0..procedures {
-            let locals = 4 + self.random(locals - 3);
+            let locals = 4 + self.random.below(locals - 3);
             let signature = Signature {
                 locals,
-                parameters: self.random(5),
-                results: self.random(3),
+                parameters: self.random.below(5),
+                results: self.random.below(3),
             };
             self.signatures.push(signature);
         }
@@ -153,7 +150,7 @@ impl Writer {
             self.line(&format!("  decl {};", names[parameters..].join(", ")));
         }
         self.variables = names;
-        let first = self.random(self.shape.globals);
+        let first = self.random.below(self.shape.globals);
         for i in 0..4.min(self.shape.globals) {
             let global = (first + i) % self.shape.globals;
             self.variables.push(format!("g{global}"));
@@ -211,7 +208,7 @@ impl Writer {
     }
 
     fn piece(&mut self, p: usize, labels: &mut usize) {
-        match self.random(100) {
+        match self.random.below(100) {
             0..35 => self.assign("  "),
             35..45 => {
                 let ((x, y), e, f) = (self.two(), self.expression(), self.expression());
@@ -248,7 +245,7 @@ impl Writer {
             }
             82..97 if p + 1 < self.shape.procedures => {
                 // Mostly a near one.
-                let (a, b) = (self.random(12), self.random(12));
+                let (a, b) = (self.random.below(12), self.random.below(12));
                 let callee = (p + 1 + a.min(b)).min(self.shape.procedures - 1);
                 self.call("  ", callee);
             }

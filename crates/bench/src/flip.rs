@@ -13,7 +13,8 @@ pub enum Start {
     Undefined,
 }
 
-/// The program: `reach` in `main` is passed when `g` is false after two flips, `BAD` when it is true.
+/// The program: `reach` in `main` is passed when `g` is false after two flips, `BAD` when it is
+/// true.
 pub fn program(depth: u32, start: Start) -> String {
     let init = match start {
         Start::False => "g := F;",
@@ -76,8 +77,9 @@ mod tests {
         assert_eq!(verdict(&text, &Ask::Monitor(AGF_REACH)), "holds");
     }
 
-    /// Calls with `g` true do not look at `n` and share what they do; straight-line code and calls whose outcome is known are passed. One context for each
-    /// level and state of the automaton is left: the first call.
+    /// Calls with `g` true do not look at `n` and share what they do; straight-line code and calls
+    /// whose outcome is known are passed. One path edge for each level and state of the automaton
+    /// is left: the first call.
     #[test]
     fn contexts_for_each_level() {
         let contexts = |depth, start| {

@@ -1,8 +1,8 @@
 //! The papers' experiments, with programs of our own making.
 //!
-//! Each family of programs is a module that writes program text; [`cases::all`] lists what
-//! is run with which expectations; `cargo bench -p droste-bench` runs it, each case in a process of its own,
-//! and prints one line of tab-separated values per case. See `docs/BENCHMARKS.md`.
+//! Each family of programs is a module that writes program text; [`cases::all`] lists what is run
+//! with which expectations; `cargo bench -p droste-bench` runs it, each case in a process of its
+//! own, and prints one line of tab-separated values per case. See `docs/BENCHMARKS.md`.
 
 pub mod arbiter;
 pub mod cases;
@@ -13,6 +13,7 @@ pub mod locks;
 pub mod measure;
 pub mod papers;
 pub mod quicksort;
+mod random;
 pub mod raw;
 pub mod symbolic;
 pub mod temporal;
@@ -39,7 +40,7 @@ pub enum Ask {
     Ltl(&'static str),
     /// Every finite-stack run satisfies the formula.
     FiniteStack(&'static str),
-    /// As [`Ask::Default`], for a program with threads and so many switches.
+    /// As [`Ask::Default`], for a program with threads and at most this number of switches.
     Switches(usize),
 }
 
@@ -64,7 +65,8 @@ impl fmt::Display for Ask {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools, reason = "independent switches")]
 pub struct Setup {
-    /// Who searches. [`Engine::Calculus`] solves the formulas of its usual algorithm, EF.
+    /// The engine that searches. [`Engine::Calculus`] solves the formulas of its usual algorithm,
+    /// EF.
     pub engine: Engine,
     /// Breadth first.
     pub bfs: bool,
@@ -120,11 +122,11 @@ pub struct Goal {
     pub cpu: Option<f64>,
     /// Largest resident memory, in MB.
     pub megabytes: Option<f64>,
-    /// Contexts.
-    pub contexts: Option<u64>,
-    /// Contexts per second, at least.
+    /// Path edges.
+    pub path_edges: Option<u64>,
+    /// Path edges per second, at least.
     pub rate: Option<f64>,
-    /// Bytes per context.
+    /// Bytes per path edge.
     pub bytes: Option<f64>,
 }
 
@@ -135,9 +137,9 @@ impl Goal {
             self.seconds.map(|most| m.seconds <= most),
             self.cpu.map(|most| m.cpu <= most),
             self.megabytes.map(|most| m.peak_kb as f64 / 1024.0 <= most),
-            self.contexts.map(|most| m.contexts <= most),
+            self.path_edges.map(|most| m.path_edges <= most),
             self.rate
-                .map(|least| m.contexts_per_second().is_some_and(|rate| rate >= least)),
+                .map(|least| m.path_edges_per_second().is_some_and(|rate| rate >= least)),
             self.bytes
                 .map(|most| m.bytes_per_context().is_some_and(|bytes| bytes <= most)),
         ];
@@ -150,7 +152,7 @@ impl Goal {
 pub struct Case {
     /// The family of programs.
     pub family: &'static str,
-    /// Which of them.
+    /// Which program of the family.
     pub parameter: String,
     /// The question.
     pub ask: Ask,

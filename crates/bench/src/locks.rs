@@ -1,14 +1,15 @@
 //! Drivers with a double-locking error (Alur, Chaudhuri, Etessami and Madhusudan, TACAS 2005,
 //! section 5.1: the abstraction of the Perle Specialix RIO driver).
 //!
-//! Their 220-line abstraction was not published; these are serial drivers of the same
-//! shape, of our own making. Processes, cards and ports are `bits`-bit integers. Entry points (open,
-//! write, ioctl, close, interrupt) share helpers; most conditions on data are nondeterministic.
+//! Their 220-line abstraction was not published; these are serial drivers of the same shape, of our
+//! own making. Processes, cards and ports are `bits`-bit integers. Entry points (open, write,
+//! ioctl, close, interrupt) share helpers; most conditions on data are nondeterministic.
 //!
 //! * [`program`]: a lock is the number of the process that holds it. Two integers matter
 //!   together, and proofs are possible for many bits.
-//! * [`watched`]: there is a lock for every number, and a global that nobody writes stands for any one of them. Four
-//!   integers matter together: like the original, this is hard to prove for more than two bits.
+//! * [`watched`]: there is a lock for every number, and a global that nobody writes stands for any
+//!   one of them. Four integers matter together: like the original, this is hard to prove for more
+//!   than two bits.
 //!
 //! In the buggy version the transmit path takes the lock of the port although its caller holds it.
 
@@ -302,7 +303,8 @@ pub const WATCHED_DOUBLE_LOCK: &str = "monitor double_lock {
 }
 ";
 
-/// For [`watched`]: is every lock that is acquired also released? The monitor guesses the acquisition that is not followed by a release.
+/// For [`watched`]: is every lock that is acquired also released? The monitor guesses the
+/// acquisition that is not followed by a release.
 pub const WATCHED_RELEASED: &str = "monitor released {
   initial state before {
     when true goto before;

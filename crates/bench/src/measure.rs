@@ -23,14 +23,15 @@ use crate::{Ask, Setup};
 pub struct Measurement {
     /// `holds`, `violated`, `unknown (…)`, or what went wrong.
     pub verdict: String,
-    /// From the text to the verdict; if the run of a violation is written down, that and its replay included.
+    /// From the text to the verdict. If the run of a violation is written down, that and its replay
+    /// are included.
     pub seconds: f64,
     /// The explicit search alone, without the trace.
     pub search: f64,
-    /// Processor time of the process, of which there is one thread.
+    /// Processor time of the process, which has one thread.
     pub cpu: f64,
-    /// Contexts found.
-    pub contexts: u64,
+    /// Path edges found.
+    pub path_edges: u64,
     /// States found.
     pub states: u64,
     /// Images computed by the symbolic engine, or rounds of the solver of formulas.
@@ -53,7 +54,7 @@ impl Measurement {
             seconds,
             search,
             cpu,
-            contexts,
+            path_edges,
             states,
             images,
             nodes,
@@ -62,7 +63,7 @@ impl Measurement {
             peak_kb,
         } = self;
         format!(
-            "{verdict}\t{seconds}\t{search}\t{cpu}\t{contexts}\t{states}\t{images}\t{nodes}\t{trace}\t{before_kb}\t{peak_kb}"
+            "{verdict}\t{seconds}\t{search}\t{cpu}\t{path_edges}\t{states}\t{images}\t{nodes}\t{trace}\t{before_kb}\t{peak_kb}"
         )
     }
 
@@ -79,7 +80,7 @@ impl Measurement {
             seconds,
             search,
             cpu,
-            contexts: number()?,
+            path_edges: number()?,
             states: number()?,
             images: number()?,
             nodes: number()?,
@@ -89,19 +90,20 @@ impl Measurement {
         })
     }
 
-    /// Memory per context, if there are enough of them for that to mean anything.
+    /// Memory per path edge, if there are enough of them for that to mean anything.
     pub fn bytes_per_context(&self) -> Option<f64> {
         let used = self.peak_kb.saturating_sub(self.before_kb) * 1024;
-        (self.contexts >= ENOUGH).then(|| used as f64 / self.contexts as f64)
+        (self.path_edges >= ENOUGH).then(|| used as f64 / self.path_edges as f64)
     }
 
-    /// Contexts per second of processor time, if there are enough of them for that to mean anything.
-    pub fn contexts_per_second(&self) -> Option<f64> {
-        (self.contexts >= ENOUGH).then(|| self.contexts as f64 / self.cpu.max(0.01))
+    /// Path edges per second of processor time, if there are enough of them for that to mean
+    /// anything.
+    pub fn path_edges_per_second(&self) -> Option<f64> {
+        (self.path_edges >= ENOUGH).then(|| self.path_edges as f64 / self.cpu.max(0.01))
     }
 }
 
-/// From here on averages per context are printed.
+/// From this number of path edges on, averages per path edge are printed.
 const ENOUGH: u64 = 100_000;
 
 /// Limits of one run.
@@ -243,7 +245,7 @@ pub fn measure(text: &str, question: &Ask, setup: Setup, cap: Cap) -> Measuremen
                 result.nodes = stats.peak_nodes;
             } else {
                 let stats = report.explicit_stats();
-                result.contexts = stats.path_edges;
+                result.path_edges = stats.path_edges;
                 result.states = stats.states;
                 result.search = stats.search.as_secs_f64();
             }
@@ -291,7 +293,7 @@ mod tests {
             seconds: 0.5,
             search: 0.125,
             cpu: 0.25,
-            contexts: 1 << 20,
+            path_edges: 1 << 20,
             states: 7,
             images: 11,
             nodes: 13,
@@ -300,7 +302,7 @@ mod tests {
             peak_kb: 33_000,
         };
         assert_eq!(Measurement::from_line(&m.to_line()), Some(m.clone()));
-        assert_eq!(m.contexts_per_second(), Some(4_194_304.0));
+        assert_eq!(m.path_edges_per_second(), Some(4_194_304.0));
         assert_eq!(m.bytes_per_context(), Some(31.25));
     }
 

@@ -20,7 +20,8 @@ pub const GETAFIX_SEQUENTIAL: Table = Table(include_str!("../../../bench/papers/
 pub const GETAFIX_BLUETOOTH: Table = Table(include_str!("../../../bench/papers/getafix-fig3.tsv"));
 
 impl Table {
-    /// The columns called `wanted` of the row that has these values in these columns, as `name value`.
+    /// The columns called `wanted` of the row that has these values in these columns, as
+    /// `name value`.
     pub fn find(self, keys: &[(&str, &str)], wanted: &[&str]) -> Option<String> {
         let mut lines = self.0.lines().filter(|line| !line.starts_with('#'));
         let names: Vec<&str> = lines.next()?.split('\t').collect();

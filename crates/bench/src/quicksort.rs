@@ -14,7 +14,8 @@ pub enum Partition {
     Fixed,
 }
 
-/// The program. The label `ENTRY` of `quicksort` is passed at every call, `DONE` of `main` at the end.
+/// The program. The label `ENTRY` of `quicksort` is passed at every call, `DONE` of `main` at the
+/// end.
 pub fn program(bits: u32, partition: Partition) -> String {
     let (left, right) = match partition {
         Partition::Buggy => ("quicksort(left, hi);", "quicksort(lo, right);"),
@@ -35,7 +36,7 @@ void quicksort(left : u{bits}, right : u{bits}) begin
   decl lo, hi : u{bits};
   ENTRY: if left >= right then return; fi
   lo, hi := left, right;
-  // Partition: the pivot stops one of the two, which one depends on the array.
+  // Partition: the pivot stops either `lo` or `hi`; which of them depends on the array.
   while lo <= hi do
     if * then
       // hi would become -1 or lo would pass the last index: the array ends there.

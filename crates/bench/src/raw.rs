@@ -1,8 +1,8 @@
 //! Raw speed: large searches that never find anything.
 
-/// Nested counters in one procedure: about 6 contexts for each of the `a`·`b`·`c` rounds.
+/// Nested counters in one procedure: about 6 path edges for each of the `a`·`b`·`c` rounds.
 ///
-/// There is one entry state, so contexts and states are the same in number.
+/// There is one entry state, so there are as many path edges as states.
 pub fn counters(a: u32, b: u32, c: u32) -> String {
     format!(
         "// Three nested counters and two flags that follow them.
@@ -32,8 +32,8 @@ end
     )
 }
 
-/// A recursive walk. Eight values of the parameter lead through the same states, because only
-/// an eighth of it is remembered: there are about eight times as many contexts as states.
+/// A recursive walk. Eight values of the parameter lead through the same states, because only an
+/// eighth of it is remembered: there are about eight times as many path edges as states.
 ///
 /// `depth` is the largest parameter and `width` the length of the loop in each call.
 pub fn recursion(depth: u32, width: u32) -> String {

@@ -1,8 +1,8 @@
 //! What is measured of the symbolic engines.
 //!
-//! [`YARDSTICKS`] are user seconds that GETAFIX with MUCKE takes for programs of the same description as those in
-//! [`crate::yardsticks`], the better of its algorithms EF and EF-opt. They are run without the cleaning passes, which alone
-//! decide three of the four families.
+//! [`YARDSTICKS`] are user seconds that GETAFIX with MUCKE takes for programs of the same
+//! description as those in [`crate::yardsticks`], the better of its algorithms EF and EF-opt. They
+//! are run without the cleaning passes, which alone decide three of the four families.
 
 use droste_check::Engine;
 

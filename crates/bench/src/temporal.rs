@@ -1,8 +1,9 @@
-//! Temporal logic: Fig. 5 of Basu, Narayan Kumar, Pokorny and Ramakrishnan (TACAS 2002), patterns of specification on the other
-//! families, and what a larger automaton costs.
+//! Temporal logic: Fig. 5 of Basu, Narayan Kumar, Pokorny and Ramakrishnan (TACAS 2002), patterns
+//! of specification on the other families, and what a larger automaton costs.
 //!
-//! Goals of Fig. 5: a fiftieth of the paper's time and a quarter of its memory, where the paper has figures; for `g` false its
-//! largest is at 32,768, and what it would need at 262,144 is eight times as much, since it is linear.
+//! Goals of Fig. 5: a fiftieth of the paper's time and a quarter of its memory, where the paper has
+//! figures. For `g` false the paper's largest depth is 32,768. What its checker would need at
+//! 262,144 is eight times as much, since it is linear.
 
 use droste_check::Engine;
 

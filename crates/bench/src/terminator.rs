@@ -1,21 +1,28 @@
-//! Programs in the shape of the Terminator examples of S. La Torre, P. Madhusudan and G. Parlato, "Analyzing recursive programs
-//! using a fixed-point calculus" (PLDI 2009), Fig. 2: one procedure with very many locals.
+//! Programs in the shape of the Terminator examples of S. La Torre, P. Madhusudan and G. Parlato,
+//! "Analyzing recursive programs using a fixed-point calculus" (PLDI 2009), Fig. 2: one procedure
+//! with very many locals.
 //!
-//! The originals, made by the Terminator tool from programs whose termination was to be proved, are not at hand. What is known of them:
-//! their size, and that variables are made unknown by a statement `dead`, which is written either as an
-//! if-then-else over `*` for one variable after the other (`iterative`), or as an assignment of `schoose[F, F]` to all of them
-//! (`schoose`). The rest is our guess at what such a program does:
+//! The originals, made by the Terminator tool from programs whose termination was to be proved, are
+//! not at hand. What is known of them: their size, and that variables are made unknown by a
+//! statement `dead`, which is written either as an if-then-else over `*` for one variable after the
+//! other (`iterative`), or as an assignment of `schoose[F, F]` to all of them (`schoose`). The rest
+//! is our guess at what such a program does:
 //!
-//! * A loop over predicates in groups of six. Those of a group say something about one variable of the original program and
-//!   change together, in parallel assignments; between groups there are only flags, the globals.
-//! * Once, at some time, the loop saves a copy of all predicates (A. Podelski and A. Rybalchenko, "Transition invariants", LICS 2004: the
-//!   state now and a state before it have to be in a well-founded relation); from then on they are compared at the end of every
-//!   round, group by group. Equal in all groups is an error: the loop may run for ever.
-//! * One group, the rank, is a number that every round makes smaller. Where it does not ([`Shape::terminates`] is false), there is an error.
+//! * A loop over predicates in groups of six. Those of a group say something about one variable of
+//!   the original program and change together, in parallel assignments; between groups there are
+//!   only flags, the globals.
+//! * Once, at some time, the loop saves a copy of all predicates (A. Podelski and A. Rybalchenko,
+//!   "Transition invariants", LICS 2004: the state now and a state before it have to be in a
+//!   well-founded relation); from then on they are compared at the end of every round, group by
+//!   group. Equal in all groups is an error: the loop may run for ever.
+//! * One group, the rank, is a number that every round makes smaller. Where it does not
+//!   ([`Shape::terminates`] is false), there is an error.
 //!
 //! What keeps it honest: the tests compare small shapes with the explicit engine.
 
 use std::fmt::Write;
+
+use crate::random::Xorshift;
 
 /// How `dead` is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,9 +36,9 @@ pub enum Dead {
 /// How groups depend on each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flags {
-    /// Each on the one before it.
+    /// Each group depends on the one before it.
     Chain,
-    /// In every phase on other ones, directly or not on all.
+    /// In every phase a group depends on other groups; directly or indirectly, it depends on all.
     Ring,
 }
 
@@ -44,7 +51,7 @@ pub struct Shape {
     pub globals: usize,
     /// How predicates are made unknown.
     pub dead: Dead,
-    /// Who looks at which flag.
+    /// Which group looks at which flag.
     pub flags: Flags,
     /// Whether the rank decreases in every round.
     pub terminates: bool,
@@ -61,7 +68,7 @@ pub fn program(shape: &Shape) -> String {
     let mut writer = Writer {
         shape: *shape,
         text: String::new(),
-        seed: 0x9e37_79b9_7f4a_7c15,
+        random: Xorshift(0x9e37_79b9_7f4a_7c15),
     };
     writer.program();
     writer.text
@@ -70,20 +77,13 @@ pub fn program(shape: &Shape) -> String {
 struct Writer {
     shape: Shape,
     text: String,
-    seed: u64,
+    random: Xorshift,
 }
 
 impl Writer {
     fn line(&mut self, line: &str) {
         self.text.push_str(line);
         self.text.push('\n');
-    }
-
-    fn random(&mut self, below: usize) -> usize {
-        self.seed ^= self.seed << 13;
-        self.seed ^= self.seed >> 7;
-        self.seed ^= self.seed << 17;
-        (self.seed >> 11) as usize % below.max(1)
     }
 
     /// The groups, each a range of predicates.
@@ -123,7 +123,8 @@ impl Writer {
         self.line("  od;\nend");
     }
 
-    /// A procedure with results: three predicates in an order that makes sense (`x < 0` implies `x < 1`).
+    /// A procedure with results: three predicates in an order that makes sense (`x < 0` implies
+    /// `x < 1`).
     fn settle(&mut self) {
         self.line(
             "bool<3> settle(x, y, z)\nbegin\n  if (x & !y) then\n    y := T;\n  fi;\n  if (y & !z) then\n    z := *;\n  fi;\n  \
@@ -131,7 +132,8 @@ impl Writer {
         );
     }
 
-    /// The rank less one, unless it is zero. Where the program need not terminate, a flag decides whether that is done.
+    /// The rank less one, unless it is zero. Where the program need not terminate, a flag decides
+    /// whether that is done.
     fn decrease(&mut self, rank: &[String]) {
         let less: Vec<String> = (0..rank.len())
             .map(|i| {
@@ -183,7 +185,7 @@ impl Writer {
 
     /// What a round does to a group: it depends on one flag and sets another.
     fn update(&mut self, group: &[String], index: usize, phase: usize) {
-        let pick = |writer: &mut Self| group[writer.random(group.len())].clone();
+        let pick = |writer: &mut Self| group[writer.random.below(group.len())].clone();
         let (a, b) = self.flags(index, phase);
         let guard = pick(self);
         // Two cases, as after an abstracted condition.
@@ -200,7 +202,7 @@ impl Writer {
         self.line(&format!("      {x} := schoose[{y}, {z} & !{y}];"));
         self.line(&format!("      {b} := {y};"));
         self.line("    else");
-        let count = group.len().min(2 + self.random(2));
+        let count = group.len().min(2 + self.random.below(2));
         self.dead("      ", &group[..count]);
         let (x, y) = (pick(self), pick(self));
         self.line(&format!("      assume(!({x} & {y} & {a}));"));
@@ -212,7 +214,7 @@ impl Writer {
             let call = format!("    {x}, {y}, {z} := settle({x}, {y}, {z});");
             self.line(&call);
         }
-        // What cannot be: one bound implies the other.
+        // Rules out what cannot be: one bound implies the other.
         let n = group.len();
         let (low, high) = (group[0].clone(), group[n - 1].clone());
         self.line(&format!(

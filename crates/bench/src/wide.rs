@@ -7,7 +7,8 @@ use std::fmt::Write;
 pub enum Reading {
     /// Each is read in one place and never again: on demand, one is known at a time.
     Once,
-    /// Each is read twice, the second time after all have been read once: all have to be known together.
+    /// Each is read twice, the second time after all have been read once: all have to be known
+    /// together.
     Twice,
 }
 

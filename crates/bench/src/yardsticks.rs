@@ -1,13 +1,14 @@
 //! Four families of Boolean programs that are hard in one way each.
 //!
 //! * [`counter`]: a loop of 2ⁿ rounds; the carry goes from procedure to procedure.
-//! * [`levels`]: many procedures, each with few states, after the level program of T. Ball and S. K. Rajamani, "Bebop: a
-//!   symbolic model checker for Boolean programs" (SPIN 2000), section 5.
+//! * [`levels`]: many procedures, each with few states, after the level program of T. Ball and S.
+//!   K. Rajamani, "Bebop: a symbolic model checker for Boolean programs" (SPIN 2000), section 5.
 //! * [`recurse`]: recursion of depth 2ⁿ, one argument of n bits.
 //! * [`adder`]: many arguments and results, all related.
 //!
-//! In none of them is the label `ERROR` reached, so the whole space has to be gone through. What keeps them honest: the tests
-//! ask the explicit engine about small ones, and a variant of each where the label is reached.
+//! In none of them is the label `ERROR` reached, so the whole space has to be gone through. What
+//! keeps them honest: the tests ask the explicit engine about small ones, and a variant of each
+//! where the label is reached.
 
 use std::fmt::Write;
 
@@ -23,14 +24,15 @@ fn list(count: usize, item: impl Fn(usize) -> String) -> String {
 /// Whether the label can be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// It cannot.
+    /// The label cannot be reached.
     Safe,
-    /// It can.
+    /// The label can be reached.
     Unsafe,
 }
 
-/// An n-bit counter in global variables, incremented for ever by n procedures: the one for a bit flips it and calls the next
-/// one for the carry. A flag that is flipped with every increment always equals the lowest bit.
+/// An n-bit counter in global variables, incremented for ever by n procedures: the one for a bit
+/// flips it and calls the next one for the carry. A flag that is flipped with every increment
+/// always equals the lowest bit.
 pub fn counter(bits: usize, error: Error) -> String {
     let bad = match error {
         Error::Safe => "odd != b0".to_owned(),
@@ -61,8 +63,9 @@ pub fn counter(bits: usize, error: Error) -> String {
     text
 }
 
-/// Each of `count` procedures counts to seven in three local bits and calls the next one twice; the last one flips the global
-/// twice instead. A run has about 2^count calls, and the global is as it was.
+/// Each of `count` procedures counts to seven in three local bits and calls the next one twice; the
+/// last one flips the global twice instead. A run has about 2^count calls, and the global is as it
+/// was.
 pub fn levels(count: usize, error: Error) -> String {
     let bad = match error {
         Error::Safe => "g",
@@ -86,7 +89,8 @@ pub fn levels(count: usize, error: Error) -> String {
     text
 }
 
-/// One procedure calls itself with its n-bit parameter less one, down to zero; from any number it gets there.
+/// One procedure calls itself with its n-bit parameter less one, down to zero; from any number it
+/// gets there.
 pub fn recurse(bits: usize, error: Error) -> String {
     let bad = match error {
         Error::Safe => "!g",
@@ -109,8 +113,8 @@ pub fn recurse(bits: usize, error: Error) -> String {
     )
 }
 
-/// A ripple-carry adder of n bits: a procedure with 2n parameters and n results. The loop adds two for ever, so that the sum
-/// stays even.
+/// A ripple-carry adder of n bits: a procedure with 2n parameters and n results. The loop adds two
+/// for ever, so that the sum stays even.
 pub fn adder(bits: usize, error: Error) -> String {
     let bad = match error {
         Error::Safe => "s0".to_owned(),

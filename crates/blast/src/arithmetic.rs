@@ -3,8 +3,8 @@
 //!
 //! Every operator computes as many bits as the interval of its result needs, modulo 2 to that
 //! number; the interval makes that exact. (Results that 128 bits do not hold wrap around, as in the
-//! other evaluators.) Where an operator fails (division by 0, negative distance) its bits mean nothing;
-//! who evaluates has noticed the failure.
+//! other evaluators.) Where an operator fails (division by 0, negative distance) its bits mean
+//! nothing; who evaluates has noticed the failure.
 
 use droste_program::Operator;
 

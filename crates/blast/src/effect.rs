@@ -5,8 +5,8 @@
 //! 1. [`Blaster::effect`]: the expressions of the operation, over the bits before the step. An
 //!    evaluation that fails ends the run before any effect.
 //! 2. For a call, once the callee has returned, [`Blaster::resume`]: the results are stored.
-//! 3. [`Blaster::after`]: `constrain`, then `enforce`, over the bits before and after the step. Where they
-//!    cannot be true there is no step; they may fail, too.
+//! 3. [`Blaster::after`]: `constrain`, then `enforce`, over the bits before and after the step.
+//!    Where they cannot be true there is no step; they may fail, too.
 //!
 //! With *x* the bits before, *x′* those after and *c*, *d* the choices of the parts, the step to
 //! a node with guard *g* is
@@ -15,9 +15,9 @@
 //! ∃c. g(x,c) ∧ ⋀ x′ᵥ = storeᵥ(x,c) ∧ (x′ᵥ = xᵥ for all other v) ∧ ∃d. holds(x,x′,d)
 //! ```
 //!
-//! and the run ends in a violation if `∃c. failure(x,c)`, or, with the same first part for some
-//! *x′* but a failure instead of `holds`, after it. (For a store of [`New::Any`], x′ᵥ is any
-//! code in range.)
+//! A violation ends the run if `∃c. failure(x,c)`. It also does so after the first part of the
+//! step, for some *x′*, if the conditions fail instead of being true: `∃d. failure(x,x′,d)`. (For a
+//! store of [`New::Any`], x′ᵥ is any code in range.)
 
 use std::ops::Range;
 
@@ -29,7 +29,7 @@ use crate::storage::{State, convert, load};
 
 /// What is stored into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Place {
+pub enum Destination {
     /// A variable of the procedure, or a global.
     Var(VarRef),
     /// A parameter of the callee: a local of it with this index.
@@ -51,14 +51,15 @@ pub enum New<B> {
 #[derive(Clone, Debug)]
 pub struct Store<B> {
     /// Where to.
-    pub place: Place,
+    pub place: Destination,
     /// The type of the place.
     pub ty: Type,
     /// What.
     pub new: New<B>,
     /// The choices that the new value depends on, as indices into [`Effect::choices`].
     pub choices: Range<usize>,
-    /// Whether those choices occur nowhere else, so that they can be quantified in this store alone.
+    /// Whether those choices occur nowhere else, so that they can be quantified in this store
+    /// alone.
     pub private: bool,
 }
 
@@ -69,10 +70,12 @@ pub struct Effect<B> {
     pub choices: Vec<B>,
     /// The ways in which an evaluation fails. At most one bit is true.
     pub failures: Vec<(Violation, B)>,
-    /// Where no evaluation fails and the operation can be executed: for `assume` and `assert`, the condition.
+    /// Where no evaluation fails and the operation can be executed: for `assume` and `assert`, the
+    /// condition.
     pub guard: B,
-    /// Where control goes and when. Within the procedure; for a call, the callee's entry; none for a return.
-    /// [`Op::StartThread`] has only the edge of the thread that executes it.
+    /// Where control goes and when: to a node of the procedure, or, for a call, to the callee's
+    /// entry. A return has no edges. [`Op::StartThread`] has only the edge of the thread that
+    /// executes it.
     pub edges: Vec<(NodeId, B)>,
     /// New values, for distinct places. Variables not mentioned keep their value.
     pub stores: Vec<Store<B>>,
@@ -135,7 +138,8 @@ impl<'p, 'l, L: Logic> Blaster<'p, 'l, L> {
 
     /// What the operation of `node` does in the state `now`.
     ///
-    /// For a call these are the arguments, and the edge leads to the callee's entry; for a return, the results.
+    /// For a call these are the arguments, and the edge leads to the callee's entry; for a return,
+    /// the results.
     pub fn effect(
         &mut self,
         node: NodeId,
@@ -189,7 +193,7 @@ impl<'p, 'l, L: Logic> Blaster<'p, 'l, L> {
             } => {
                 for (var, expr) in assigns {
                     let ty = program.variable(procedure, *var).ty;
-                    self.store(Place::Var(*var), ty, expr, &scene, &mut draft)?;
+                    self.store(Destination::Var(*var), ty, expr, &scene, &mut draft)?;
                 }
                 for expr in discards {
                     let choices = &mut draft.choices;
@@ -202,7 +206,7 @@ impl<'p, 'l, L: Logic> Blaster<'p, 'l, L> {
             Op::Call { callee, args, .. } => {
                 let callee = program.procedure(*callee);
                 for (i, (arg, param)) in args.iter().zip(&callee.locals).enumerate() {
-                    let place = Place::Parameter(i as u32);
+                    let place = Destination::Parameter(i as u32);
                     self.store(place, param.ty, arg, &scene, &mut draft)?;
                 }
                 let always = self.logic.constant(true);
@@ -211,7 +215,7 @@ impl<'p, 'l, L: Logic> Blaster<'p, 'l, L> {
             Op::Return(values) => {
                 let types = &program.procedure(procedure).results;
                 for (i, (value, &ty)) in values.iter().zip(types).enumerate() {
-                    let place = Place::Result(i as u32);
+                    let place = Destination::Result(i as u32);
                     self.store(place, ty, value, &scene, &mut draft)?;
                 }
                 let always = self.logic.constant(true);
@@ -220,8 +224,8 @@ impl<'p, 'l, L: Logic> Blaster<'p, 'l, L> {
         }
     }
 
-    /// Storing the results of the call at `node`: `results` are their codes, in the order of the callee's
-    /// result types. The edge leads to the node after the call. There are no choices.
+    /// Storing the results of the call at `node`: `results` are their codes, in the order of the
+    /// callee's result types. The edge leads to the node after the call. There are no choices.
     pub fn resume(
         &mut self,
         node: NodeId,
@@ -252,7 +256,7 @@ impl<'p, 'l, L: Logic> Blaster<'p, 'l, L> {
                 draft.failures.add(self.logic, violation, &bit)?;
             }
             draft.stores.push(Store {
-                place: Place::Var(var),
+                place: Destination::Var(var),
                 ty,
                 new: New::Code(code),
                 choices: 0..0,
@@ -263,11 +267,11 @@ impl<'p, 'l, L: Logic> Blaster<'p, 'l, L> {
         self.finish(draft, &always, vec![(*next, always.clone())])
     }
 
-    /// The conditions on the outcome of the step at `node`, for a call after the results have been stored;
-    /// `None` if there are none.
+    /// The conditions on the outcome of the step at `node`, for a call after the results have been
+    /// stored; `None` if there are none.
     ///
-    /// Of `next` only what the step may change is looked at: the variables it assigns, or, after a call, the globals
-    /// and the variables that get results.
+    /// Only a part of `next` is looked at, namely what the step may change: the variables it
+    /// assigns, or, after a call, the globals and the variables that get results.
     pub fn after(
         &mut self,
         node: NodeId,
@@ -342,7 +346,7 @@ impl<'p, 'l, L: Logic> Blaster<'p, 'l, L> {
 
     fn store(
         &mut self,
-        place: Place,
+        place: Destination,
         ty: Type,
         expr: &Expr,
         scene: &Scene<'_, L::Bit>,

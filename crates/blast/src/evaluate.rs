@@ -1,9 +1,9 @@
 //! Expressions: the word an expression means, and where its evaluation fails.
 //!
 //! One pass over the postorder, so depth does not matter. `&`, `|` and `=>` need their right
-//! operand only if the left one does not decide, and a failure of a right operand that is not needed is none.
-//! Of several failures the first from left to right counts, so that at most one is true
-//! for the same values and choices.
+//! operand only if the left one does not decide, and a failure of a right operand that is not
+//! needed is none. Of several failures the first from left to right counts, so that at most one is
+//! true for the same values and choices.
 
 use droste_program::{Expr, ExprNode, NodeId, Operator, ProcId, Program, Type, VarRef, Violation};
 

@@ -22,10 +22,10 @@
 //!
 //! # What keeps it honest
 //!
-//! Every node of random programs, from random values, is compared with the replayer: the steps, calls, returns and
-//! failures that follow from the bits, with all choices tried, are exactly those the
-//! replayer accepts. Expressions over wide types are compared in the same way, and
-//! every operator exhaustively for small operands.
+//! Every node of random programs, from random values, is compared with the replayer: the steps,
+//! calls, returns and failures that follow from the bits, with all choices tried, are exactly those
+//! the replayer accepts. Expressions over wide types are compared in the same way, and every
+//! operator exhaustively for small operands.
 
 mod arithmetic;
 mod effect;
@@ -35,7 +35,7 @@ pub mod order;
 mod storage;
 mod word;
 
-pub use effect::{After, Blaster, Effect, New, Place, Store};
+pub use effect::{After, Blaster, Destination, Effect, New, Store};
 pub use evaluate::{Evaluated, Scene};
 pub use logic::Logic;
 pub use storage::{State, bits, decode, encode, in_range};

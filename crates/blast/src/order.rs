@@ -1,16 +1,19 @@
 //! Where each variable sits in the order of the diagrams.
 //!
-//! Bits that occur together in an assignment, a condition, an argument or a result should be
-//! near each other (the order of BEBOP, MOPED and GETAFIX: La Torre, Madhusudan and Parlato, PLDI 2009,
-//! section 6.1). They are arranged on a line by the FORCE heuristic (Aloul, Markov and Sakallah, GLSVLSI
-//! 2003): every group of bits pulls its members to its centre of gravity, and the bits are
-//! sorted by where they are pulled; a few dozen rounds make the groups short. Bits of
-//! integers are grouped bit by bit, so that operands of an addition or a comparison interleave.
+//! Bits that occur together in an assignment, a condition, an argument or a result should be near
+//! each other (the order of BEBOP, MOPED and GETAFIX: La Torre, Madhusudan and Parlato, PLDI 2009,
+//! section 6.1). They are arranged on a line by the FORCE heuristic (Aloul, Markov and Sakallah,
+//! GLSVLSI 2003): every group of bits pulls its members to its centre of gravity, and the bits are
+//! sorted by where they are pulled; a few dozen rounds make the groups short. Bits of integers are
+//! grouped bit by bit, so that operands of an addition or a comparison interleave.
 //!
-//! Locals of different procedures never meet in one set, so they share places ([`Slot`]s): between two
-//! neighbouring globals each procedure uses as many of the slots there as it needs, spread evenly, so that an argument
-//! and its parameter are about as far along in their procedures. Equal procedures then have equal
-//! diagrams, and what was computed for one is known for the others.
+//! Locals of different procedures never meet in one set, so they share places ([`Slot`]s). Between
+//! two neighbouring globals each procedure uses as many of the slots there as it needs. They are
+//! spread evenly, so that an argument and its parameter are about as far along in their procedures.
+//! Equal procedures then have equal diagrams, and what was computed for one is known for the
+//! others.
+//!
+//! Answers do not depend on any of this, only speed does.
 
 use crate::storage::bits;
 use droste_program::{Expr, ExprNode, Op, ProcId, Program, Type, VarRef};

@@ -35,7 +35,8 @@ impl<B> State<B> {
         }
     }
 
-    /// The state whose bits `make` gives: called with the variable and the number of the bit, globals first.
+    /// The state whose bits `make` gives: called with the variable and the number of the bit,
+    /// globals first.
     pub fn build(
         program: &Program,
         procedure: ProcId,

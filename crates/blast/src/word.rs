@@ -1,8 +1,8 @@
 //! Words: integers as bits, with an interval that says how many are needed.
 //!
-//! Least significant bit first. If the interval has negative values the last bit is the sign
-//! (two's complement); otherwise there is none, and all further bits are 0. So a word of the interval [0, 0] has no
-//! bits, and Booleans are words of the interval [0, 1].
+//! Least significant bit first. If the interval has negative values the last bit is the sign (two's
+//! complement); otherwise there is none, and all further bits are 0. So a word of the interval [0,
+//! 0] has no bits, and Booleans are words of the interval [0, 1].
 
 use droste_program::Value;
 

@@ -44,6 +44,7 @@ fn assignment(types: &[Type], expr: Expr) -> Program {
         span: Span::default(),
         labels: Vec::new(),
         op,
+        silent: false,
         ensure: None,
     };
     Program {

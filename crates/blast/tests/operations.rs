@@ -1,23 +1,21 @@
-//! Every node of random programs, from every valuation or many, against the replayer: what follows from the
-//! bits for all choices is what it accepts.
+//! Every node of random programs, from every valuation or many, against the replayer: what follows
+//! from the bits for all choices is what it accepts.
 //!
 //! `SEED=17 cargo test -p droste-blast --test operations` runs one program alone.
 
 mod support;
-#[path = "../../replay/tests/support/mod.rs"]
-mod synthetic;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use droste_blast::Place;
+use droste_blast::Destination;
 use droste_lang::lower::lower;
 use droste_program::execution::{
     Action, CalleeRun, CalleeRunId, Ending, Execution, Step, Valuation,
 };
 use droste_program::{NodeId, Op, ProcId, Program, Value, Violation};
 use droste_replay::valid;
-use droste_testkit::generate::{self, Config};
+use droste_testkit::generate::{self, Config, lowered};
 use droste_testkit::random::{Random, seeds};
 use support::{Outcome, changes, effects, resumed, settle, steps, valuations};
 
@@ -37,7 +35,8 @@ fn rooted(program: &Program, node: NodeId) -> Program {
     program
 }
 
-/// The same, calling a copy of the callee that has only one statement: `exit`, or nothing that can be done.
+/// The same, calling a copy of the callee that has only one statement: `exit`, or nothing that can
+/// be done.
 fn with_callee(program: &Program, call: NodeId, exit: Option<NodeId>) -> (Program, NodeId) {
     let mut program = rooted(program, call);
     let copy = ProcId(program.procedures.len() as u32);
@@ -188,7 +187,7 @@ fn check_call(
             Outcome::Go(entry, list) => {
                 assert_eq!(entry, Some(program.procedure(*callee).entry));
                 for (i, (place, _)) in list.iter().enumerate() {
-                    assert_eq!(*place, Place::Parameter(i as u32));
+                    assert_eq!(*place, Destination::Parameter(i as u32));
                 }
                 entries.insert(list.into_iter().map(|(_, v)| v).collect::<Vec<_>>());
             }
@@ -338,7 +337,7 @@ fn nodes_of_generated_programs_do_what_the_replayer_accepts() {
 fn nodes_of_synthetic_programs_do_what_the_replayer_accepts() {
     let mut counts = Counts::default();
     for seed in seeds(0, 400) {
-        let program = synthetic::program(seed);
+        let program = lowered::program(&mut Random::new(seed));
         let mut random = Random::new(seed);
         check(&program, &mut random, &format!("SEED={seed}"), &mut counts);
     }

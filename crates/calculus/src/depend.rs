@@ -1,15 +1,16 @@
-//! Who depends on whom, and how: references with signs, strongly connected components, and the mistakes that can be
-//! seen there.
+//! Which predicate depends on which, and how: references with signs, strongly connected components,
+//! and the mistakes that can be seen there.
 //!
-//! Everything is linear in the size of the formulas (MUCKE's check takes 2^k steps for a chain of k predicates that
-//! are each used twice). Components are Tarjan's (SIAM J. Comput. 1, 1972), without recursion.
+//! Everything is linear in the size of the formulas (MUCKE's check takes 2^k steps for a chain of k
+//! predicates that are each used twice). Components are Tarjan's (SIAM J. Comput. 1, 1972), without
+//! recursion.
 
 use droste_source::diagnostics::Diagnostic;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::syntax::Fixpoint;
 use crate::term::{DefId, Term, TermId, Terms};
-use crate::theory::{Action, Place, Sign, Theory};
+use crate::theory::{Action, FileSpan, Sign, Theory};
 
 /// The predicates that a term applies, in the order in which they are met, and with which signs.
 pub(crate) fn references(terms: &Terms, root: TermId) -> Vec<(DefId, Sign)> {
@@ -154,12 +155,13 @@ pub(crate) fn components(
     result
 }
 
-/// Looks at what the actions need: refuses those that cannot be done, warns about what may surprise.
+/// Looks at what the actions need: refuses those that cannot be done, warns about what may
+/// surprise.
 pub(crate) fn check(theory: &mut Theory) {
     let edges = |theory: &Theory, def: DefId, out: &mut Vec<DefId>| {
         out.extend(theory.definition(def).references.iter().map(|(d, _)| *d));
     };
-    let needs: Vec<(Vec<DefId>, Option<Place>)> = theory
+    let needs: Vec<(Vec<DefId>, Option<FileSpan>)> = theory
         .actions
         .iter()
         .map(|action| match action {

@@ -1,9 +1,13 @@
-//! Terms to BDDs.
+//! From terms to BDDs.
 //!
-//! A body is evaluated along a *schedule*: its terms, operands first. A term's value is remembered and stays good until a
-//! relation that it mentions changes, so that in a fixpoint only the part of the body that depends on it is computed
-//! again, and what depends on nothing that changes is computed once. Values that no later round can use are dropped as
-//! soon as they have been used. A conjunction under `exists` is multiplied out with early quantification.
+//! A body is evaluated along a *schedule*: its terms, operands first. A term's value is remembered
+//! and stays good until a relation that it mentions changes. So in a fixpoint only the part of the
+//! body that depends on the fixpoint is computed again; what depends on nothing that changes is
+//! computed once. Values that no later round can use are dropped as soon as they have been used. A
+//! conjunction under `exists` is multiplied out with early quantification (`product`).
+//!
+//! What keeps it honest: random theories are compared with a naive evaluator over sets of tuples
+//! (`tests/random`).
 
 use std::rc::Rc;
 
@@ -26,9 +30,11 @@ type Relation = (DefId, Of);
 /// The terms of a body, operands first.
 struct Schedule {
     order: Vec<TermId>,
-    /// For each term the relations it depends on, as bits; the last bit stands for all from the 64th on.
+    /// For each term the relations it depends on, as bits; the last bit stands for all from the
+    /// 64th on.
     masks: Vec<u64>,
-    /// Whether its value may be used in a later round although its user's may not.
+    /// For each term, whether its value may be used in a later round although its user's value may
+    /// not.
     keep: Vec<bool>,
     /// How many terms of the schedule use it.
     uses: Vec<u32>,
@@ -56,7 +62,7 @@ struct Merged {
     products: Vec<Bdd>,
 }
 
-/// Products of conjuncts that do not change may have so many nodes.
+/// The most nodes that a product of unchanging conjuncts may have.
 const LARGEST_PRODUCT: usize = 20_000;
 
 /// The value of a relation, and when it changed.
@@ -406,8 +412,8 @@ impl Engine {
         open
     }
 
-    /// The conjunction, quantified. Conjuncts that are the same as at the last time with this key are multiplied with
-    /// each other once and for all.
+    /// The conjunction, quantified. Conjuncts that are the same as at the last time with this key
+    /// are multiplied with each other once and for all.
     pub(crate) fn exists(
         &mut self,
         key: (TermId, u32),

@@ -1,9 +1,10 @@
-//! Expressions: an operator-precedence parser with a stack of its own, so that depth costs memory and
-//! nothing else.
+//! Expressions: an operator-precedence parser with a stack of its own, so that depth costs memory
+//! and nothing else.
 //!
-//! From loose to tight: `if`; quantifiers; the arrows, of which there is at most one per level; `|`; `&`; `!`;
-//! `=` and `!=`; `assume` and `cofactor`; attributes in braces. MUCKE allows a quantifier or an `if` only
-//! where an expression begins; here they may be any right operand, and reach as far to the right as they can.
+//! From loose to tight: `if`; quantifiers; the arrows, of which there is at most one per level;
+//! `|`; `&`; `!`; `=` and `!=`; `assume` and `cofactor`; attributes in braces. MUCKE allows a
+//! quantifier or an `if` only where an expression begins; here they may be any right operand, and
+//! reach as far to the right as they can.
 
 #![allow(
     clippy::unnecessary_box_returns,
@@ -285,8 +286,8 @@ impl Parser<'_> {
         Ok(self.add(Expr::Apply(name, list), name.to(end)))
     }
 
-    /// Reads `{` and what follows: whether `assume` an operand follows, or nothing if it was of another
-    /// kind and is done with.
+    /// Reads `{` and what follows: whether `assume` an operand follows, or nothing if it was of
+    /// another kind and is done with.
     fn attribute(&mut self) -> Parsed<Option<bool>> {
         self.next();
         let span = self.span();
@@ -363,7 +364,8 @@ impl Parser<'_> {
         operand
     }
 
-    /// Combines all that ends here; up to an `if` that waits for its `else` if there is one to come.
+    /// Combines all that ends here; up to an `if` that waits for its `else` if there is one to
+    /// come.
     fn close(&mut self, stack: &mut Vec<Frame>, mut operand: ExprId, before_else: bool) -> ExprId {
         while let Some(top) = stack.last() {
             let ends = match top {

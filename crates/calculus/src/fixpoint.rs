@@ -1,19 +1,21 @@
 //! Values of predicates: which fixpoints are nested in which, and how each is computed.
 //!
-//! The meaning is that of `Evaluate(R, Eq)` in La Torre, Madhusudan and Parlato, *Analyzing recursive programs using a
-//! fixed-point calculus* (PLDI 2009), section 3: to evaluate a recursive predicate, start with nothing (`mu`) or
-//! everything (`nu`), evaluate the predicates that its body applies with the present value of this one fixed, evaluate
-//! the body, take the result as the new value, and repeat until it stays the same.
+//! The meaning is that of `Evaluate(R, Eq)` in La Torre, Madhusudan and Parlato, *Analyzing
+//! recursive programs using a fixed-point calculus* (PLDI 2009), section 3. To evaluate a recursive
+//! predicate, start with nothing (`mu`) or everything (`nu`). Evaluate the predicates that its body
+//! applies with the present value of this one fixed, then the body. Take the result as the new
+//! value, and repeat until the value stays the same.
 //!
-//! Done literally, that starts inner fixpoints again in every outer round. Here the predicates are first divided into
-//! strongly connected components. In a component that is all `mu` or all `nu`, and monotone, the nested fixpoints are one
-//! simultaneous fixpoint (Bekić), and all members are iterated side by side ([`simultaneous`]). Only where `mu` and `nu`
-//! mix, or a body is not monotone, is the component nested: the predicate that is used from outside is the outermost, and
-//! what remains of the component without it is divided again. A component that is evaluated again starts from its last
-//! value if what it depends on has only changed in the right direction.
+//! Done literally, this starts inner fixpoints again in every outer round. Here the predicates are
+//! first divided into strongly connected components. In a component that is all `mu` or all `nu`,
+//! and monotone, the nested fixpoints are one simultaneous fixpoint (Bekić), and all members are
+//! iterated side by side ([`simultaneous`]). A component is nested only where `mu` and `nu` mix, or
+//! a body is not monotone. Then the predicate that is used from outside is the outermost, and what
+//! remains of the component without it is divided again. A component that is evaluated again starts
+//! from its last value if what it depends on has only changed in the right direction.
 //!
-//! What keeps it honest: thousands of random theories are compared with a literal `Evaluate` over sets of
-//! tuples (`tests/random`).
+//! What keeps it honest: thousands of random theories are compared with a literal `Evaluate` over
+//! sets of tuples (`tests/random`).
 
 mod closure;
 mod division;
@@ -43,7 +45,7 @@ pub enum Unanswered {
     Oscillates {
         /// The predicate.
         predicate: DefId,
-        /// After so many rounds a value came back.
+        /// The number of rounds after which a value came back.
         period: u64,
     },
     /// Too many fixpoints are nested.
@@ -58,10 +60,10 @@ impl From<StopReason> for Unanswered {
 
 type Result<T> = std::result::Result<T, Unanswered>;
 
-/// So many alternating fixpoints may be nested in each other. (Each doubles the work at least.)
+/// How deep alternating fixpoints may be nested in each other. (Each doubles the work at least.)
 const DEEPEST: u32 = 200;
 
-/// Rounds are reported at most so often: counting nodes takes time.
+/// The least time between two reports of rounds: counting nodes takes time.
 const EVERY: Duration = Duration::from_millis(50);
 
 /// How far a fixpoint has come.
@@ -83,7 +85,7 @@ pub struct Round<'a> {
 pub type Reporter<'a> = Box<dyn FnMut(&Round<'_>) + 'a>;
 
 /// A computed value, and what it was computed from.
-struct Known {
+struct KnownValue {
     outside: Vec<Bdd>,
     values: Vec<Bdd>,
     /// Whether it is the fixpoint, not a value on the way to it.
@@ -95,10 +97,10 @@ type Key = (Box<[DefId]>, Option<DefId>);
 /// Computes values of predicates.
 pub(crate) struct Fixpoints<'a> {
     pub(crate) engine: Engine,
-    known: FxHashMap<Key, Known>,
+    known: FxHashMap<Key, KnownValue>,
     divisions: FxHashMap<Region, Rc<Vec<Component>>>,
     parts: FxHashMap<(DefId, Box<[DefId]>), Rc<Parts>>,
-    images: FxHashMap<(Option<DefId>, TermId), image::Known>,
+    images: FxHashMap<(Option<DefId>, TermId), image::KnownImage>,
     pub(crate) reporter: Option<Reporter<'a>>,
     /// Rounds of fixpoints, in all.
     pub(crate) rounds: u64,
@@ -145,8 +147,8 @@ impl<'a> Fixpoints<'a> {
         Ok(self.engine.evaluate(root)?.is_true())
     }
 
-    /// Evaluates what `demand` needs of the predicates in `inside` (all of them, if nothing); the answer to
-    /// `question` if it was decided on the way.
+    /// Evaluates what `demand` needs of the predicates in `inside` (all of them, if nothing); the
+    /// answer to `question` if it was decided on the way.
     fn region(
         &mut self,
         demand: &[DefId],
@@ -224,7 +226,7 @@ impl<'a> Fixpoints<'a> {
     fn remember(&mut self, key: Key, outside: Vec<Bdd>, values: Vec<Bdd>, complete: bool) {
         self.known.insert(
             key,
-            Known {
+            KnownValue {
                 outside,
                 values,
                 complete,
@@ -310,7 +312,8 @@ impl<'a> Fixpoints<'a> {
         }
     }
 
-    /// Whether what a component uses has only moved so that its fixpoint moves on in its own direction.
+    /// Whether what a component uses has only moved so that its fixpoint moves on in its own
+    /// direction.
     fn moved_on(component: &Component, old: &[Bdd], new: &[Bdd], least: bool) -> Result<bool> {
         for ((old, new), (_, sign)) in old.iter().zip(new).zip(&component.outside) {
             if old == new {

@@ -1,7 +1,8 @@
-//! Expressions to terms: names become bits, negation goes inwards, types are checked.
+//! From expressions to terms: names become bits, negation goes inwards, types are checked.
 //!
-//! The walk has a stack of its own. An expression is visited with a sign, and what it becomes is in negation
-//! normal form. Where MUCKE tries constants before variables (arguments, and to the right of `=`), so do we.
+//! The walk has a stack of its own. An expression is visited with a sign, and what it becomes is in
+//! negation normal form. Where MUCKE tries constants before variables (arguments, and to the right
+//! of `=`), so do we.
 
 use droste_source::Span;
 use droste_source::diagnostics::Diagnostic;

@@ -1,9 +1,10 @@
 //! The layout of one list of variables (or components), from its allocation constraints.
 //!
-//! As in MUCKE: variables that are `~+` share a block and are interleaved bit by bit; so are, by default, neighbours
-//! of equal type, unless they are `~-`. Blocks are sorted by `<`, from the back: of the blocks without successors, the one
-//! whose members were declared last on average goes last. A constraint that contradicts earlier ones is dropped.
-//! Answers do not depend on any of this, only speed does.
+//! As in MUCKE, variables that are `~+` share a block and are interleaved bit by bit. So are, by
+//! default, neighbours of equal type, unless they are `~-`. Blocks are sorted by `<`, from the
+//! back: of the blocks without successors, the one whose members were declared last on average goes
+//! last. A constraint that contradicts earlier ones is dropped. Answers do not depend on any of
+//! this, only speed does.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -40,8 +41,8 @@ impl PartialOrd for Average {
     }
 }
 
-/// Blocks of the items `0..count`. `alike(i)` says that items `i` and `i + 1` are of the same type and
-/// should be interleaved if nothing speaks against it.
+/// Blocks of the items `0..count`. `alike(i)` says that items `i` and `i + 1` are of the same type
+/// and should be interleaved if nothing speaks against it.
 pub(crate) fn blocks(count: u32, wishes: &[Wish], alike: impl Fn(u32) -> bool) -> Blocks {
     let mut union = Union::new(count);
     let apart: FxHashSet<(u32, u32)> = wishes

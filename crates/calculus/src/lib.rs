@@ -1,8 +1,8 @@
 //! A fixed-point calculus over finite types, in the language of MUCKE, solved with BDDs.
 //!
-//! GETAFIX (La Torre, Madhusudan, Parlato, PLDI 2009) writes model-checking algorithms as equations and has MUCKE
-//! (Biere, CAV 1997) solve them. This crate reads the same language: [`load`] makes a [`Theory`] of a file, a
-//! [`Solver`] does what the theory asks for.
+//! GETAFIX (La Torre, Madhusudan, Parlato, PLDI 2009) writes model-checking algorithms as equations
+//! and has MUCKE (Biere, CAV 1997) solve them. This crate reads the same language: [`load`] makes a
+//! [`Theory`] of a file, a [`Solver`] does what the theory asks for.
 //!
 //! ```
 //! use droste_base::Limits;
@@ -22,9 +22,10 @@
 //! assert!(matches!(solver.perform(&actions[1]), Ok(Outcome::Answer(false))));
 //! ```
 //!
-//! The way of a text: `token`, `parser` and `expressions` make syntax; `resolve` and `formula` make types, variables and
-//! terms in negation normal form; `depend` finds what is recursive and warns; `order` (with `layout`) chooses one order of
-//! BDD variables for everything; `engine` (with `product` and `ranged`) evaluates terms; `fixpoint` (with `rewrite`) computes values of
+//! The way of a text: `token`, `parser` and `expressions` make syntax; `resolve` and `formula` make
+//! types, variables and terms in negation normal form; `depend` finds what is recursive and warns;
+//! `order` (with `layout`) chooses one order of BDD variables for everything; `engine` (with
+//! `product` and `ranged`) evaluates terms; `fixpoint` (with `rewrite`) computes values of
 //! predicates; `witness` shows why; `report` writes it down.
 
 mod depend;
@@ -53,5 +54,7 @@ pub use fixpoint::{Reporter, Round, Unanswered};
 pub use parser::parse;
 pub use resolve::{Loader, load, load_text};
 pub use solver::{Outcome, Solver, Statistics, Tuple, on_large_stack};
-pub use theory::{Action, Definition, Place, Printed, Question, Sign, Theory, Variable, Wish};
+pub use theory::{
+    Action, ClosedFormula, Definition, FileSpan, Printed, Sign, Theory, Variable, Wish,
+};
 pub use witness::{Step, Witness};

@@ -1,15 +1,17 @@
-//! One order of BDD variables for a whole theory. Answers do not depend on it; speed does, more than on anything else.
+//! One order of BDD variables for a whole theory. Answers do not depend on it; speed does, more
+//! than on anything else.
 //!
-//! Bits of program variables that mean the same thing are put into one *cell*: bit `k` of all variables of one
-//! class, and bits that are passed as arguments, with the bits of the parameters they are passed to. Variables
-//! that are never in scope together may share BDD variables, so a cell has a few *slots*, next to each other in the
-//! order, and each bit has one of them: states `s`, `t`, `u` are interleaved, and a variable that a quantifier binds has
-//! the very BDD variables of the parameter it is passed to, if they are free, so that most applications rename nothing
-//! and the others keep the order.
+//! Bits that mean the same thing are put into one *cell*: bit `k` of all variables of one class,
+//! and bits that are passed as arguments, with the bits of the parameters they are passed to.
+//! Variables that are never in scope together may share BDD variables. So a cell has a few *slots*,
+//! next to each other in the order, and each bit has one of them. States `s`, `t`, `u` are thus
+//! interleaved. A variable that a quantifier binds has the very BDD variables of the parameter it
+//! is passed to, if they are free. So most applications rename nothing, and the others keep the
+//! order.
 //!
-//! A cell holds at most one bit of any one variable. Where that stands in the way of an argument or a comparison
-//! of two or more bits, the cells become neighbours instead (a *cluster*). Clusters are ordered by the layouts
-//! ([`crate::layout`]) of the parameter lists, the widest first.
+//! A cell holds at most one bit of any one variable. Where that stands in the way of an argument or
+//! a comparison of two or more bits, the cells become neighbours instead (a *cluster*). Clusters
+//! are ordered by the layouts ([`crate::layout`]) of the parameter lists, the widest first.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -20,7 +22,7 @@ use crate::term::{Argument, DefId, Term, TermId, VarId};
 use crate::theory::{Action, Theory};
 use crate::types::TypeId;
 
-/// So many parameters of one predicate may come into one cell by being passed around.
+/// How many parameters of one predicate may come into one cell by being passed around.
 const MOST_PARAMETERS: u32 = 4;
 
 /// Where each bit is.
@@ -265,7 +267,8 @@ impl Allocator<'_> {
         }
     }
 
-    /// Gives every bit a slot of its cell, predicates that are applied before those that apply them.
+    /// Gives every bit a slot of its cell, predicates that are applied before those that apply
+    /// them.
     fn assign_slots(&mut self, bodies: &[Body]) {
         let theory = self.theory;
         let all: Vec<DefId> = (0..theory.definitions.len() as u32).map(DefId).collect();
@@ -312,8 +315,9 @@ impl Allocator<'_> {
                 taken.insert((cell, slot));
             }
         }
-        // For each cell the slots that locals have got so far, and whose they are (by place in the list). There may be
-        // thousands in one cell: what is known about the present one is in tables, under its own number.
+        // For each cell the slots that locals have got so far, and whose they are (by place in the
+        // list). There may be thousands in one cell: what is known about the present one is in
+        // tables, under its own number.
         let mut given: FxHashMap<u32, Vec<(u32, usize)>> = FxHashMap::default();
         let mut compared = vec![(usize::MAX, false); locals.len()];
         let mut used = Vec::new();

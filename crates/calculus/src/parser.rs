@@ -1,6 +1,8 @@
-//! Tokens to [`Syntax`]: commands, and what is in them but expressions ([`crate::expressions`] reads those).
+//! From tokens to [`Syntax`]: commands, and everything in them except expressions, which
+//! [`crate::expressions`] reads.
 //!
-//! After an error, reading goes on behind the `;` that ends the command, so that one mistake is one message.
+//! After an error, reading goes on behind the `;` that ends the command, so that one mistake is one
+//! message.
 
 #![allow(
     clippy::unnecessary_box_returns,
@@ -125,7 +127,8 @@ impl Parser<'_> {
                 }
                 Err(error) => {
                     self.recover(start);
-                    // A character that means nothing has been told already, and is the likely reason.
+                    // A character that means nothing has been told already, and is the likely
+                    // reason.
                     let from = self.tokens[start].span.start;
                     let to = self.span().start;
                     let lexical = self.lexical.iter();

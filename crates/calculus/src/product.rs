@@ -1,8 +1,9 @@
 //! Conjunctions of many BDDs, with early quantification.
 //!
-//! A variable is quantified as soon as the last conjunct that mentions it has been multiplied in. Which conjuncts to
-//! multiply first is decided by size: of the sets of conjuncts that share a variable, the one with the fewest nodes (bucket
-//! elimination; compare Burch, Clarke and Long, VLSI 1991, for transition relations in parts).
+//! A variable is quantified as soon as the last conjunct that mentions it has been multiplied in.
+//! Size decides which conjuncts are multiplied first: of the sets of conjuncts that share a
+//! variable, the one with the fewest nodes. This is bucket elimination; compare Burch, Clarke and
+//! Long, VLSI 1991, for transition relations in parts.
 
 use droste_base::StopReason;
 use droste_bdd::{Bdd, Cube, Manager, Var};
@@ -28,10 +29,11 @@ pub(crate) fn conjunction(manager: &Manager, mut list: Vec<Bdd>) -> Result<Bdd> 
     Ok(list.pop().unwrap_or_else(|| manager.constant(true)))
 }
 
-/// At most so many conjuncts are told apart.
+/// The most conjuncts that are told apart.
 const MOST: usize = 64;
 
-/// The conjunction of `list`, existentially quantified over the variables in `cube`, which `vars` lists.
+/// The conjunction of `list`, existentially quantified over the variables in `cube`, which `vars`
+/// lists.
 pub(crate) fn exists(
     manager: &Manager,
     mut list: Vec<Bdd>,

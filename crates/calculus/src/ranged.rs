@@ -1,11 +1,13 @@
 //! Which variables a formula keeps within their types, seen from its form.
 //!
-//! A type whose number of values is no power of two has codes that mean nothing, and a quantifier has to keep away from
-//! them. Where a conjunct does so already (members of relations are values of their types; what equals such a value
-//! is one), multiplying with the range once more changes nothing and takes time in every round.
+//! A type whose number of values is no power of two has codes that mean nothing, and a quantifier
+//! has to keep away from them. It does so by multiplying with the range of its variable. Where a
+//! conjunct keeps the variable within its type already, that changes nothing and takes time in
+//! every round. (Members of relations are values of their types; what equals such a value is one.)
 //!
-//! What is known of a term is a list of *leaves*, parts of variables that have no parts, as in [`crate::types`]; only
-//! leaves that have meaningless codes are listed. Forgetting some is sound, so lists are cut at [`MOST`].
+//! What is known of a term is a list of *leaves*, parts of variables that have no parts, as in
+//! [`crate::types`]; only leaves that have meaningless codes are listed. Forgetting some is sound,
+//! so lists are cut at [`MOST`].
 
 use std::rc::Rc;
 
@@ -16,19 +18,19 @@ use crate::theory::Theory;
 use crate::types::TypeId;
 
 /// A part of a variable: its first bit and its type.
-type Place = (u32, TypeId);
+type VariablePart = (u32, TypeId);
 
-/// So many leaves of a term are remembered.
+/// The most leaves of a term that are remembered.
 const MOST: usize = 32;
 
 /// What is known of terms.
 #[derive(Default)]
 pub(crate) struct Ranged {
-    known: FxHashMap<TermId, Rc<[Place]>>,
+    known: FxHashMap<TermId, Rc<[VariablePart]>>,
 }
 
 /// The leaves of something at `first` that have meaningless codes.
-fn leaves(theory: &Theory, first: u32, ty: TypeId, out: &mut Vec<Place>) {
+fn leaves(theory: &Theory, first: u32, ty: TypeId, out: &mut Vec<VariablePart>) {
     if theory.types.get(ty).full {
         return;
     }
@@ -40,7 +42,7 @@ fn leaves(theory: &Theory, first: u32, ty: TypeId, out: &mut Vec<Place>) {
 }
 
 impl Ranged {
-    /// Of these variables, those that the conjunction of terms does not keep within their types.
+    /// The variables among `vars` that the conjunction of terms does not keep within their types.
     pub(crate) fn open(
         &mut self,
         theory: &Theory,
@@ -87,7 +89,7 @@ impl Ranged {
     }
 
     /// The sorted leaves that a term holds, its operands being known.
-    fn of(&self, theory: &Theory, id: TermId) -> Vec<Place> {
+    fn of(&self, theory: &Theory, id: TermId) -> Vec<VariablePart> {
         let terms = &theory.terms;
         match terms.get(id) {
             Term::Apply(def, _, arguments) => {
@@ -123,7 +125,7 @@ impl Ranged {
     }
 
     /// What all disjuncts hold.
-    fn common(&self, list: &[TermId]) -> Vec<Place> {
+    fn common(&self, list: &[TermId]) -> Vec<VariablePart> {
         let Some((first, rest)) = list.split_first() else {
             return Vec::new();
         };
@@ -136,8 +138,8 @@ impl Ranged {
     }
 
     /// What some conjunct holds, and what equals that.
-    fn conjunction(&self, theory: &Theory, list: &[TermId]) -> Vec<Place> {
-        let mut places: Vec<Place> = Vec::new();
+    fn conjunction(&self, theory: &Theory, list: &[TermId]) -> Vec<VariablePart> {
+        let mut places: Vec<VariablePart> = Vec::new();
         let mut equalities = Vec::new();
         for id in list {
             places.extend(self.known[id].iter());

@@ -164,7 +164,7 @@ fn logarithm(number: &BigUint) -> String {
     format!("{:.3}", (top as f64).log2() + shift as f64)
 }
 
-/// The first of the second, in percent with six places, rounded exactly.
+/// The ratio of the first to the second, in percent with six places, rounded exactly.
 fn percent(part: &BigUint, whole: &BigUint) -> String {
     if whole.bits() == 0 {
         return "0.000000".to_owned();
@@ -178,10 +178,11 @@ fn percent(part: &BigUint, whole: &BigUint) -> String {
     )
 }
 
-/// Of a larger diagram only so many cubes are printed.
+/// The most cubes of a diagram that are printed.
 const MOST_CUBES: usize = 100_000;
 
-/// A diagram as a disjunction of disjoint cubes, one per line; bits are numbered from the most significant.
+/// A diagram as a disjunction of disjoint cubes, one per line; bits are numbered from the most
+/// significant.
 pub(crate) fn dump(value: &Bdd, names: &FxHashMap<Var, String>) -> String {
     let mut out = String::new();
     for (i, cube) in value.cubes().enumerate() {

@@ -1,7 +1,9 @@
-//! Syntax to [`Theory`]: names, types, and everything that can be wrong before anything is evaluated.
+//! From syntax to a [`Theory`]: names, types, and everything that can be wrong before anything is
+//! evaluated.
 //!
-//! Commands are taken in order, and a `#load`ed file is read in their middle, as MUCKE does. What is wrong is left
-//! out; a predicate with a mistake in its body stays known, so that its uses are not reported as well.
+//! Commands are taken in order, and a `#load`ed file is read in their middle, as MUCKE does. What
+//! is wrong is left out; a predicate with a mistake in its body stays known, so that its uses are
+//! not reported as well.
 
 mod declarations;
 mod predicates;
@@ -14,13 +16,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::parser::parse;
 use crate::syntax::{About, Command, CommandKind, Fixpoint, Relation, Syntax};
 use crate::term::{DefId, VarId};
-use crate::theory::{Action, Place, Printed, Theory};
+use crate::theory::{Action, FileSpan, Printed, Theory};
 use crate::types::{BOOL, TypeId};
 
 /// Opens a file that `#load` names, or says why not.
 pub type Loader<'a> = &'a mut dyn FnMut(&str) -> Result<SourceFile, String>;
 
-/// Files that load files that load files, and so on, this deep and no deeper.
+/// The greatest depth of files that load files.
 const DEEPEST: usize = 1000;
 
 /// What a global name means.
@@ -57,11 +59,12 @@ pub(crate) struct Resolver {
     pub(crate) file: u32,
     /// The variables in scope, innermost last.
     pub(crate) scope: FxHashMap<String, Vec<VarId>>,
-    /// How often variables of quantifiers have come into scope and left it: the time, for `Variable::scopes`.
+    /// How often variables of quantifiers have come into scope and left it: the time, for
+    /// `Variable::scopes`.
     pub(crate) time: u32,
     /// Variables of quantifiers of the current predicate, by name and type, for reuse.
     pub(crate) pool: FxHashMap<(String, TypeId), Vec<VarId>>,
-    /// Those of queries, kept while predicates are read.
+    /// The pool of queries, kept while predicates are read.
     query_pool: FxHashMap<(String, TypeId), Vec<VarId>>,
     /// New variables of quantifiers.
     pub(crate) locals: Vec<VarId>,
@@ -212,8 +215,8 @@ impl Resolver {
         }
     }
 
-    pub(crate) fn place(&self, span: Span) -> Place {
-        Place {
+    pub(crate) fn place(&self, span: Span) -> FileSpan {
+        FileSpan {
             file: self.file,
             span,
         }

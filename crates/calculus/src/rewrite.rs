@@ -1,4 +1,7 @@
 //! Bodies taken apart for the fixpoint loop: what distributes over union, and what does not.
+//!
+//! A part that distributes over union may be evaluated with the frontier alone
+//! ([`fixpoint`](crate::fixpoint)).
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -9,7 +12,7 @@ use crate::term::{DefId, Of, Term, TermId, Terms, VarId};
 pub(crate) enum Shape {
     /// Not at all.
     Constant,
-    /// It distributes over the union of relations that are not all empty.
+    /// The term distributes over the union of relations that are not all empty.
     Linear,
     /// In another way.
     Other,
@@ -30,7 +33,8 @@ fn below(terms: &Terms, root: TermId) -> Vec<TermId> {
     list
 }
 
-/// The shape of `root`, and of everything below it, in the relations `of` the members of a component.
+/// The shape of `root`, and of everything below it, in the relations `of` the members of a
+/// component.
 pub(crate) fn shapes(
     terms: &Terms,
     root: TermId,
@@ -155,7 +159,8 @@ pub(crate) struct Parts {
     pub(crate) rest: TermId,
 }
 
-/// A conjunction under `exists`, of conjuncts that distribute over union and others that do not change.
+/// A conjunction under `exists`, of conjuncts that distribute over union and others that do not
+/// change.
 #[derive(Clone, Debug)]
 pub(crate) struct Product {
     /// The term it was made of.
@@ -167,7 +172,7 @@ pub(crate) struct Product {
     pub(crate) factors: Vec<TermId>,
 }
 
-/// At most so many groups of disjuncts that distribute over union are told apart.
+/// The most groups of disjuncts that distribute over union and are told apart.
 const MOST_GROUPS: usize = 8;
 
 /// Takes a body apart.

@@ -12,7 +12,7 @@ use crate::fixpoint::{Fixpoints, Reporter, Unanswered};
 use crate::order::order;
 use crate::report::dump;
 use crate::term::{DefId, Of};
-use crate::theory::{Action, Question, Theory};
+use crate::theory::{Action, ClosedFormula, Theory};
 use crate::types::TypeId;
 use crate::witness::Witness;
 
@@ -28,9 +28,9 @@ pub enum Outcome {
     Witness(Witness),
     /// The formula has not the value that was wanted, so there is nothing to show.
     NoWitness(bool),
-    /// So many members, out of so many tuples there are.
+    /// The number of members, and the number of all tuples.
     Count(BigUint, BigUint),
-    /// So many BDD nodes.
+    /// The number of BDD nodes.
     Size(usize),
     /// The BDD, as equations.
     Dump(String),
@@ -38,7 +38,7 @@ pub enum Outcome {
     Tuples(Vec<Tuple>, BigUint),
     /// The time on the clock.
     Time(Duration),
-    /// Nothing to be told.
+    /// There is nothing to say.
     Done,
 }
 
@@ -61,8 +61,8 @@ pub struct Statistics {
 
 /// Evaluates what is in a theory. Values of predicates are kept from one action to the next.
 ///
-/// BDD operations recurse as deep as there are BDD variables: where there may be many, make and use the solver on a large
-/// stack, see [`on_large_stack`].
+/// BDD operations recurse as deep as there are BDD variables: where there may be many, make and use
+/// the solver on a large stack, see [`on_large_stack`].
 pub struct Solver<'a> {
     pub(crate) fixpoints: Fixpoints<'a>,
     clock: Clock,
@@ -113,7 +113,7 @@ impl<'a> Solver<'a> {
     }
 
     /// Whether a closed formula is true.
-    pub fn decide(&mut self, question: &Question) -> Result<bool, Unanswered> {
+    pub fn decide(&mut self, question: &ClosedFormula) -> Result<bool, Unanswered> {
         let uses: Vec<DefId> = question.references.iter().map(|(def, _)| *def).collect();
         self.fixpoints.decide(question.root, question.dual, &uses)
     }

@@ -1,8 +1,9 @@
 //! What the parser makes: a list of commands, and a flat table of expressions.
 //!
-//! Expressions are rows of one table, named by [`ExprId`], operands before operators; lists (operands of a
-//! chain of `&`, arguments, declarations) are ranges of shared tables. So an expression nested a hundred
-//! thousand deep, or with a hundred thousand operands, is nothing special to anybody who walks the rows in order.
+//! Expressions are rows of one table, named by [`ExprId`], operands before operators; lists
+//! (operands of a chain of `&`, arguments, declarations) are ranges of shared tables. So an
+//! expression nested a hundred thousand deep, or with a hundred thousand operands, is nothing
+//! special to anybody who walks the rows in order.
 
 use std::ops::Range;
 

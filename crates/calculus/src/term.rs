@@ -1,8 +1,8 @@
 //! Formulas as the evaluator sees them: a shared table of terms in negation normal form.
 //!
-//! Every term is stored once, operands before what they are operands of. Negation stands in front of
-//! predicates, comparisons and quantifiers only; `forall` is `! exists !`, and `exists` has been moved into
-//! disjunctions. Variables are rows of bits, numbered through the whole session.
+//! Every term is stored once, operands before what they are operands of. Negation stands in front
+//! of predicates, comparisons and quantifiers only; `forall` is `! exists !`, and `exists` has been
+//! moved into disjunctions. Variables are rows of bits, numbered through the whole session.
 
 use rustc_hash::FxHashMap;
 
@@ -23,7 +23,8 @@ pub struct VarId(pub u32);
 pub enum Of {
     /// The predicate's value.
     Value,
-    /// What is not in the predicate's value: greatest fixpoints are computed as least ones of the complement.
+    /// What is not in the predicate's value: greatest fixpoints are computed as least ones of the
+    /// complement.
     Complement,
     /// What the last round added to the value, or to the complement: the frontier.
     Frontier,
@@ -43,9 +44,10 @@ pub enum Argument {
 pub enum Term {
     /// True or false.
     Constant(bool),
-    /// So many bits from the first place and from the second are the same.
+    /// The bits from the first place and those from the second are the same; the third number says
+    /// how many.
     Equal(u32, u32, u32),
-    /// So many bits (at most 64) from a place are this code.
+    /// The bits from a place, as many as the second number says (at most 64), are this code.
     Code(u32, u32, u64),
     /// A predicate holds of arguments.
     Apply(DefId, Of, Box<[Argument]>),
@@ -255,8 +257,8 @@ impl Terms {
         self.add(Term::Exists(vars.into(), body))
     }
 
-    /// Calls `f` for each operand. Of a conjunction under `exists` the operands are the conjuncts: it is
-    /// multiplied out and quantified in one go.
+    /// Calls `f` for each operand. Of a conjunction under `exists` the operands are the conjuncts:
+    /// it is multiplied out and quantified in one go.
     pub(crate) fn operands(&self, id: TermId, mut f: impl FnMut(TermId)) {
         match self.get(id) {
             Term::Constant(_) | Term::Equal(..) | Term::Code(..) | Term::Apply(..) => {}
@@ -278,7 +280,8 @@ impl Terms {
         }
     }
 
-    /// The term with long disjunctions, and long conjunctions that are not under `exists`, as trees.
+    /// The term with long disjunctions, and long conjunctions that are not under `exists`, as
+    /// trees.
     pub(crate) fn balanced(&mut self, mut list: Vec<TermId>, and: bool) -> TermId {
         while list.len() > FAN_IN {
             list = list

@@ -1,7 +1,8 @@
 //! What has been loaded: types, predicates, and the list of things to do.
 //!
-//! A [`Theory`] is complete before anything is evaluated, so that one order of BDD variables can serve all of it. It
-//! is plain data and can be handed to another thread, where a [`Solver`](crate::Solver) works on it.
+//! A [`Theory`] is complete before anything is evaluated, so that one order of BDD variables can
+//! serve all of it. It is plain data and can be handed to another thread, where a
+//! [`Solver`](crate::Solver) works on it.
 
 use droste_source::diagnostics::{Diagnostic, Severity, render};
 use droste_source::{SourceFile, Span};
@@ -12,7 +13,7 @@ use crate::types::{TypeId, Types};
 
 /// A place in one of the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct FileSpan {
     /// The file.
     pub file: u32,
     /// Where in it.
@@ -28,8 +29,8 @@ pub struct Variable {
     pub ty: TypeId,
     /// The number of its first bit.
     pub first: u32,
-    /// If a quantifier binds it: from when to when it is in scope, each time, in the order of reading. Variables whose times
-    /// overlap must not share BDD variables.
+    /// If a quantifier binds it: from when to when it is in scope, each time, in the order of
+    /// reading. Variables whose times overlap must not share BDD variables.
     pub scopes: Vec<(u32, u32)>,
 }
 
@@ -59,7 +60,7 @@ pub struct Definition {
     /// Its name.
     pub name: String,
     /// Where its name is.
-    pub place: Place,
+    pub place: FileSpan,
     /// How its equation is solved.
     pub fixpoint: Fixpoint,
     /// The parameters.
@@ -80,7 +81,7 @@ pub struct Definition {
 
 /// A closed formula that shall be evaluated.
 #[derive(Clone, Debug)]
-pub struct Question {
+pub struct ClosedFormula {
     /// The formula.
     pub root: TermId,
     /// Its negation.
@@ -88,7 +89,7 @@ pub struct Question {
     /// The predicates it applies.
     pub references: Vec<(DefId, Sign)>,
     /// Where it is.
-    pub place: Place,
+    pub place: FileSpan,
     /// As it was written.
     pub expr: ExprId,
 }
@@ -110,17 +111,17 @@ pub enum Printed {
 #[derive(Clone, Debug)]
 pub enum Action {
     /// Evaluate a formula.
-    Query(Question),
+    Query(ClosedFormula),
     /// Evaluate a formula and show why it is true, or, if the flag is not set, why it is false.
-    Witness(bool, Question),
+    Witness(bool, ClosedFormula),
     /// Count the members of a relation.
-    Count(DefId, Place),
+    Count(DefId, FileSpan),
     /// Count BDD nodes.
-    Size(DefId, Place),
+    Size(DefId, FileSpan),
     /// Print BDD nodes.
-    Dump(DefId, Place),
-    /// List members, at most so many.
-    Tuples(DefId, usize, Place),
+    Dump(DefId, FileSpan),
+    /// List members, at most the given number of them.
+    Tuples(DefId, usize, FileSpan),
     /// Forget a value, or all.
     Reset(Option<DefId>),
     /// Print something.
@@ -226,17 +227,17 @@ impl Theory {
     }
 
     /// The file that a place is in.
-    pub fn file(&self, place: Place) -> &SourceFile {
+    pub fn file(&self, place: FileSpan) -> &SourceFile {
         &self.files[place.file as usize]
     }
 
     /// The number of a place's line.
-    pub fn line(&self, place: Place) -> u32 {
+    pub fn line(&self, place: FileSpan) -> u32 {
         self.file(place).line_number(place.span.start)
     }
 
     /// A formula as it is printed with its value.
-    pub fn show(&self, question: &Question) -> String {
+    pub fn show(&self, question: &ClosedFormula) -> String {
         let file = question.place.file as usize;
         crate::printer::print(&self.syntax[file], &self.files[file], question.expr)
     }

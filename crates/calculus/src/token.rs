@@ -1,8 +1,9 @@
-//! Text to tokens.
+//! From text to tokens.
 //!
-//! The lexical rules are those of MUCKE 0.5.0, relaxed in two places: carriage returns are white space, and
-//! of a run of operator characters the longest known operator is taken (MUCKE wants the whole run to be
-//! one operator, so that `x &!y` is an error there). Every legal MUCKE text has the same tokens here.
+//! The lexical rules are those of MUCKE 0.5.0, relaxed in two places: carriage returns are white
+//! space, and of a run of operator characters the longest known operator is taken (MUCKE wants the
+//! whole run to be one operator, so that `x &!y` is an error there). Every legal MUCKE text has the
+//! same tokens here.
 
 use droste_source::diagnostics::Diagnostic;
 use droste_source::{SourceFile, Span};

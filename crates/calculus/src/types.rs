@@ -1,9 +1,10 @@
 //! Types and how their values are written in bits.
 //!
-//! A value is a row of bits: the components of a class in the order of declaration, the elements of an array by
-//! index, and an enumeration or range as the binary number of its offset from the least value, most significant bit
-//! first. A type need not fill its codes; [`Types::leaves`] tells where that matters. The *layout* of a type is
-//! another order of the same bits, the one in which they go into the order of BDD variables (`layout`).
+//! A value is a row of bits: the components of a class in the order of declaration, the elements of
+//! an array by index, and an enumeration or range as the binary number of its offset from the least
+//! value, most significant bit first. A type need not fill its codes; [`Types::leaves`] tells where
+//! that matters. The *layout* of a type is another order of the same bits, the one in which they go
+//! into the order of BDD variables (`layout`).
 
 use rustc_hash::FxHashMap;
 
@@ -39,7 +40,7 @@ pub enum Shape {
     Range(u64, u64),
     /// Components.
     Class(Vec<Component>),
-    /// Elements of one type, so many of them.
+    /// Elements of one type, and how many there are.
     Array(TypeId, u32),
 }
 
@@ -265,7 +266,8 @@ impl Types {
         list
     }
 
-    /// The parts that have no parts, each with its path: `.n`, `.f[1]`, or nothing if the value itself has none.
+    /// The parts that have no parts, each with its path: `.n`, `.f[1]`, or nothing if the value
+    /// itself has none.
     pub fn paths(&self, ty: TypeId) -> Vec<(String, Leaf)> {
         let mut list = Vec::new();
         let mut stack = vec![(String::new(), Leaf { offset: 0, ty })];

@@ -1,10 +1,12 @@
-//! Why a formula is true: values for its quantifiers, and for a fixpoint the path of tuples that leads to it.
+//! Why a formula is true: values for its quantifiers, and for a fixpoint the path of tuples that
+//! leads to it.
 //!
-//! The fixpoint's rounds are computed once more and kept. A tuple that came in with round `k` did so because the
-//! body holds of it with the relations of round `k - 1`; following the body (one true disjunct, all conjuncts, one choice of
-//! values for `exists`) leads to tuples that came in earlier. The first of them is the tuple before on the path; if
-//! the body needed others as well, as the return of a procedure needs a summary, they are told beside it.
-//! A greatest fixpoint that does not hold is the same thing in the complement.
+//! The fixpoint's rounds are computed once more and kept. A tuple that came in with round `k` did
+//! so because the body holds of it with the relations of round `k - 1`. Following the body (one
+//! true disjunct, all conjuncts, one choice of values for `exists`) leads to tuples that came in
+//! earlier. The first of these is the tuple before on the path. If the body needed others as well,
+//! as the return of a procedure needs a summary, they are shown beside it. A greatest fixpoint that
+//! does not hold is the same thing in the complement.
 
 use droste_bdd::{Bdd, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -16,7 +18,7 @@ use crate::rewrite::to_complement;
 use crate::solver::{Solver, Tuple, split};
 use crate::syntax::Fixpoint;
 use crate::term::{Argument, DefId, Of, Term, TermId, VarId};
-use crate::theory::Question;
+use crate::theory::ClosedFormula;
 
 /// A tuple on a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +31,8 @@ pub struct Step {
     pub tuple: Tuple,
     /// Other tuples of recursive predicates that were needed to get here.
     pub with: Vec<(DefId, Tuple)>,
-    /// Whether even more were needed, for all values of a `forall` say; the path may begin before its first tuple then.
+    /// Whether even more were needed, for all values of a `forall` say; the path may begin before
+    /// its first tuple then.
     pub more: bool,
 }
 
@@ -75,7 +78,7 @@ impl Solver<'_> {
     /// Why the formula is true, or, if `wanted` is not set, why it is false. It must be so.
     pub(crate) fn witness(
         &mut self,
-        question: &Question,
+        question: &ClosedFormula,
         wanted: bool,
     ) -> Result<Witness, Unanswered> {
         let uses: Vec<DefId> = question.references.iter().map(|(def, _)| *def).collect();
@@ -101,7 +104,8 @@ impl Solver<'_> {
         Ok(witness)
     }
 
-    /// The members of a predicate's component, if its fixpoint has paths: recursive, monotone, all of one kind.
+    /// The members of a predicate's component, if its fixpoint has paths: recursive, monotone, all
+    /// of one kind.
     fn path_component(&self, def: DefId) -> Option<Vec<DefId>> {
         let theory = self.theory();
         let lists = components(&[def], |def, out| {
@@ -128,8 +132,8 @@ impl Solver<'_> {
         recursive.then_some(members)
     }
 
-    /// Follows a formula that holds under `values`, with the present relations, down to the tuples of recursive
-    /// predicates it needs.
+    /// Follows a formula that holds under `values`, with the present relations, down to the tuples
+    /// of recursive predicates it needs.
     fn follow(
         &mut self,
         root: TermId,
@@ -208,7 +212,7 @@ impl Solver<'_> {
     fn choose(&mut self, id: TermId, vars: &[VarId], trail: &mut Trail) -> Result<(), Unanswered> {
         let engine = &mut self.fixpoints.engine;
         let bound: FxHashSet<Var> = vars.iter().flat_map(|&id| engine.vars_of(id)).collect();
-        // They may have been somebody else's.
+        // Another quantifier may have used the same BDD variables before.
         trail.values.retain(|var, _| !bound.contains(var));
         let mut operands = Vec::new();
         engine

@@ -1,8 +1,9 @@
 //! The question as a formula of the fixed-point calculus.
 //!
-//! The program becomes relations, an algorithm is a page of formulas over them (`droste-formula`), and `droste-calculus`
-//! solves both together. A formula that is true says that there is a violation, not which: the run comes from the symbolic
-//! engine, and that is a check of the formula, too.
+//! The program becomes relations, an algorithm is a page of formulas over them (`droste-formula`),
+//! and `droste-calculus` solves both together. A formula that is true says that there is a
+//! violation, not which: the run comes from the symbolic engine, and that is a check of the
+//! formula, too.
 
 use droste_base::{Certificate, Counters, Progress, Runs, Verdict, on_worker};
 use droste_calculus::{Action, Round, Solver, Statistics, Theory, Unanswered};
@@ -76,7 +77,7 @@ fn relations(prepared: &Prepared<'_>, options: &Options<'_>) -> Result<Relations
         ));
     };
     let cleaned = prepared.cleaned_for_sets(options)?;
-    let question = droste_formula::Question {
+    let question = droste_formula::Reachability {
         targets,
         violations,
         live: &cleaned.live,
@@ -102,7 +103,7 @@ pub(crate) fn threads_formula(
             source.name()
         )));
     }
-    let question = droste_formula::Question {
+    let question = droste_formula::Reachability {
         targets: query.target.nodes(),
         violations: query.target.violations(),
         live: &AllLive,
@@ -221,7 +222,8 @@ type Solution = (Result<Option<bool>, Unanswered>, Statistics);
 /// More BDD variables than an algorithm has for every bit of a state, by far.
 const COPIES: usize = 64;
 
-/// The answer of the last query, computed where there is stack enough for diagrams over the states' bits.
+/// The answer of the last query, computed where there is stack enough for diagrams over the states'
+/// bits.
 pub(crate) fn solve(theory: Theory, bits: u32, options: &Options<'_>) -> Solution {
     let limits = &options.limits;
     let stack = droste_bdd::stack_size(COPIES * (bits as usize + 64));

@@ -3,7 +3,7 @@
 use droste_base::{Counterexample, Guard, Runs, Verdict};
 use droste_explicit::{Goal, Outcome, search as search_model};
 use droste_program::execution::Execution;
-use droste_unfold::{Gap, Unfolding, Words, concretize};
+use droste_unfold::{Gap, Unfolding, Words};
 
 use crate::prepared::{Compiled, Prepared};
 use crate::property::Resolved;
@@ -85,14 +85,7 @@ impl Task<'_> {
         guard: &mut Guard,
     ) -> Result<Execution, Gap> {
         let cleaned = self.prepared.cleaned(self.options)?;
-        let watched = self.prepared.question.propositions();
-        concretize(
-            self.prepared.program,
-            &cleaned.program,
-            &watched,
-            trace,
-            guard,
-        )
+        self.prepared.concretize(&cleaned.program, trace, guard)
     }
 }
 

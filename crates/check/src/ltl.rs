@@ -16,9 +16,9 @@ use droste_omega::Tableau;
 use droste_program::labels;
 use droste_program::monitor::{Monitor, MonitorState, StateKind};
 use droste_program::temporal::{Formula, Temporal};
-use droste_program::{Expr, ExprNode, Operator, Program, Proposition};
+use droste_program::{Expr, ExprNode, Operator, Procedure, Program, Proposition};
 use droste_source::SourceFile;
-use droste_source::diagnostics::Diagnostic;
+use droste_source::diagnostics::{Diagnostic, DiagnosticKind};
 use droste_source::suggest::nearest;
 
 /// A formula about a program.
@@ -65,7 +65,11 @@ impl Vocabulary for Names<'_> {
         if atom.kind == AtomKind::Terminated {
             no_clash(self.program, atom)?;
         }
-        proposition(self.program, self.dialect, source.slice(span), span.start)
+        let found = proposition(self.program, self.dialect, source.slice(span), span.start);
+        found.map_err(|mut diagnostics| {
+            in_braces(self.program, atom, &mut diagnostics);
+            diagnostics
+        })
     }
 }
 
@@ -144,15 +148,6 @@ fn proposition(
     resolved.map_err(|diagnostics| {
         let shifted = diagnostics.into_iter().map(|diagnostic| {
             let mut diagnostic = diagnostic.shifted(offset);
-            // In a formula, a local variable is written in braces.
-            for help in &mut diagnostic.help {
-                if let Some((before, local)) = help.split_once("; write `")
-                    && let Some(local) = local.strip_suffix('`')
-                    && before.contains("is a local variable")
-                {
-                    *help = format!("{before}; write `{{{local}}}`");
-                }
-            }
             advise(program, &mut diagnostic);
             diagnostic
         });
@@ -165,31 +160,66 @@ const KEYWORDS: [&str; 4] = ["terminated", "true", "false", "xor"];
 
 /// How to go on, where the language itself cannot know.
 fn advise(program: &Program, diagnostic: &mut Diagnostic) {
-    let message = &diagnostic.message;
-    if message.ends_with("is neither a global variable nor a label")
-        && diagnostic.help.is_empty()
-        && let Some(name) = message.split('`').nth(1)
-    {
-        let operators = name.chars().take_while(|c| "FGX".contains(*c)).count();
-        let (operators, rest) = name.split_at(operators);
-        let known = program.globals.iter().any(|global| *global.name == *rest)
-            || labels::find(program, rest).is_ok();
-        if !operators.is_empty() && known {
-            let spaced: String = operators.chars().flat_map(|c| [c, ' ']).collect();
-            let help = format!("operators are words of their own: write `{spaced}{rest}`");
-            diagnostic.help.push(help);
-        } else if let Some(near) = nearest(name, KEYWORDS.into_iter()) {
-            diagnostic.help.push(format!("did you mean `{near}`?"));
-        } else if let Some(names) = labels::names(program) {
-            diagnostic.help.push(format!("there are {names}"));
+    match &*diagnostic.kind {
+        DiagnosticKind::Other | DiagnosticKind::ReadDifferently(_) => {}
+        DiagnosticKind::LocalName { procedure, name } => {
+            // In a formula, that is written in braces.
+            let help = format!(
+                "`{name}` is a local variable of `{procedure}`; write `{{{procedure}::{name}}}`"
+            );
+            diagnostic.help = vec![help];
+        }
+        DiagnosticKind::UnknownName(name) => {
+            let help = instead(program, name);
+            diagnostic.help.extend(help);
+        }
+        DiagnosticKind::MayDivideByZero => {
+            diagnostic.help = vec![
+                "a test beside it, as in `m = 0 | 6 / m < 7`, does not help: all of a proposition is computed".to_owned(),
+                "compare without dividing, `m = 0 | 6 < 7 * m`, or have the program compute the quotient".to_owned(),
+            ];
         }
     }
-    let divides = |text: &str| text.contains("divisor may be zero");
-    if divides(message) || divides(&diagnostic.primary.1) {
-        diagnostic.help = vec![
-            "a test beside it, as in `m = 0 | 6 / m < 7`, does not help: all of a proposition is computed".to_owned(),
-            "compare without dividing, `m = 0 | 6 < 7 * m`, or have the program compute the quotient".to_owned(),
-        ];
+}
+
+/// What may be meant by a name that means nothing.
+fn instead(program: &Program, name: &str) -> Option<String> {
+    if let Some((spaced, rest)) = droste_ltl::run_together(name)
+        && (program.globals.iter().any(|global| *global.name == *rest)
+            || labels::find(program, rest).is_ok())
+    {
+        return Some(format!(
+            "operators are words of their own: write `{spaced}`"
+        ));
+    }
+    match nearest(name, KEYWORDS.into_iter()) {
+        Some(near) => Some(format!("did you mean `{near}`?")),
+        None => labels::names(program),
+    }
+}
+
+/// The braces around an expression of a formula are not part of it. Says so if they are part of the name of a variable.
+fn in_braces(program: &Program, atom: &Atom, diagnostics: &mut Vec<Diagnostic>) {
+    if atom.kind != AtomKind::Expression {
+        return;
+    }
+    let braced = format!("{{{}}}", atom.text);
+    let local = |procedure: &Procedure| {
+        let has = procedure.locals.iter().any(|local| *local.name == *braced);
+        has.then(|| format!("{}::{braced}", procedure.name))
+    };
+    let variable = if program.globals.iter().any(|global| *global.name == *braced) {
+        Some(braced.clone())
+    } else {
+        program.procedures.iter().find_map(local)
+    };
+    if let Some(variable) = variable
+        && let Some(first) = diagnostics.first_mut()
+    {
+        first.help = vec![format!(
+            "braces stand around an expression; the variable `{braced}` is written `{{{variable}}}`"
+        )];
+        diagnostics.truncate(1);
     }
 }
 
@@ -263,7 +293,10 @@ impl Automaton {
             };
             match proposition(program, dialect, &text, 0) {
                 Ok(proposition) => propositions.push(proposition),
-                Err(diagnostics) => problems.push((text, diagnostics)),
+                Err(mut diagnostics) => {
+                    in_braces(program, atom, &mut diagnostics);
+                    problems.push((text, diagnostics));
+                }
             }
         }
         if !problems.is_empty() {

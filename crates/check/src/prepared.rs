@@ -6,14 +6,15 @@
 
 use std::sync::OnceLock;
 
-use droste_base::{PropId, StopReason};
+use droste_base::{Guard, PropId, StopReason, Trace};
 use droste_explicit::Goal;
 use droste_omega::{Buchi, Watcher, WatcherState};
 use droste_passes::{Cleaned, Query, clean_within};
+use droste_program::execution::Execution;
 use droste_program::monitor::{Monitor, StateKind};
-use droste_program::{Program, Proposition};
+use droste_program::{NodeId, Op, Program, Proposition};
 use droste_symbolic::repeat::{of_monitor, of_nodes};
-use droste_unfold::Machine;
+use droste_unfold::{Gap, Machine, Words, concretize, concretize_stuck};
 
 use crate::property::Resolved;
 use crate::report::Halt;
@@ -119,10 +120,14 @@ impl<'a> Prepared<'a> {
         let query = Query {
             targets: self.question.nodes(),
             violations: self.question.violations(),
+            stops: self.question.stops(),
             propositions: &propositions,
             every_position: !matches!(
                 self.question,
-                Resolved::Default(_) | Resolved::Reach(_) | Resolved::Repeat(_)
+                Resolved::Default(_)
+                    | Resolved::Reach(_)
+                    | Resolved::Deadlock
+                    | Resolved::Repeat(_)
             ),
         };
         self.clean(&self.cleaned, &query, options)
@@ -139,6 +144,7 @@ impl<'a> Prepared<'a> {
         let query = Query {
             targets: nodes,
             violations: false,
+            stops: false,
             propositions: &propositions,
             every_position: true,
         };
@@ -172,13 +178,24 @@ impl<'a> Prepared<'a> {
             return Ok(compiled);
         }
         let cleaned = self.cleaned(options)?;
-        let mut machine = Machine::new(&cleaned.program, &cleaned.live, self.question.violations());
+        let mut machine = if self.question.stops() {
+            Machine::for_stops(&cleaned.program, &cleaned.live)
+        } else {
+            Machine::new(&cleaned.program, &cleaned.live, self.question.violations())
+        };
         machine.set_eager(self.eager);
         if !self.eager {
             machine.localise(&cleaned.program);
         }
         let asked = match &self.question {
             Resolved::Default(nodes) => vec![machine.ask_control(nodes, true)],
+            Resolved::Deadlock => {
+                // Where a run has ended: with a violation, or with its only thread.
+                let nodes = (0..).map(NodeId).zip(&cleaned.program.nodes);
+                let ends = nodes.filter(|(_, node)| node.op == Op::EndThread);
+                let ends: Vec<NodeId> = ends.map(|(id, _)| id).collect();
+                vec![machine.ask_control(&ends, true)]
+            }
             Resolved::Reach(nodes) | Resolved::Repeat(nodes) => {
                 vec![machine.ask_control(nodes, false)]
             }
@@ -195,6 +212,7 @@ impl<'a> Prepared<'a> {
         let asked = &compiled.asked;
         Ok(match &self.question {
             Resolved::Default(_) | Resolved::Reach(_) => Goal::Reach(asked[0]),
+            Resolved::Deadlock => Goal::Stuck(asked.clone()),
             Resolved::Repeat(_) => Goal::Repeat(asked.clone()),
             Resolved::Target(monitor) | Resolved::Repeating(monitor) => {
                 Goal::Watch(watcher(monitor, asked))
@@ -223,7 +241,23 @@ impl<'a> Prepared<'a> {
 
     /// Whether the symbolic engine answers the question.
     pub(crate) fn is_for_sets(&self) -> bool {
-        self.question.targets().is_some() || self.question.is_about_infinite_runs()
+        self.question.targets().is_some()
+            || self.question.stops()
+            || self.question.is_about_infinite_runs()
+    }
+
+    /// The run of a trace that was found in the cleaned program, with a value for every variable.
+    pub(crate) fn concretize<W: Words>(
+        &self,
+        cleaned: &Program,
+        trace: Trace<W>,
+        guard: &mut Guard,
+    ) -> Result<Execution, Gap> {
+        if self.question.stops() {
+            return concretize_stuck(self.program, cleaned, trace, guard);
+        }
+        let watched = self.question.propositions();
+        concretize(self.program, cleaned, &watched, trace, guard)
     }
 }
 

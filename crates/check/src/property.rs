@@ -24,6 +24,8 @@ pub enum Property {
     Default,
     /// None of these labels is reached. `LABEL` in any procedure, or `PROC:LABEL`.
     Reach(Vec<String>),
+    /// No run comes to where nothing can happen, other than the end of `main`.
+    Deadlock,
     /// No run visits these labels infinitely often.
     Repeat(Vec<String>),
     /// The monitor reaches no target, or visits its repeating states only finitely often.
@@ -58,6 +60,7 @@ impl fmt::Display for Property {
         match self {
             Property::Default => f.write_str("no assertion fails and no error label is reached"),
             Property::Reach(labels) => write!(f, "{} is never reached", labels.join(" or ")),
+            Property::Deadlock => f.write_str("no run gets stuck"),
             Property::Repeat(labels) => {
                 write!(f, "{} is not visited infinitely often", labels.join(" or "))
             }
@@ -73,6 +76,7 @@ impl fmt::Display for Property {
 pub(crate) enum Resolved<'a> {
     Default(Vec<NodeId>),
     Reach(Vec<NodeId>),
+    Deadlock,
     Repeat(Vec<NodeId>),
     Target(&'a Monitor),
     Repeating(&'a Monitor),
@@ -104,6 +108,7 @@ impl<'a> Resolved<'a> {
                 Resolved::Default(nodes.map(|(i, _)| NodeId(i as u32)).collect())
             }
             Property::Reach(labels) => Resolved::Reach(nodes(labels)?),
+            Property::Deadlock => Resolved::Deadlock,
             Property::Repeat(labels) => Resolved::Repeat(nodes(labels)?),
             Property::Monitor(monitor) => {
                 let mut states = monitor.states.iter();
@@ -136,13 +141,19 @@ impl<'a> Resolved<'a> {
             Resolved::Ltl(ltl, _) => ltl.meaning.nodes.len() as u64,
             Resolved::Target(monitor) | Resolved::Repeating(monitor) => monitor.states.len() as u64,
             Resolved::Automaton(automaton) => automaton.monitor.states.len() as u64,
-            Resolved::Default(_) | Resolved::Reach(_) | Resolved::Repeat(_) => 1,
+            Resolved::Default(_)
+            | Resolved::Reach(_)
+            | Resolved::Deadlock
+            | Resolved::Repeat(_) => 1,
         }
     }
 
     pub(crate) fn is_about_infinite_runs(&self) -> bool {
         match self {
-            Resolved::Default(_) | Resolved::Reach(_) | Resolved::Target(_) => false,
+            Resolved::Default(_)
+            | Resolved::Reach(_)
+            | Resolved::Deadlock
+            | Resolved::Target(_) => false,
             Resolved::Repeat(_)
             | Resolved::Repeating(_)
             | Resolved::Ltl(..)
@@ -161,6 +172,11 @@ impl<'a> Resolved<'a> {
     /// Whether it asks about violations.
     pub(crate) fn violations(&self) -> bool {
         matches!(self, Resolved::Default(_))
+    }
+
+    /// Whether it asks about runs that get stuck.
+    pub(crate) fn stops(&self) -> bool {
+        matches!(self, Resolved::Deadlock)
     }
 
     /// The nodes and violations that a question about reachability asks for.
@@ -202,6 +218,7 @@ impl<'a> Resolved<'a> {
         match self {
             Resolved::Default(nodes) => Claim::Default(nodes),
             Resolved::Reach(nodes) => Claim::Reaches(nodes),
+            Resolved::Deadlock => Claim::Stuck,
             Resolved::Repeat(nodes) => Claim::Repeats(nodes),
             Resolved::Target(monitor) => Claim::MonitorTarget(monitor),
             Resolved::Repeating(monitor) => Claim::MonitorRepeats(monitor),

@@ -9,10 +9,18 @@
 
 use std::sync::atomic::Ordering;
 
+use droste_base::memory::resident_bytes;
 use droste_base::{Limits, Rival, StopReason};
 
-/// The explicit engine leaves memory to its rival: half of what there is, and never more than this.
+/// The explicit engine takes no more memory than this beside a rival.
 const MOST_MEMORY: u64 = 4_000_000_000;
+
+/// What the explicit engine may use beside a rival: the program that is there already, and half of
+/// what is left.
+fn share(memory: Option<u64>, used: u64) -> u64 {
+    let left = memory.map_or(MOST_MEMORY, |memory| memory.saturating_sub(used) / 2);
+    used + left.min(MOST_MEMORY)
+}
 
 /// What takes part in a race comes to.
 pub(crate) trait Contender {
@@ -44,9 +52,7 @@ pub(crate) fn race<A: Contender + Send, E: Send>(
         _ => return Ok(first),
     }
     let (by_explicit, by_rival) = std::thread::scope(|scope| {
-        let share = limits
-            .memory
-            .map_or(MOST_MEMORY, |memory| MOST_MEMORY.min(memory / 2));
+        let share = share(limits.memory, resident_bytes().unwrap_or(0));
         // Each sees the other's answer, and that the other is gone.
         let ours = Rival {
             share: Some(share),
@@ -101,9 +107,11 @@ fn decide<A: Contender, E>(own: Result<A, E>, rival: Result<A, E>) -> Result<A, 
         return Ok(own);
     };
     // A violation that had been found when something stopped it is more than the rival knows,
-    // which was stopped because of it.
+    // which was stopped because of it: unless both had found one, and the rival has written its
+    // run.
     if matches!(own_reason, StopReason::Unwritten(_)) {
-        return Ok(own);
+        let written = rival.ok().filter(|rival| rival.stopped().is_none());
+        return Ok(written.unwrap_or(own));
     }
     let rival = rival?;
     let Some(rival_reason) = rival.stopped() else {
@@ -230,6 +238,30 @@ mod tests {
         let rival = |limits: &Limits| Ok(stopped(works(limits)));
         let found: Result = race(&Limits::default(), 10, explicit, rival);
         assert_eq!(found, Ok(Said("explicit", None, true)));
+    }
+
+    #[test]
+    fn what_is_there_already_counts_for_nobody() {
+        assert_eq!(share(Some(1_000), 200), 600);
+        assert_eq!(share(Some(1_000), 2_000), 2_000);
+        assert_eq!(share(None, 7), 7 + MOST_MEMORY);
+        assert_eq!(share(Some(20_000_000_000), 0), MOST_MEMORY);
+    }
+
+    #[test]
+    fn a_run_that_was_written_is_better_than_one_that_was_not() {
+        let rounds = Cell::new(0);
+        let explicit = |limits: &Limits, answered: &dyn Fn()| {
+            rounds.set(rounds.get() + 1);
+            if rounds.get() == 1 {
+                return Ok(stopped(CHOICES));
+            }
+            // The rival finds its violation at the same time, and is faster in writing.
+            answered();
+            Ok(stopped(works(limits).unwritten()))
+        };
+        let found: Result = race(&Limits::default(), 10, explicit, |_| Ok(said("rival")));
+        assert_eq!(found, Ok(Said("rival", None, true)));
     }
 
     #[test]

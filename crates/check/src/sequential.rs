@@ -236,7 +236,7 @@ fn shorter(
     let is_wanted = options.shorten
         && engine == EngineId::Explicit
         && options.order == Order::Dfs
-        && long.length() > SHORT
+        && long.length(prepared.program) > SHORT
         && !matches!(long.ending, Ending::Lasso { .. } | Ending::Terminated);
     if !is_wanted {
         return None;

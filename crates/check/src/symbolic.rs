@@ -3,16 +3,17 @@
 use droste_base::{Runs, StopReason, Trace, Verdict};
 use droste_program::execution::Execution;
 use droste_program::valued::Valued;
-use droste_symbolic::repeat::Question;
+use droste_symbolic::repeat::AutomatonQuery;
 use droste_symbolic::{Outcome, Query};
-use droste_unfold::{AllLive, Gap, Machine, concretize};
+use droste_unfold::{AllLive, Gap, Machine};
 
 use crate::prepared::Prepared;
 use crate::report::{Answer, Halt};
 use crate::sequential::{Found, made_concrete};
 use crate::{Effort, EngineId, Evidence, Options};
 
-/// Answers a question about reachability or about infinite runs; others are none of its business.
+/// Answers a question about reachability, about runs that get stuck or about infinite runs; others
+/// are none of its business.
 pub(crate) fn search(
     prepared: &Prepared<'_>,
     options: &Options<'_>,
@@ -57,10 +58,13 @@ fn decide(
         reporter: options.reporter,
         verdict_only: options.evidence == Evidence::Verdict,
     };
-    if let Some((targets, violations)) = prepared.question.targets() {
+    let stops = prepared.question.stops();
+    let targets = prepared.question.targets();
+    if let Some((targets, violations)) = targets.or(stops.then_some((&[], false))) {
         let query = Query {
             targets,
             violations,
+            stops,
         };
         return Ok(droste_symbolic::reach(
             &cleaned.program,
@@ -72,7 +76,7 @@ fn decide(
     let Some((propositions, automaton)) = prepared.for_sets() else {
         unreachable!("a question about infinite runs has an automaton");
     };
-    let question = Question {
+    let question = AutomatonQuery {
         propositions: &propositions,
         automaton: &automaton,
         runs,
@@ -94,11 +98,5 @@ fn concrete(
     let cleaned = prepared.cleaned_for_sets(options)?;
     let machine = Machine::new(&cleaned.program, &AllLive, true);
     let trace = trace.map(|state| -> Box<[u64]> { machine.pack(&state) });
-    concretize(
-        prepared.program,
-        &cleaned.program,
-        &prepared.question.propositions(),
-        trace,
-        &mut options.limits.guard(),
-    )
+    prepared.concretize(&cleaned.program, trace, &mut options.limits.guard())
 }

@@ -1,8 +1,8 @@
-//! Infinite runs that automata accept: the symbolic engine against the explicit one, on random programs and automata, for both
-//! kinds of runs. Every lasso is made concrete and replayed.
+//! Infinite runs that automata accept: the symbolic engine against the explicit one, on random
+//! programs and automata, for both kinds of runs. Every lasso is made concrete and replayed.
 //!
-//! An automaton with marks is given to the explicit engine as a monitor, which waits for one mark after another,
-//! by a naive construction of its own.
+//! An automaton with marks is given to the explicit engine as a monitor, which waits for one mark
+//! after another, by a naive construction of its own.
 //!
 //! `SEED=n` runs one program alone; `PROGRAMS=n` sets how many. A failure is shrunk and printed.
 
@@ -20,7 +20,7 @@ use droste_program::labels;
 use droste_program::monitor::{Monitor, MonitorState, StateKind};
 use droste_program::{Expr, ExprNode, NodeId, Operator, Program, Proposition};
 use droste_replay::{Claim, Replayer};
-use droste_symbolic::repeat::{Question, of_monitor, of_nodes, repeat};
+use droste_symbolic::repeat::{AutomatonQuery, of_monitor, of_nodes, repeat};
 use droste_symbolic::{Runs, Tuning};
 use droste_testkit::generate::{self, Config};
 use droste_testkit::random::Random;
@@ -135,7 +135,8 @@ fn combine(guard: &[Vec<(u32, bool)>], atom: impl Fn(u32) -> Expr) -> Expr {
     Expr { nodes }
 }
 
-/// The automaton as a monitor: a state is one of the automaton, the mark waited for, and whether the last has just been met.
+/// The automaton as a monitor: a state is one of the automaton, the mark waited for, and whether
+/// the last has just been met.
 fn waiting(automaton: &Automaton, atoms: &[Proposition], program: &Program) -> Monitor {
     let levels = automaton.marks + 1;
     let mut states = Vec::new();
@@ -249,14 +250,13 @@ fn symbolic(
 ) -> Result<(bool, bool), String> {
     let propositions: Vec<&Proposition> = case.atoms.iter().collect();
     let query = Query {
-        targets: &[],
-        violations: false,
         propositions: &propositions,
         every_position: true,
+        ..Query::default()
     };
     let cleaned = clean(program, &query, &passes);
     let limits = Limits::default();
-    let question = Question {
+    let question = AutomatonQuery {
         propositions: &case.atoms,
         automaton: &case.automaton,
         runs,
@@ -370,7 +370,8 @@ fn sweep(config: &Config, first: u64, programs: u64) {
     }
 }
 
-/// `f1` does not touch `g0`, but the automaton looks at it there: what is wanted of it inside is wanted before the call.
+/// `f1` does not touch `g0`, but the automaton looks at it there: what is wanted of it inside is
+/// wanted before the call.
 #[test]
 fn watched_globals_of_procedures_that_do_not_touch_them() {
     sweep(&Config::liveness(), 3009, 1);
@@ -379,6 +380,7 @@ fn watched_globals_of_procedures_that_do_not_touch_them() {
 #[test]
 fn accepting_runs_are_those_of_the_explicit_engine() {
     sweep(&Config::liveness(), 0, 300);
+    sweep(&Config::declaring(), 600_000, 100);
 }
 
 #[test]

@@ -48,6 +48,8 @@ fn bounds(levels: interleave::Levels) -> Bounds {
 fn options(engine: Engine) -> Options<'static> {
     Options {
         engine,
+        // Random programs are small: with the usual trial, none of them would come to a race.
+        trial: 3,
         limits: Limits {
             path_edges: Some(1_000_000),
             ..Limits::default()
@@ -159,9 +161,10 @@ fn differs(ast: &Ast, tally: &mut Tally) -> Option<String> {
                 Err(reason) => return Some(format!("{property}: {reason}")),
             };
             let symbolic = engine(Engine::Bdd, &program, &property, Some(contexts(most)));
-            if symbolic != Ok(actual) {
+            let auto = engine(Engine::Auto, &program, &property, Some(contexts(most)));
+            if symbolic != Ok(actual) || auto != Ok(actual) {
                 return Some(format!(
-                    "{property}, {levels:?}: explicit found {actual:?}, bdd {symbolic:?}"
+                    "{property}, {levels:?}: explicit found {actual:?}, bdd {symbolic:?}, auto {auto:?}"
                 ));
             }
             tally.violated += usize::from(actual.is_some());

@@ -51,6 +51,14 @@ fn configurations() -> Vec<(&'static str, Options<'static>)> {
                 ..base()
             },
         ),
+        (
+            "auto, racing",
+            Options {
+                engine: Engine::Auto,
+                trial: 3,
+                ..base()
+            },
+        ),
         ("dfs, no passes", one(none())),
         (
             "dfs, eager, no passes",
@@ -231,11 +239,13 @@ fn reachability_agrees_with_the_oracle() {
 #[test]
 fn liveness_agrees_with_the_oracle() {
     sweep(&Config::liveness(), 0, 200, liveness);
+    sweep(&Config::declaring(), 500_000, 100, liveness);
 }
 
 #[test]
 fn monitors_agree_with_the_oracle() {
     sweep(&Config::liveness(), 0, 150, monitors);
+    sweep(&Config::declaring(), 500_000, 100, monitors);
 }
 
 #[test]
@@ -254,4 +264,5 @@ fn liveness_agrees_with_the_oracle_on_many_programs() {
 #[ignore = "sweep; run in release"]
 fn monitors_agree_with_the_oracle_on_many_programs() {
     sweep(&Config::liveness(), 3_000_000, 2_000, monitors);
+    sweep(&Config::declaring(), 3_500_000, 2_000, monitors);
 }

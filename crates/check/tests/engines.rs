@@ -28,6 +28,13 @@ fn configurations(seed: u64) -> Vec<(&'static str, Options<'static>)> {
         passes,
         ..Options::default()
     };
+    // Random programs are small: with the usual trial, none of them would come to a race.
+    let racing = |passes| Options {
+        engine: Engine::Auto,
+        trial: 3,
+        passes,
+        ..Options::default()
+    };
     let dead = Passes {
         dead: true,
         ..Passes::none()
@@ -53,6 +60,8 @@ fn configurations(seed: u64) -> Vec<(&'static str, Options<'static>)> {
             "ef-opt, no passes",
             calculus(Formulas::EfOpt, Passes::none()),
         ),
+        ("auto, racing", racing(Passes::default())),
+        ("auto, racing, no passes", racing(Passes::none())),
     ];
     if std::env::var_os("ALL").is_none() {
         let turn = 1 + (seed % 10) as usize;

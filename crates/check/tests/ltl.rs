@@ -69,7 +69,7 @@ fn ways(turn: u64) -> Vec<Way> {
         way("--engine tableau, no passes", Engine::Tableau, none()),
         way("--engine bdd, no passes", Engine::Bdd, none()),
         way("--engine explicit, eager", Engine::Explicit, some()),
-        way("--engine auto", Engine::Auto, some()),
+        way("--engine auto, racing", Engine::Auto, some()),
         way("as a monitor", Engine::Explicit, some()),
         way("as a monitor, no passes", Engine::Explicit, none()),
         way("--engine explicit, no trace", Engine::Explicit, some()),
@@ -78,6 +78,8 @@ fn ways(turn: u64) -> Vec<Way> {
     others[7].options.evidence = Evidence::Verdict;
     others[8].options.evidence = Evidence::Verdict;
     others[3].options.eager = true;
+    // Random programs are small: without this, none of them would come to a race.
+    others[4].options.trial = 3;
     others[5].as_monitor = true;
     others[6].as_monitor = true;
     // Every second pair.
@@ -306,6 +308,7 @@ fn program(seed: u64) -> Ast {
     let config = match seed % 8 {
         0 | 1 => Config::liveness(),
         2 => Config::tiny(),
+        3 | 4 => Config::declaring(),
         _ => Config::runaway(),
     };
     generate::program(seed, &config)
@@ -353,6 +356,53 @@ fn sweep(first: u64, programs: u64, formulas: u64) {
 #[test]
 fn engines_agree_with_the_oracle() {
     sweep(0, 150, 4);
+}
+
+/// Declarations are no positions of a run, wherever they stand; but with a label they are.
+#[test]
+fn declarations_are_no_positions() {
+    let cases: [(&str, &[(&str, bool)]); 4] = [
+        (
+            "void main() begin decl l; L0: skip; end",
+            &[("L0", true), ("X L0", false), ("X terminated", false)],
+        ),
+        (
+            "void main() begin decl l; f(); B: skip; end
+             void f() begin decl a, b : u8; decl c; L: skip; end",
+            &[("X L", true), ("X X X B", true), ("X X B", false)],
+        ),
+        (
+            "void main() begin A: skip; decl x; decl y; B: y := F; decl y;
+             while (T) do C: skip; decl x; od end",
+            &[
+                ("A & X B", true),
+                ("X X (!C & !{main::y})", false),
+                ("X X !C & X X X C & X X X X !C", true),
+                ("F G {main::x}", false),
+            ],
+        ),
+        (
+            "void main() begin A: skip; L: decl x; B: skip; end",
+            &[("A & X L & X X B", true), ("X B", false)],
+        ),
+    ];
+    for (text, formulas) in cases {
+        let source = SourceFile::new("program.bp", text);
+        let ast = droste_lang::parser::parse(&source, Dialect::Union).ast;
+        let program = lower(&ast).0.expect("a program");
+        for (formula, holds) in formulas {
+            let source = SourceFile::new("formula", *formula);
+            let (mut formulas, mut atoms) = (Formulas::new(), Atoms::new());
+            let parsed = parse(&source, &mut formulas, &mut atoms).expect("a formula");
+            let dialect = Dialect::Union;
+            let ltl = Ltl::new(&program, &source, dialect, &formulas, &atoms, parsed);
+            let property = Property::Ltl(Arc::new(ltl.expect("a formula")));
+            for way in (0..18).flat_map(ways).filter(|way| !way.as_monitor) {
+                let found = answer(&program, &property, &way, Kind::All).expect("an answer");
+                assert_eq!(found.0, !holds, "{text}: {formula}, {}", way.name);
+            }
+        }
+    }
 }
 
 #[test]

@@ -33,6 +33,7 @@ const CHECK_EXAMPLES: &str = "\
 Examples:
   droste check lock.bp                         assertions and the label ERROR
   droste check lock.bp --reach A --reach f:B   is A, or B in the procedure f, reachable?
+  droste check philosophers.bp --deadlock      can a run get stuck?
   droste check flip.bp --repeat again --runs finite-stack
                                                visited for ever, without recursing for ever?
   droste check flip.bp --ltl 'G F again' --runs both
@@ -203,8 +204,15 @@ pub(crate) struct PropertyArgs {
     /// Violated if a run reaches LABEL; PROC:LABEL picks a procedure
     ///
     /// May be given several times: then violated if any of the labels is reached.
-    #[arg(long, value_name = "LABEL", conflicts_with_all = ["repeat", "monitor", "ltl", "ltl_file", "hoa"])]
+    #[arg(long, value_name = "LABEL")]
+    #[arg(conflicts_with_all = ["deadlock", "repeat", "monitor", "ltl", "ltl_file", "hoa"])]
     pub(crate) reach: Vec<String>,
+    /// Violated if a run gets to where nothing can happen, other than the end of `main`
+    ///
+    /// At a false `assume`, say, or a `constrain` that no values meet; with threads, where none of
+    /// them can move and not all have ended. A failed assertion just ends the run.
+    #[arg(long, conflicts_with_all = ["repeat", "monitor", "ltl", "ltl_file", "hoa"])]
+    pub(crate) deadlock: bool,
     /// Violated if a run visits LABEL infinitely often
     ///
     /// May be given several times: then violated if a run visits any of the labels infinitely
@@ -487,9 +495,11 @@ fn seconds(text: &str) -> Result<Duration, String> {
 
 /// A positive number of megabytes.
 fn megabytes(text: &str) -> Result<u64, String> {
-    match text.parse() {
+    match text.parse::<u64>() {
         Ok(0) => Err("must be greater than zero".to_owned()),
         Ok(number) => Ok(number),
+        // More than there is anywhere: it is no limit.
+        Err(error) if *error.kind() == std::num::IntErrorKind::PosOverflow => Ok(u64::MAX),
         Err(_) => Err("must be a whole number of megabytes, greater than zero".to_owned()),
     }
 }

@@ -70,6 +70,8 @@ fn question_before_reading(args: &CheckArgs) -> String {
         )
     } else if !property.reach.is_empty() {
         format!("a run reaches {}", property.reach.join(" or "))
+    } else if property.deadlock {
+        "a run gets stuck".to_owned()
     } else if !property.repeat.is_empty() {
         format!(
             "a run visits {} infinitely often",
@@ -174,6 +176,18 @@ impl Run<'_> {
             self.frame
                 .warn("--skip-pass has no effect: --no-passes leaves out all of them");
         }
+        let explicit = matches!(search.engine, Engine::Auto | Engine::Explicit);
+        let explores = explicit || search.engine == Engine::Tableau;
+        for (given, flag) in [
+            (search.order.is_some() && !explicit, "--order"),
+            (search.eager && !explores, "--eager"),
+        ] {
+            if given {
+                self.frame.warn(&format!(
+                    "{flag} has no effect: it is for engines that search state by state"
+                ));
+            }
+        }
         if search.algorithm.is_some()
             && search.engine != Engine::Calculus
             && output.emit != Some(Emit::Formula)
@@ -186,6 +200,7 @@ impl Run<'_> {
         }
         for (given, flag) in [
             (!property.reach.is_empty(), "--reach"),
+            (property.deadlock, "--deadlock"),
             (!property.repeat.is_empty(), "--repeat"),
             (property.monitor.is_some(), "--monitor"),
             (property.ltl.is_some(), "--ltl"),
@@ -328,6 +343,7 @@ impl Run<'_> {
         Ok(match &args.monitor {
             Some(file) => Property::Monitor(self.monitor(file, program)?),
             None if !args.reach.is_empty() => Property::Reach(args.reach.clone()),
+            None if args.deadlock => Property::Deadlock,
             None if !args.repeat.is_empty() => Property::Repeat(args.repeat.clone()),
             None => match &args.ltl {
                 Some(text) => self.ltl(text, program)?,
@@ -344,7 +360,7 @@ impl Run<'_> {
         }
         let source = self.frame.read(file)?;
         let (syntax, diagnostics) = parse_monitor(&source, self.dialect());
-        self.refused(&diagnostics, &source)?;
+        self.refused(&properties::relevant(program, diagnostics), &source)?;
         let syntax = syntax.ok_or(Failure::Told)?;
         let monitor = properties::monitor(&syntax, program).or_else(|diagnostics| {
             self.refused(&diagnostics, &source)?;

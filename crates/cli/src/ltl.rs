@@ -6,7 +6,8 @@ use std::sync::Arc;
 use droste_base::{Limits, StopReason};
 use droste_ltl::{
     Atoms, FormulaId, Formulas, HoaError, Options, Tgba, Untranslatable, class, parse,
-    parse_properties, print, print_short, read_hoas, simplify, translate, write_dot, write_hoa,
+    parse_properties, print, print_short, read_hoas, simplify, translate, warnings, write_dot,
+    write_hoa,
 };
 use droste_source::SourceFile;
 use serde_json::{Value, json};
@@ -86,6 +87,7 @@ fn answer(args: &LtlArgs, frame: &Frame<'_>) -> Result<Answer, Failure> {
     if let Some(text) = &args.formula {
         let source = SourceFile::new("<formula>", text.as_str());
         let formula = parse(&source, &mut formulas, &mut atoms).map_err(|e| told(&e, &source))?;
+        console.diagnostics(&warnings(&atoms), &source, false);
         subjects.push(Subject {
             name: None,
             formula: Some(formula),
@@ -96,6 +98,7 @@ fn answer(args: &LtlArgs, frame: &Frame<'_>) -> Result<Answer, Failure> {
         let source = frame.read(path)?;
         let list =
             parse_properties(&source, &mut formulas, &mut atoms).map_err(|e| told(&e, &source))?;
+        console.diagnostics(&warnings(&atoms), &source, false);
         subjects.extend(list.into_iter().map(|property| Subject {
             name: Some(property.name),
             formula: Some(property.formula),
@@ -114,9 +117,9 @@ fn answer(args: &LtlArgs, frame: &Frame<'_>) -> Result<Answer, Failure> {
                         Some(name) => format!("{}: {name}", source.name()),
                         None => format!("{}: {}", source.name(), i + 1),
                     };
-                    if !one.has_start {
+                    if let Some(why) = one.accepts_nothing {
                         console.warning(&format!(
-                            "the automaton in `{name}` has no `Start:`: it accepts nothing"
+                            "the automaton in `{name}` {why}: it accepts nothing"
                         ));
                     }
                     subjects.push(Subject {

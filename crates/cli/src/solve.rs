@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use droste_calculus::types::{Shape, TypeId, Types, code};
 use droste_calculus::{
-    Action, Outcome, Question, Round, Solver, Statistics, Theory, Unanswered, Witness, load,
+    Action, ClosedFormula, Outcome, Round, Solver, Statistics, Theory, Unanswered, Witness, load,
     on_large_stack, report,
 };
 use droste_source::SourceFile;
@@ -100,7 +100,8 @@ fn watch(args: &SolveArgs, frame: &Frame<'_>, known: &Arc<Mutex<Known>>) {
     });
 }
 
-/// Reads a file that `#load` names: as it is, or with `.mu`; from here, or from where the first file is.
+/// Reads a file that `#load` names: as it is, or with `.mu`; from here, or from where the first
+/// file is.
 fn loader(main: &Path) -> impl FnMut(&str) -> Result<SourceFile, String> + use<> {
     let directory = main.parent().map(Path::to_path_buf).unwrap_or_default();
     move |name| {
@@ -225,7 +226,8 @@ impl Run<'_> {
             }
         }
         let statistics = solver.statistics();
-        // The process is about to end: giving back a large table piece by piece would only make it late.
+        // The process is about to end: giving back a large table piece by piece would only make it
+        // late.
         std::mem::forget(solver);
         (statistics, Ok(()))
     }
@@ -290,7 +292,7 @@ impl Run<'_> {
 /// What an action is, for JSON; nothing if there is nothing to tell about it.
 fn described(solver: &Solver<'_>, action: &Action) -> Option<Value> {
     let theory = solver.theory();
-    let asked = |kind: &str, question: &Question| {
+    let asked = |kind: &str, question: &ClosedFormula| {
         json!({
             "kind": kind,
             "file": theory.file(question.place).name(),

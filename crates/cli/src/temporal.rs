@@ -68,9 +68,9 @@ impl Run<'_> {
             } else {
                 format!("the automaton in `{}`", visible(source.name()))
             };
-            if !one.has_start {
+            if let Some(why) = one.accepts_nothing {
                 self.frame.warn(&format!(
-                    "{described} has no `Start:`: it accepts nothing, so nothing violates it"
+                    "{described} {why}: it accepts nothing, so nothing violates it"
                 ));
             }
             let property = self.resolved(one, described, &source, program)?;

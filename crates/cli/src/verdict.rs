@@ -86,7 +86,7 @@ impl Subject<'_> {
     /// Whether the property is about infinite runs.
     pub(crate) fn is_about_infinite_runs(&self) -> bool {
         match self.property {
-            Property::Default | Property::Reach(_) => false,
+            Property::Default | Property::Reach(_) | Property::Deadlock => false,
             Property::Repeat(_) | Property::Ltl(_) | Property::Automaton(_) => true,
             Property::Monitor(monitor) => !has_target(monitor),
         }
@@ -115,6 +115,7 @@ impl Subject<'_> {
                     reached.map_or_else(|| labels.join(" or "), str::to_owned)
                 )
             }
+            Property::Deadlock => "gets stuck".to_owned(),
             Property::Repeat(labels) => format!("visits {} infinitely often", labels.join(" or ")),
             Property::Ltl(ltl) => format!("does not satisfy {}", cut(&ltl.formula.text)),
             Property::Automaton(automaton) => format!("is accepted by {}", automaton.name),

@@ -283,6 +283,8 @@ fn every_way_to_search_gives_the_same_verdict() {
         &["--no-replay"],
         &["--timeout", "100"],
         &["--memory", "100000"],
+        // More than there is anywhere.
+        &["--memory", "18446744073709551616"],
         &["-q"],
         &["-v"],
     ] {
@@ -624,6 +626,8 @@ fn flags_without_effect_are_warned_about() {
             "--skip-pass",
         ),
         (&["lock.bp", "--emit", "dot", "--reach", "A"], "--reach"),
+        (&["lock.bp", "--engine", "bdd", "--order", "bfs"], "--order"),
+        (&["lock.bp", "--engine", "bdd", "--eager"], "--eager"),
     ] {
         let mut args = [&["check"], args].concat();
         let warning = format!("warning: {flag} has no effect");

@@ -40,13 +40,11 @@ impl<M: Model> Checker<'_, M> {
         let limits = self.limits();
         // The time for the automaton and that for the search are one.
         let goal = formula.violations(false, &limits).and_then(|automaton| {
-            Ok(match automaton {
-                Some(automaton) => Goal::Accept(Buchi::new(&automaton), formula.atoms.clone()),
-                None => {
-                    let tableau = Tableau::new(&formula.formulas, formula.formula)?;
-                    Goal::Prove(tableau, formula.atoms.clone())
-                }
-            })
+            if let Some(automaton) = automaton {
+                return Ok(Goal::Accept(Buchi::new(&automaton), formula.atoms.clone()));
+            }
+            let tableau = Tableau::new(&formula.formulas, formula.formula)?;
+            Ok(Goal::Prove(tableau, formula.atoms.clone()))
         });
         let mut outcome = match goal {
             Ok(goal) => self.search(&goal, &limits)?,
@@ -77,6 +75,7 @@ impl<M: Model> Checker<'_, M> {
         let is_read = |i: usize| {
             let next = positions.get(i + 1);
             next.is_some_and(|next| next.event != Event::Refine)
+                && !self.model().silent(positions[i].state)
         };
         let read: Vec<usize> = (0..positions.len()).filter(|&i| is_read(i)).collect();
         let cycle = flat.cycle.unwrap_or(0);

@@ -116,6 +116,7 @@ fn a_model_that_changes_its_mind_is_found_out() {
 
 /// A graph without calls: state `i` steps to the states in `self.steps[i]`, and leaves if there are
 /// none. Proposition `i` is true of state `i` only.
+#[derive(Clone)]
 struct Graph {
     steps: Vec<Vec<u32>>,
     ends: bool,

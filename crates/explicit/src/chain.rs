@@ -1,14 +1,18 @@
 //! States that need not be remembered: those with nothing to choose.
 //!
-//! A state whose only step is internal is passed on the way to the next one that has a choice, calls or exits. A state whose only step is a call is passed
-//! as well if all is known about the callee (its component has been closed) and there is one way out of it. The search for cycles
-//! keeps contexts for the ends of such chains only: straight-line code, loops over known values and calls that were made before cost time, no memory.
+//! A state whose only step is internal is passed on the way to the next state that has a choice,
+//! calls or exits. A state whose only step is a call is passed as well, if all is known about the
+//! callee (its component has been closed) and there is one way out of it. The search for cycles
+//! keeps path edges (type `Context`) for the ends of such chains only. So straight-line code, loops
+//! over known values and calls that were made before cost time, but no memory.
 //!
-//! **Circles.** Where a chain runs in a circle, or is very long, it ends somewhere on the way, so that cycles of such states are still found: the
-//! ends are contexts, of which there are finitely many, so they repeat.
+//! **Circles.** A chain that runs in a circle, or is very long, ends somewhere on the way. So
+//! cycles of such states are still found: the ends are path edges, of which there are finitely
+//! many, so they repeat.
 //!
-//! **Chains grow.** What is known about callees becomes more, so a chain that is followed again may pass a call at which it ended before, and only there can it
-//! go further than before. Who wants to arrive where the search did stops at the call that the search stopped at.
+//! **Chains grow.** More and more is known about callees. So a chain that is followed a second time
+//! may pass a call at which it ended before; nothing else can make it longer. Whoever wants to
+//! arrive where the search did stops at the call at which the search stopped.
 
 use std::hash::{BuildHasher as _, Hash};
 
@@ -17,14 +21,16 @@ use rustc_hash::FxBuildHasher;
 
 use crate::tables::Calls;
 
-/// Chains of so many steps are not cut. Where many states lead into the same chain, it is followed for each of them.
+/// Chains of up to this number of steps are not cut. Where many states lead into the same chain, it
+/// is followed for each of them.
 const SHORT: u32 = 16;
-/// Longer ones are cut where a state is one in so many, by its hash. Those who come along the same way from different places are cut at the same
-/// states then: going round a long loop again and again finds nothing new.
+/// A longer chain is cut at states that are picked by their hash, one in this many. So those who
+/// come along the same way from different places are cut at the same states: going round a long
+/// loop again and again finds nothing new.
 const ONE_IN: u64 = 16;
-/// Here they are cut in any case.
+/// At this length a chain is cut in any case.
 const LONGEST: u32 = 1024;
-/// So many calls are passed in one chain.
+/// The most calls that are passed in one chain.
 const MOST_CALLS: u32 = 2;
 
 fn is_cut<S: Hash>(state: &S) -> bool {
@@ -32,7 +38,7 @@ fn is_cut<S: Hash>(state: &S) -> bool {
     (hash ^ hash >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32 & (ONE_IN - 1) == 0
 }
 
-/// How a state is left that is passed.
+/// How a passed state is left.
 #[derive(Clone, Copy)]
 pub(crate) enum By {
     /// With its only step.
@@ -41,7 +47,8 @@ pub(crate) enum By {
     Call(CallId, u32),
 }
 
-/// What following a chain needs, to be used again. `steps` are those of the end, if they are the reason why it is the end.
+/// Buffers for following chains, to be used again. `steps` are those of the end of the chain, if
+/// they are the reason why it is the end.
 pub(crate) struct Buffers<S> {
     pub(crate) steps: Steps<S>,
     resumed: Vec<S>,
@@ -58,7 +65,7 @@ impl<S> Default for Buffers<S> {
 }
 
 /// What is known about calls.
-pub(crate) struct Known<'a, M: Model> {
+pub(crate) struct Summaries<'a, M: Model> {
     pub(crate) model: &'a M,
     pub(crate) states: &'a Interner<M::State>,
     pub(crate) calls: &'a Calls,
@@ -68,8 +75,9 @@ pub(crate) struct Known<'a, M: Model> {
     pub(crate) before: u32,
 }
 
-impl<M: Model> Known<'_, M> {
-    /// The only exit of the callee and the only state in which the caller goes on, if that is known.
+impl<M: Model> Summaries<'_, M> {
+    /// The only exit of the callee and the only state in which the caller goes on, if that is
+    /// known.
     fn pass_call(
         &self,
         state: &M::State,
@@ -111,9 +119,10 @@ impl<M: Model> Known<'_, M> {
     }
 }
 
-/// Follows the chain that begins in `first` to its end, or to a call in the state `until`; `pass` gets to see the states before it.
+/// Follows the chain that begins in `first` to its end, or to a call in the state `until`; `pass`
+/// gets to see the states before it.
 pub(crate) fn follow<M: Model>(
-    known: &Known<'_, M>,
+    known: &Summaries<'_, M>,
     buffers: &mut Buffers<M::State>,
     first: M::State,
     until: Option<&M::State>,

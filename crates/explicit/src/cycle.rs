@@ -5,34 +5,38 @@
 //! the state graph (internal, call and summary edges) has a reachable cycle that meets the
 //! marks, in its states or inside its summaries.
 //!
-//! **The graph.** Vertices are contexts (state, entry, marks met since the entry). Internal
-//! and summary edges stay with the entry, call edges go to the context of the callee's
-//! entry. Infinite paths of this graph and of the state graph correspond one to one, so cycles
-//! exist in both or in neither. Where a context with more marks is known, it stands for
+//! **The graph.** Vertices are contexts (state, entry, marks met since the entry): path edges with
+//! marks. Internal and summary edges stay with the entry; call edges go to the context of the
+//! callee's entry. Infinite paths of this graph and of the state graph correspond one to one, so
+//! cycles exist in both or in neither. Where a context with more marks is known, it stands for
 //! those with fewer: it has the same successors, and its summaries are at least as good.
 //!
-//! **Why one search is enough.** Components are found with Gabow's path-based algorithm
-//! (Inf. Process. Lett. 74, 2000): `open` holds the vertices of components not yet closed, and
-//! `boundaries` where each component of the current path starts. Summary edges appear while the
-//! search runs; the paper collects them and searches again, phase by phase. But an
-//! exit of an entry e is found only while e is open (the exiting context is reachable
-//! from e and still being explored), and a caller v of e has an edge to e, so v is open as
-//! well, and unless e was closed when v's call was explored, v and e are then in one
-//! component. A component that is about to be closed is a single vertex of the contracted graph,
-//! and the edges of a vertex may be explored in any order: so before it is closed, the
-//! summary edges that have appeared at any of its members are explored from it (`late`). A closed
-//! component has all its edges, and no exit of its entries is missing. Every context is expanded
-//! once: linear in contexts and edges, up to a heap of waiting callers.
+//! **Why one search is enough.** Components are found with Gabow's path-based algorithm (Inf.
+//! Process. Lett. 74, 2000): `open` holds the vertices of components not yet closed, and
+//! `boundaries` says where each component of the current path starts. Summary edges appear while
+//! the search runs. The paper collects them and searches again, phase by phase. Here is why that is
+//! not necessary.
 //!
-//! **Chains.** States without a choice are passed, not remembered (`chain`): an internal edge, that of a summary or that of a call leads to the end of the chain that it
-//! begins, and has the marks of the states on the way. If all that the end does is exit, it is not remembered either. Calls of closed entries with one exit are
-//! passed, too. The callee's infinite runs have been looked for then, and no cycle leads through it.
+//! An exit of an entry e is found only while e is open, because the exiting context is reachable
+//! from e and still being explored. A caller v of e has an edge to e, so v is open as well. Unless
+//! e was closed when v's call was explored, v and e are then in one component. A component that is
+//! about to be closed is a single vertex of the contracted graph, and the edges of a vertex may be
+//! explored in any order. So before it is closed, the summary edges that have appeared at any of
+//! its members are explored from it (`late`). A closed component has all its edges, and no exit of
+//! its entries is missing. Every context is expanded once. The search is linear in contexts and
+//! edges, up to a heap of waiting callers.
 //!
-//! **Early termination.** A back edge contracts the path into one component at once; the search stops
-//! as soon as a component with a cycle has every mark.
+//! **Chains.** States without a choice are passed, not remembered (`chain`). An internal edge, a
+//! summary edge or a call edge leads to the end of the chain that it begins, and has the marks of
+//! the states on the way. If all that the end does is exit, it is not remembered either. Calls of
+//! closed entries with one exit are passed, too: the callee's infinite runs have been looked for by
+//! then, and no cycle leads through it.
 //!
-//! **Bounded stacks.** With [`Runs::FiniteStack`] a cycle must not contain call edges. Such a
-//! cycle lies within a component of the whole graph. A component with every mark is searched for one,
+//! **Early termination.** A back edge contracts the path into one component at once; the search
+//! stops as soon as a component with a cycle has every mark.
+//!
+//! **Bounded stacks.** With [`Runs::FiniteStack`] a cycle must not contain call edges. Such a cycle
+//! lies within a component of the whole graph. A component with every mark is searched for one,
 //! ignoring call edges, when it first has every mark, whenever it has doubled since, and finally
 //! when it is closed and has all its edges.
 
@@ -44,7 +48,7 @@ use droste_base::{
     PropId, Step, Steps, StopReason, Verdict,
 };
 
-use crate::chain::{self, Buffers, Known};
+use crate::chain::{self, Buffers, Summaries};
 use crate::lasso::{self, Component};
 use crate::path::{Link, Ways};
 use crate::shorten::shorten;
@@ -354,9 +358,10 @@ impl<'a, M: Model> Search<'a, M> {
         }
     }
 
-    /// The end of the chain that begins in a state, the marks of the states before it, and what it exits with, if that is all it does.
+    /// The end of the chain that begins in a state, the marks of the states before it, and what it
+    /// exits with, if that is all it does.
     fn chain(&mut self, first: M::State) -> (M::State, u32, Option<M::State>) {
-        let known = Known {
+        let known = Summaries {
             model: self.model,
             states: &self.states,
             calls: &self.calls,
@@ -603,8 +608,8 @@ impl<'a, M: Model> Search<'a, M> {
     }
 
     /// What is known about calls so far.
-    pub(crate) fn known(&self) -> Known<'_, M> {
-        Known {
+    pub(crate) fn known(&self) -> Summaries<'_, M> {
+        Summaries {
             model: self.model,
             states: &self.states,
             calls: &self.calls,

@@ -1,6 +1,6 @@
-//! Every kind of question about a model, answered by [`reach`] or [`repeat`].
+//! Every kind of question about a model, answered by [`reach`], [`stuck`] or [`repeat`].
 //!
-//! A monitor, an automaton and a tableau are run beside the model; the product is a model again
+//! A monitor, an automaton or a tableau is run beside the model. The product is a model again
 //! (crate `omega`), and what is asked of it is reachability or repetition. This is the one place
 //! where a question becomes a search: Boolean programs and users' own models come through it.
 
@@ -9,12 +9,16 @@ use std::convert::Infallible;
 use droste_base::{Claim, Mismatch, Model, PropId, Runs, Trace, replay_trace};
 use droste_omega::{Buchi, Observed, Product, Tableau, Watcher};
 
-use crate::{Options, Outcome, reach, repeat};
+use crate::{Options, Outcome, reach, repeat, stuck};
 
 /// What is looked for in the runs of a model.
 pub enum Goal {
     /// A state with this proposition.
     Reach(PropId),
+    /// A run that is stuck: in a state without steps, or at a return that the caller refuses. A run
+    /// has not got stuck but ended in a state without steps of which one of these propositions is
+    /// true.
+    Stuck(Vec<PropId>),
     /// An infinite run that meets each of these propositions again and again; with none of them,
     /// any infinite run.
     Repeat(Vec<PropId>),
@@ -31,7 +35,7 @@ impl Goal {
     /// Whether it is about infinite runs.
     pub fn is_about_infinite_runs(&self) -> bool {
         match self {
-            Goal::Reach(_) => false,
+            Goal::Reach(_) | Goal::Stuck(_) => false,
             Goal::Watch(watcher) => !is_safety(watcher),
             Goal::Repeat(_) | Goal::Accept(..) | Goal::Prove(..) => true,
         }
@@ -117,6 +121,7 @@ fn answer<M: Model, J: Judge>(
     };
     match goal {
         Goal::Reach(target) => find(model, &Claim::Reaches(*target), options, judge),
+        Goal::Stuck(ends) => find(model, &Claim::Stuck { ends }, options, judge),
         Goal::Repeat(marks) => find(model, &repeats(marks), options, judge),
         Goal::Watch(watcher) => {
             let product = Product::new(model, watcher);
@@ -150,6 +155,7 @@ fn find<M: Model, J: Judge>(
 ) -> Result<Outcome<M::State>, J::Error> {
     let outcome = match *claim {
         Claim::Reaches(target) => reach(model, target, options),
+        Claim::Stuck { ends } => stuck(model, ends, options),
         Claim::Repeats {
             marks,
             finite_stack: true,

@@ -1,9 +1,9 @@
 //! From a strongly connected component to a stem and a short cycle.
 //!
-//! The search keeps no edges. Once it knows that a component contains a fair cycle, the edges among its
-//! members are generated again, here, from the model and the table of exits. Marks
-//! of contexts play no part any more: vertices are pairs (entry, state), marks sit on states and on
-//! summary edges.
+//! The search keeps no edges. Once it knows that a component contains a fair cycle, the edges among
+//! the component's members are generated again here, from the model and the table of exits. Marks
+//! of contexts (path edges) play no part any more: vertices are pairs (entry, state), and marks are
+//! on states and on summary edges. The result is replayed like any other trace.
 
 use droste_base::{CallId, Cycle, Model, Step, Steps, StopReason, Trace};
 use rustc_hash::FxHashMap;
@@ -75,7 +75,8 @@ impl Graph {
             search.model.steps(state, &mut steps);
             if let Some(split) = steps.as_split() {
                 graph.marks.push(0);
-                // Parts are looked at in order, so an unknown one ends those the search has seen.
+                // Parts are looked at in order. The search has looked at all parts before the first
+                // that is unknown, and at none after it.
                 for index in 0..split.count {
                     let part = search.model.refine(state, split.tag, index);
                     if search.states.find(&part).is_none() {
@@ -88,7 +89,8 @@ impl Graph {
             graph.marks.push(search.own_marks(state));
             let mut follow = |graph: &mut Graph, first: M::State, edge: Edge, call, marks: u32| {
                 let mut marks = marks;
-                // Members at which the chain may have ended when the search followed it: calls that have become known since.
+                // Members at which the chain may have ended when the search followed it: calls that
+                // have become known since.
                 let mut stops: Vec<(u32, u32)> = Vec::new();
                 let end = chain::follow(&known, &mut passed, first, None, |state, by| {
                     if let By::Call(..) = by

@@ -2,14 +2,15 @@
 //!
 //! * [`reach()`]: is a state with a given proposition reachable? REACHABILITY of Alur,
 //!   Chaudhuri, Etessami and Madhusudan (TACAS 2005), section 3, Fig. 2.
+//! * [`stuck()`]: can a run come to where nothing can happen? The same search.
 //! * [`repeat()`]: is there an infinite run that meets given propositions again and again?
 //!   FAIR-CYCLE-DETECT, section 4, in a single depth-first search.
 //!
-//! [`search()`] answers every kind of question with these two: see [`Goal`].
+//! [`search()`] answers every kind of question with these: see [`Goal`].
 //!
-//! Both explore *contexts*, pairs of an entry state and a state reachable from it within
-//! the procedure; both stop as soon as what they have seen contains an answer; neither
-//! uses the native stack for its search.
+//! All explore *path edges*: pairs of an entry state and a state reachable from it within the
+//! procedure (type `Context` in the code). All stop as soon as what they have seen contains an
+//! answer. None uses the native stack for its search.
 
 mod chain;
 mod cycle;
@@ -18,6 +19,7 @@ mod lasso;
 mod path;
 mod reach;
 mod shorten;
+mod stuck;
 mod tables;
 
 use std::time::Duration;
@@ -28,22 +30,23 @@ pub use cycle::repeat;
 pub use droste_base::Runs;
 pub use goal::{Goal, search, search_and_replay};
 pub use reach::reach;
+pub use stuck::stuck;
 
-/// In which order contexts are explored.
+/// In which order path edges are explored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// Depth first: the last context found is expanded first. Finds deep bugs with little work.
+    /// Depth first: the last path edge found is expanded first. Finds deep bugs with little work.
     #[default]
     Dfs,
-    /// By the number of steps from the start of the run: the trace is a shortest one, counting every
-    /// step inside called procedures.
+    /// By the number of steps from the start of the run: the trace is a shortest one, counting
+    /// every step inside called procedures.
     Bfs,
 }
 
 /// How to search.
 #[derive(Clone, Default)]
 pub struct Options<'a> {
-    /// The order of [`reach()`]; [`repeat()`] is always depth first.
+    /// The order of [`reach()`] and [`stuck()`]; [`repeat()`] is always depth first.
     pub order: Order,
     /// When to give up.
     pub limits: Limits,
@@ -64,7 +67,7 @@ impl Options<'_> {
     }
 }
 
-/// More marks than this, of what has to happen again and again, cannot be kept apart by [`repeat()`].
+/// The most marks, of what has to happen again and again, that [`repeat()`] can keep apart.
 pub const MOST_MARKS: usize = 32;
 
 /// What a search looked at.
@@ -80,7 +83,7 @@ pub struct Stats {
     pub summaries: u64,
     /// Bytes of the tables at the end.
     pub bytes: u64,
-    /// How long it took until the answer was known. A trace is built after that.
+    /// How long the search took until the answer was known. A trace is built after that.
     pub search: Duration,
     /// Of [`repeat()`]: whether some run ended that the model does not say how to go on with
     /// ([`Model::terminated`](droste_base::Model::terminated)). The answer is not about such runs.

@@ -1,18 +1,19 @@
-//! From parents to traces.
+//! From parents to traces: how the run that a search has found is written down.
 //!
-//! Each context remembers the context and the edge it was found through; following them
-//! back gives a path of the state graph. A summary edge names an exit; the callee's own
-//! parents, from the context that exits back to the entry, give the run inside. Runs are built
-//! once each, callees first, with an explicit stack. A context is found only after the exits its
-//! summary edges name, so this is well-founded. States of chains, which the search has passed, are
-//! found again by asking the model; so are the calls that it passed, whose exits it had found before.
+//! Each context (path edge) remembers the context and the edge through which it was found.
+//! Following these back gives a path of the state graph. A summary edge names an exit. The callee's
+//! own parents, from the context that exits back to the entry, give the run inside. Runs are built
+//! once each, callees first, with an explicit stack. A context is found only after the exits that
+//! its summary edges name, so this is well-founded. States of chains, which the search has passed,
+//! are found again by asking the model. So are the calls that the search passed, whose exits it had
+//! found before.
 
 use droste_base::{
     CallId, Guard, Interner, Model, Position, PropId, Run, RunId, Step, Steps, StopReason, Trace,
     Via,
 };
 
-use crate::chain::{self, Buffers, By, Known};
+use crate::chain::{self, Buffers, By, Summaries};
 use crate::tables::{Calls, Edge, NONE};
 
 /// How a context was found.
@@ -69,8 +70,8 @@ impl<'a, M: Model> Ways<'a, M> {
         self.states.get(self.calls.exits[exit as usize].state)
     }
 
-    fn known(&self) -> Known<'_, M> {
-        Known {
+    fn known(&self) -> Summaries<'_, M> {
+        Summaries {
             model: self.model,
             states: &self.states,
             calls: &self.calls,
@@ -96,12 +97,12 @@ struct Building<S> {
     done: usize,
 }
 
-/// Builds runs for exits, sharing them. While positions are being built, the runs of their summaries have the numbers of their exits; see
-/// [`RunBuilder::finish`].
+/// Builds runs for exits, sharing them. While positions are being built, the runs of their
+/// summaries have the numbers of their exits; see [`RunBuilder::finish`].
 pub(crate) struct RunBuilder<'a, M: Model> {
     ways: &'a Ways<'a, M>,
     guard: Guard,
-    known: Known<'a, M>,
+    known: Summaries<'a, M>,
     runs: Vec<Run<M::State>>,
     /// For each exit the run, or [`NONE`].
     ids: Vec<u32>,
@@ -129,7 +130,8 @@ impl<'a, M: Model> RunBuilder<'a, M> {
         }
     }
 
-    /// The contexts from the one that `is_root` (included) to `context`, with their parents and the edge into each.
+    /// The contexts from the one that `is_root` (included) to `context`, with their parents and the
+    /// edge into each.
     fn contexts(&mut self, mut context: u32, is_root: impl Fn(u32, Edge) -> bool) {
         self.path.clear();
         loop {
@@ -156,12 +158,7 @@ impl<'a, M: Model> RunBuilder<'a, M> {
             let first = self.ways.states.get(entry.state).clone();
             self.go_on(Via::Start, first, Target::Exit(exit), &mut positions);
         } else {
-            self.contexts(record.context, |context, _| context == entry.context);
-            self.enter(Via::Start, entry.context, &mut positions);
-            for i in 1..self.path.len() {
-                let (context, parent, edge) = self.path[i];
-                self.arrive(parent, edge, Target::Context(context), &mut positions);
-            }
+            self.inside(Via::Start, record.context, &mut positions);
             let last = Edge::unpack(record.edge);
             if last != Edge::Start {
                 self.arrive(record.context, last, Target::Exit(exit), &mut positions);
@@ -172,6 +169,18 @@ impl<'a, M: Model> RunBuilder<'a, M> {
         self.scratch = positions;
         self.known.before = NONE;
         exact
+    }
+
+    /// Adds the positions from the entry of `context`, which is come to in this way, to `context`.
+    fn inside(&mut self, via: Via, context: u32, positions: &mut Vec<Position<M::State>>) {
+        let entry = self.ways.links[context as usize].entry;
+        let first = self.ways.calls.entries[entry as usize].context;
+        self.contexts(context, |context, _| context == first);
+        self.enter(via, first, positions);
+        for i in 1..self.path.len() {
+            let (context, parent, edge) = self.path[i];
+            self.arrive(parent, edge, Target::Context(context), positions);
+        }
     }
 
     /// Builds the run behind an exit, and those that it calls.
@@ -233,7 +242,8 @@ impl<'a, M: Model> RunBuilder<'a, M> {
         self.edge(edge, way, target, positions);
     }
 
-    /// Adds the positions to which an edge from the last one leads; for a summary, with the call and the way to go on that `way` names.
+    /// Adds the positions to which an edge from the last one leads; for a summary, with the call
+    /// and the way to go on that `way` names.
     pub(crate) fn edge(
         &mut self,
         edge: Edge,
@@ -321,8 +331,9 @@ impl<'a, M: Model> RunBuilder<'a, M> {
         positions.push(Position { via, state: end });
     }
 
-    /// With which of its calls, and in which of the ways to go on after it, `parent` got from the entry of `exit` to the target. A
-    /// state may make several calls of one entry, which go on differently; the model is asked again.
+    /// With which of its calls, and in which of the ways to go on after it, `parent` got from the
+    /// entry of `exit` to the target. A state may make several calls of one entry, which go on
+    /// differently; the model is asked again.
     fn way(&mut self, parent: u32, exit: u32, target: Target) -> (CallId, u32) {
         let ways = self.ways;
         let caller = ways.state(parent);
@@ -413,14 +424,23 @@ impl<'a, M: Model> RunBuilder<'a, M> {
     }
 }
 
-/// The finite trace that ends in `context`.
+/// The finite trace that ends in `context`. With `call`, the procedure it is in is called by that
+/// context.
 pub(crate) fn trace_to<M: Model>(
     ways: &Ways<'_, M>,
     context: u32,
+    call: Option<(u32, CallId)>,
     guard: Guard,
 ) -> Result<Trace<M::State>, StopReason> {
     let mut builder = RunBuilder::new(ways, guard);
-    let mut positions = builder.stem(context);
+    let mut positions = match call {
+        None => builder.stem(context),
+        Some((caller, call)) => {
+            let mut positions = builder.stem(caller);
+            builder.inside(Via::Call(call), context, &mut positions);
+            positions
+        }
+    };
     Ok(Trace {
         runs: builder.finish(&mut positions)?,
         positions,

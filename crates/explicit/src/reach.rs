@@ -1,23 +1,23 @@
 //! Is a state with the target proposition reachable?
 //!
-//! REACHABILITY of Alur, Chaudhuri, Etessami and Madhusudan, *On-the-fly Reachability and
-//! Cycle Detection for Recursive State Machines* (TACAS 2005), section 3, Fig. 2; comments
-//! of the form `(line n)` refer to it. A context (`s`, `s_en`) says that s is reachable from
-//! the entry state `s_en` within the procedure. On a call the search goes on from the
-//! callee's entry with that entry as its own context (the figure's lines 19-20 say `s_en`; that
-//! is a slip), and the caller waits in `VisitedCalls`. Each exit found is followed in every
-//! waiting caller, each new caller follows every exit found before: no summary is missed,
-//! whichever of the two comes first.
+//! REACHABILITY of Alur, Chaudhuri, Etessami and Madhusudan, *On-the-fly Reachability and Cycle
+//! Detection for Recursive State Machines* (TACAS 2005), section 3, Fig. 2. Comments of the form
+//! `(line n)` refer to it. A context (`s`, `s_en`), or path edge, says that s is reachable from the
+//! entry state `s_en` within the procedure. On a call the search goes on from the callee's entry
+//! with that entry as its own context, and the caller waits in `VisitedCalls`. (The figure's lines
+//! 19-20 say `s_en`; that is a slip.) Each exit found is followed in every waiting caller, and each
+//! new caller follows every exit found before. So no summary is missed, whichever of the two comes
+//! first.
 //!
 //! Departures from the figure:
 //!
 //! * The recursion is a work list, so that deep programs need no native stack.
-//! * With [`Order::Bfs`] the list is a priority queue by the number of steps of the run so far.
-//!   The length of a context is that of its entry plus a shortest way from there; a summary
-//!   is as long as its shortest inner path. An entry is first called at its least
-//!   length, and a resumed caller always lies further than the exit that resumes it, so
-//!   contexts leave the queue in the order of their true length: this is Dijkstra's argument, and the
-//!   first target to leave the queue ends a shortest run.
+//! * With [`Order::Bfs`] the list is a priority queue by the number of steps of the run so far. The
+//!   length of a context is that of its entry plus a shortest way from there; a summary is as long
+//!   as its shortest inner path. An entry is first called at its least length, and a resumed caller
+//!   always lies further than the exit that resumes it, so contexts leave the queue in the order of
+//!   their true length: this is Dijkstra's argument, and the first target to leave the queue ends a
+//!   shortest run.
 //! * States that split (see [`Model`]) are refined one part at a time: what is not looked at
 //!   costs nothing.
 
@@ -25,20 +25,30 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
 
 use droste_base::{
-    Certificate, Countable, Counterexample, Counters, Guard, Interner, Model, Progress, PropId,
-    Step, Steps, StopReason, Verdict,
+    CallId, Certificate, Countable, Counterexample, Counters, Guard, Interner, Model, Progress,
+    PropId, Step, Steps, StopReason, Trace, Verdict,
 };
 
 use rustc_hash::FxHashMap;
 
 use crate::path::{Link, Ways, trace_to};
-use crate::tables::{Alike, Calls, Context, Edge, NONE, Parts, TOO_MANY_SUMMARIES, stats};
+use crate::stuck::{Refusal, Returns};
+use crate::tables::{Alike, Caller, Calls, Context, Edge, NONE, Parts, TOO_MANY_SUMMARIES, stats};
 use crate::{Options, Order, Outcome, Stats};
 
 /// Explores until `target` is met, everything has been seen, or a limit is reached.
 pub fn reach<M: Model>(model: &M, target: PropId, options: &Options<'_>) -> Outcome<M::State> {
     let mut search = Search::new(model, options);
-    let found = search.run(target);
+    let found = search.run(|state, _| model.holds(state, target));
+    conclude(search, found, options)
+}
+
+/// The verdict of a search that is over.
+pub(crate) fn conclude<M: Model>(
+    search: Search<'_, M>,
+    found: Result<Option<Witness>, StopReason>,
+    options: &Options<'_>,
+) -> Outcome<M::State> {
     search.report("done");
     let stats = search.stats();
     if found.is_ok() {
@@ -49,20 +59,26 @@ pub fn reach<M: Model>(model: &M, target: PropId, options: &Options<'_>) -> Outc
             run: None,
             pumping: false,
         }),
-        Ok(Some(context)) => {
-            let (ways, guard) = search.into_ways();
-            match trace_to(&ways, context, guard) {
-                Ok(trace) => Verdict::Violated(Counterexample {
-                    run: Some(trace),
-                    pumping: false,
-                }),
-                Err(reason) => Verdict::Unknown(reason.unwritten()),
-            }
-        }
+        Ok(Some(found)) => match search.trace(found) {
+            Ok(trace) => Verdict::Violated(Counterexample {
+                run: Some(trace),
+                pumping: false,
+            }),
+            Err(reason) => Verdict::Unknown(reason.unwritten()),
+        },
         Ok(None) => Verdict::Holds(Certificate::default()),
         Err(reason) => Verdict::Unknown(reason),
     };
     Outcome { verdict, stats }
+}
+
+/// Where the target was found.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Witness {
+    /// In this context.
+    At(u32),
+    /// At a return that the caller refuses.
+    Return(Refusal),
 }
 
 /// What is still to be done.
@@ -84,7 +100,7 @@ enum Agenda {
 /// Set on an agenda item whose split is under way; its cursor is in `Search::cursors`.
 const SPLIT: u32 = 1 << 31;
 
-struct Search<'a, M: Model> {
+pub(crate) struct Search<'a, M: Model> {
     model: &'a M,
     options: &'a Options<'a>,
     guard: Guard,
@@ -99,10 +115,13 @@ struct Search<'a, M: Model> {
     /// first successor is explored first.
     fresh: Vec<u32>,
     resumed: Vec<M::State>,
+    /// In a search for runs that get stuck: returns that lead nowhere. Such a search does not go
+    /// beyond the end of a run.
+    pub(crate) returns: Option<Returns>,
 }
 
 impl<'a, M: Model> Search<'a, M> {
-    fn new(model: &'a M, options: &'a Options<'a>) -> Self {
+    pub(crate) fn new(model: &'a M, options: &'a Options<'a>) -> Self {
         Search {
             model,
             options,
@@ -126,10 +145,15 @@ impl<'a, M: Model> Search<'a, M> {
             cursors: FxHashMap::default(),
             fresh: Vec::new(),
             resumed: Vec::new(),
+            returns: None,
         }
     }
 
-    fn run(&mut self, target: PropId) -> Result<Option<u32>, StopReason> {
+    /// Searches for a state that does not split and is `met`, given what it can do.
+    pub(crate) fn run(
+        &mut self,
+        met: impl Fn(&M::State, &Steps<M::State>) -> bool,
+    ) -> Result<Option<Witness>, StopReason> {
         self.guard.check_now()?;
         let mut initial = Vec::new();
         self.model.initial(&mut initial);
@@ -144,7 +168,14 @@ impl<'a, M: Model> Search<'a, M> {
 
         let mut steps = Steps::new();
         let mut ticks = 0u32;
+        // The return found so far that ends the shortest run, and the length of that.
+        let mut refusal: Option<(u64, Refusal)> = None;
         while let Some(item) = self.next_item() {
+            if let Some((length, refusal)) = refusal
+                && length <= self.length(item & !SPLIT)
+            {
+                return Ok(Some(Witness::Return(refusal)));
+            }
             self.guard.check()?;
             ticks = ticks.wrapping_add(1);
             if ticks.trailing_zeros() >= 18 {
@@ -179,12 +210,15 @@ impl<'a, M: Model> Search<'a, M> {
                 continue;
             }
             // (lines 2-3); only now, because a state that splits is not yet one state.
-            if self.model.holds(&state, target) {
-                return Ok(Some(context));
+            if met(&state, &steps) {
+                return Ok(Some(Witness::At(context)));
             }
             if steps.overflowed() {
                 return Err(Steps::<M::State>::TOO_MANY);
             }
+            let leaves = self.returns.is_some()
+                && (steps.items().iter()).all(|step| matches!(step, Step::Exit(_)));
+            let mut exits = Vec::new();
             for step in steps.drain() {
                 match step {
                     Step::Internal(next) => {
@@ -208,6 +242,7 @@ impl<'a, M: Model> Search<'a, M> {
                     Step::Exit(exit) => {
                         // (lines 4-9)
                         if self.calls.entries[entry as usize].initial
+                            && self.returns.is_none()
                             && let Some(last) = self.model.terminated(&exit)
                         {
                             self.visit(last, entry, context, Edge::Terminated, 1)?;
@@ -223,12 +258,46 @@ impl<'a, M: Model> Search<'a, M> {
                                 caller = self.calls.callers[caller as usize].next;
                             }
                         }
+                        if leaves {
+                            exits.extend(self.calls.known_exit(entry, exit));
+                        }
+                    }
+                }
+            }
+            if let Some(returns) = &mut self.returns {
+                let leaving = leaves.then_some((context, exits));
+                let mut found = Vec::new();
+                returns.look(&self.calls, leaving, |refusal| found.push(refusal));
+                for found in found {
+                    let length = self.length_of(found);
+                    if refusal.is_none_or(|(least, _)| length < least) {
+                        refusal = Some((length, found));
                     }
                 }
             }
             self.schedule_fresh();
         }
-        Ok(None)
+        Ok(refusal.map(|(_, refusal)| Witness::Return(refusal)))
+    }
+
+    /// The length of the run so far, if that is known.
+    fn length(&self, context: u32) -> u64 {
+        match &self.agenda {
+            Agenda::Stack { .. } => 0,
+            Agenda::Queue { lengths, .. } => lengths[context as usize],
+        }
+    }
+
+    /// The length of the run that is stuck at a return.
+    fn length_of(&self, Refusal { caller, context }: Refusal) -> u64 {
+        let Caller {
+            context: from,
+            entry,
+            ..
+        } = self.calls.callers[caller as usize];
+        let start = self.calls.entries[entry as usize].context;
+        let inside = self.length(context).saturating_sub(self.length(start));
+        self.length(from).saturating_add(1).saturating_add(inside)
     }
 
     /// The entry of a callee (or of the run) and its context, scheduled if it is new.
@@ -242,14 +311,14 @@ impl<'a, M: Model> Search<'a, M> {
     }
 
     /// GETRETURNSTATE (lines 7 and 22), and the contexts it leads to.
-    fn resume(&mut self, caller: u32, exit: u32) -> Result<(), StopReason> {
-        let caller = self.calls.callers[caller as usize];
+    fn resume(&mut self, index: u32, exit: u32) -> Result<(), StopReason> {
+        let caller = self.calls.callers[index as usize];
         let call_context = self.contexts[caller.context as usize];
         let exit_record = self.calls.exits[exit as usize];
         let mut resumed = std::mem::take(&mut self.resumed);
         let complete = self.model.resume(
             self.states.get(call_context.state),
-            droste_base::CallId(caller.call),
+            CallId(caller.call),
             self.states.get(exit_record.state),
             &mut resumed,
         );
@@ -266,6 +335,11 @@ impl<'a, M: Model> Search<'a, M> {
                     .saturating_add(2)
             }
         };
+        if resumed.is_empty()
+            && let Some(returns) = &mut self.returns
+        {
+            returns.refuse(index, exit);
+        }
         for state in resumed.drain(..) {
             self.visit(
                 state,
@@ -443,8 +517,8 @@ impl<'a, M: Model> Search<'a, M> {
         stats(self.began, contexts, &self.states, &self.calls, others)
     }
 
-    /// Only what a trace needs.
-    fn into_ways(self) -> (Ways<'a, M>, Guard) {
+    /// The run that ends there.
+    fn trace(self, found: Witness) -> Result<Trace<M::State>, StopReason> {
         let links = self.contexts.into_iter().map(|context| Link {
             entry: context.entry,
             state: context.state,
@@ -452,7 +526,16 @@ impl<'a, M: Model> Search<'a, M> {
             edge: context.edge,
             marks: 0,
         });
+        let caller = |caller: u32| {
+            let caller = self.calls.callers[caller as usize];
+            (caller.context, CallId(caller.call))
+        };
+        let (end, call) = match found {
+            Witness::At(context) => (context, None),
+            Witness::Return(refusal) => (refusal.context, Some(caller(refusal.caller))),
+        };
+        // Only what a trace needs.
         let ways = Ways::new(self.model, self.states, self.calls, links.collect(), None);
-        (ways, self.guard)
+        trace_to(&ways, end, call, self.guard)
     }
 }

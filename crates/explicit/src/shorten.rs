@@ -1,15 +1,19 @@
 //! Shorter lassos.
 //!
-//! Depth-first search stops at the first cycle it closes, and comes to it by whatever way it happens to take. Breadth-first search,
-//! which counts every step inside calls, looks for better ones:
+//! Depth-first search stops at the first cycle it closes, and comes to that cycle by whatever way
+//! it happens to take. Breadth-first search, which counts every step inside calls, looks for a
+//! better cycle and a better way:
 //!
-//! * **The cycle.** From a state of the cycle, the shortest way back to it that meets every mark. That is a question of
-//!   reachability for the model whose states also know which marks have been met.
-//! * **The stem.** Any state of the cycle will do as the place where it is entered: what lies below on the stack does not
-//!   matter, since the run never returns there. The nearest one is looked for, and the cycle is turned round to begin there. A cycle of one step (where the program has ended, say)
-//!   may be exchanged for another one of one step.
+//! * **The cycle.** From a state of the cycle, the shortest way back to it that meets every mark.
+//!   That is a question of reachability for the model whose states also know which marks have been
+//!   met.
+//! * **The stem.** Any state of the cycle will do as the place where it is entered: what lies below
+//!   on the stack does not matter, since the run never returns there. The nearest one is looked
+//!   for, and the cycle is turned round to begin there. A cycle of one step (where the program has
+//!   ended, say) may be exchanged for another one of one step.
 //!
-//! If that takes much more than finding the cycle did, what is known has to do.
+//! If that takes much more than finding the cycle did, the lasso stays as it is. The result is
+//! replayed.
 
 use std::hash::{BuildHasher as _, BuildHasherDefault, Hash};
 
@@ -124,7 +128,8 @@ impl<M: Model> Model for Round<'_, M> {
         (self.model.refine(state, tag, index), *met)
     }
 
-    // The run has begun in the middle: whether the outermost procedure is the one that is left is not known.
+    // The run has begun in the middle: whether the outermost procedure is the one that is left is
+    // not known.
     fn terminated(&self, _: &Self::State) -> Option<Self::State> {
         None
     }
@@ -137,13 +142,14 @@ impl<M: Model> Model for Round<'_, M> {
 /// The proposition of [`Where`].
 const SOUGHT: PropId = PropId(0);
 
-/// A stem or a cycle of so many steps is short enough.
+/// A stem or a cycle of at most this number of steps is short enough.
 const SHORT: u64 = 4;
 
 /// From how many states of the cycle a shorter one is looked for.
 const TRIES: usize = 4;
 
-/// The same lasso with a shorter cycle or stem, if one is found among not many more contexts than were found before.
+/// The same lasso with a shorter cycle or stem, if one is found among not many more path edges than
+/// the first search needed (`contexts`).
 pub(crate) fn shorten<M: Model>(
     model: &M,
     marks: &[PropId],

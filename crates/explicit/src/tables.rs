@@ -1,4 +1,7 @@
-//! The flat tables both searches share: entries, exits, callers, contexts.
+//! The flat tables that all searches share: entries, exits, callers, and path edges.
+//!
+//! A path edge is a pair of an entry state and a state reached from it within the procedure. In the
+//! code it is a [`Context`]; in statistics and limits it is called by its name.
 //!
 //! A state is stored once and named by 32 bits (see [`Interner`]). Everything else is a handful of
 //! such ids in plain vectors; lists (the exits and the callers of an entry) are linked by index.
@@ -14,8 +17,8 @@ use crate::Stats;
 /// No id: end of a list, no parent.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// What a search that began then has taken: so many contexts, and so many bytes beside states and
-/// calls.
+/// The statistics of a search that began at `began`: it has found this number of `contexts` (path
+/// edges), and takes this number of bytes beside states and calls.
 pub(crate) fn stats<S: Eq + Hash>(
     began: Instant,
     contexts: usize,
@@ -41,8 +44,8 @@ fn hash_pair(a: u32, b: u32) -> u64 {
     (x ^ (x >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93)
 }
 
-/// A context: an entry, a state reached from it, and how. `X` is what else a search keeps; without,
-/// it is 20 bytes.
+/// A path edge: an entry, a state reached from it, and how it was reached. `X` is what else a
+/// search keeps; without it, a path edge is 20 bytes.
 #[derive(Clone, Copy)]
 pub(crate) struct Context<X> {
     pub(crate) entry: u32,
@@ -81,7 +84,7 @@ pub(crate) struct Parts {
     pub(crate) count: u64,
 }
 
-/// Contexts by entry and state. There is no table of all contexts: those of one state are linked,
+/// Contexts by entry and state. There is no table of all contexts. Those of one state are linked,
 /// beginning with `first`, so that a new state, the common case, needs no look-up at all. Where
 /// many entries share a state, all but the first [`CHAIN`] contexts are in a table after all.
 #[derive(Default)]
@@ -94,10 +97,9 @@ pub(crate) struct Alike {
 /// How many contexts of a state are linked.
 const CHAIN: u32 = 8;
 
-/// Where a context belongs that was not found: after this one of its state, and whether it is in
-/// the table.
+/// Where a new context belongs: after this one of its state, and whether it is in the table.
 #[derive(Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct Vacancy {
     last: u32,
     full: bool,
 }
@@ -110,7 +112,7 @@ impl Alike {
         contexts: &[Context<X>],
         pair: (u32, u32),
         accept: impl Fn(&X) -> bool,
-    ) -> Result<u32, Place> {
+    ) -> Result<u32, Vacancy> {
         let mut last = NONE;
         let mut id = self.first.get(pair.1 as usize).copied().unwrap_or(NONE);
         let mut length = 0;
@@ -133,12 +135,12 @@ impl Alike {
                 return Ok(id);
             }
         }
-        Err(Place { last, full })
+        Err(Vacancy { last, full })
     }
 
     /// Adds the last context at its place.
     #[inline]
-    pub(crate) fn add<X>(&mut self, contexts: &mut [Context<X>], id: u32, place: Place) {
+    pub(crate) fn add<X>(&mut self, contexts: &mut [Context<X>], id: u32, place: Vacancy) {
         let hash = |contexts: &[Context<X>], id: u32| {
             let (entry, state) = contexts[id as usize].pair();
             hash_pair(entry, state)
@@ -186,8 +188,8 @@ pub(crate) enum Edge {
     Call(u32),
     Summary(u32),
     Terminated,
-    /// This of the parent's steps, and then on along a chain. A summary, too, goes on along a chain
-    /// where there are any.
+    /// The step of the parent with this index, and then on along a chain. A summary, too, goes on
+    /// along a chain where there are any.
     Chain(u32),
 }
 
@@ -273,6 +275,16 @@ pub(crate) struct Caller {
     pub(crate) queued: bool,
 }
 
+/// The exits of an entry, when one is not among them.
+struct Listing {
+    /// The first of the list.
+    first: u32,
+    /// The first beyond those that are looked through one by one.
+    next: u32,
+    /// How many have been looked through.
+    length: usize,
+}
+
 /// Entries with their exits and callers: `VisitedCalls` and `VisitedExits` of the paper.
 pub(crate) struct Calls {
     pub(crate) entries: Vec<Entry>,
@@ -346,9 +358,43 @@ impl Calls {
         id
     }
 
-    /// So many exits of an entry are looked through one by one; where there are more, all are in
-    /// the table.
+    /// The exits of an entry are looked through one by one up to this number; where there are more,
+    /// all are in the table.
     const LISTED: usize = 8;
+
+    /// A summary with this exit state and at least these marks, or where in the list of its entry
+    /// a new one belongs.
+    #[inline]
+    fn find_exit(&self, entry: u32, state: u32, marks: u32) -> Result<u32, Listing> {
+        let is_known = |e: &Exit| e.entry == entry && e.state == state && e.marks & marks == marks;
+        let first = self.entries[entry as usize].first_exit;
+        let mut next = first;
+        let mut length = 0;
+        while next != NONE && length < Self::LISTED {
+            let exit = &self.exits[next as usize];
+            if is_known(exit) {
+                return Ok(next);
+            }
+            next = exit.next;
+            length += 1;
+        }
+        if next != NONE {
+            let mut alike = self.exit_table.iter_hash(hash_pair(entry, state));
+            if let Some(&id) = alike.find(|&&id| is_known(&self.exits[id as usize])) {
+                return Ok(id);
+            }
+        }
+        Err(Listing {
+            first,
+            next,
+            length,
+        })
+    }
+
+    /// The summary of `entry` with this exit state, whatever its marks.
+    pub(crate) fn known_exit(&self, entry: u32, state: u32) -> Option<u32> {
+        self.find_exit(entry, state, 0).ok()
+    }
 
     /// Adds a summary; `None` if it was known, or if a known one has the same exit state and
     /// at least its marks.
@@ -359,29 +405,18 @@ impl Calls {
         marks: u32,
         (context, edge): (u32, Edge),
     ) -> Result<Option<u32>, StopReason> {
+        let Err(Listing {
+            first,
+            next,
+            length,
+        }) = self.find_exit(entry, state, marks)
+        else {
+            return Ok(None);
+        };
+        let hash = hash_pair(entry, state);
         let Calls {
             exits, exit_table, ..
         } = self;
-        let is_known = |e: &Exit| e.entry == entry && e.state == state && e.marks & marks == marks;
-        let first = self.entries[entry as usize].first_exit;
-        let mut next = first;
-        let mut length = 0;
-        while next != NONE && length < Self::LISTED {
-            let exit = &exits[next as usize];
-            if is_known(exit) {
-                return Ok(None);
-            }
-            next = exit.next;
-            length += 1;
-        }
-        let hash = hash_pair(entry, state);
-        if next != NONE
-            && exit_table
-                .iter_hash(hash)
-                .any(|&id| is_known(&exits[id as usize]))
-        {
-            return Ok(None);
-        }
         let id = exits.len() as u32;
         if id > Edge::LARGEST {
             return Err(TOO_MANY_SUMMARIES);

@@ -8,12 +8,15 @@ mod support;
 use std::env;
 
 use droste_base::{Claim, Cycle, PropId, Trace, Via, replay_trace};
-use droste_explicit::{Options, Order, Runs, reach, repeat};
+use droste_explicit::{Options, Order, Runs, reach, repeat, stuck};
+use droste_testkit::rsm::{Move, Node, Rsm, random};
 use support::oracle::Oracle;
-use support::rsm::{Move, Node, Rsm, random};
 use support::shrink::shrink;
 
 const PROPS: [PropId; 4] = [PropId(0), PropId(1), PropId(2), PropId(3)];
+
+/// Where it is true, a run without a step has ended.
+const END: PropId = PropId(3);
 
 /// What the searches get wrong about a machine.
 fn complaint(rsm: &Rsm) -> Option<String> {
@@ -44,6 +47,25 @@ fn complaint(rsm: &Rsm) -> Option<String> {
                 let length = trace.length();
                 return Some(format!(
                     "{what}: {length} steps instead of {least:?}\n{trace}"
+                ));
+            }
+        }
+        let least = oracle.stuck(END.0);
+        let verdict = stuck(rsm, &[END], &options).verdict;
+        if (verdict.holds(), verdict.is_violated()) != (least.is_none(), least.is_some()) {
+            let word = verdict.word();
+            return Some(format!(
+                "{order:?} stuck: {word}, but shortest is {least:?}"
+            ));
+        }
+        if let Some(trace) = verdict.run() {
+            if let Some(wrong) = bad_trace(rsm, trace, &Claim::Stuck { ends: &[END] }) {
+                return Some(format!("{order:?} stuck: {wrong}"));
+            }
+            if order == Order::Bfs && Some(trace.length()) != least {
+                return Some(format!(
+                    "stuck: {} steps instead of {least:?}",
+                    trace.length()
                 ));
             }
         }
@@ -273,7 +295,7 @@ fn spoiled_traces_are_refused() {
 /// that make it hard.
 #[test]
 fn random_machines_are_varied() {
-    let mut counts = [0; 7];
+    let mut counts = [0; 9];
     for seed in 0..1000 {
         let rsm = random(seed);
         let oracle = Oracle::new(&rsm);
@@ -285,6 +307,8 @@ fn random_machines_are_varied() {
             oracle.repeats(0b11, true),
             oracle.repeats(0b11, false) && !oracle.repeats(0b11, true),
             oracle.shortest(0).is_some_and(|length| length > 3),
+            oracle.stuck(END.0).is_some(),
+            oracle.stuck(END.0).is_some_and(|length| length > 3),
         ];
         for (count, is_so) in counts.iter_mut().zip(all) {
             *count += i32::from(is_so);

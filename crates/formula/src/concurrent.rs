@@ -1,24 +1,30 @@
-//! Programs with threads, up to a number of context switches or of rounds: section 5.1 of La Torre, Madhusudan and Parlato
-//! (PLDI 2009), as text for k switches and n threads.
+//! Programs with threads, up to a number of context switches or of rounds: section 5.1 of La Torre,
+//! Madhusudan and Parlato (PLDI 2009), as text for k switches and n threads.
 //!
-//! `Reach(u, v, ecs, cs, g1, …, gk, t0, …, tk)` says that with cs switches, the i-th at the shared globals gi, and
-//! ti active after it, the active thread can come from the entry u of a procedure, where ecs switches had happened, to v.
-//! Differences from the paper:
+//! `Reach(u, v, ecs, cs, g1, …, gk, t0, …, tk)` says that with cs switches, the i-th at the shared
+//! globals gi, and ti active after it, the active thread can come from the entry u of a procedure,
+//! where ecs switches had happened, to v. Differences from the paper:
 //!
-//! * A thread that is switched back to must have been left at the globals of that switch: the last clause asks for them. (The paper's formula
-//!   forgets it; without, a thread could be left before or after what it wrote is seen.)
+//! * A thread that is switched back to must have been left at the globals of the switch away from
+//!   it: the last clause asks for them. (The paper's formula does not. Without that, a thread could
+//!   be left before or after what it wrote is seen.)
 //! * The clause for returns is split as in section 4.2.
-//! * The globals of a `thread` section are kept with the thread, like locals, unless the program starts threads, which share them.
-//! * With GETAFIX's `init`, what happens before the label `endinit` is computed first and is no context.
+//! * The globals of a `thread` section are kept with the thread, like locals, unless the program
+//!   starts threads, which share them.
+//! * With GETAFIX's `init`, what happens before the label `endinit` is computed first and is no
+//!   context.
 //! * No switch happens inside an atomic section, which is one more bit of `Global`.
-//! * Threads that are started while the program runs are numbered, after the others, in the order of their starts, as far as they ever
-//!   become active. Their number so far is part of `Global`. What the j-th of them begins with, a place pj and locals fj, is
-//!   a further argument of *Reach* that never changes: a start either is that of a thread that is never active, or the frame at the start is the j-th.
-//!   No more become active than there are contexts.
-//! * Such a thread begins in the middle of a procedure that may be called, too. So *Reach* has a bit `top`: this is the frame in which the thread began.
+//! * Threads that are started while the program runs are numbered, after the others, in the order
+//!   of their starts, as far as they ever become active. Their number so far is part of `Global`.
+//!   What the j-th of them begins with, a place pj and locals fj, is a further argument of *Reach*
+//!   that never changes. At a start, either the new thread is never active, or the frame at the
+//!   start is the j-th. No more threads become active than there are contexts.
+//! * Such a thread begins in the middle of a procedure that may be called, too. So *Reach* has a
+//!   bit `top`: this is the frame in which the thread began.
 //! * With a bound on rounds, context c is one of thread c mod n, and may be empty; there are no ti.
 //!
-//! What keeps it honest: random programs of all three conventions are asked here and of the explicit engine.
+//! What keeps it honest: random programs of all three conventions are asked here and of the
+//! explicit engine.
 
 mod reach;
 
@@ -29,15 +35,16 @@ use droste_program::schedule::Bound;
 use droste_program::{Node, NodeId, Op, ProcId, Program, Threads};
 
 use crate::Relations;
-use crate::relations::{self, Question, one_of, or_false};
+use crate::relations::{self, Reachability, one_of, or_false};
 
-/// The formula has one clause for each pair of switches; more than so many are not written.
+/// The most switches for which a formula is written: it has one clause for each pair of switches.
 pub const MOST_SWITCHES: u32 = 100;
 
-/// The relations of a program with threads and the formula that asks whether a target can be reached within the bound.
+/// The relations of a program with threads and the formula that asks whether a target can be
+/// reached within the bound.
 pub fn concurrent(
     program: &Program,
-    question: &Question<'_>,
+    question: &Reachability<'_>,
     bound: Bound,
 ) -> Result<Relations, String> {
     let (threads, last) = match &program.threads {
@@ -103,7 +110,7 @@ fn size(program: &Program, declared: usize, bound: Bound) -> Result<(u32, u32), 
 struct Threaded<'a> {
     program: &'a Program,
     relations: &'a relations::Relations<'a>,
-    /// Those that exist from the start.
+    /// The threads that exist from the start.
     threads: &'a [ProcId],
     /// How many more may be started and become active.
     slots: u32,
@@ -150,7 +157,7 @@ impl Threaded<'_> {
         (head, rest)
     }
 
-    /// That so many threads have been started.
+    /// That `number` threads have been started.
     fn count(&self, globals: &str, number: u32) -> String {
         let places = self.relations.fields.started.iter().enumerate();
         let bits = places.map(|(k, &place)| {
@@ -331,7 +338,8 @@ impl Threaded<'_> {
         );
     }
 
-    /// What runs before the threads of GETAFIX's convention do, until it comes to `end`: section 4.2.
+    /// What runs before the threads of GETAFIX's convention do, until it comes to `end`: section
+    /// 4.2.
     fn before(&self, out: &mut String, end: Option<u32>) {
         let (head, rest) = self.frames();
         let not_end = |path: &str| end.map_or(String::new(), |end| format!(" & {path} != {end}"));

@@ -1,8 +1,9 @@
 //! Where the bits of variables are: the components of `Local` and `Global`.
 //!
-//! Globals have their own names. The locals of different procedures share the components of `Local`, and so do
-//! the results of a procedure that has returned. Bits that occur together in an operation lie close together in the order
-//! of variables ([`droste_blast::order`]). Variables that nothing mentions have no bits.
+//! Globals have their own names. The locals of different procedures share the components of
+//! `Local`, and so do the results of a procedure that has returned. Bits that occur together in an
+//! operation lie close together in the order of variables ([`droste_blast::order`]). Variables that
+//! nothing mentions have no bits.
 
 use droste_blast::bits;
 use droste_blast::order::Line;
@@ -36,7 +37,8 @@ pub(crate) enum Component {
 }
 
 impl Fields {
-    /// With `threads`, there is a bit for atomic sections if there are any, and a counter for so many started threads.
+    /// With `threads`, there is a bit for atomic sections if there are any, and a counter for as
+    /// many started threads as it says.
     pub(crate) fn new(program: &Program, threads: Option<u32>) -> Self {
         let used = Used::new(program);
         let widths = |variables: &[Variable], used: &[bool]| -> Vec<usize> {
@@ -138,7 +140,8 @@ impl Fields {
     }
 }
 
-/// Places for the bits of variables of these widths, in the order of the line, and how many places there are.
+/// Places for the bits of variables of these widths, in the order of the line, and how many places
+/// there are.
 fn places(widths: &[usize], line: &[Vec<u32>]) -> (Vec<Vec<u32>>, usize) {
     let mut places: Vec<Vec<u32>> = widths.iter().map(|&width| vec![0; width]).collect();
     let mut bits: Vec<(u32, usize, usize)> = Vec::new();

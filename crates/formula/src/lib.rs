@@ -1,13 +1,14 @@
 //! Programs as formulas: reachability as a question to the fixed-point calculus.
 //!
 //! La Torre, Madhusudan and Parlato, *Analyzing recursive programs using a fixed-point calculus*
-//! (PLDI 2009), describe a program by a handful of relations and an algorithm for recursive programs by a page of
-//! formulas over them. [`relations()`] writes the relations for a [`Program`], as text in the language of `droste
-//! solve`; [`Algorithm`] has the three algorithms of its section 4. Both together are a file that anybody can
-//! read, change and solve. `docs/FORMULAS.md` describes the relations for those who write their own algorithm.
+//! (PLDI 2009), describe a program by a handful of relations and an algorithm for recursive
+//! programs by a page of formulas over them. [`relations()`] writes the relations for a
+//! [`Program`], as text in the language of `droste solve`; [`Algorithm`] has the three algorithms
+//! of its section 4. Both together are a file that anybody can read, change and solve.
+//! `docs/FORMULAS.md` describes the relations for those who write their own algorithm.
 //!
-//! What keeps it honest: random programs are asked in all three algorithms and have to give the
-//! oracle's answer, which comes from the syntax tree.
+//! What keeps it honest: random programs are asked in all three algorithms, and the answers must be
+//! those of the oracle, which works on the syntax tree.
 
 mod concurrent;
 mod fields;
@@ -23,7 +24,7 @@ use droste_program::Program;
 
 pub use concurrent::{MOST_SWITCHES, concurrent};
 pub use points::{Point, Points};
-pub use relations::Question;
+pub use relations::Reachability;
 
 /// An algorithm of section 4 of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -87,7 +88,7 @@ pub struct Relations {
 }
 
 /// The relations that describe `program`, which has one thread.
-pub fn relations(program: &Program, question: &Question<'_>) -> Relations {
+pub fn relations(program: &Program, question: &Reachability<'_>) -> Relations {
     let mut relations = relations::Relations::new(program, question, None);
     relations.write();
     relations.finish()

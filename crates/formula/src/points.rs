@@ -1,9 +1,11 @@
 //! Program counters: the values of `PC` in the formulas.
 //!
-//! * every node of a procedure that can be called, except those that do nothing but go on to another one;
+//! * every node of a procedure that can be called, except those that do nothing but go on to
+//!   another one;
 //! * for a procedure that reads locals before it has assigned them, an entry where only
 //!   the parameters have values;
-//! * for every procedure an exit: whatever `return` was executed, there are only results and globals left;
+//! * for every procedure an exit: whatever `return` was executed, there are only results and
+//!   globals left;
 //! * for every kind of violation that is looked for, one in which such a run ends.
 
 use droste_program::{NodeId, Op, ProcId, Program, Violation};
@@ -165,7 +167,8 @@ fn called(program: &Program, roots: &[ProcId]) -> Vec<ProcId> {
     list
 }
 
-/// Where control goes on from nodes that do nothing. In a circle of them one stays.
+/// For each node, where control goes on if the node does nothing. In a circle of such nodes one
+/// stays.
 fn forward(program: &Program, keep: &dyn Fn(NodeId) -> bool) -> Vec<NodeId> {
     let next = |node: NodeId| match &program.node(node).op {
         Op::Goto(targets) if program.node(node).ensure.is_none() && !keep(node) => {

@@ -1,5 +1,5 @@
-//! The relations that describe a program: the templates of section 4 of La Torre, Madhusudan and Parlato, *Analyzing
-//! recursive programs using a fixed-point calculus* (PLDI 2009).
+//! The relations that describe a program: the templates of section 4 of La Torre, Madhusudan and
+//! Parlato, *Analyzing recursive programs using a fixed-point calculus* (PLDI 2009).
 //!
 //! `docs/FORMULAS.md` describes them for those who write formulas. What is particular here:
 //!
@@ -17,7 +17,7 @@ mod steps;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use droste_blast::{After, Blaster, Effect, New, Place, State, Store, in_range};
+use droste_blast::{After, Blaster, Destination, Effect, New, State, Store, in_range};
 use droste_program::liveness::Liveness;
 use droste_program::{NodeId, Op, ProcId, Program, Threads, VarRef, Violation};
 
@@ -27,7 +27,7 @@ use crate::term::{Term, Terms};
 use crate::write::{Piece, conjunction};
 
 /// What is asked.
-pub struct Question<'a> {
+pub struct Reachability<'a> {
     /// Nodes that must not be reached.
     pub targets: &'a [NodeId],
     /// Whether violations are looked for, too.
@@ -65,7 +65,8 @@ impl Frame {
 /// Clauses, by what their steps change.
 type Clauses = BTreeMap<Frame, Vec<String>>;
 
-/// The bits of one state of a formula: a variable `name` of type `State`, or of types `Local` and `Global`.
+/// The bits of one state of a formula: a variable `name` of type `State`, or of types `Local` and
+/// `Global`.
 #[derive(Debug)]
 struct Copy {
     locals: String,
@@ -77,7 +78,7 @@ struct Copy {
 /// Puts the relations together.
 pub(crate) struct Relations<'a> {
     program: &'a Program,
-    question: &'a Question<'a>,
+    question: &'a Reachability<'a>,
     pub(crate) points: Points,
     pub(crate) fields: Fields,
     terms: Terms,
@@ -91,10 +92,11 @@ pub(crate) struct Relations<'a> {
 }
 
 impl<'a> Relations<'a> {
-    /// With `threads`, the procedures with which they start, and how many more the program may start.
+    /// With `threads`, the procedures with which they start, and how many more the program may
+    /// start.
     pub(crate) fn new(
         program: &'a Program,
-        question: &'a Question<'a>,
+        question: &'a Reachability<'a>,
         threads: Option<(&[ProcId], u32)>,
     ) -> Self {
         let fields = Fields::new(program, threads.map(|(_, started)| started));
@@ -157,20 +159,25 @@ impl<'a> Relations<'a> {
     }
 
     /// The components that a store changes, lowest bit first.
-    fn places(&self, procedure: ProcId, place: Place, callee: Option<ProcId>) -> Vec<Component> {
+    fn places(
+        &self,
+        procedure: ProcId,
+        place: Destination,
+        callee: Option<ProcId>,
+    ) -> Vec<Component> {
         let locals = |slots: &[u32]| slots.iter().copied().map(Component::Local).collect();
         let p = procedure.0 as usize;
         match place {
-            Place::Var(var) => {
+            Destination::Var(var) => {
                 let ty = self.program.variable(procedure, var).ty;
                 let component = |k| self.fields.component(p, var, k);
                 (0..droste_blast::bits(ty)).map_while(component).collect()
             }
-            Place::Parameter(i) => {
+            Destination::Parameter(i) => {
                 let callee = callee.expect("only a call has arguments");
                 locals(self.fields.local(callee.0 as usize, i as usize))
             }
-            Place::Result(i) => locals(self.fields.result(p, i as usize)),
+            Destination::Result(i) => locals(self.fields.result(p, i as usize)),
         }
     }
 

@@ -1,7 +1,8 @@
 //! Boolean terms: the logic in which operations become text.
 //!
-//! Terms are hash-consed into a table, children before parents, so that what the arithmetic
-//! shares stays shared. [`Terms::mark`] and [`Terms::forget`] let one table serve all operations of a program.
+//! Terms are hash-consed into a table, children before parents, so that what the arithmetic shares
+//! stays shared. [`Terms::mark`] and [`Terms::forget`] let one table serve all operations of a
+//! program.
 
 use std::convert::Infallible;
 

@@ -1,9 +1,9 @@
 //! Terms as text of the calculus.
 //!
-//! A clause is a conjunction of pieces. A choice, and a subterm that occurs more than once, is a quantified
-//! `bool`: written where it is needed, inside the one piece that mentions it or around all of
-//! them. So the text is linear in the table of terms, whatever tree they stand for, and it is
-//! nested only [`DEEPEST`] levels deep, because deeper subterms get a name as well.
+//! A clause is a conjunction of pieces. A choice, and a subterm that occurs more than once, is a
+//! quantified `bool`. It is written where it is needed, inside the one piece that mentions it or
+//! around all of them. So the text is linear in the table of terms, whatever tree they stand for.
+//! It is nested only [`DEEPEST`] levels deep, because deeper subterms get a name as well.
 
 use std::fmt::Write as _;
 

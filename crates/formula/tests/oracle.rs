@@ -1,20 +1,19 @@
-//! Random programs, asked as formulas in all three algorithms, against the oracle that enumerates the syntax tree: the
-//! default property and every label.
+//! Random programs, asked as formulas in all three algorithms, against the oracle that enumerates
+//! the syntax tree: the default property and every label.
 //!
-//! `SEED=n` runs one program alone.
+//! `SEED=n` runs one program alone, `PROGRAMS=n` so many.
 
 use droste_base::Limits;
 use droste_calculus::{Action, Outcome, Solver, load_text};
-use droste_formula::{Algorithm, Question, relations};
+use droste_formula::{Algorithm, Reachability, relations};
 use droste_lang::ast::Ast;
 use droste_lang::lower::lower;
-use droste_lang::printer::print;
 use droste_passes::{Config as Passes, Query, clean};
 use droste_program::labels;
 use droste_program::{NodeId, Program};
-use droste_testkit::generate::{self, Config};
+use droste_testkit::generate::Config;
 use droste_testkit::oracle::{Label, Oracle};
-use droste_testkit::random::seeds;
+use droste_testkit::sweep;
 
 /// The answer of the last query in the text.
 fn solve(text: &str) -> bool {
@@ -40,11 +39,10 @@ fn ask(program: &Program, targets: &[NodeId], violations: bool, passes: Passes) 
     let query = Query {
         targets,
         violations,
-        propositions: &[],
-        every_position: false,
+        ..Query::default()
     };
     let cleaned = clean(program, &query, &passes);
-    let question = Question {
+    let question = Reachability {
         targets,
         violations,
         live: &cleaned.live,
@@ -54,7 +52,8 @@ fn ask(program: &Program, targets: &[NodeId], violations: bool, passes: Passes) 
     Algorithm::ALL.into_iter().map(answer).collect()
 }
 
-fn check(seed: u64, ast: &Ast) -> Option<usize> {
+/// What is wrong with the answer to some question, if anything.
+fn mismatch(ast: &Ast, seed: u64) -> Option<String> {
     let program = lower(ast).0?;
     let oracle = Oracle::new(ast).ok()?;
     let errors = ["ERROR", "SLIC_ERROR"];
@@ -67,46 +66,32 @@ fn check(seed: u64, ast: &Ast) -> Option<usize> {
         let expected = oracle.reachable(&[Label::parse(&label)]);
         questions.push((label.clone(), find(&label), false, expected));
     }
-    for (name, nodes, violations, expected) in &questions {
-        let passes = if seed.is_multiple_of(2) {
-            Passes::default()
-        } else {
-            Passes::none()
-        };
-        let found = ask(&program, nodes, *violations, passes);
-        assert!(
-            found.iter().all(|answer| answer == expected),
-            "SEED={seed} {name}: expected {expected}, found {found:?}\n{}",
-            print(ast)
-        );
-    }
-    Some(questions.len())
-}
-
-fn sweep(first: u64, count: u64, config: &Config) {
-    let (mut programs, mut questions) = (0, 0);
-    for seed in seeds(first, count) {
-        let ast = generate::program(seed, config);
-        if let Some(count) = check(seed, &ast) {
-            programs += 1;
-            questions += count;
+    let passes = if seed.is_multiple_of(2) {
+        Passes::default()
+    } else {
+        Passes::none()
+    };
+    for (name, nodes, violations, expected) in questions {
+        let found = ask(&program, &nodes, violations, passes);
+        if found.iter().any(|answer| *answer != expected) {
+            return Some(format!("{name}: expected {expected}, found {found:?}"));
         }
     }
-    println!("{programs} programs, {questions} questions in three algorithms");
+    None
 }
 
 #[test]
 fn formulas_agree_with_the_oracle() {
-    sweep(0, 60, &Config::tiny());
+    sweep::programs(&Config::tiny(), 0, 60, mismatch);
 }
 
 #[test]
 fn formulas_agree_with_the_oracle_on_booleans() {
-    sweep(1000, 40, &Config::boolean());
+    sweep::programs(&Config::boolean(), 1000, 40, mismatch);
 }
 
 #[test]
 #[ignore = "sweep; run in release"]
 fn formulas_agree_with_the_oracle_on_thousands() {
-    sweep(10_000, 20_000, &Config::tiny());
+    sweep::programs(&Config::tiny(), 10_000, 20_000, mismatch);
 }

@@ -257,20 +257,13 @@ pub(crate) fn lex_as(
                 if start >= no_escape_before
                     && !(language == Language::Monitor && opens_block(source, &tokens)) =>
             {
-                // `{`, then anything but space, newline and `}`, at least once, then `}`.
+                // `{`, then anything but space, line ends and `}`, at least once, then `}`.
                 let stop = rest
-                    .bytes()
-                    .position(|b| matches!(b, b' ' | b'\n' | b'}'))
+                    .find(|c: char| c.is_whitespace() || c == '}')
                     .unwrap_or(rest.len());
                 if rest.as_bytes().get(stop) == Some(&b'}') && stop > 0 {
                     lexer.bump(stop + 1);
                     kind = TokenKind::Escaped;
-                    if !rest[..stop].is_ascii() {
-                        diagnostics.push(
-                            Diagnostic::error(to_span(lexer.span()), "a name must be ASCII")
-                                .help("characters outside ASCII are allowed in comments only"),
-                        );
-                    }
                 } else {
                     no_escape_before = start + 1 + stop;
                 }
@@ -481,7 +474,7 @@ mod tests {
         assert_eq!(found.len(), 3);
         assert_eq!(found[0].0, Span::new(2, 5));
         assert!(found[0].1.contains("not ASCII"), "{found:?}");
-        assert_eq!(errors("{é}").len(), 1);
+        assert_eq!(errors("{é≤\u{1f980}} {a\u{a0}b}").len(), 1, "a space");
         assert_eq!(
             errors("a /* b"),
             [(Span::new(2, 4), "this comment does not end".to_owned())]

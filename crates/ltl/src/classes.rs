@@ -1,9 +1,10 @@
 //! What the shape of a formula says about the set of words that satisfy it.
 //!
-//! A property is *eventual* if it holds now whenever it holds later, *universal* if it holds later whenever it holds now
-//! (Etessami and Holzmann, *Optimizing Büchi automata*, CONCUR 2000); one that is both does not depend on any prefix. The
-//! classes of the hierarchy of Manna and Pnueli (PODC 1990) follow the grammars of Chang, Manna and Pnueli (ICALP 1992).
-//! All this is read off the syntax: a formula may be in a class without it being seen here.
+//! A property is *eventual* if it holds now whenever it holds later, and *universal* if it holds
+//! later whenever it holds now (Etessami and Holzmann, *Optimizing Büchi automata*, CONCUR 2000). A
+//! property that is both does not depend on any prefix. The classes of the hierarchy of Manna and
+//! Pnueli (PODC 1990) follow the grammars of Chang, Manna and Pnueli (ICALP 1992). All this is read
+//! off the syntax: a formula may be in a class although its syntax does not show it.
 
 use droste_automata::formula::{FormulaId, Formulas, Node};
 

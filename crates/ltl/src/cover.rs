@@ -1,7 +1,8 @@
 //! Irredundant sums of products: a Boolean function as a short list of cubes.
 //!
-//! The algorithm of Minato (*Fast generation of irredundant sum-of-products forms from binary decision diagrams*, SASIMI 1992),
-//! with a stack of its own. Of a function that is monotone in its variables it gives exactly the prime implicants.
+//! The algorithm of Minato (*Fast generation of irredundant sum-of-products forms from binary
+//! decision diagrams*, SASIMI 1992), with a stack of its own. Of a function that is monotone in its
+//! variables it gives exactly the prime implicants.
 
 use droste_base::StopReason;
 use droste_bdd::{Bdd, Manager, Var};
@@ -18,12 +19,12 @@ struct Frame {
     covered: Vec<Bdd>,
 }
 
-/// Cubes whose disjunction is `function`; none can be left out, and no literal of them.
+/// Cubes whose disjunction is `function`. No cube can be left out, and no literal of a cube.
 pub(crate) fn cover(manager: &Manager, function: &Bdd) -> Result<Vec<Cube>, StopReason> {
     Ok(cover_at_most(manager, function, usize::MAX)?.unwrap_or_default())
 }
 
-/// The same, if there are not more than `most`.
+/// [`cover`], if there are not more than `most` cubes.
 pub(crate) fn cover_at_most(
     manager: &Manager,
     function: &Bdd,

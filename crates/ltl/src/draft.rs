@@ -1,7 +1,9 @@
-//! Automata while they are made: guards are decision diagrams, and there may be more marks than in the end.
+//! Automata while they are made: guards are decision diagrams, and there may be more marks than in
+//! the end.
 //!
-//! Here are the reductions that need no more than the graph: states from which nothing is accepted go, edges
-//! between the same states are joined, and marks that say nothing new are dropped.
+//! Here are the reductions that need no more than the graph. States from which nothing is accepted
+//! are removed, edges between the same states are joined, and marks that say nothing new are
+//! dropped.
 
 use droste_base::StopReason;
 use droste_bdd::{Bdd, Manager, Var};
@@ -27,7 +29,7 @@ pub(crate) struct DraftEdge {
 #[derive(Clone)]
 pub(crate) struct Draft {
     pub(crate) manager: Manager,
-    /// The variables of the atoms; those of other atoms do not occur.
+    /// The variables of the atoms that occur.
     pub(crate) atoms: Vec<(Var, AtomId)>,
     pub(crate) initial: u32,
     pub(crate) edges: Vec<Vec<DraftEdge>>,
@@ -51,14 +53,15 @@ impl Draft {
         all_marks(self.marks.len())
     }
 
-    /// So many variables that do not occur in guards.
+    /// `count` variables that do not occur in guards.
     pub(crate) fn spare_vars(&mut self, count: usize) -> Vec<Var> {
         let more = count.saturating_sub(self.spare.len());
         self.spare.extend(self.manager.new_vars(more as u32));
         self.spare[..count].to_vec()
     }
 
-    /// How many states and edges there are, for comparison; a deterministic automaton is better than another of the same size.
+    /// How many states and edges there are, for comparison; a deterministic automaton is better
+    /// than another of the same size.
     pub(crate) fn size(&self) -> Result<(usize, usize, usize, usize), StopReason> {
         Ok((
             self.len(),
@@ -84,7 +87,8 @@ impl Draft {
         Ok(count)
     }
 
-    /// The component of each state, and for each component all marks inside it (nothing if it has no edge inside).
+    /// The component of each state, and for each component all marks inside it (nothing if it has
+    /// no edge inside).
     pub(crate) fn components(&self) -> (Vec<u32>, Vec<Option<Marks>>) {
         let found = components(self.len(), [self.initial], |state, out| {
             out.extend(self.edges[state as usize].iter().map(|e| (e.target, ())));
@@ -101,8 +105,8 @@ impl Draft {
         (found.of, marks)
     }
 
-    /// Joins the edges between the same states: those with the same marks become one, and where an edge has more
-    /// marks than another, the other is not needed.
+    /// Joins the edges between the same states. Edges with the same marks become one; where an edge
+    /// has more marks than another, the other is not needed for the letters of the first.
     pub(crate) fn merge_edges(&mut self) -> Result<(), StopReason> {
         for edges in &mut self.edges {
             let mut joined: FxHashMap<(u32, Marks), Bdd> = FxHashMap::default();
@@ -141,8 +145,9 @@ impl Draft {
         Ok(())
     }
 
-    /// Removes states that are not reachable or from which nothing is accepted, and renumbers the rest in the order of a
-    /// breadth-first search. The initial state stays, even if nothing is accepted.
+    /// Removes states that are not reachable or from which nothing is accepted, and renumbers the
+    /// rest in the order of a breadth-first search. The initial state stays, even if nothing is
+    /// accepted.
     pub(crate) fn prune(&mut self) {
         let (component, marks) = self.components();
         let all = self.all_marks();
@@ -190,14 +195,16 @@ impl Draft {
         self.initial = 0;
     }
 
-    /// Keeps only marks that matter. Inside each accepting component, a mark whose edges include all those of another mark says
-    /// nothing new; what is left is numbered anew in each component, and a component with fewer marks than another carries
-    /// the missing ones everywhere. Edges outside get none, or with `generous` all.
+    /// Keeps only marks that matter. Inside each accepting component, a mark whose edges include
+    /// all edges of another mark says nothing new. The marks that are left are numbered anew in
+    /// each component. A component with fewer marks than another has the missing ones on all its
+    /// edges. Edges between components get no marks, or with `generous` all.
     pub(crate) fn simplify_marks(&mut self, generous: bool) {
         let (component, present) = self.components();
         let all = self.all_marks();
         let count = self.marks.len();
-        // For each accepting component: which marks are missing on an edge together is enough to compare sets of edges.
+        // For each accepting component: which marks are missing on an edge together is enough to
+        // compare sets of edges.
         let accepting = |c: u32| c != NONE && present[c as usize] == Some(all);
         let mut inside: Vec<Vec<Marks>> = vec![Vec::new(); present.len()];
         for (state, edges) in self.edges.iter().enumerate() {
@@ -235,7 +242,7 @@ impl Draft {
             }
             kept.push(keep);
         }
-        // If nothing in the automaton is a cycle that must not be taken for ever, no marks are needed.
+        // If no cycle of the automaton is forbidden, no marks are needed.
         let rejecting_cycle = present
             .iter()
             .any(|&marks| marks.is_some() && marks != Some(all));
@@ -270,7 +277,8 @@ impl Draft {
                 if names[new].is_none() {
                     names[new] = self.marks[old];
                 } else if names[new] != self.marks[old] {
-                    // Different things in different components: better to say nothing.
+                    // The mark stands for different things in different components: better to say
+                    // nothing.
                     names[new] = None;
                     break;
                 }

@@ -1,13 +1,16 @@
 //! Reads automata in the Hanoi omega-automata format, version 1.
 //!
-//! The format is described at <https://adl.github.io/hoaf/> and in Babiak et al., *The Hanoi omega-automata format* (CAV 2015).
-//! What is read are (generalised) Büchi automata with any number of initial states, with labels on states or edges or implied by
-//! the order of edges, and with acceptance on states or edges; other acceptance conditions and alternation are
-//! refused by name. A state's label and sets are handed to its edges, as the format says. Several initial states become one
-//! new state with the edges of all of them.
+//! The format is described at <https://adl.github.io/hoaf/> and in Babiak et al., *The Hanoi
+//! omega-automata format* (CAV 2015). What is read are (generalised) Büchi automata with any number
+//! of initial states. Labels may be on states, on edges, or implied by the order of edges;
+//! acceptance may be on states or edges. Other acceptance conditions and alternation are refused by
+//! name. A state's label and sets are handed to its edges, as the format says. Several initial
+//! states become one new state with the edges of all of them.
 //!
-//! The text in quotes behind `AP:` is an atom as in formulas; what is none is an expression of the program.
+//! The text in quotes behind `AP:` is an atom as in formulas; a text that is no atom is an
+//! expression of the program.
 
+use droste_base::words::counted;
 use droste_base::{Limits, StopReason};
 use droste_bdd::{Bdd, Manager, Var, on_large_stack};
 use droste_source::diagnostics::Diagnostic;
@@ -54,8 +57,8 @@ pub struct HoaAutomaton {
     pub automaton: Tgba,
     /// Its atoms.
     pub atoms: Atoms,
-    /// Whether it has an initial state; without one it accepts nothing.
-    pub has_start: bool,
+    /// What in its header makes it accept nothing, if anything does: "has no `Start:`".
+    pub accepts_nothing: Option<&'static str>,
 }
 
 /// Reads an automaton, the only one in its file. Its atoms are added to `atoms`.
@@ -81,7 +84,13 @@ pub fn read_hoas(source: &SourceFile, limits: &Limits) -> Result<Vec<HoaAutomato
                 name: reader.name,
                 automaton,
                 atoms,
-                has_start: !reader.starts.is_empty(),
+                accepts_nothing: if reader.starts.is_empty() {
+                    Some("has no `Start:`")
+                } else if reader.acceptance.as_ref().is_some_and(Acceptance::is_never) {
+                    Some("has the acceptance condition `f`")
+                } else {
+                    None
+                },
             });
             tokens = reader.tokens;
         }
@@ -91,7 +100,8 @@ pub fn read_hoas(source: &SourceFile, limits: &Limits) -> Result<Vec<HoaAutomato
 
 /// Runs `work` where there is stack enough for the diagrams of a file's labels.
 fn with_stack<T: Send>(source: &SourceFile, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
-    // Before labels are read, nobody knows how many propositions there are; the text is an upper bound.
+    // Before labels are read, the number of propositions is not known; the length of the text is an
+    // upper bound.
     let propositions = source.text().bytes().filter(|&b| b == b'"').count() / 2;
     if propositions < 100 {
         work()
@@ -150,7 +160,7 @@ impl<'a> Reader<'a> {
 
     fn automaton(&mut self, atoms: &mut Atoms) -> Result<Tgba> {
         self.header()?;
-        let Some(acceptance) = self.acceptance.take() else {
+        let Some(acceptance) = &self.acceptance else {
             return Err(
                 Diagnostic::error(self.body, "the header has no `Acceptance:`")
                     .label("expected before this")
@@ -159,7 +169,8 @@ impl<'a> Reader<'a> {
             );
         };
         let condition = acceptance.condition(self.acceptance_name.as_deref())?;
-        let declared = self.body(acceptance.sets)?;
+        let sets = acceptance.sets;
+        let declared = self.body(sets)?;
         let ids: Vec<AtomId> = self
             .propositions
             .take()
@@ -353,7 +364,8 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// A label: `!` before `&` before `|`. No recursion: parentheses may be nested as deep as they like.
+    /// A label: `!` before `&` before `|`. No recursion: parentheses may be nested as deep as they
+    /// like.
     fn label(&mut self) -> Result<Bdd> {
         /// What waits on the stack.
         #[derive(Clone, Copy, PartialEq, PartialOrd)]
@@ -550,15 +562,20 @@ impl<'a> Reader<'a> {
         let implicit = state.is_none() && edges.first().is_some_and(|edge| edge.0.is_none());
         if implicit {
             let expected = 1usize.checked_shl(self.vars.len() as u32);
-            if self.vars.len() >= usize::BITS as usize || Some(edges.len()) != expected {
+            if Some(edges.len()) != expected {
+                let count = |n: usize, what: &str| counted(n as u64, what);
+                let letters = expected.map_or_else(
+                    || format!("2^{} letters", self.vars.len()),
+                    |letters| count(letters, "letter"),
+                );
                 return Err(Diagnostic::error(
                     span,
                     "a state without labels has one edge for each letter",
                 )
                 .label(format!(
-                    "{} edges, but {} atomic propositions make 2^{0} letters",
-                    edges.len(),
-                    self.vars.len()
+                    "{}, but there are {letters}, for {}",
+                    count(edges.len(), "edge"),
+                    count(self.vars.len(), "atomic proposition"),
                 ))
                 .into());
             }

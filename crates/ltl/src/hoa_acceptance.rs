@@ -1,4 +1,5 @@
-//! Acceptance conditions of the Hanoi omega-automata format: which are (generalised) Büchi, and how the others are called.
+//! Acceptance conditions of the Hanoi omega-automata format: which are (generalised) Büchi, and how
+//! the others are called.
 
 use droste_source::Span;
 use droste_source::diagnostics::Diagnostic;
@@ -22,18 +23,29 @@ pub(crate) struct Acceptance {
     never: bool,
 }
 
-/// A generalised Büchi condition: one mark for each of these sets, or its complement.
-pub(crate) struct Condition(Vec<(u32, bool)>);
+/// A generalised Büchi condition.
+pub(crate) enum Condition {
+    /// One mark for each of these sets, or its complement.
+    Inf(Vec<(u32, bool)>),
+    /// One mark, which no edge has.
+    Never,
+}
 
 impl Condition {
     pub(crate) fn count(&self) -> u32 {
-        self.0.len() as u32
+        match self {
+            Condition::Inf(sets) => sets.len() as u32,
+            Condition::Never => 1,
+        }
     }
 
     /// The marks of an edge that is in these sets.
     pub(crate) fn marks(&self, sets: &[u32]) -> u32 {
         let mut marks = 0;
-        for (mark, (set, negated)) in self.0.iter().enumerate() {
+        let Condition::Inf(all) = self else {
+            return marks;
+        };
+        for (mark, (set, negated)) in all.iter().enumerate() {
             if sets.contains(set) != *negated {
                 marks |= 1 << mark;
             }
@@ -43,8 +55,8 @@ impl Condition {
 }
 
 impl Acceptance {
-    /// Reads what is behind `Acceptance:`. Only the pieces are kept: a conjunction needs no structure, and everything
-    /// else is refused.
+    /// Reads what is behind `Acceptance:`. Only the pieces are kept: a conjunction needs no
+    /// structure, and everything else is refused.
     pub(crate) fn parse(tokens: &mut Tokens<'_>) -> Result<Self, Diagnostic> {
         let (sets, first) = tokens.integer("the number of acceptance sets")?;
         let mut acceptance = Acceptance {
@@ -117,9 +129,17 @@ impl Acceptance {
         }
     }
 
+    /// Whether nothing is accepted: a conjunction with `f`.
+    pub(crate) fn is_never(&self) -> bool {
+        self.never && !self.or
+    }
+
     /// The condition, if it is a generalised Büchi condition; `name` is what `acc-name:` says.
     pub(crate) fn condition(&self, name: Option<&str>) -> Result<Condition, Diagnostic> {
-        if !self.or && !self.never && self.fin == 0 {
+        if self.is_never() {
+            return Ok(Condition::Never);
+        }
+        if !self.or && self.fin == 0 {
             if self.inf.len() > MOST_MARKS as usize {
                 return Err(Diagnostic::error(
                     self.span,
@@ -128,14 +148,13 @@ impl Acceptance {
                 .label(format!("at most {MOST_MARKS} are supported"))
                 .help("degeneralise the automaton first, for example with `autfilt -B`"));
             }
-            return Ok(Condition(self.inf.clone()));
+            return Ok(Condition::Inf(self.inf.clone()));
         }
         let shape = match (self.inf.is_empty(), self.fin) {
-            (true, 0) if self.never => "none",
             (true, 1) => "co-Buchi",
-            (true, _) if !self.and => "generalized-co-Buchi",
-            (_, 0) => "a disjunction of Büchi",
-            _ => "an Emerson-Lei",
+            (true, 2..) if !self.and => "generalized-co-Buchi",
+            (_, 0) => "a disjunction of Büchi conditions",
+            _ => "an Emerson-Lei condition",
         };
         let name = name.unwrap_or(shape);
         Err(Diagnostic::error(

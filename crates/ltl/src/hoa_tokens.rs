@@ -134,7 +134,7 @@ impl<'a> Tokens<'a> {
         let mut out = String::with_capacity(text.len());
         let mut characters = text[1..text.len() - 1].chars();
         while let Some(c) = characters.next() {
-            // A backslash stands before a character that is meant.
+            // The character after a backslash is meant literally.
             out.extend(if c == '\\' {
                 characters.next()
             } else {
@@ -247,7 +247,7 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// The length of a comment, with those inside it.
+/// The length of a comment, with the comments inside it.
 fn comment(rest: &str) -> Option<usize> {
     let bytes = rest.as_bytes();
     let mut open = 0usize;

@@ -1,4 +1,5 @@
-//! Linear temporal logic: formulas, their simplification, and Büchi automata for them. No programs here.
+//! Linear temporal logic: formulas, their simplification, and Büchi automata for them. Nothing here
+//! knows about programs.
 //!
 //! ```
 //! use droste_base::Limits;
@@ -7,13 +8,16 @@
 //! let (mut formulas, mut atoms) = (Formulas::new(), Atoms::new());
 //! let formula = parse_text("G (request -> F grant)", &mut formulas, &mut atoms).unwrap();
 //! let violation = formulas.not(formula);
-//! let automaton = translate(&mut formulas, violation, atoms.len(), &Options::default(), &Limits::default()).unwrap();
+//! let (options, limits) = (Options::default(), Limits::default());
+//! let automaton =
+//!     translate(&mut formulas, violation, atoms.len(), &options, &limits).unwrap();
 //! assert_eq!(automaton.state_count(), 2);
 //! ```
 //!
-//! The way of a text: [`syntax`] and [`parser`] make a [`formula`] with a table of atoms, which somebody else gives a
-//! meaning; `tableau` makes a `draft` of an automaton, which becomes a [`Tgba`]. [`word`] says what formulas mean, by
-//! other means, and whether an automaton accepts a word.
+//! The way of a text: [`syntax`] and [`parser`] make a [`formula`] with a table of atoms, to which
+//! somebody else gives a meaning. `tableau` makes a `draft` of an automaton, which becomes a
+//! [`Tgba`]. [`word`] says what formulas mean, without automata, and whether an automaton accepts a
+//! word; the translation is tested against it.
 
 #![allow(
     clippy::mutable_key_type,
@@ -49,6 +53,6 @@ pub use parser::{Property, atom_from_text, parse, parse_properties, parse_text};
 pub use printer::{print, print_short};
 pub use resolved::{ResolvedFormula, Vocabulary};
 pub use simplify::{Simplifier, simplify};
-pub use syntax::{Atom, AtomKind, Atoms};
+pub use syntax::{Atom, AtomKind, Atoms, run_together, warnings};
 pub use translate::{Construction, Options, Untranslatable, translate};
 pub use word::{Lasso, accepts, evaluate, holds};

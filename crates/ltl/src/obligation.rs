@@ -1,14 +1,16 @@
 //! The minimal deterministic automaton of an obligation.
 //!
-//! Words that satisfy a Boolean combination of safety and guarantee properties are recognised by a deterministic *weak* automaton, in
-//! which each component either accepts all its cycles or none. It is had by the construction of subsets (Dax, Eisinger and Klaedtke,
-//! *Mechanizing the powerset construction for restricted classes of ω-automata*, ATVA 2007): a component of subsets accepts
-//! if the product with the original automaton has an accepting component over it. Löding (*Efficient minimization of
-//! deterministic weak ω-automata*, IPL 2001) gives its components colours so that minimising it as an automaton on finite
-//! words gives the unique smallest deterministic one.
+//! Words that satisfy a Boolean combination of safety and guarantee properties are recognised by a
+//! deterministic *weak* automaton, in which each component accepts either all its cycles or none.
+//! The subset construction gives such an automaton (Dax, Eisinger and Klaedtke, *Mechanizing the
+//! powerset construction for restricted classes of ω-automata*, ATVA 2007): a component of subsets
+//! accepts if the product with the original automaton has an accepting component over it. Löding
+//! (*Efficient minimization of deterministic weak ω-automata*, IPL 2001) gives its components
+//! colours. Minimising it with these colours, as an automaton on finite words, gives the unique
+//! smallest deterministic weak automaton.
 //!
-//! A formula may be an obligation without its syntax showing it. Then the result is compared with the automata of the formula and
-//! of its negation, and dropped if it differs.
+//! A formula may be an obligation without its syntax showing it. Then the result is compared with
+//! the automata of the formula and of its negation, and dropped if it differs.
 
 use droste_base::StopReason;
 use droste_bdd::Bdd;
@@ -17,10 +19,10 @@ use rustc_hash::FxHashMap;
 use crate::draft::{Draft, DraftEdge, MOST_DRAFT_MARKS, Marks};
 use droste_automata::components::{components, has_accepting};
 
-/// Subsets that are explored at most.
+/// The most subsets that are explored.
 const MOST_SUBSETS: usize = 1024;
 
-/// The same, and edges between them, where it is not known that the effort pays.
+/// The most subsets, and edges between them, where it is not known that the effort pays.
 const MOST_TRIED: usize = 128;
 const MOST_TRIED_EDGES: usize = 1024;
 
@@ -34,8 +36,9 @@ struct Weak {
     subsets: Vec<Vec<u32>>,
 }
 
-/// The deterministic weak automaton that recognises what `draft` does, if that is an obligation. `negation` recognises the
-/// complement; without it, `draft` is known to be an obligation. `None` if it is not, or there are too many subsets.
+/// The deterministic weak automaton that recognises what `draft` does, if that is an obligation.
+/// `negation` recognises the complement; without it, `draft` is known to be an obligation. `None`
+/// if it is not, or there are too many subsets.
 pub(crate) fn minimal_weak(
     draft: &mut Draft,
     negation: Option<&Draft>,
@@ -56,7 +59,7 @@ pub(crate) fn minimal_weak(
     minimize(draft, &weak).map(Some)
 }
 
-/// The construction of subsets; the empty one included.
+/// The subset construction; the empty subset is included.
 fn subsets(draft: &Draft, known: bool) -> Result<Option<Weak>, StopReason> {
     let (most, most_edges) = if known {
         (MOST_SUBSETS, usize::MAX)
@@ -197,10 +200,12 @@ fn weak_components(weak: &Weak) -> Vec<u32> {
     .of
 }
 
-/// Whether no word is recognised by both: by `other`, and by the weak automaton, or its complement if not `positive`.
+/// Whether no word is recognised by both automata: by `other`, and by the weak automaton or, if not
+/// `positive`, its complement.
 fn disjoint(weak: &Weak, positive: bool, other: &Draft) -> Result<bool, StopReason> {
     let pairs = product(weak, other)?;
-    // A cycle stays in one component of the weak automaton; one mark more says whether that is one of the right kind.
+    // A cycle stays in one component of the weak automaton. An extra mark says whether that
+    // component is of the right kind.
     let all = other.all_marks() | EXTRA;
     let common = has_accepting(pairs.list.len(), 0, all, |node, out| {
         let (subset, _) = pairs.list[node as usize];

@@ -130,7 +130,8 @@ pub fn write_hoa(automaton: &Tgba, formulas: &Formulas, atoms: &Atoms, name: &st
     out
 }
 
-/// The automaton as a picture, in the language of Graphviz. Marks are in braces; states in accepting components have a bold border.
+/// The automaton as a picture, in the language of Graphviz. Marks are in braces; states in
+/// accepting components have a bold border.
 pub fn write_dot(automaton: &Tgba, formulas: &Formulas, atoms: &Atoms, name: &str) -> String {
     let mut out = String::from("digraph automaton {\n");
     let _ = writeln!(out, "  label={}", quoted(name));

@@ -1,9 +1,10 @@
 //! From text to formulas: Dijkstra's shunting yard, with a stack of its own instead of recursion.
 //!
-//! Unary operators bind tightest; then `U R W M`, to the right; then conjunction, disjunction, `xor`, implication (to the right)
-//! and equivalence. Chains of `&` and `|` become one node with all their operands. After an error the parser
-//! goes on as if what was missing had been there, so that one run reports as much as it can. That printing and parsing
-//! again gives the same formula is tested on random formulas.
+//! Unary operators bind tightest; then `U R W M`, to the right; then conjunction, disjunction,
+//! `xor`, implication (to the right) and equivalence. Chains of `&` and `|` become one node with
+//! all their operands. After an error the parser goes on as if what was missing had been there, so
+//! that one run reports as much as it can. That printing and parsing again gives the same formula
+//! is tested on random formulas.
 
 use droste_source::diagnostics::{Diagnostic, Severity};
 use droste_source::suggest::nearest;
@@ -29,8 +30,8 @@ pub struct Property {
     pub span: Span,
 }
 
-/// Parses one formula. Without an error, it is in `formulas`, and its atoms are in `atoms`; otherwise the
-/// diagnostics say what is wrong.
+/// Parses one formula. Without an error, it is in `formulas`, and its atoms are in `atoms`;
+/// otherwise the diagnostics say what is wrong.
 pub fn parse(
     source: &SourceFile,
     formulas: &mut Formulas,
@@ -61,7 +62,8 @@ pub fn parse_text(
     parse(&SourceFile::new("formula", text), formulas, atoms)
 }
 
-/// An atom given as text, as in the header of an automaton: whatever is not an atom of formulas is an expression.
+/// An atom given as text, as in the header of an automaton: whatever is not an atom of formulas is
+/// an expression.
 pub fn atom_from_text(text: &str) -> Atom {
     let source = SourceFile::new("atom", text);
     let (mut formulas, mut atoms) = (Formulas::new(), Atoms::new());
@@ -79,7 +81,8 @@ pub fn atom_from_text(text: &str) -> Atom {
     }
 }
 
-/// Parses a file of properties: each is `name: formula`, and ends at a semicolon, at the next `name:`, or with the file.
+/// Parses a file of properties: each is `name: formula`, and ends at a semicolon, at the next
+/// `name:`, or with the file.
 pub fn parse_properties(
     source: &SourceFile,
     formulas: &mut Formulas,
@@ -171,7 +174,8 @@ fn is_header(list: &[(Token, Span)], at: usize) -> bool {
     is(at, Token::Word) && is(at + 1, Token::Colon)
 }
 
-/// Whether another property begins at `at`, `depth` parentheses deep in one whose formula begins at `from`.
+/// Whether another property begins at `at`, `depth` parentheses deep in one whose formula begins at
+/// `from`.
 fn begins_property(
     source: &SourceFile,
     list: &[(Token, Span)],
@@ -207,7 +211,8 @@ fn wants_operand(list: &[(Token, Span)]) -> bool {
     )
 }
 
-/// What was meant to be a name before a colon, but cannot be one; and where the token behind the colon is.
+/// What was meant to be a name before a colon, but cannot be one; and where the token behind the
+/// colon is.
 fn strange_header(source: &SourceFile, list: &[(Token, Span)], at: usize) -> Option<(Span, usize)> {
     let start = list.get(at)?.1.start;
     let rest = &source.text()[start as usize..];
@@ -417,8 +422,8 @@ impl Parser<'_> {
                 _ => {
                     self.missing_operator(list, at, span);
                     at += 1;
-                    // A parenthesis, a name or a unary operator begins another operand: go on behind it as if
-                    // there were a conjunction. Anything else is skipped.
+                    // A parenthesis, a name or a unary operator begins another operand: go on
+                    // behind it as if there were a conjunction. Anything else is skipped.
                     if !matches!(token, Token::Colon | Token::ColonColon | Token::Semicolon) {
                         self.reduce(&mut waiting, &mut done, Some(Token::And));
                         waiting.push(Waiting::Binary(Token::And, 1));
@@ -477,7 +482,8 @@ impl Parser<'_> {
                 Waiting::Binary(token, count) => {
                     if let Some(next) = next {
                         let (mine, other) = (level(token), level(next));
-                        // Those of the temporal operators and `->` go to the right, `&` and `|` are collected.
+                        // Temporal operators and `->` associate to the right; chains of `&` and `|`
+                        // are collected.
                         let to_the_right = matches!(mine, 5 | 4 | 3 | 1);
                         if mine < other || (mine == other && to_the_right) {
                             return;
@@ -570,7 +576,8 @@ impl Parser<'_> {
         Span::new(start, start + inner.trim().len() as u32)
     }
 
-    /// `(name)` or `(proc:LABEL)` or `(proc::x)`: where the atom and what is in the parentheses are.
+    /// `(name)` or `(proc:LABEL)` or `(proc::x)`: where the atom and what is in the parentheses
+    /// are.
     fn argument(
         &mut self,
         list: &[(Token, Span)],
@@ -622,7 +629,8 @@ impl Parser<'_> {
 
     fn missing_operand(&mut self, list: &[(Token, Span)], at: usize, span: Span) {
         let before = at.checked_sub(1).map(|i| list[i]);
-        // An operator that was not expected, and has been told about, may have been meant as a name.
+        // An operator that was not expected, and has been told about, may have been meant as a
+        // name.
         let told = |(_, span)| self.diagnostics.last().is_some_and(|d| d.primary.0 == span);
         if at == list.len() && before.is_some_and(told) {
             return;

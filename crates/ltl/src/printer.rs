@@ -1,4 +1,5 @@
-//! Formulas as text, with as few parentheses as the grammar allows; parsing the text gives the same formula again.
+//! Formulas as text, with as few parentheses as the grammar allows; parsing the text gives the same
+//! formula again.
 
 use std::fmt::Write as _;
 
@@ -34,7 +35,8 @@ pub fn print(formulas: &Formulas, atoms: &Atoms, root: FormulaId) -> String {
     out
 }
 
-/// Like [`print()`], but not much longer than `most` characters: what would go beyond is left out, with an ellipsis.
+/// Like [`print()`], but not much longer than `most` characters: what would go beyond is left out,
+/// with an ellipsis.
 pub fn print_short(formulas: &Formulas, atoms: &Atoms, root: FormulaId, most: usize) -> String {
     let mut out = String::new();
     write_with(formulas, root, most, &mut out, &mut |atom, out| {

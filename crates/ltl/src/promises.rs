@@ -1,14 +1,19 @@
 //! Which eventualities an automaton keeps apart.
 //!
-//! When `a U b` is put off, Couvreur's construction (FM 1999) makes the promise `b`. It need not be `b` itself. What is needed is that the promise is
-//! made whenever the formula is put off, and that there is a *goal* such that wherever the goal holds, every formula with this promise that
-//! holds need not be put off, and after the goal has held for the last time none of them holds. Then, on a word where the goal holds again and again, edges
-//! without the promise can be taken again and again, and on others it is not made any more from some moment on. So
+//! When `a U b` is put off, Couvreur's construction (FM 1999) makes the promise `b`. The promise
+//! need not be `b` itself. Two things are needed. The promise is made whenever the formula is put
+//! off. And there is a *goal* with these properties: wherever the goal holds, no formula with this
+//! promise need be put off; and after the goal has held for the last time, none of these formulas
+//! holds. Then, on a word where the goal holds again and again, edges without the promise can be
+//! taken again and again. On other words the promise is not made any more from some moment on. So
 //!
-//! * `a U b` has the goal of `b` if `b` is again an until, otherwise `b`: if that goal holds now, so do `b` and `a U b`;
-//! * `a M b`, which is `a R b` and `F a`, has the goal `a`, or that of `a` if it is an until: as long as `a M b` is put off, `b` holds;
-//! * if all the formula says is that something good happens (a guarantee), one promise is enough for all its eventualities: a word that
-//!   satisfies it has a run that comes to an end of all obligations.
+//! * `a U b` has the goal of `b` if `b` is again an until, otherwise `b`: if that goal holds now,
+//!   so do `b` and `a U b`;
+//! * `a M b`, which is `a R b` and `F a`, has the goal `a`, or that of `a` if it is an until: as
+//!   long as `a M b` is put off, `b` holds;
+//! * if all the formula says is that something good happens (a guarantee), one promise is enough
+//!   for all its eventualities: a word that satisfies it has a run that comes to an end of all
+//!   obligations.
 
 use rustc_hash::FxHashMap;
 

@@ -1,9 +1,10 @@
 //! Formulas whose atoms mean something.
 //!
 //! The logic knows nothing of what it is about. Whoever has a program, or a model in Rust, gives a
-//! [`Vocabulary`], and gets a [`ResolvedFormula`] over the atoms of that vocabulary: with its own
-//! table of subformulas, in which atom `i` is the `i`-th of its atoms. What violates a formula is an
-//! automaton for its negation. It is made in this one place.
+//! [`Vocabulary`], and gets a [`ResolvedFormula`] over the atoms of that vocabulary. It has a table
+//! of subformulas of its own, in which atom `i` is the `i`-th of its atoms. The violations of a
+//! formula are what an automaton of its negation accepts. That automaton is made here and nowhere
+//! else.
 
 use droste_base::{Countable, Limits, StopReason};
 use droste_source::SourceFile;

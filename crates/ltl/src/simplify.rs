@@ -1,15 +1,19 @@
 //! Formulas made simpler before they are translated.
 //!
-//! The rules are those of Somenzi and Bloem (*Efficient Büchi automata from LTL formulae*, CAV 2000), of Etessami and Holzmann
-//! (*Optimizing Büchi automata*, CONCUR 2000) for eventual and universal formulas, and of Babiak, Křetínský, Řehák and Strejček
-//! (*LTL to Büchi automata translation: fast and more deterministic*, TACAS 2012); the list in Duret-Lutz, *LTL
-//! translation improvements in Spot* (`VECoS` 2011), was the guide. Everything is in negation normal form. Rules are written
-//! for `|`, `F`, `U` and `W`; those for `&`, `G`, `R` and `M` are the same ones under negation, which is remembered.
+//! The rules are those of Somenzi and Bloem (*Efficient Büchi automata from LTL formulae*, CAV
+//! 2000), of Etessami and Holzmann (*Optimizing Büchi automata*, CONCUR 2000) for eventual and
+//! universal formulas, and of Babiak, Křetínský, Řehák and Strejček (*LTL to Büchi automata
+//! translation: fast and more deterministic*, TACAS 2012). The list in Duret-Lutz, *LTL translation
+//! improvements in Spot* (`VECoS` 2011), was the guide. Everything is in negation normal form.
+//! Rules are written for `|`, `F`, `U` and `W`. Those for `&`, `G`, `R` and `M` are the same rules
+//! under negation; negations are remembered.
 //!
-//! Here is how rules are applied; the rules are in `temporal` (`F`, `U` and `W`) and `boolean` (`|`), and what implies what in `implication`.
+//! This file applies the rules. The rules themselves are in `temporal` (`F`, `U` and `W`) and
+//! `boolean` (`|`); `implication` says which formula implies which.
 //!
-//! A rule may call another; the depth of such calls is bounded, and beyond it the formula is left as it is. So is the number of
-//! implications that are tried. Random formulas are compared before and after on random words.
+//! A rule may call another. The depth of such calls is bounded, and beyond it the formula is left
+//! as it is. The number of implications that are tried is bounded, too. Random formulas are
+//! compared before and after on random words.
 
 mod boolean;
 mod implication;

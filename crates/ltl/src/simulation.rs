@@ -1,15 +1,23 @@
 //! Reduction by direct and reverse simulation.
 //!
-//! A state is simulated by another if the other can do all it can, with at least the same marks, and the states reached are
-//! again so related; reversed, if it can be reached in all the ways. States that simulate each other become one, and an edge goes where
-//! another of the same source (reversed: target) has its letters, at least its marks, and leads to a state that simulates
-//! its target (comes from one that simulates its source). Both are sound: Somenzi and Bloem (CAV 2000), Etessami and Holzmann (CONCUR 2000),
-//! Clemente and Mayr, *Advanced automata minimization* (POPL 2013).
+//! State *t* simulates state *s* if *t* can take every edge that *s* can, with at least the same
+//! marks, and the states reached are again so related. The reverse simulation is the same for edges
+//! that lead to *s* and *t*. States that simulate each other become one. An edge is dropped if
+//! another edge of the same source has its letters, at least its marks, and a target that simulates
+//! its target; or, for the reverse simulation, if another edge of the same target has its letters,
+//! at least its marks, and a source that simulates its source. Both are sound: Somenzi and Bloem
+//! (CAV 2000), Etessami and Holzmann (CONCUR 2000), Clemente and Mayr, *Advanced automata
+//! minimization* (POPL 2013).
 //!
-//! The relation is computed with signatures, as in Babiak, Badie, Duret-Lutz, Křetínský and Strejček, *Compositional approach to
-//! suspension and other improvements to LTL translation* (SPIN 2013): the signature of a state is a diagram, a disjunction
-//! over its edges of the guard, a variable for each mark that the edge does *not* have, and variables for the classes that
-//! simulate the class it leads to. Apart from letters it is monotone, so that implication of signatures is simulation.
+//! The relation is computed with signatures, as in Babiak, Badie, Duret-Lutz, Křetínský and
+//! Strejček, *Compositional approach to suspension and other improvements to LTL translation* (SPIN
+//! 2013). The signature of a state is a diagram: a disjunction over its edges of the guard, a
+//! variable for each mark that the edge does *not* have, and variables for the classes that
+//! simulate the class it leads to. Apart from letters a signature is monotone, so that implication
+//! of signatures is simulation.
+//!
+//! What keeps it honest: automata are compared with the meaning of random formulas on random words,
+//! reduced and unreduced (`tests/random.rs`).
 
 use std::collections::hash_map::Entry;
 
@@ -21,7 +29,8 @@ use crate::draft::{Draft, DraftEdge, Marks};
 
 /// With more classes than this only equality of signatures is looked for.
 const ORDERED: usize = 300;
-/// Automata with more states, or ten times as many edges, are left alone: a long chain takes as many rounds as it has states.
+/// Automata with more states, or ten times as many edges, are left alone: a long chain takes as
+/// many rounds as it has states.
 const LARGEST: usize = 1000;
 
 /// The nodes that a signature may have, if it is made of more than a few edges.
@@ -94,7 +103,7 @@ fn relate(draft: &mut Draft, direction: Direction) -> Result<Option<Relation>, S
             }
             for (part, other) in &parts[state] {
                 signature = signature.or(&part.and(&codes[class[*other as usize] as usize])?)?;
-                // Where each letter leaves another set of choices, it is exponential.
+                // If each letter leaves another set of choices, the signature is exponential.
                 if parts[state].len() > FEW && signature.is_larger_than(MOST_NODES) {
                     return Ok(None);
                 }

@@ -1,7 +1,8 @@
 //! Atoms and tokens: what formulas are written with.
 //!
-//! The logic knows nothing of programs. An [`Atom`] is a piece of text with a kind and a place; whoever has a program gives it a
-//! meaning. Operators come in the spellings of Spin, Spot and LTL2BA: docs/LTL.md has the table.
+//! The logic knows nothing of programs. An [`Atom`] is a piece of text with a kind and a place;
+//! whoever has a program gives it a meaning. Operators come in the spellings of Spin, Spot and
+//! LTL2BA: docs/LTL.md has the table.
 
 use std::fmt;
 
@@ -33,8 +34,8 @@ pub enum AtomKind {
 pub struct Atom {
     /// How to read it.
     pub kind: AtomKind,
-    /// The name or expression, without braces, quotes or parentheses around it. For `at(proc:LABEL)` it is
-    /// `proc:LABEL`; for `terminated` that word.
+    /// The name or expression, without braces, quotes or parentheses around it. For
+    /// `at(proc:LABEL)` it is `proc:LABEL`; for `terminated` that word.
     pub text: String,
     /// Where it is used first, braces and all.
     pub span: Span,
@@ -147,7 +148,7 @@ pub(crate) enum Token {
 }
 
 /// Symbols, longest first.
-const SYMBOLS: [(&str, Token); 25] = [
+const SYMBOLS: [(&str, Token); 28] = [
     ("<->", Token::Iff),
     ("<=>", Token::Iff),
     ("->", Token::Implies),
@@ -173,6 +174,9 @@ const SYMBOLS: [(&str, Token); 25] = [
     ("∨", Token::Or),
     ("→", Token::Implies),
     ("↔", Token::Iff),
+    ("□", Token::Globally),
+    ("◇", Token::Finally),
+    ("○", Token::Next),
 ];
 
 /// The operators and constants that are words.
@@ -192,13 +196,53 @@ pub(crate) fn reserved(word: &str) -> Option<Token> {
     })
 }
 
+/// A name that begins with unary operators: how it is written if they are meant as such, and what
+/// they are then applied to. `Fq` may be meant as `F q`.
+pub fn run_together(name: &str) -> Option<(String, &str)> {
+    let rest = name.trim_start_matches(['X', 'F', 'G']);
+    let operators = &name[..name.len() - rest.len()];
+    if operators.is_empty() || !rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+        return None;
+    }
+    let spaced: String = operators.chars().flat_map(|c| [c, ' ']).collect();
+    Some((format!("{spaced}{rest}"), rest))
+}
+
+/// Warnings about names that may be meant as operators and a name, where nobody knows which names
+/// there are: what follows the operators is an atom elsewhere, or looks like one of a textbook
+/// (a small letter and digits).
+pub fn warnings(atoms: &Atoms) -> Vec<Diagnostic> {
+    let named = |name: &str| {
+        let mut list = atoms.list().iter();
+        list.any(|atom| atom.kind == AtomKind::Name && atom.text == name)
+    };
+    let textbook = |rest: &str| {
+        let (first, digits) = rest.split_at(1);
+        first.bytes().all(|b| b.is_ascii_lowercase()) && digits.bytes().all(|b| b.is_ascii_digit())
+    };
+    let names = atoms.list().iter().filter(|a| a.kind == AtomKind::Name);
+    let suspects = names.filter_map(|atom| {
+        let (spaced, rest) = run_together(&atom.text)?;
+        (named(rest) || textbook(rest)).then_some((atom, spaced))
+    });
+    let warning = |(atom, spaced): (&Atom, String)| {
+        let name = &atom.text;
+        Diagnostic::warning(atom.span, format!("`{name}` is one name"))
+            .label("operators are words of their own")
+            .help(format!(
+                "write `{spaced}` for the operator, `{{{name}}}` for the name"
+            ))
+    };
+    suspects.map(warning).collect()
+}
+
 /// The same characters as in the names of Boolean programs.
 pub(crate) fn in_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '#')
 }
 
-/// Cuts `text` into tokens; `offset` is where it begins in its file. With `comments`, what follows `#` (at the
-/// beginning of a word) or `//` is skipped up to the end of the line.
+/// Cuts `text` into tokens; `offset` is where it begins in its file. With `comments`, what follows
+/// `#` (at the beginning of a word) or `//` is skipped up to the end of the line.
 pub(crate) fn tokens(
     text: &str,
     offset: u32,

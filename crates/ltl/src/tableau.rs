@@ -1,12 +1,14 @@
 //! From a formula in negation normal form to an automaton, on the fly.
 //!
-//! This is the construction of Couvreur, *On-the-fly verification of linear temporal logic* (FM 1999), as refined by Duret-Lutz,
-//! *LTL translation improvements in Spot* (`VECoS` 2011). A state is a formula. Its one-step unfolding is a decision
-//! diagram over three kinds of variables: atoms; `next(g)`, which says that `g` must hold from the next position on; and
-//! `promise(g)`, which says that an until whose right side is `g` has been put off. States whose unfoldings are the same
-//! diagram are the same state. The atoms are on top of the order, so each diagram below them is what is left to
-//! do for a set of letters, and its prime implicants are the edges for these letters. An edge has the mark of `g`
-//! if it does not promise `g`. (What is promised may be something else than the right side: see [`promises`](crate::promises).)
+//! This is the construction of Couvreur, *On-the-fly verification of linear temporal logic* (FM
+//! 1999), as refined by Duret-Lutz, *LTL translation improvements in Spot* (`VECoS` 2011). A state
+//! is a formula. Its one-step unfolding is a decision diagram over three kinds of variables: atoms;
+//! `next(g)`, which says that `g` must hold from the next position on; and `promise(g)`, which says
+//! that an until whose right side is `g` has been put off. States whose unfoldings are the same
+//! diagram are the same state. The atoms are on top of the order, so each diagram below them is
+//! what is left to do for a set of letters, and its prime implicants are the edges for these
+//! letters. An edge has the mark of `g` if it does not promise `g`. (What is promised may be
+//! something else than the right side: see [`promises`](crate::promises).)
 //!
 //! Diagrams can be much larger than the automaton; then [`terms`](crate::terms) takes over.
 
@@ -29,10 +31,11 @@ enum Meaning {
     Promise(u32),
 }
 
-/// Diagrams with more nodes are too large, and so are they if they leave more for letters to choose from.
+/// Diagrams with more nodes are too large. So are diagrams that leave more than `MOST_LETTERS`
+/// different things to do, depending on the letter.
 const MOST_NODES: usize = 1500;
 const MOST_LETTERS: usize = 1000;
-/// And so many edges for the same letters.
+/// The most edges for the same letters.
 const MOST_CUBES: usize = 10_000;
 
 /// Why a construction ended.
@@ -239,9 +242,9 @@ impl<'a> Tableau<'a> {
 
     /// The automaton of a formula.
     ///
-    /// The conjunction that a state stands for must not be replaced by an equivalent one: which untils wait in it matters
-    /// for the promises.
-    /// Nothing if there are more than `most` edges, or diagrams become large.
+    /// The conjunction that a state stands for must not be replaced by an equivalent one: which
+    /// untils wait in it matters for the promises. Nothing if there are more than `most` edges, or
+    /// diagrams become large.
     pub(crate) fn build(
         self,
         root: FormulaId,

@@ -1,22 +1,31 @@
 //! The automaton of a formula whose unfoldings are too large as decision diagrams.
 //!
-//! The construction is that of [`tableau`](crate::tableau), but the one-step unfolding of a formula is a list of *terms*: letters, what must
-//! hold from the next position on, and the promises. Diagrams over letters and obligations together grow exponentially where lists need not, as for
+//! The construction is that of [`tableau`](crate::tableau), but the one-step unfolding of a formula
+//! is a list of *terms*: letters, what must hold from the next position on, and the promises.
+//! Diagrams over letters and obligations together grow exponentially where lists need not, as for
 //! `G a | G b | ...` or `a U (b U (c U ...))`: each letter leaves another set of choices.
 //!
-//! **Terms that are dropped.** Say `f ⊑ g` if every term of `f` contains a term of `g`: its letters, all its obligations, all its
-//! promises, and perhaps more. That is so if some formula is met on the way from `f` down through conjunctions, `G` and the right sides of `R` and
-//! `M`, and on the way from `g` down through disjunctions, `F` and the right sides of `U` and `W`. Lift it to sets: `A ⊑ B` if each member of `B` is above one of
-//! `A`. Then `B`, as a state, simulates `A` directly: for each term of the product of `A` there is one of the product of `B` with fewer
-//! obligations and promises. So a term is dropped, for the letters of another, if the other has no promise that it does not have and its obligations are
-//! above; and an obligation is dropped if another one of the set is below. The same holds for products of lists that were shortened like that, so it is done
-//! early. (That pruning and merging along a direct simulation is sound: Etessami and Holzmann, CONCUR 2000.)
+//! **Terms that are dropped.** Say `f ⊑ g` if every term of `f` contains a term of `g`: its
+//! letters, all its obligations, all its promises, and perhaps more. This holds if the ways down
+//! from `f` and from `g` meet in some formula. From `f` the way leads through conjunctions, `G` and
+//! the right sides of `R` and `M`; from `g` it leads through disjunctions, `F` and the right sides
+//! of `U` and `W`.
 //!
-//! **Levels.** Of `G F a & G F b & ...` even the list is exponential, because each letter keeps another set of promises. With levels, a state waits for
-//! one promise at a time, as when a generalised Büchi automaton is made an ordinary one (Gerth, Peled, Vardi and Wolper, PSTV 1995): the other promises are
-//! always made, and so are not listed. The automaton has one mark.
+//! Lift the relation to sets: `A ⊑ B` if each member of `B` is above one of `A`. Then `B`, as a
+//! state, simulates `A` directly: for each term of the product of `A` there is one of the product
+//! of `B` with fewer obligations and promises. So a term is dropped, for the letters that another
+//! term has as well, if the other has no promise that this one does not have and its obligations
+//! are above. And an obligation is dropped if another one of the set is below. The same holds for
+//! products of lists that were shortened like that, so it is done early. (That pruning and merging
+//! along a direct simulation is sound: Etessami and Holzmann, CONCUR 2000.)
 //!
-//! Both ways are compared with the meaning of random formulas, and chosen only where diagrams are too large.
+//! **Levels.** For `G F a & G F b & ...` even the list is exponential, because each letter keeps
+//! another set of promises. With levels, a state waits for one promise at a time, as when a
+//! generalised Büchi automaton is made an ordinary one (Gerth, Peled, Vardi and Wolper, PSTV 1995).
+//! The other promises are always made, so they are not listed. The automaton has one mark.
+//!
+//! Terms, with and without levels, are compared with the meaning of random formulas. They are
+//! chosen only where diagrams are too large.
 
 use std::rc::Rc;
 
@@ -29,9 +38,10 @@ use crate::promises::Promises;
 use crate::translate::Untranslatable;
 use droste_automata::formula::{AtomId, FormulaId, Formulas, Node};
 
-/// Of longer lists, terms that are not equal but for their letters are not compared.
+/// In longer lists, only terms that are equal but for their letters are compared.
 const COMPARED: usize = 512;
-/// How many formulas are taken apart on the way down from one, and how many are met at most.
+/// How many formulas are taken apart on the way down from one formula, and how many are met at
+/// most.
 const DESCENT: usize = 16;
 const MET: usize = 256;
 
@@ -120,7 +130,8 @@ impl<'a> Expansion<'a> {
         })
     }
 
-    /// The formulas whose terms are contained in the terms of `f` (if `conjunctive`), or are terms of `f`; in order.
+    /// The formulas whose terms are contained in the terms of `f` (if `conjunctive`), or are terms
+    /// of `f`; in order.
     fn descent(&mut self, f: FormulaId, conjunctive: bool) -> Rc<[FormulaId]> {
         let known = if conjunctive {
             &self.below
@@ -222,7 +233,8 @@ impl<'a> Expansion<'a> {
             return Err(End::Long);
         }
         if joined.len() <= COMPARED {
-            // Whenever a term loses letters, another one has them at that moment: none is lost, whatever the order.
+            // Whenever a term loses letters, another one has them at that moment: none is lost,
+            // whatever the order.
             for i in 0..joined.len() {
                 for j in 0..joined.len() {
                     if i == j || joined[i].guard.is_false() || joined[j].guard.is_false() {
@@ -380,7 +392,8 @@ impl<'a> Expansion<'a> {
                 self.or(&known(self, a), &put_off)
             }
             Node::Globally(a) => {
-                // One after the other, so that what `G` asks for anyway is dropped before there are many combinations.
+                // One after the other, so that what `G` asks for anyway is dropped before there are
+                // many combinations.
                 let mut result = self.later(id, 0);
                 for part in self.conjuncts(a) {
                     result = self.and(&known(self, part), &result)?;
@@ -426,8 +439,8 @@ impl<'a> Expansion<'a> {
         Ok(self.possible[&root])
     }
 
-    /// The level in a state after `level` at the edge to it, and whether all levels were passed. Levels whose promise is never made in
-    /// the state are passed at once.
+    /// The level in a state after `level` at the edge to it, and whether all levels were passed.
+    /// Levels whose promise is never made in the state are passed at once.
     fn level(&mut self, state: FormulaId, mut level: usize) -> Result<(usize, bool), End> {
         let possible = self.possible(state)?;
         let count = self.expanded.len();

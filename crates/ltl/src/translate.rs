@@ -1,8 +1,9 @@
 //! From formulas to automata: the whole way.
 //!
-//! There are three constructions. `tableau` gives the best automata; where its diagrams become too large,
-//! `terms` are tried, first with all the marks, then with levels, as long as their lists are short. If all of these fail, the automaton is
-//! probably large by its nature, and terms without a bound go on until a limit is reached.
+//! There are three constructions. `tableau` gives the best automata. Where its diagrams become too
+//! large, `terms` are tried, first with all the marks, then with levels, as long as their lists are
+//! short. If all of these fail, the automaton is probably large by its nature, and terms without a
+//! bound go on until a limit is reached.
 
 use std::fmt;
 
@@ -24,7 +25,7 @@ use droste_automata::formula::{AtomId, FormulaId, Formulas};
 pub enum Untranslatable {
     /// A limit was reached.
     Stopped(StopReason),
-    /// There are more different eventualities than can be kept apart, which is so many.
+    /// There are more different eventualities than can be kept apart; the number is how many can.
     TooManyMarks(usize),
     /// There are more edges than were allowed.
     TooLarge,
@@ -48,12 +49,14 @@ impl fmt::Display for Untranslatable {
     }
 }
 
-/// To find out whether a formula is an obligation, the automaton of its negation may have so many edges.
+/// The most edges of the automaton of the negation, when it is made to find out whether a formula
+/// is an obligation.
 const MOST_COMPLEMENT: usize = 10_000;
 
-/// Lists of terms may be so long where there is another way.
+/// The longest list of terms where there is another way.
 const MOST_TERMS: usize = 256;
-/// If the edges of one formula alone are this part of those that are allowed, all of them will be more.
+/// If the edges of one formula alone are more than this fraction (one in `SHARE`) of those that are
+/// allowed, the whole automaton will have too many.
 const SHARE: usize = 100;
 
 /// How an automaton is made of a formula.
@@ -101,7 +104,7 @@ pub fn translate(
     limits: &Limits,
 ) -> Result<Tgba, Untranslatable> {
     let (root, _) = formulas.negation_normal_forms(formula);
-    // At most so many variables: an atom, or what an operator puts off and promises.
+    // The most variables: an atom, or what an operator puts off and promises.
     let variables = 2 * formulas.closure(root).len();
     let mut work = move || build(formulas, root, atoms, options, limits);
     if variables < 200 {
@@ -222,7 +225,8 @@ impl Maker<'_> {
         tidy(expansion.build(root)?)
     }
 
-    /// The minimal deterministic weak automaton, if there is one and it can be had without much effort.
+    /// The minimal deterministic weak automaton, if there is one and it can be had without much
+    /// effort.
     fn weak(
         &mut self,
         root: FormulaId,
@@ -271,8 +275,8 @@ fn reduced(draft: Draft) -> Result<Draft, StopReason> {
     Ok(best.unwrap_or(draft))
 }
 
-/// Both simulations in turn, as long as that makes the automaton smaller. Marks on edges between components mean nothing: if
-/// `generous` these edges have all of them, otherwise none.
+/// Both simulations in turn, as long as that makes the automaton smaller. Marks on edges between
+/// components mean nothing: if `generous` these edges have all of them, otherwise none.
 fn simulated(mut draft: Draft, generous: bool) -> Result<Draft, StopReason> {
     let mut size = (usize::MAX, usize::MAX);
     while (draft.len(), draft.edge_count()) < size {

@@ -1,11 +1,14 @@
-//! What formulas mean, on ultimately periodic words, without automata; and which of these words an automaton accepts.
+//! What formulas mean, on ultimately periodic words, without automata; and which of these words an
+//! automaton accepts.
 //!
-//! A [`Lasso`] has a prefix and a loop: the position after its last one is the first of the loop. [`evaluate`] computes the
-//! truth of every subformula at every position from the bottom up. The temporal operators are the least and greatest solutions
-//! of their expansion laws (Manna and Pnueli, *The Temporal Logic of Reactive and Concurrent Systems*, 1992, section 3.2);
-//! going backwards over the word, and once more over the loop, reaches them, because the second time the value
-//! behind the last position is the right one. [`accepts`] builds the product with an automaton and looks for a component with all marks.
-//! This is what every translation is tested against, and what a counterexample can be replayed with.
+//! A [`Lasso`] has a prefix and a loop: the position after its last one is the first of the loop.
+//! [`evaluate`] computes the truth of every subformula at every position from the bottom up. The
+//! temporal operators are the least and greatest solutions of their expansion laws (Manna and
+//! Pnueli, *The Temporal Logic of Reactive and Concurrent Systems*, 1992, section 3.2); going
+//! backwards over the word, and once more over the loop, reaches them, because the second time the
+//! value behind the last position is the right one. [`accepts`] builds the product with an
+//! automaton and looks for a component with all marks. This is what every translation is tested
+//! against, and what a counterexample can be replayed with.
 
 use droste_automata::automaton::Tgba;
 use droste_automata::components;
@@ -83,7 +86,8 @@ impl Bits {
 
 /// The truth of a formula at every position of a word; `atom` says what holds where.
 ///
-/// Time is linear in the length of the word for each distinct subformula, and values are dropped once they are not needed any more.
+/// Time is linear in the length of the word for each distinct subformula, and values are dropped
+/// once they are not needed any more.
 ///
 /// # Panics
 /// If the loop of the lasso is empty.

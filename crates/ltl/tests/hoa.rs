@@ -152,19 +152,51 @@ fn other_automata_are_refused_by_name() {
             "acc-name: parity min even 2\nAcceptance: 2 Inf(0) | (Fin(0)&Fin(1))",
             "parity min even 2",
         ),
-        ("Acceptance: 0 f", "none"),
+        (
+            "Acceptance: 1 Inf(0) | f",
+            "a disjunction of Büchi conditions\n",
+        ),
         ("Acceptance: 2 Fin(0)|Fin(1)", "generalized-co-Buchi"),
         ("Acceptance: 2 Inf(0)|Inf(1)", "disjunction"),
-        ("Acceptance: 2 Inf(0)&Fin(1)", "Emerson-Lei"),
+        ("Acceptance: 2 Inf(0)&Fin(1)", "an Emerson-Lei condition\n"),
     ] {
         let error = read(&header(items)).expect_err(items);
         assert!(error.contains("is not supported: "), "{error}");
         assert!(error.contains(expected), "{error}");
         assert!(error.contains("a.hoa:"), "{error}");
     }
+    for nothing in [
+        "Acceptance: 0 f",
+        "Acceptance: 1 Inf(0) & (f)",
+        "Acceptance: 2 Fin(0)&f&Inf(1)",
+    ] {
+        let source = SourceFile::new("a.hoa", header(nothing));
+        let list = read_hoas(&source, &Limits::default()).expect(nothing);
+        assert!(list[0].automaton.is_empty(), "{nothing}");
+        assert_eq!(
+            list[0].accepts_nothing,
+            Some("has the acceptance condition `f`")
+        );
+    }
     let sets: Vec<String> = (0..33).map(|i| format!("Inf({i})")).collect();
     let error = read(&header(&format!("Acceptance: 33 {}", sets.join("&")))).unwrap_err();
     assert!(error.contains("at most 32"), "{error}");
+}
+
+#[test]
+fn a_state_without_labels_has_an_edge_for_each_letter() {
+    let error = |propositions: &str, edges: &str| {
+        let text = format!(
+            "HOA: v1\nStates: 1\nStart: 0\nAP: {propositions}\nAcceptance: 0 t\n--BODY--\nState: 0\n{edges}\n--END--\n"
+        );
+        read(&text).expect_err("too few edges, or too many")
+    };
+    let two = error("2 \"a\" \"b\"", "0 0 0");
+    let wanted = "3 edges, but there are 4 letters, for 2 atomic propositions";
+    assert!(two.contains(wanted), "{two}");
+    let one = error("1 \"a\"", "0");
+    let wanted = "1 edge, but there are 2 letters, for 1 atomic proposition\n";
+    assert!(one.contains(wanted), "{one}");
 }
 
 #[test]
@@ -263,7 +295,11 @@ fn several_automata_in_one_file() {
         .iter()
         .map(|one| {
             let atoms = one.atoms.list().iter().map(ToString::to_string);
-            (one.name.as_deref(), atoms.collect(), one.has_start)
+            (
+                one.name.as_deref(),
+                atoms.collect(),
+                one.accepts_nothing.is_none(),
+            )
         })
         .collect();
     let strings = |list: &[&str]| list.iter().map(|&s| s.to_owned()).collect::<Vec<_>>();
@@ -276,7 +312,7 @@ fn several_automata_in_one_file() {
             (None, strings(&["d"]), false),
         ]
     );
-    assert!(list[3].automaton.is_empty() || !list[3].has_start);
+    assert!(list[3].automaton.is_empty() || list[3].accepts_nothing.is_some());
     // Where one is expected, more are a mistake.
     assert!(read(&text).is_err());
     let broken = format!("{headless}HOA: v1\nStates: x\n");

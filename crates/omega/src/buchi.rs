@@ -1,16 +1,23 @@
 //! Generalised Büchi automata as observers.
 //!
-//! The marks of edges that lie on no accepting cycle are irrelevant, and are cleared or said not to matter here, so that the product
-//! carries as few of them as possible. Edges that lead on to another component are tried first: an automaton
-//! of a negated formula guesses when things begin to go wrong, and a search that follows the guess at once
-//! finds a violation without having seen everything that goes well.
+//! A mark counts only on an edge that lies on an accepting cycle. Elsewhere it is cleared, or said
+//! not to matter, so that the product carries as few marks as possible. Edges that lead on to
+//! another component are tried first. An automaton of a negated formula guesses when things begin
+//! to go wrong, and a search that follows the guess at once finds a violation without having seen
+//! everything that goes well.
 //!
-//! **When to guess.** An automaton for `F G p` may guess at every position that `p` holds from there on. If it holds from here on and it held at the
-//! position before, the guess could have been made there; it need not be made again. So a place of the observer is a state of the automaton and its *cover*:
-//! states in which runs on the same word are that have left a strongly connected component earlier. An edge that leaves the component is
-//! not followed if it leads to a state that the cover reaches at the same time. Nothing is lost: compare accepting runs on a word by the times at which they leave
-//! their first component, their second, and so on. There is a least one, since these are finitely many numbers, and the least one is never given up: what
-//! covers it, continued as it goes on, would be less. Procedures in which nothing happens that matters are then not searched for guesses.
+//! **When to guess.** An automaton for `F G p` may guess at every position that `p` holds from
+//! there on. If `p` held at the position before as well, the guess could have been made there; it
+//! need not be made again. So a place of the observer is a state of the automaton and its *cover*:
+//! the states of runs on the same word that have left a strongly connected component earlier. An
+//! edge that leaves the component is not followed if it leads to a state that the cover reaches at
+//! the same time.
+//!
+//! Nothing is lost. Compare accepting runs on a word by the times at which they leave their first
+//! component, their second, and so on. There is a least run, since these are finitely many numbers.
+//! The least run is never given up: the run that covers it, continued as the least one goes on,
+//! would be less. Procedures in which nothing happens that matters are then not searched for
+//! guesses.
 
 use std::cell::RefCell;
 
@@ -60,11 +67,12 @@ struct Places {
     most: usize,
 }
 
-/// So many places for each state, at most.
+/// The most places for each state.
 const PLACES: usize = 8;
 
 impl Buchi {
-    /// An observer that accepts what `automaton` accepts; its propositions are the automaton's atoms.
+    /// An observer that accepts what `automaton` accepts; its propositions are the automaton's
+    /// atoms.
     pub fn new(automaton: &Tgba) -> Self {
         let words = automaton.atom_count().div_ceil(64).max(1);
         let states = automaton.state_count();
@@ -226,7 +234,7 @@ impl Observer for Buchi {
                 covered |= bit(step.to);
             }
         }
-        // Where runs are that leave now or have left before.
+        // The states of runs that leave their component now or have left it before.
         let mut left = covered;
         for step in self.allowed(state, letter) {
             if step.leaves {

@@ -1,17 +1,20 @@
 //! The product of a model and an automaton with marks, on the fly: a Büchi pushdown system.
 //!
-//! Basu, Narayan Kumar, Pokorny and Ramakrishnan (TACAS 2002), section 2, with marks on the automaton's edges and several
-//! kinds of them: a run is accepted if it takes edges with each mark infinitely often. The product is again a
-//! [`Model`], whose propositions are the marks; its Erase relation and its R-graph are the summaries and the state
-//! graph that a search for fair cycles builds over any model.
+//! Basu, Narayan Kumar, Pokorny and Ramakrishnan (TACAS 2002), section 2. There are several marks
+//! here, on the automaton's edges: a run is accepted if it takes edges with each mark infinitely
+//! often. The product is again a [`Model`], whose propositions are the marks. Its Erase relation
+//! and its R-graph are the summaries and the state graph that a search for fair cycles builds over
+//! any model.
 //!
-//! As in [`Product`](crate::Product), the automaton reads a state when the model steps out of it, across calls it walks on through
-//! the callee, and a state that splits is not read before it has been refined.
+//! As in [`Product`](crate::Product), the automaton reads a state when the model steps out of it.
+//! Across calls it walks on through the callee. A state that splits is not read before it has been
+//! refined. A silent state is not read: the automaton stays where it is and collects no mark.
 //!
-//! **Marks on states.** The searches want marks on states. If all moves that are possible in a state have a mark in
-//! common, the state has it; a deterministic automaton needs no more. What a move has beyond that is carried
-//! along and belongs to the state after it ([`At::carried`]). Moves that leave a strongly connected component
-//! of the automaton never lie on a cycle: their marks do not matter and are not carried.
+//! **Marks on states.** The searches want marks on states. If all moves that are possible in a
+//! state have a mark in common, the state has that mark; a deterministic automaton needs no more.
+//! Other marks of a move are carried along and belong to the state after it ([`At::carried`]).
+//! Moves that leave a strongly connected component of the automaton never lie on a cycle, so their
+//! marks do not matter and are not carried.
 
 use std::cell::RefCell;
 
@@ -37,13 +40,15 @@ pub trait Observer {
     /// How many marks there are; at most 32.
     fn marks(&self) -> u32;
 
-    /// The propositions on which the moves from `place` depend, one bit each, if they fit into a word.
+    /// The propositions on which the moves from `place` depend, one bit each, if they fit into a
+    /// word.
     fn letter(&self, _place: u32, _holds: &mut dyn FnMut(u32) -> bool) -> Option<u64> {
         None
     }
 
-    /// The moves from `place` on a state of which `holds` knows which propositions are true. Those that
-    /// should be tried first come first; they are added to those in `out`. An observer that cannot list them all in reasonable time says so with `false`.
+    /// The moves from `place` on a state of which `holds` knows which propositions are true. They
+    /// are added to `out`, those that should be tried first in front. An observer that cannot list
+    /// them all in reasonable time says so with `false`.
     fn moves(&self, place: u32, holds: &mut dyn FnMut(u32) -> bool, out: &mut Vec<Move>) -> bool;
 }
 
@@ -89,20 +94,38 @@ struct Possible {
 #[derive(Default)]
 struct Moves {
     known: FxHashMap<(u32, u64), Possible>,
-    /// The one that was found last: places and letters rarely change.
+    /// The entry that was found last: places and letters rarely change.
     last: Option<((u32, u64), Possible)>,
-    /// Those that are known, and at the end those asked for last, if they are not to be remembered.
+    /// The moves that are known. At the end there may be those asked for last, if they are not to
+    /// be remembered.
     all: Vec<Move>,
     /// How many of `all` are known.
     settled: usize,
 }
 
 impl Moves {
-    /// So many are remembered, at most.
+    /// The most moves that are remembered.
     const MOST: usize = 1 << 20;
 
     fn get(&self, possible: Possible) -> &[Move] {
         &self.all[possible.first as usize..][..possible.count as usize]
+    }
+
+    /// The observer reads nothing and stays.
+    fn none(&mut self, place: u32) -> Possible {
+        self.all.truncate(self.settled);
+        let first = self.all.len() as u32;
+        self.all.push(Move {
+            to: place,
+            marks: 0,
+            leaves: false,
+        });
+        Possible {
+            first,
+            count: 1,
+            common: 0,
+            complete: true,
+        }
     }
 
     /// The moves of an observer; those that are of no use are left out.
@@ -145,7 +168,8 @@ impl Moves {
     }
 }
 
-/// Takes from the moves from `first` on what they have in common, which is returned, and leaves out those that are of no use then.
+/// Takes from the moves, from number `first` on, the marks they have in common, and returns these.
+/// Moves that are then of no use are left out.
 fn prune(all: &mut Vec<Move>, first: usize) -> u32 {
     let moves = &mut all[first..];
     let inside = moves.iter().filter(|m| !m.leaves).map(|m| m.marks);
@@ -153,7 +177,7 @@ fn prune(all: &mut Vec<Move>, first: usize) -> u32 {
     for m in moves.iter_mut() {
         m.marks = if m.leaves { 0 } else { m.marks & !common };
     }
-    // One that leads to the same place with fewer marks is of no use.
+    // A move that leads to the same place with fewer marks is of no use.
     let mut kept = 0;
     for i in 0..moves.len() {
         let this = moves[i];
@@ -195,6 +219,9 @@ impl<'a, M: Model, O: Observer> Observed<'a, M, O> {
     }
 
     fn moves(&self, state: &M::State, place: u32, moves: &mut Moves) -> Possible {
+        if self.model.silent(state) {
+            return moves.none(place);
+        }
         let mut holds = |i: u32| self.model.holds(state, self.propositions[i as usize]);
         moves.find(self.observer, place, &mut holds)
     }

@@ -5,7 +5,8 @@
 //! read s. Reading happens when the product steps: the automaton moves along an edge whose guard is
 //! true of s, while the model makes any of its steps. Across a call the automaton walks
 //! on through the callee; after the return its state is the one it had at the exit, and the
-//! caller's is forgotten. A state that splits is not read before it has been refined.
+//! caller's is forgotten. A state that splits is not read before it has been refined, and a silent
+//! one is not read at all.
 
 use droste_base::{CallId, Model, PropId, Step, Steps};
 
@@ -50,6 +51,9 @@ impl<'a, M: Model> Product<'a, M> {
 
     /// The states the watcher may be in after it has read `state`.
     fn moves(&self, state: &M::State, at: u32) -> Vec<u32> {
+        if self.model.silent(state) {
+            return vec![at];
+        }
         let place = &self.watcher.states[at as usize];
         let mut moves = Vec::new();
         for &(guard, to) in &place.edges {
@@ -114,6 +118,9 @@ impl<M: Model> Model for Product<'_, M> {
     fn holds(&self, (state, at): &Self::State, proposition: PropId) -> bool {
         if proposition == Self::REPEATING {
             self.watcher.states[*at as usize].repeating
+        } else if self.model.silent(state) {
+            // What it entered, it entered before.
+            false
         } else {
             self.moves(state, *at)
                 .iter()

@@ -1,21 +1,26 @@
-//! The tableau for linear temporal logic of Bhat, Cleaveland and Grumberg (LICS 1995), as an observer.
+//! The tableau for linear temporal logic of Bhat, Cleaveland and Grumberg (LICS 1995), as an
+//! observer.
 //!
-//! An assertion s ⊢ Φ says that every run from s satisfies one of the formulas Φ. Rules reduce it to subgoals, all of
-//! which must succeed, until only formulas `X φ` are left; then the subgoals are the successors of s with these φ. A literal that is true of
-//! s makes the assertion succeed, one that is false is dropped. So a *failing* path of the proof structure is a
-//! run and a choice of subgoals along it, and this observer makes these choices: a place is a set Φ, before
-//! the rules have been applied. The search for fair cycles then does what the cycle test of the tableau does, on the graph of
-//! assertions of a recursive program.
+//! An assertion s ⊢ Φ says that every run from s satisfies one of the formulas Φ. Rules reduce it
+//! to subgoals, all of which must succeed, until only formulas `X φ` are left. Then the subgoals
+//! are the successors of s with these φ. A literal that is true of s makes the assertion succeed; a
+//! literal that is false is dropped. So a *failing* path of the proof structure is a run and a
+//! choice of subgoals along it. This observer makes these choices: a place is a set Φ, before the
+//! rules have been applied. The search for fair cycles then does what the cycle test of the tableau
+//! does, on the graph of assertions of a recursive program.
 //!
-//! **The cycle test.** A cycle of assertions succeeds if some `φ₁ R φ₂` lasts on it; a strongly connected component of which no
-//! R-formula lasts fails. A formula lasts where the second of its subgoals is followed, the one with `X (φ₁ R φ₂)`: it is then put
-//! off. It is not enough that the formula, or the formula behind an `X`, is in every assertion of the cycle: in `F X (a R b)` it is, for
-//! another reason, and yet may be refuted afresh at every position. So each R-formula has a mark, given to all positions at which it is not put
-//! off, and a cycle with every mark fails. The empty set, which no run satisfies, has every mark; whether it
+//! **The cycle test.** A cycle of assertions succeeds if some `φ₁ R φ₂` lasts on it. A strongly
+//! connected component on which no R-formula lasts fails. A formula lasts where the second of its
+//! subgoals is followed, the one with `X (φ₁ R φ₂)`: the formula is then put off. It is not enough
+//! that the formula, or the formula behind an `X`, is in every assertion of the cycle. In
+//! `F X (a R b)` it is there for another reason, and yet it may be refuted afresh at every
+//! position. So each R-formula has a mark, given to all positions at which it is not put off, and a
+//! cycle with every mark fails. The empty set, which no run satisfies, has every mark. Whether it
 //! is a violation depends on whether the run goes on for ever, and the search finds that out.
 //!
-//! No automaton is made and nothing is simplified: this shares nothing with the translation to automata, which is
-//! what it is compared with. A negated formula is a formula and a sign, and the rules for it are those of its dual.
+//! No automaton is made and nothing is simplified: this shares nothing with the translation to
+//! automata, which is what it is compared with. A negated formula is a formula and a sign, and the
+//! rules for it are those of its dual.
 
 use std::cell::RefCell;
 
@@ -38,14 +43,14 @@ enum Rule {
     False,
     /// A proposition with a sign.
     Literal(u32, bool),
-    /// It goes on as `X` of this.
+    /// The formula goes on as `X` of this one.
     Next(Signed),
     /// All of these are added.
     Any(Vec<Signed>),
     /// A subgoal for each of these.
     All(Vec<Vec<Signed>>),
-    /// U and R, and their like: two subgoals; the second has the formula itself at the next position. `lasting` is
-    /// the mark of an R-formula.
+    /// U and R, and their like: two subgoals; the second has the formula itself at the next
+    /// position. `lasting` is the mark of an R-formula.
     Fixpoint {
         first: Vec<Signed>,
         second: Vec<Signed>,
@@ -58,7 +63,7 @@ pub struct Tableau {
     rules: FxHashMap<Signed, Rule>,
     marks: u32,
     initial: u32,
-    /// Those that the formula mentions.
+    /// The propositions that the formula mentions.
     propositions: Vec<u32>,
     places: RefCell<Places>,
 }
@@ -82,7 +87,8 @@ impl Places {
     }
 }
 
-/// The assertions at one state may be so many, counting the formulas in them. More than that take seconds, and nobody looks at the clock here.
+/// The most assertions at one state, counting the formulas in them. More take seconds, and nobody
+/// looks at the clock here.
 const MOST_WORK: usize = 1 << 24;
 
 /// More R-formulas than this cannot be kept apart: the search has no more marks.
@@ -92,7 +98,8 @@ const MOST_MARKS: u32 = 32;
 #[derive(Clone)]
 struct Branch {
     todo: Vec<Signed>,
-    /// Formulas to which a rule has been applied. If one is added again, what was chosen for it is good enough.
+    /// Formulas to which a rule has been applied. If one is added again, what was chosen for it is
+    /// good enough.
     seen: Vec<Signed>,
     next: Vec<Signed>,
     put_off: u32,
@@ -143,7 +150,8 @@ impl Tableau {
         })
     }
 
-    /// Applies the rules until only formulas behind an `X` are left. Nothing if that takes too long.
+    /// Applies the rules until only formulas behind an `X` are left. Nothing if that takes too
+    /// long.
     fn expand(&self, set: &[Signed], holds: &mut dyn FnMut(u32) -> bool) -> Option<Vec<Branch>> {
         let mut open = vec![Branch {
             todo: set.to_vec(),
@@ -202,7 +210,7 @@ impl Tableau {
 }
 
 impl Branch {
-    /// The same with more to do.
+    /// The same branch with more to do.
     fn with(&self, more: &[Signed]) -> Branch {
         let mut branch = self.clone();
         branch.todo.extend(more);

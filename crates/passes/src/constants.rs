@@ -1,10 +1,9 @@
 //! Constant propagation along feasible steps, and the code no feasible step leads to.
 //!
-//! Conditional constant propagation (Wegman and Zadeck, TOPLAS 1991) across procedures: what
-//! is known at a procedure's entry is what all its reached calls agree on; what is known
-//! after a call is what all reached returns of the callee agree on, except that globals
-//! which the callee cannot change keep what the caller knows. A variable without an entry in
-//! an [`Env`] can have any value.
+//! Conditional constant propagation (Wegman and Zadeck, TOPLAS 1991) across procedures. What is
+//! known at a procedure's entry is what all its reached calls agree on. What is known after a call
+//! is what all reached returns of the callee agree on, except that globals which the callee cannot
+//! change keep what the caller knows. A variable without an entry in an [`Env`] can have any value.
 //!
 //! Invariant at the fixed point: whenever a run of the program is at a node, that node has an
 //! environment and every constant in it is the value of its variable. Hence replacing

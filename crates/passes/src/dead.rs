@@ -1,19 +1,24 @@
 //! Strong liveness, and dropping what is computed for nothing.
 //!
-//! A variable is live at a node if its value there may matter: to a condition, an assertion, a
-//! constraint, a proposition of the query, an evaluation or store that can fail (a violation
-//! ends the run even if it is not asked about), or to the new value of a variable that is
-//! itself live afterwards (so `x := x + 1` alone keeps nothing alive: such variables are called
-//! faint). It is the least solution of backward equations over the whole program: live at a
-//! callee's exit is what is live after one of its calls, live at a call is what is live at the
-//! callee's entry, except that globals the callee cannot touch are live if they are live after
-//! the call.
+//! A variable is live at a node if its value there may matter. It may matter to a condition, an
+//! assertion, a constraint, a proposition of the query, or an evaluation or store that can fail (a
+//! violation ends the run even if it is not asked about). Or it may matter to the new value of a
+//! variable that is itself live afterwards. So `x := x + 1` alone keeps nothing alive; such
+//! variables are called faint.
+//!
+//! Liveness is the least solution of backward equations over the whole program. Live at a callee's
+//! exit is what is live after one of its calls. Live at a call is what is live at the callee's
+//! entry, except that globals which the callee cannot touch are live if they are live after the
+//! call.
 //!
 //! Why verdicts and traces stay: let two configurations at the same node agree on the live
-//! variables. Whatever step one can take, the other can take to the same node (with the
-//! same `*` chosen), and afterwards they again agree on the live variables, or both fail in
-//! the same way. So neither the other variables nor assignments to them decide about any
-//! run as a sequence of nodes.
+//! variables. Whatever step one can take, the other can take to the same node (with the same `*`
+//! chosen). Afterwards they again agree on the live variables, or both fail in the same way. So
+//! neither the other variables nor assignments to them decide about any run as a sequence of nodes.
+//!
+//! If runs that get stuck are looked for, a return reads the globals that conditions of its callers
+//! will look at (see `Machine::for_stops` in `unfold`): they are live there, and wherever a call
+//! leads to it.
 //!
 //! In a concurrent program another thread may read a global between any two steps: there a
 //! global is live everywhere or nowhere.
@@ -25,6 +30,7 @@ use crate::slice;
 use droste_base::{Guard, StopReason};
 use droste_program::effects::Effects;
 use droste_program::{Expr, ExprNode, Node, Op, ProcId, Program, Proposition, VarRef};
+use std::collections::BTreeSet;
 
 /// When the reads of an expression count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,12 +64,23 @@ struct Uses {
 }
 
 impl Uses {
-    fn new(program: &Program) -> Self {
+    /// With `stops`, a return reads what the conditions of its callers will look at.
+    fn new(program: &Program, stops: bool) -> Self {
         let mut uses = Uses::default();
         let mut folder = Folder::default();
+        let mut asked = vec![BTreeSet::new(); program.procedures.len()];
+        for node in program.nodes.iter().filter(|_| stops) {
+            if let Op::Call { callee, .. } = node.op {
+                node.for_each_asked(|global| _ = asked[callee.0 as usize].insert(global));
+            }
+        }
         for node in &program.nodes {
             uses.starts.push(uses.items.len() as u32);
             uses.add_node(program, node, &mut folder);
+            if let Op::Return(_) = node.op {
+                let asked = &asked[node.procedure.0 as usize];
+                uses.add_variables(asked.iter().copied(), When::Always);
+            }
         }
         uses.starts.push(uses.items.len() as u32);
         uses
@@ -153,10 +170,14 @@ impl Uses {
         when: When,
         read: impl Fn(&ExprNode) -> Option<VarRef>,
     ) {
-        let from = self.reads.len() as u32;
         let reads = expr.nodes.iter().filter_map(read);
-        self.reads
-            .extend(reads.map(|var| graph::index(program, var)));
+        self.add_variables(reads.map(|var| graph::index(program, var)), when);
+    }
+
+    /// Reads of these variables, by index.
+    fn add_variables(&mut self, variables: impl Iterator<Item = u32>, when: When) {
+        let from = self.reads.len() as u32;
+        self.reads.extend(variables);
         let to = self.reads.len() as u32;
         if from < to {
             self.items.push(Use { when, from, to });
@@ -215,6 +236,7 @@ pub(crate) fn liveness(
     program: &Program,
     graph: &Graph,
     propositions: &[&Proposition],
+    stops: bool,
     guard: &mut Guard,
 ) -> Result<Liveness, StopReason> {
     let words = |locals: usize| (program.globals.len() + locals).div_ceil(64);
@@ -230,13 +252,17 @@ pub(crate) fn liveness(
         }
         add_vars(program, &proposition.terminated, &mut sets.terminated);
     }
-    let touched = Effects::watched(program, propositions);
+    let touched = if stops {
+        Effects::with_returns(program, propositions)
+    } else {
+        Effects::watched(program, propositions)
+    };
     let terminated = sets.terminated.clone();
     unite(sets.exit_mut(program.main), &terminated);
     let mut solver = Solver {
         program,
         graph,
-        uses: Uses::new(program),
+        uses: Uses::new(program, stops),
         touched,
         returning: slice::returning(program, graph),
         observed,

@@ -1,12 +1,14 @@
 //! Simpler expressions with the same outcomes.
 //!
-//! An evaluation has a *set* of outcomes: a value for each way to choose its `*`, or a
-//! failure. Every rule here keeps that set in every valuation that agrees with the constants
-//! put in for variables. So the left operand of a decided `&`, `|`, `=>` is thrown away only
-//! if it cannot fail, the right one always (it would not have been evaluated); `x = x` is
-//! true only for a plain variable, because two `*` are two choices; and an operation that
-//! fails for certain is left as it is. An operation that could leave 128 bits counts as one
-//! that can fail: it is never touched.
+//! An evaluation has a *set* of outcomes: a value for each way to choose its `*`, or a failure.
+//! Every rule here keeps that set in every valuation that agrees with the constants put in for
+//! variables. So
+//!
+//! * the left operand of a decided `&`, `|`, `=>` is thrown away only if it cannot fail, the right
+//!   one always (it would not have been evaluated);
+//! * `x = x` is true only for a plain variable, because two `*` are two choices;
+//! * an operation that fails for certain is left as it is;
+//! * an operation that could leave 128 bits counts as one that can fail: it is never touched.
 
 use droste_program::interval::Interval;
 use droste_program::{Expr, ExprNode, Operator, ProcId, Program, Type, Value};

@@ -10,14 +10,19 @@
 //!
 //! # What stays exact
 //!
-//! Ids of nodes, variables and procedures never change. A run of the cleaned program, as a
-//! sequence of nodes, is one of the given program; and every run of the given program that
-//! answers the query is one of the cleaned program. At each position the variables that are
-//! live in the cleaned program have the same values in both. The others do not: assignments
-//! to them are gone, and arguments and results that do not matter are constants. So values for
-//! a trace are found by running the *given* program along the nodes of the trace, choosing each
-//! `*` such that the variables that are live at the next node get the values of the trace.
-//! (Two visits of a cycle may then differ in variables that are not live.)
+//! Ids of nodes, variables and procedures never change. A run of the cleaned program, as a sequence
+//! of nodes, is one of the given program. Every run of the given program that answers the query is
+//! one of the cleaned program. (If runs that get stuck are asked about, what is cut idles for ever
+//! instead, and a run is stuck in one program where it is stuck in the other.)
+//!
+//! At each position the variables that are live in the cleaned program have the same values in
+//! both. The other variables do not: assignments to them are gone, and arguments and results that
+//! do not matter are constants. So values for a trace are found by running the *given* program
+//! along the nodes of the trace, choosing each `*` such that the variables that are live at the
+//! next node get the values of the trace. (Two visits of a cycle may then differ in variables that
+//! are not live.)
+//!
+//! What keeps it honest: random programs, before and after the passes (`tests/random.rs`).
 
 mod constants;
 mod dead;
@@ -32,7 +37,7 @@ pub use live::Live;
 
 use constants::Constants;
 use droste_base::{Guard, Limits, StopReason};
-use droste_program::{NodeId, Op, Program, Proposition};
+use droste_program::{Node, NodeId, Op, Program, Proposition};
 use graph::Graph;
 
 /// What is asked about a program.
@@ -42,6 +47,8 @@ pub struct Query<'a> {
     pub targets: &'a [NodeId],
     /// Violations are what is looked for.
     pub violations: bool,
+    /// Runs that get stuck are what is looked for.
+    pub stops: bool,
     /// Observed at every position.
     pub propositions: &'a [&'a Proposition],
     /// Whether what happens at every position matters (monitors, temporal formulas). If not,
@@ -98,6 +105,11 @@ pub struct Cleaned {
     pub report: Vec<String>,
 }
 
+/// Whether nothing but the same thing happens for ever at the node.
+fn idles(id: NodeId, node: &Node) -> bool {
+    node.op == Op::Goto(vec![id]) && node.ensure.is_none()
+}
+
 /// How often the passes are made: what one finds helps the others.
 const ROUNDS: usize = 3;
 
@@ -151,13 +163,14 @@ pub fn clean_within(
         guard.check_now()?;
         if may_slice {
             let graph = Graph::new(&program);
-            let cut = slice::slice(&mut program, &graph, query.targets, query.violations);
+            let cut = slice::slice(&mut program, &graph, query);
             note(cut, "nodes cut that lead to nothing asked about");
         }
         guard.check_now()?;
         if config.dead {
             let graph = Graph::new(&program);
-            let liveness = dead::liveness(&program, &graph, query.propositions, guard)?;
+            let liveness =
+                dead::liveness(&program, &graph, query.propositions, query.stops, guard)?;
             let dropped = faint::drop_faint(&mut program, &liveness);
             note(dropped.assignments, "assignments to dead variables dropped");
             note(dropped.values, "values dropped that do not matter");
@@ -176,11 +189,9 @@ pub fn clean_within(
     }
     if *config != Config::none() {
         let nodes = program.nodes.len();
-        let stuck = program.nodes.iter().filter(|node| node.op == Op::Stuck);
-        report.push(format!(
-            "{} of {nodes} nodes are left",
-            nodes - stuck.count()
-        ));
+        let ids = (0..).map(NodeId).zip(&program.nodes);
+        let cut = ids.filter(|(id, node)| node.op == Op::Stuck || query.stops && idles(*id, node));
+        report.push(format!("{} of {nodes} nodes are left", nodes - cut.count()));
     }
     Ok(Cleaned {
         program,

@@ -154,7 +154,8 @@ impl Simplifier<'_> {
                     }
                     _ => {}
                 }
-                // It is evaluated before what is enforced, and its failure is a violation.
+                // The `constrain` is evaluated before what is enforced, and its failure is a
+                // violation.
                 can_fail |= constrain_can_fail;
                 after = Some(then);
             }
@@ -220,7 +221,7 @@ impl Simplifier<'_> {
             }
         }
         if let (Some(after), Some(ensure)) = (&after, &mut node.ensure) {
-            // It is shared with other nodes, which may know other values.
+            // The `ensure` is shared with other nodes, which may know other values.
             let mut folded = Expr::clone(ensure);
             let (decision, _) = self.fold(procedure, &mut folded, after, after);
             if folded != **ensure {
@@ -248,7 +249,8 @@ impl Simplifier<'_> {
         }
     }
 
-    /// Folds a constraint and takes it away if it can always be true. Also says whether it can fail.
+    /// Folds a constraint and takes it away if it can always be true. Also says whether it can
+    /// fail.
     fn constrain(
         &mut self,
         procedure: ProcId,

@@ -1,14 +1,19 @@
 //! Cuts the nodes from which nothing that is asked about can be reached any more.
 //!
-//! A node stays if the control flow, data left aside, has a path from it to a target: inside
-//! its procedure and the procedures called from there, or after returning to some caller. The
-//! run to a target (or the run that visits one again and again) is only ever at nodes that
-//! stay, so it is still there when all others become `Stuck`; and making nodes `Stuck` adds no
-//! run. Paths match calls with returns: a call is passed only if its callee can return, and
-//! one that leads nowhere else is cut although others return to where it matters.
+//! A node stays if the control flow, data left aside, has a path from it to a target: inside its
+//! procedure and the procedures called from there, or after returning to some caller. The run to a
+//! target (or the run that visits one again and again) is only ever at nodes that stay. So it is
+//! still there when all others become `Stuck`; and making nodes `Stuck` adds no run. Paths match
+//! calls with returns. A call is passed only if its callee can return. A call that leads nowhere
+//! else is cut, although other calls of the same procedure return to where it matters.
+//!
+//! If runs that get stuck are asked about, the targets are the nodes at which a run may have to
+//! stop. From a node that does not lead to one of them no run gets stuck. A cut node must not get
+//! runs stuck either: it is made to idle for ever.
 
 use crate::fold::Folder;
 use crate::graph::{self, Graph};
+use crate::{Query, idles};
 use droste_program::{Node, NodeId, Op, Program};
 
 /// Which of the nodes reach something, going backwards.
@@ -131,14 +136,19 @@ pub(crate) fn can_violate(program: &Program, node: &Node, folder: &mut Folder) -
         }
 }
 
-/// Cuts nodes that lead neither to one of `targets` nor, if `violations`, to an operation that
-/// can be a violation. How many were cut.
-pub(crate) fn slice(
-    program: &mut Program,
-    graph: &Graph,
-    targets: &[NodeId],
-    violations: bool,
-) -> usize {
+/// Whether there may be no step at the node; for a call, when it returns. (The end of a thread is
+/// not asked about.)
+fn can_stop(node: &Node) -> bool {
+    node.ensure.is_some()
+        || match &node.op {
+            Op::Stuck | Op::Assume { .. } => true,
+            Op::Assign { constrain, .. } | Op::Call { constrain, .. } => constrain.is_some(),
+            _ => false,
+        }
+}
+
+/// Cuts nodes that lead to nothing that `query` asks about. How many were cut.
+pub(crate) fn slice(program: &mut Program, graph: &Graph, query: &Query) -> usize {
     let returning = returning(program, graph);
     let mut search = Backwards {
         program,
@@ -146,19 +156,19 @@ pub(crate) fn slice(
         marked: vec![false; program.nodes.len()],
         work: Vec::new(),
     };
-    for target in targets {
+    for target in query.targets {
         search.mark(target.0);
     }
-    // Calls whose violation comes after the return, when results are stored.
+    // Calls that are asked about when they return and results are stored.
     let mut returned_to = Vec::new();
-    if violations {
-        let mut folder = Folder::default();
-        for (node, id) in program.nodes.iter().zip(0..) {
-            if can_violate(program, node, &mut folder) {
-                search.mark(id);
-                if let Op::Call { callee, .. } = node.op {
-                    returned_to.push(callee);
-                }
+    let mut folder = Folder::default();
+    for (node, id) in program.nodes.iter().zip(0..) {
+        if query.violations && can_violate(program, node, &mut folder)
+            || query.stops && can_stop(node)
+        {
+            search.mark(id);
+            if let Op::Call { callee, .. } = node.op {
+                returned_to.push(callee);
             }
         }
     }
@@ -194,11 +204,15 @@ pub(crate) fn slice(
     }
     let marked = search.marked;
     let mut count = 0;
-    for (node, keep) in program.nodes.iter_mut().zip(marked) {
-        if !keep && node.op != Op::Stuck {
-            graph::cut(node);
-            count += 1;
+    for ((node, keep), id) in program.nodes.iter_mut().zip(marked).zip((0..).map(NodeId)) {
+        if keep || node.op == Op::Stuck || query.stops && idles(id, node) {
+            continue;
         }
+        graph::cut(node);
+        if query.stops {
+            node.op = Op::Goto(vec![id]);
+        }
+        count += 1;
     }
     count
 }

@@ -276,11 +276,9 @@ fn large_programs() {
         let given = program(&text);
         let started = std::time::Instant::now();
         let cleaned = reach(&given);
-        println!(
-            "{} nodes, {variables} variables: {:?}",
-            given.nodes.len(),
-            started.elapsed()
-        );
-        println!("{}", cleaned.report.join("\n"));
+        // The passes take seconds; a quadratic one would take hours.
+        assert!(started.elapsed().as_secs() < 120, "{:?}", started.elapsed());
+        assert_eq!(cleaned.program.nodes.len(), given.nodes.len());
+        assert!(!cleaned.report.is_empty());
     }
 }

@@ -1,24 +1,26 @@
-//! Programs with threads: which threads there are from the start, how many can be started,
-//! and what a concrete concurrent run is shown, stored and replayed as.
+//! Programs with threads: which threads there are from the start, how many can be started, and the
+//! form in which a concrete concurrent run is shown, stored and replayed.
 //!
-//! The meaning is that of `docs/CONCURRENCY.md`: the threads share the globals, each has a stack of its own, and one
-//! at a time is active. A *context* is a stretch of a run in which one thread is active; between two
-//! contexts there is a *switch*. Runs under a bound on the number of switches: Qadeer and Rehof,
-//! *Context-bounded model checking of concurrent software* (TACAS 2005); La Torre,
-//! Madhusudan and Parlato, *Analyzing recursive programs using a fixed-point calculus* (PLDI 2009), section 5.
+//! The meaning is that of `docs/CONCURRENCY.md`: the threads share the globals, each has a stack of
+//! its own, and one at a time is active. A *context* is a stretch of a run in which one thread is
+//! active; between two contexts there is a *switch*. Runs under a bound on the number of switches:
+//! Qadeer and Rehof, *Context-bounded model checking of concurrent software* (TACAS 2005); La
+//! Torre, Madhusudan and Parlato, *Analyzing recursive programs using a fixed-point calculus* (PLDI
+//! 2009), section 5.
 //!
 //! A call that begins and ends within one context may be kept folded, as in
-//! [`Execution`](crate::execution::Execution); a call that is interrupted is written out, with a step for the
-//! call and one for the return.
+//! [`Execution`](crate::execution::Execution); a call that is interrupted is written out, with a
+//! step for the call and one for the return.
 
 use std::sync::Arc;
 
-use crate::execution::{Action, CalleeRun, Ending, Execution};
+use crate::execution::{Action, CalleeRun, Ending, Execution, Lengths};
 use crate::program::{NodeId, Op, ProcId, Program, Threads, Value, VarRef};
 
-/// Index into [`ConcurrentExecution::threads`]. The threads that exist from the start come first, in the order of
-/// their declarations; those that are started follow in the order of their creation. With
-/// [`Threads::Init`], number 0 is `init`, which is no thread but runs like one before the others.
+/// Index into [`ConcurrentExecution::threads`]. The threads that exist from the start come first,
+/// in the order of their declarations; those that are started follow in the order of their
+/// creation. With [`Threads::Init`], number 0 is `init`, which is no thread but runs like one
+/// before the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ThreadId(pub u32);
 
@@ -97,6 +99,8 @@ pub struct ConcurrentExecution {
     /// What happens, in order. At least one. Two that follow each other are of different threads.
     pub contexts: Vec<Context>,
     /// [`Ending::At`]: the last context's thread is at that position at the end.
+    /// [`Ending::Stuck`]: no thread can make a step. The position is that of the first that is
+    /// blocked, see [`Standing`](crate::standing::Standing).
     /// [`Ending::Final`]: the last step is [`Action::Fail`]. No other.
     pub ending: Ending,
 }
@@ -129,24 +133,12 @@ impl ConcurrentExecution {
         1 + wraps.count()
     }
 
-    /// The number of steps, every folded call written out; saturates.
-    pub fn length(&self) -> u64 {
-        let mut lengths: Vec<u64> = Vec::with_capacity(self.runs.len());
-        let of = |action: &Action, lengths: &[u64]| match action {
-            Action::Folded { run, .. } => lengths
-                .get(run.0 as usize)
-                .copied()
-                .unwrap_or(0)
-                .saturating_add(1),
-            _ => 1,
-        };
-        for run in &self.runs {
-            let steps = run.steps.iter().map(|step| of(&step.action, &lengths));
-            lengths.push(steps.fold(1, u64::saturating_add));
-        }
+    /// The number of steps; see [`Lengths`].
+    pub fn length(&self, program: &Program) -> u64 {
+        let lengths = Lengths::new(program, &self.runs);
         let steps = self.contexts.iter().flat_map(|context| &context.steps);
         let steps = steps.map(|step| match &step.action {
-            ThreadAction::Step(action) => of(action, &lengths),
+            ThreadAction::Step(action) => lengths.of_action(step.node, action),
             _ => 1,
         });
         steps.fold(0, u64::saturating_add)
@@ -193,15 +185,18 @@ pub fn end_of_init(program: &Program) -> Option<NodeId> {
     }
 }
 
-/// A node at which an unbounded number of threads may be started, if there is one: it can be executed again
-/// and again, judging by the text alone. Without one, the number of threads is bounded.
+/// A node at which an unbounded number of threads may be started, if there is one: it can be
+/// executed again and again, judging by the text alone. Without one, the number of threads is
+/// bounded.
 ///
-/// A node is *repeated* if it lies on a cycle of the graph of statements, calls, starts and returns among procedures that
-/// call each other, or if it belongs to what is called or started at a repeated node.
+/// A node is *repeated* if it lies on a cycle of the graph of statements, calls, starts and returns
+/// among procedures that call each other, or if it belongs to what is called or started at a
+/// repeated node.
 pub fn unbounded_start(program: &Program) -> Option<NodeId> {
     let nodes = program.nodes.len();
     let groups = recursive_groups(program);
-    // Where a return of each procedure may lead, in another activation of a procedure of the same group.
+    // Where a return of each procedure may lead, in another activation of a procedure of the same
+    // group.
     let mut returns: Vec<Vec<usize>> = vec![Vec::new(); program.procedures.len()];
     for node in &program.nodes {
         if let Op::Call { callee, next, .. } = &node.op
@@ -251,7 +246,8 @@ pub fn unbounded_start(program: &Program) -> Option<NodeId> {
     found.map(|node| NodeId(node as u32))
 }
 
-/// A number for each procedure; those that call each other, directly or not, have the same.
+/// A number for each procedure; procedures that call each other, directly or not, have the same
+/// number.
 fn recursive_groups(program: &Program) -> Vec<usize> {
     let procedures = program.procedures.len();
     let mut callees = vec![Vec::new(); procedures];
@@ -271,15 +267,15 @@ fn recursive_groups(program: &Program) -> Vec<usize> {
     groups
 }
 
-/// No more threads than so many are ever started, judging by the text alone; `usize::MAX` if it
-/// does not tell, or if they are very many.
+/// The most threads that are ever started, judging by the text alone; `usize::MAX` if the text does
+/// not tell, or if they are very many.
 pub fn most_started(program: &Program) -> usize {
     const VERY_MANY: usize = 1000;
     if unbounded_start(program).is_some() {
         return usize::MAX;
     }
-    // What is started from each node on, in its frame: no start lies on a cycle, so the least solution is
-    // finite. Later nodes tend to come later.
+    // What is started from each node on, in its frame: no start lies on a cycle, so the least
+    // solution is finite. Later nodes tend to come later.
     let mut most = vec![0usize; program.nodes.len()];
     let entry = |procedure: ProcId| program.procedure(procedure).entry.0 as usize;
     loop {
@@ -311,8 +307,8 @@ pub fn most_started(program: &Program) -> usize {
     }
 }
 
-/// Which nodes of a graph lie on a cycle, and one of the members of each one's strongly connected component: Tarjan's
-/// algorithm (1972) with a stack of its own.
+/// Which nodes of a graph lie on a cycle, and one of the members of each one's strongly connected
+/// component: Tarjan's algorithm (1972) with a stack of its own.
 fn components(
     nodes: usize,
     successors: impl Fn(usize, &mut Vec<usize>),

@@ -143,7 +143,7 @@ fn associative(op: Operator) -> bool {
     )
 }
 
-/// Among these, everyone knows which binds tighter; 0 for the others.
+/// The binding strength of operators whose order everyone knows; 0 for the others.
 fn strength(op: Operator) -> u8 {
     match op {
         Operator::Eq | Operator::Ne | Operator::Lt | Operator::Le | Operator::Gt | Operator::Ge => {

@@ -19,10 +19,26 @@ impl Effects {
         Self::watched(program, &[])
     }
 
-    /// What each procedure touches, if somebody watches these propositions: what is watched in a
-    /// procedure is as good as read there.
+    /// What each procedure touches, if these propositions are watched: what is watched in a
+    /// procedure counts as read there.
     pub fn watched(program: &Program, propositions: &[&Proposition]) -> Self {
+        Effects::none(program).watching(program, propositions)
+    }
+
+    /// What each procedure touches, if a return also reads what the conditions of its callers will
+    /// look at. That is so when runs that get stuck are looked for.
+    pub fn with_returns(program: &Program, propositions: &[&Proposition]) -> Self {
         let mut effects = Effects::none(program);
+        for node in &program.nodes {
+            if let Op::Call { callee, .. } = node.op {
+                node.for_each_asked(|global| effects.add(callee, VarRef::Global(global)));
+            }
+        }
+        effects.watching(program, propositions)
+    }
+
+    fn watching(self, program: &Program, propositions: &[&Proposition]) -> Self {
+        let mut effects = self;
         for proposition in propositions {
             for (procedure, expr) in (0..).zip(&proposition.by_procedure) {
                 for part in &expr.nodes {
@@ -89,8 +105,8 @@ impl Effects {
         self
     }
 
-    /// The same, if every procedure touches these: globals that other threads may change at any
-    /// time.
+    /// The same effects, if every procedure touches these globals, because other threads may change
+    /// them at any time.
     #[must_use]
     pub fn with(mut self, always: &[u32]) -> Self {
         self.add_everywhere(always.iter().copied());

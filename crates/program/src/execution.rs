@@ -1,5 +1,5 @@
-//! A concrete run of a [`Program`](crate::program::Program): what a violated verdict is
-//! shown, stored and replayed as.
+//! A concrete run of a [`Program`](crate::program::Program): the form in which a violation is
+//! shown, stored and replayed.
 //!
 //! Every variable has a value in every configuration; a step lists those that changed.
 //! Calls that returned are kept folded, as in [`droste_base::Trace`]: what the callee did
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use droste_base::Cycle;
 
-use crate::program::{NodeId, Value, VarRef, Violation};
+use crate::program::{NodeId, Program, Value, VarRef, Violation};
 
 /// Index into [`Execution::runs`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -146,17 +146,21 @@ pub struct CalleeRun {
 pub enum Ending {
     /// At this position, which has been reached but whose statement is not executed.
     At(NodeId),
+    /// At this position, where nothing can happen: its statement has no step, and trying it is no
+    /// violation.
+    Stuck(NodeId),
     /// With the last step, which is [`Action::Fail`] or [`Action::Terminate`].
     Final,
-    /// Never. After the last step, control is again at the node of step number `start`, with the same
-    /// globals and locals, and the steps from there on are repeated for ever.
+    /// Never. After the last step, control is again at the node of step number `start`, with the
+    /// same globals and locals, and the steps from there on are repeated for ever.
     Lasso {
         /// Where the cycle begins.
         start: usize,
         /// Whether the cycle contains a call that does not return: the stack grows for ever.
         pumping: bool,
     },
-    /// Never: the last step is [`Action::Terminate`], and the final configuration is repeated for ever.
+    /// Never: the last step is [`Action::Terminate`], and the final configuration is repeated for
+    /// ever.
     Terminated,
 }
 
@@ -165,7 +169,8 @@ pub enum Ending {
 pub struct Execution {
     /// Globals and `main`'s locals at the start.
     pub start: Valuation,
-    /// What [`Action::Folded`] refers to. Shared: there may be millions, and executions that differ elsewhere.
+    /// What [`Action::Folded`] refers to. Shared: there may be millions, and executions that differ
+    /// elsewhere.
     pub runs: Arc<Vec<CalleeRun>>,
     /// What happens, in order.
     pub steps: Vec<Step>,
@@ -174,7 +179,8 @@ pub struct Execution {
 }
 
 impl Execution {
-    /// In place of a run that nobody wants to see: no steps, and of the cycle of an infinite one no more than whether the stack grows.
+    /// In place of a run that nobody wants to see: no steps, and of the cycle of an infinite one no
+    /// more than whether the stack grows.
     pub fn unwritten(cycle: Option<Cycle>) -> Self {
         Execution {
             start: Valuation::default(),
@@ -187,25 +193,63 @@ impl Execution {
         }
     }
 
-    /// How many steps the execution has when every folded call is written out: each call
-    /// and each return is a step. Saturates. For a lasso, stem and one round of the cycle.
-    pub fn length(&self) -> u64 {
-        let mut lengths: Vec<u64> = Vec::with_capacity(self.runs.len());
-        for run in self.runs.iter() {
-            // The return itself is one step.
-            let length = 1u64.saturating_add(unfolded_length(&run.steps, &lengths));
-            lengths.push(length);
-        }
-        unfolded_length(&self.steps, &lengths)
+    /// How many steps the execution has; see [`Lengths`]. For a lasso, stem and one round of the
+    /// cycle.
+    pub fn length(&self, program: &Program) -> u64 {
+        Lengths::new(program, &self.runs).of(&self.steps)
     }
 }
 
-fn unfolded_length(steps: &[Step], lengths: &[u64]) -> u64 {
-    steps.iter().fold(0u64, |sum, step| {
-        sum.saturating_add(match step.action {
+/// How many steps there are when every folded call is written out: each call and each return is a
+/// step. What happens at a [silent](crate::program::Node::silent) node is none. All numbers
+/// saturate.
+pub struct Lengths<'a> {
+    program: &'a Program,
+    runs: Vec<u64>,
+}
+
+impl<'a> Lengths<'a> {
+    /// The lengths of these runs.
+    pub fn new(program: &'a Program, runs: &[CalleeRun]) -> Self {
+        let mut lengths = Lengths {
+            program,
+            runs: Vec::with_capacity(runs.len()),
+        };
+        for run in runs {
+            // The return itself is one step.
+            let length = lengths.of(&run.steps).saturating_add(1);
+            lengths.runs.push(length);
+        }
+        lengths
+    }
+
+    /// Of a run, its return included.
+    pub fn of_run(&self, run: CalleeRunId) -> u64 {
+        self.runs.get(run.0 as usize).copied().unwrap_or(0)
+    }
+
+    /// Of what happens at a node.
+    pub fn of_action(&self, node: NodeId, action: &Action) -> u64 {
+        match action {
             // The call is one step, the callee's steps and its return follow.
-            Action::Folded { run, .. } => 1u64.saturating_add(lengths[run.0 as usize]),
+            Action::Folded { run, .. } => self.of_run(*run).saturating_add(1),
+            _ if self
+                .program
+                .nodes
+                .get(node.0 as usize)
+                .is_some_and(|n| n.silent) =>
+            {
+                0
+            }
             _ => 1,
-        })
-    })
+        }
+    }
+
+    /// Of these steps.
+    pub fn of(&self, steps: &[Step]) -> u64 {
+        let steps = steps
+            .iter()
+            .map(|step| self.of_action(step.node, &step.action));
+        steps.fold(0, u64::saturating_add)
+    }
 }

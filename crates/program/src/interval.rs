@@ -9,8 +9,8 @@
 //!
 //! The front end refuses programs by these intervals, the passes simplify by them, and the engines
 //! choose how many bits to compute with. Every function here over-approximates: a value that the
-//! operation can yield on operands from the given intervals lies in the result. (Tested exhaustively
-//! on small intervals.)
+//! operation can yield on operands from the given intervals lies in the result. (Tested
+//! exhaustively on small intervals.)
 
 use crate::{Operator, Type, Value};
 
@@ -138,8 +138,8 @@ impl Interval {
         }
     }
 
-    /// The hull of the operator's values at the four corners: right for one that is monotone in
-    /// each operand.
+    /// The hull of the operator's values at the four corners. This is right for an operator that is
+    /// monotone in each operand.
     fn corners(operator: Operator, a: Interval, b: Interval) -> Option<Self> {
         let corners = [(a.lo, b.lo), (a.lo, b.hi), (a.hi, b.lo), (a.hi, b.hi)];
         Interval::hull(corners.map(|(x, y)| operator.apply(x, y)))
@@ -162,7 +162,8 @@ impl Interval {
         }
     }
 
-    /// The sign of the left operand; smaller than the right, not larger than the left.
+    /// A remainder has the sign of the left operand. It is smaller than the right operand, and not
+    /// larger than the left, in absolute value.
     fn remainder(a: Interval, b: Interval) -> Self {
         let below = b.magnitude().saturating_sub(1);
         let bound = |x: Value| x.unsigned_abs().min(below) as Value;

@@ -29,13 +29,13 @@ pub fn find(program: &Program, query: &str) -> Result<Vec<NodeId>, String> {
     }
 }
 
-/// The globals and labels, if there are some and not too many to be listed.
+/// Says which globals and labels there are, if there are some and not too many to be listed.
 pub fn names(program: &Program) -> Option<String> {
     let globals = program.globals.iter().map(|global| &*global.name);
     let labels = program.nodes.iter().flat_map(|node| node.labels.iter());
     let names: BTreeSet<&str> = globals.chain(labels.map(|label| &**label)).collect();
     let few = !names.is_empty() && names.len() <= LISTED;
-    few.then(|| list(names.into_iter()))
+    few.then(|| there_are(names.into_iter()))
 }
 
 /// The procedures that `name` means: the one of this name, or those called so in `thread` sections.
@@ -93,7 +93,7 @@ pub fn unknown_procedure(program: &Program, name: &str) -> String {
     if let Some(suggestion) = nearest(name, names.iter().copied()) {
         let _ = write!(message, "; did you mean `{suggestion}`?");
     } else if names.len() <= LISTED {
-        let _ = write!(message, "; there are {}", list(names.iter().copied()));
+        let _ = write!(message, "; {}", there_are(names.iter().copied()));
     }
     message
 }
@@ -126,19 +126,27 @@ fn unknown_label(
     } else if labels.is_empty() {
         message += "; there are no labels at all";
     } else if labels.len() <= LISTED {
-        let _ = write!(message, "; there are {}", list(labels.iter().copied()));
+        let _ = write!(message, "; {}", there_are(labels.iter().copied()));
     } else {
         let _ = write!(
             message,
             "; there are {} labels, among them {}",
             labels.len(),
-            list(labels.iter().copied().take(LISTED))
+            list(labels.iter().copied().take(LISTED)).join(", ")
         );
     }
     message
 }
 
-fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    let quoted: Vec<String> = names.map(|name| format!("`{name}`")).collect();
-    quoted.join(", ")
+/// ``there is `a` ``, ``there are `a`, `b` and `c` ``.
+fn there_are<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    match &list(names)[..] {
+        [] => "there are none".to_owned(),
+        [only] => format!("there is {only}"),
+        [first @ .., last] => format!("there are {} and {last}", first.join(", ")),
+    }
+}
+
+fn list<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    names.map(|name| format!("`{name}`")).collect()
 }

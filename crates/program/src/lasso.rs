@@ -1,4 +1,4 @@
-//! Executions as lassos that can be made shorter: see [`droste_base::lasso`].
+//! Executions as lassos that can be made shorter (see [`droste_base::lasso`]).
 
 use std::collections::HashMap;
 use std::ops::Range;

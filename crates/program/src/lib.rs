@@ -2,8 +2,8 @@
 //!
 //! A [`Program`] is the extended recursive state machine of VERA, section 2, with source spans:
 //! front ends make it, engines explore it. [`execution`] is a concrete run of one, for people, JSON
-//! and the replayer; [`concurrent`] is a run with threads, [`schedule`] what an engine knows of one,
-//! [`valued`] a state of an engine's trace. About a program: [`labels`] (looking them up),
+//! and the replayer; [`concurrent`] is a run with threads, [`schedule`] what an engine knows of
+//! one, [`valued`] a state of an engine's trace. About a program: [`labels`] (looking them up),
 //! [`monitor`] and [`temporal`] (properties whose names have been resolved), [`effects`] and
 //! [`liveness`] (which variables matter where), [`interval`] (which values expressions can have),
 //! [`display`] (expressions as text) and [`mod@dot`] (a picture). No parser is in here: the
@@ -22,6 +22,7 @@ pub mod liveness;
 pub mod monitor;
 mod program;
 pub mod schedule;
+pub mod standing;
 pub mod temporal;
 mod types;
 pub mod valued;

@@ -2,7 +2,7 @@
 
 use crate::program::{NodeId, ProcId, VarRef};
 
-/// Which variables have no value at which places, because it cannot matter.
+/// Which variables matter where. An engine may leave the others without a value.
 pub trait Liveness {
     /// Whether the value of `var` may matter when control is at `node`.
     fn live(&self, node: NodeId, var: VarRef) -> bool;

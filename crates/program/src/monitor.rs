@@ -1,9 +1,9 @@
 //! Monitors whose names have been resolved: finite automata that watch a run (VERA, section 5).
 //!
-//! At every position of the run, from the first on, the monitor makes one move: it takes
-//! one of the edges whose guard is true there (any of them, if several are), or, if none is,
-//! what `otherwise` says. The property is violated if some run takes the monitor to a target
-//! state, or through repeating states infinitely often. The text form is the front end's.
+//! At every position of the run, from the first on, the monitor makes one move. It takes one of the
+//! edges whose guard is true there (any of them, if several are). If there is none, it does what
+//! `otherwise` says. The property is violated if some run takes the monitor to a target state, or
+//! through repeating states infinitely often. The text form is the front end's.
 
 use std::sync::Arc;
 

@@ -3,7 +3,8 @@
 //! This is the ERSM of Alur, Chaudhuri, Etessami and Madhusudan (TACAS 2005), section 2,
 //! with source spans. A node is a position: control is *at* a statement that has not been
 //! executed yet. Each node has one operation, [`Op`], which stands for the guarded edges
-//! that leave it; executing it is one step of a run.
+//! that leave it; executing it is one step of a run. Declarations inside a body are the
+//! exception: their nodes are [silent](Node::silent).
 //!
 //! # Meaning
 //!
@@ -90,6 +91,11 @@ pub struct Node {
     pub labels: Vec<Arc<str>>,
     /// What executing it does.
     pub op: Op,
+    /// Whether this is no position of a run but a declaration on the way to one. Its operation
+    /// is an [`Op::Assign`], in the program as lowered of any values. It has no labels. Nobody
+    /// observes it: no automaton, formula or monitor reads it, and its step is not counted. No
+    /// cycle consists of silent nodes alone.
+    pub silent: bool,
     /// What must be true after the step (`enforce`): the step exists only if this *can* be
     /// true in the configuration it leads to, on this procedure's frame and the globals; for
     /// a call, after the return and the storing of the results. [`ExprNode::Var`] are the
@@ -147,8 +153,8 @@ pub enum Op {
         /// Where each result is stored (converted to the variable's type), if anywhere;
         /// empty or as many as the callee has results. Distinct variables.
         targets: Vec<Option<VarRef>>,
-        /// Over the caller's variables and the globals: [`ExprNode::Var`] are the values at the call,
-        /// [`ExprNode::Next`] those after the results have been stored.
+        /// Over the caller's variables and the globals: [`ExprNode::Var`] are the values at the
+        /// call, [`ExprNode::Next`] those after the results have been stored.
         constrain: Option<Expr>,
         /// Where to go on after the return.
         next: NodeId,
@@ -368,7 +374,33 @@ impl Op {
 }
 
 impl Node {
-    /// Calls `f` with every variable that the statement reads or writes itself; a call's callee is not looked at.
+    /// Of a call: calls `f` with every global whose value at the callee's return the conditions of
+    /// the call look at. Those that get a result are not among them.
+    pub fn for_each_asked(&self, mut f: impl FnMut(u32)) {
+        let Op::Call {
+            targets, constrain, ..
+        } = &self.op
+        else {
+            return;
+        };
+        let mut ask = |var: VarRef| match var {
+            VarRef::Global(i) if !targets.contains(&Some(var)) => f(i),
+            _ => {}
+        };
+        for part in constrain.iter().flat_map(|expr| &expr.nodes) {
+            if let ExprNode::Next(var) = *part {
+                ask(var);
+            }
+        }
+        for part in self.ensure.iter().flat_map(|expr| &expr.nodes) {
+            if let ExprNode::Var(var) = *part {
+                ask(var);
+            }
+        }
+    }
+
+    /// Calls `f` with every variable that the statement reads or writes itself; a call's callee is
+    /// not looked at.
     pub fn for_each_mentioned(&self, mut f: impl FnMut(VarRef)) {
         let mut read = |expr: &Expr| {
             for part in &expr.nodes {

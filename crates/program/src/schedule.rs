@@ -20,14 +20,14 @@ pub enum Levels {
 /// How many switches or rounds a run may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
-    /// At most so many switches.
+    /// At most this number of switches.
     Switches(usize),
-    /// At most so many rounds.
+    /// At most this number of rounds.
     Rounds(usize),
 }
 
 impl Bound {
-    /// So many switches or rounds.
+    /// At most this number of switches or rounds.
     pub fn new(levels: Levels, most: usize) -> Self {
         match levels {
             Levels::Switches => Bound::Switches(most),
@@ -83,21 +83,23 @@ pub struct ThreadQuery<'a> {
     pub target: Target<'a>,
     /// What is counted, one by one.
     pub levels: Levels,
-    /// The greatest number that is looked at; `None` for more and more of them.
+    /// The greatest number of switches or rounds that is looked at; `None` for no bound.
     pub most: Option<usize>,
 }
 
 /// What an engine has found out about a program with threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding {
-    /// The target is met with this schedule, and with no fewer switches (or rounds) than so many.
+    /// The target is met with this schedule. It has this number of switches (or rounds), and fewer
+    /// do not suffice.
     Hit(Schedule, usize),
     /// The target is not met within the bound.
     Nothing {
-        /// Nor is it beyond the bound.
+        /// Whether the target is not met beyond the bound, either.
         exhaustive: bool,
     },
-    /// A limit was reached. Up to so many switches (or rounds), if any, the target is not met.
+    /// A limit was reached. Up to this number of switches (or rounds), if any, the target is not
+    /// met.
     Stopped(StopReason, Option<usize>),
 }
 
@@ -115,10 +117,11 @@ pub struct Turn {
     /// ([`declared`](crate::concurrent::declared)), then those of [`Turn::starts`], in the order
     /// of the turns.
     pub thread: usize,
-    /// The globals when it becomes active, in the order of the program's; `None` where they are not known. Those that
-    /// are not [`shared`] are not looked at.
+    /// The globals when the thread becomes active, in the order of the program's; `None` where they
+    /// are not known. Globals that are not [`shared`] are not looked at.
     pub globals: Vec<Option<Value>>,
-    /// The threads that it starts and that are active in some later turn, in order. It may start others.
+    /// The threads that it starts and that are active in some later turn, in order. It may start
+    /// others.
     pub starts: Vec<Start>,
 }
 
@@ -140,8 +143,8 @@ impl Schedule {
     }
 }
 
-/// The globals that threads can tell each other something with, by index: those that occur in the program, but for
-/// those of a `thread` section that starts no threads itself.
+/// The globals through which threads can influence each other, by index: those that occur in the
+/// program, except for those of a `thread` section that starts no threads itself.
 pub fn shared(program: &Program) -> Vec<u32> {
     let mut occurs = vec![false; program.globals.len()];
     let mut mark = |var: &VarRef| {

@@ -13,12 +13,12 @@ fn shown(condition: &str) -> String {
     let parsed = parse(&SourceFile::new("test.bp", text), Dialect::default());
     let (program, diagnostics) = lower(&parsed.ast);
     let program = program.unwrap_or_else(|| panic!("{condition}: {diagnostics:#?}"));
-    match &program.nodes[1].op {
-        Op::Assign {
-            constrain: Some(e), ..
-        } => expr_to_string(&program, ProcId(0), e),
-        op => panic!("{op:?}"),
-    }
+    let mut conditions = program.nodes.iter().filter_map(|node| match &node.op {
+        Op::Assign { constrain, .. } => constrain.as_ref(),
+        _ => None,
+    });
+    let condition = conditions.next().expect("there is a condition");
+    expr_to_string(&program, ProcId(0), condition)
 }
 
 #[test]

@@ -4,10 +4,11 @@
 //! frame. Executions never return to a frame below (calls that return are folded), so no stack
 //! is needed to follow one, only the last caller, and for failures on return alone.
 //!
-//! Callee runs refer only to runs with smaller ids, so they are checked in the order of their ids:
-//! when a folded call is met, what its run does has been checked already and only the
-//! ends must fit. Each run and each step is looked at once; and steps that several runs share (one and the same slice) once for those
-//! whose entries differ only in variables that no statement of the run mentions.
+//! Callee runs refer only to runs with smaller ids, so they are checked in the order of their ids.
+//! When a folded call is met, what its run does has been checked already, and only the ends must
+//! fit. Each run and each step is looked at once. Several runs may share their steps (one and the
+//! same slice); these are checked once for all runs whose entries differ only in variables that no
+//! statement of the run mentions.
 
 use std::sync::Arc;
 
@@ -20,6 +21,7 @@ use droste_program::{NodeId, Op, ProcId, Program, Value, VarRef, Variable, Viola
 use rustc_hash::FxHashMap;
 
 use crate::step::{self, Caller};
+use crate::stuck::{self, Open};
 use crate::{Halt, Rejection};
 
 /// Where control is.
@@ -28,7 +30,7 @@ pub(crate) struct Cursor<'a> {
     pub(crate) node: NodeId,
     pub(crate) procedure: ProcId,
     pub(crate) now: Valuation,
-    /// The same values, except during a step.
+    /// The same values as `now`, except during a step.
     next: Valuation,
 }
 
@@ -50,7 +52,8 @@ impl Checked {
 /// Steps that several runs share, which have been checked for the first of them.
 struct Shared {
     first: usize,
-    /// The globals and the locals that a statement of the run mentions; all globals if there is a call, whose run begins with them.
+    /// The globals and the locals that a statement of the run mentions; all globals if there is a
+    /// call, whose run begins with them.
     mentioned: [Vec<bool>; 2],
 }
 
@@ -73,7 +76,8 @@ impl Shared {
         Shared { first, mentioned }
     }
 
-    /// Whether another run with these steps does the same as the first, because all that they look at is the same.
+    /// Whether another run with these steps does the same as the first, because all that they look
+    /// at is the same.
     fn covers(&self, run: &CalleeRun, first: &CalleeRun) -> bool {
         let same = |mentioned: &[bool], a: &[Value], b: &[Value]| {
             a.len() == b.len()
@@ -221,7 +225,7 @@ fn check_run<'a>(
     Ok(())
 }
 
-/// The same if its callees' runs have been checked.
+/// Checks a callee's run whose own callees' runs have been checked.
 pub(crate) fn check_steps(
     program: &Program,
     execution: &Execution,
@@ -270,12 +274,7 @@ fn follow(
             }
             Action::Fail(violation) => {
                 over = true;
-                let caller = caller.as_ref().map(|(node, valuation)| Caller {
-                    node: *node,
-                    locals: &valuation.locals,
-                    globals: &valuation.globals,
-                });
-                cursor.fails(*violation, caller.as_ref())
+                cursor.fails(*violation, caller.as_ref().map(Caller::new).as_ref())
             }
         }
         .map_err(at)?;
@@ -283,10 +282,18 @@ fn follow(
     let end = |reason: &str| Err(Fault::At(steps.len(), reason.to_owned()));
     let last = steps.last().map(|step| &step.action);
     match execution.ending {
-        Ending::At(_) if over => return end("the run has ended, control is nowhere"),
-        Ending::At(node) if node != cursor.node => {
+        Ending::At(_) | Ending::Stuck(_) if over => {
+            return end("the run has ended, control is nowhere");
+        }
+        Ending::At(node) | Ending::Stuck(node) if node != cursor.node => {
             return end("control is at another node at the end");
         }
+        Ending::Stuck(_) => match cursor.is_stuck(caller.as_ref()) {
+            Ok(true) => {}
+            Ok(false) => return end("something can happen at the end"),
+            Err(Open::TooMany) => return Err(stuck::TOO_MANY.into()),
+            Err(Open::Undecided(undecided)) => return end(&String::from(undecided)),
+        },
         Ending::Final if !over => return end("the last step does not end the run"),
         Ending::Terminated if last != Some(&Action::Terminate) => {
             return end("`main` has not returned");
@@ -405,7 +412,16 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The return of a call that was made at `from` with the valuation `before`, with these results.
+    /// Whether nothing can happen at the current position; the last call that has not returned was
+    /// made by `caller`.
+    pub(crate) fn is_stuck(&self, caller: Option<&(NodeId, Valuation)>) -> Result<bool, Open> {
+        let node = self.program.node(self.node);
+        let caller = caller.map(Caller::new);
+        stuck::is_stuck(self.program, node, &self.now, caller.as_ref())
+    }
+
+    /// The return of a call that was made at `from` with the valuation `before`, with these
+    /// results.
     pub(crate) fn returns(
         &mut self,
         (from, before): (NodeId, Valuation),

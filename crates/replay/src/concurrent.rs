@@ -15,21 +15,25 @@
 use droste_program::concurrent::{
     Birth, ConcurrentExecution, ThreadAction, ThreadId, ThreadStep, declared, end_of_init,
 };
-use droste_program::execution::{Action, CalleeRun, Ending, Step, Valuation};
+use droste_program::execution::{Action, CalleeRun, Ending, Valuation};
 use droste_program::schedule::Bound;
-use droste_program::{NodeId, Op, Program, Threads};
+use droste_program::standing::atomic_effects;
+use droste_program::{NodeId, Op, Program, Threads, Value};
 
 use crate::Rejection;
 use crate::check::{Checked, Cursor, check_runs, check_values};
 use crate::step::Caller;
+use crate::stuck::Open;
 
 /// What a concurrent execution is said to show.
 #[derive(Clone, Copy, Debug)]
 pub enum ConcurrentClaim<'a> {
     /// The active thread ends at one of these nodes.
     Reaches(&'a [NodeId]),
-    /// It ends at one of these nodes, or with a violation.
+    /// The active thread ends at one of these nodes, or the run with a violation.
     Default(&'a [NodeId]),
+    /// No thread can make a step at the end, and not all threads have ended.
+    Stuck,
 }
 
 /// A thread while it is followed.
@@ -75,6 +79,9 @@ pub fn replay_concurrent(
         Some(ConcurrentClaim::Default(nodes)) if !fails && !reaches(nodes) => {
             wrong("it ends neither in a violation nor at a node asked for")
         }
+        Some(ConcurrentClaim::Stuck) if !matches!(execution.ending, Ending::Stuck(_)) => {
+            wrong("it is not said to be stuck at its end")
+        }
         _ => Ok(()),
     }
 }
@@ -115,8 +122,8 @@ fn follow(
         }
     }
     interleaving
-        .end()
-        .map_err(|reason| (number, reason.to_owned()))
+        .end(&globals)
+        .map_err(|reason| (number, reason))
 }
 
 /// All threads while they are followed.
@@ -124,7 +131,7 @@ struct Interleaving<'a> {
     program: &'a Program,
     execution: &'a ConcurrentExecution,
     checked: &'a Checked,
-    /// Of each folded run: whether it leaves its thread in an atomic section.
+    /// For each folded run, whether it leaves its thread in an atomic section.
     effects: Vec<Option<bool>>,
     threads: Vec<Thread<'a>>,
     /// How many threads have been started, those that are declared included.
@@ -186,7 +193,7 @@ impl<'a> Interleaving<'a> {
         let thread = &self.threads[before.0 as usize];
         if self.is_init(before) {
             // The end of `init`, wherever it is, is the place to leave it.
-            if thread.ended || thread.cursor.as_ref().map(|c| c.node) != self.init {
+            if !at_end_of_init(thread, self.init) {
                 return Err("`init` has not come to `endinit`");
             }
         } else if thread.atomic && !thread.ended {
@@ -237,11 +244,7 @@ impl<'a> Interleaving<'a> {
                 }
             }
             ThreadAction::Step(Action::Fail(violation)) => {
-                let caller = thread.calls.last().map(|(node, valuation)| Caller {
-                    node: *node,
-                    locals: &valuation.locals,
-                    globals: &valuation.globals,
-                });
+                let caller = thread.calls.last().map(Caller::new);
                 cursor.fails(*violation, caller.as_ref())?;
                 self.over = true;
             }
@@ -288,25 +291,74 @@ impl<'a> Interleaving<'a> {
         Ok(())
     }
 
-    /// Whether the run ends as the execution says, after the last context.
-    fn end(&self) -> Result<(), &'static str> {
+    /// Whether the run ends as the execution says, after the last context, with these globals.
+    fn end(&mut self, globals: &[Value]) -> Result<(), String> {
         if self.started != self.threads.len() {
-            return Err("a thread is never started");
+            return Err("a thread is never started".to_owned());
         }
         let last = self.active.and_then(|id| self.threads.get(id.0 as usize));
         let Some(last) = last else {
-            return Err("there is no context");
+            return Err("there is no context".to_owned());
         };
-        match self.execution.ending {
-            Ending::At(_) if self.over || last.ended => Err("control is nowhere"),
+        let wrong = match self.execution.ending {
+            Ending::At(_) if self.over || last.ended => "control is nowhere",
             Ending::At(node) if last.cursor.as_ref().map(|c| c.node) != Some(node) => {
-                Err("control is at another node at the end")
+                "control is at another node at the end"
             }
-            Ending::Final if !self.over => Err("the last step does not end the run"),
-            Ending::At(_) | Ending::Final => Ok(()),
-            Ending::Lasso { .. } | Ending::Terminated => Err("a concurrent run is finite"),
-        }
+            Ending::Final if !self.over => "the last step does not end the run",
+            Ending::Stuck(_) if self.over => "the run has ended",
+            Ending::Stuck(node) => match self.first_blocked(globals)? {
+                Some(first) if first == node => return Ok(()),
+                Some(_) => "another thread is the first that is blocked",
+                None => "all threads have ended",
+            },
+            Ending::At(_) | Ending::Final => return Ok(()),
+            Ending::Lasso { .. } | Ending::Terminated => "a concurrent run is finite",
+        };
+        Err(wrong.to_owned())
     }
+
+    /// Where the first thread that has not ended is blocked, if no thread can make a step.
+    fn first_blocked(&mut self, globals: &[Value]) -> Result<Option<NodeId>, String> {
+        let Some(active) = self.active else {
+            return Ok(None);
+        };
+        let last = &self.threads[active.0 as usize];
+        // Until `init` is over, nobody else can be active; then it is never active again. Nor can
+        // anybody else as long as the active thread is inside an atomic section.
+        let (alone, first) = if self.is_init(active) {
+            (!at_end_of_init(last, self.init), 1)
+        } else {
+            let alone = last.atomic && !last.ended;
+            (alone, usize::from(self.init.is_some()))
+        };
+        let threads = if alone {
+            &mut self.threads[active.0 as usize..][..1]
+        } else {
+            &mut self.threads[first..]
+        };
+        let mut blocked = None;
+        for thread in threads.iter_mut().filter(|thread| !thread.ended) {
+            let Some(cursor) = &mut thread.cursor else {
+                continue;
+            };
+            cursor.set_globals(globals);
+            match cursor.is_stuck(thread.calls.last()) {
+                Ok(true) => blocked = blocked.or(Some(cursor.node)),
+                Ok(false) => return Err("a thread can make a step".to_owned()),
+                Err(Open::TooMany) => {
+                    return Err("too many values would have to be tried".to_owned());
+                }
+                Err(Open::Undecided(undecided)) => return Err(undecided.into()),
+            }
+        }
+        Ok(blocked)
+    }
+}
+
+/// Whether `init` has come to `endinit`.
+fn at_end_of_init(thread: &Thread<'_>, init: Option<NodeId>) -> bool {
+    !thread.ended && thread.cursor.as_ref().map(|cursor| cursor.node) == init
 }
 
 /// The threads; those that are declared are where they start.
@@ -342,24 +394,6 @@ fn births<'a>(
         return Err("a thread is missing".to_owned());
     }
     Ok(threads)
-}
-
-/// Whether each run leaves its thread in an atomic section; `None` if as it was before.
-fn atomic_effects(program: &Program, runs: &[CalleeRun]) -> Vec<Option<bool>> {
-    let mut effects: Vec<Option<bool>> = Vec::with_capacity(runs.len());
-    for run in runs {
-        let of = |step: &Step| match &step.action {
-            Action::Folded { run, .. } => effects.get(run.0 as usize).copied().flatten(),
-            _ => match program.node(step.node).op {
-                Op::AtomicBegin(_) => Some(true),
-                Op::AtomicEnd(_) => Some(false),
-                _ => None,
-            },
-        };
-        let effect = run.steps.iter().rev().find_map(of);
-        effects.push(effect);
-    }
-    effects
 }
 
 /// Whether a folded run comes to the node `place`.

@@ -5,10 +5,10 @@
 //! and at the end that the execution shows what it is said to show, its [`Claim`]. It takes
 //! time linear in the size of the execution as stored, folded, and needs no native stack.
 //!
-//! The modules: `values` (which values an expression can take), `step` (what one
-//! statement allows), `check` (whole executions), `concurrent` (those with threads), `watch` (monitors), `monitor_run` (one run
-//! of a monitor, to be shown), `temporal` (formulas of temporal logic), and [`walk`], which makes
-//! executions by walking through a program at random.
+//! The modules: `values` (which values an expression can take), `step` (what one statement allows),
+//! `stuck` (that nothing can happen), `check` (whole executions), `concurrent` (those with
+//! threads), `watch` (monitors), `monitor_run` (one run of a monitor, to be shown) and `temporal`
+//! (formulas of temporal logic).
 //!
 //! The program and the monitor are trusted to be well-formed; the execution may be anything.
 //!
@@ -21,9 +21,9 @@ mod check;
 mod concurrent;
 mod monitor_run;
 mod step;
+mod stuck;
 mod temporal;
 mod values;
-pub mod walk;
 mod watch;
 
 pub use concurrent::{ConcurrentClaim, replay_concurrent};
@@ -48,6 +48,8 @@ pub enum Claim<'a> {
     Fails,
     /// It ends at one of these nodes, or with a violation.
     Default(&'a [NodeId]),
+    /// Nothing can happen at its end, and `main` has not returned.
+    Stuck,
     /// It never ends and visits one of these nodes again and again.
     Repeats(&'a [NodeId]),
     /// The monitor can enter a target state.
@@ -127,16 +129,17 @@ pub(crate) fn without_limits<T>(
     })
 }
 
-/// Replays several executions that are said to show the same. What callees do is looked at once, if the executions share it.
+/// Replays several executions that are said to show the same. What callees do is looked at once, if
+/// the executions share it.
 pub struct Replayer<'a> {
     program: &'a Program,
     claim: Claim<'a>,
     finite_stack: bool,
-    known: Option<Known<'a>>,
+    known: Option<CheckedRuns<'a>>,
 }
 
 /// The runs of the last execution, and what is known about them.
-struct Known<'a> {
+struct CheckedRuns<'a> {
     runs: Arc<Vec<CalleeRun>>,
     checked: check::Checked,
     truth: Option<Truth<'a>>,
@@ -158,7 +161,7 @@ impl<'a> Replayer<'a> {
         let program = self.program;
         let known = match &mut self.known {
             Some(known) if Arc::ptr_eq(&known.runs, &execution.runs) => known,
-            known => known.insert(Known {
+            known => known.insert(CheckedRuns {
                 runs: Arc::clone(&execution.runs),
                 checked: check::check_runs(program, &execution.runs, guard)?,
                 truth: None,
@@ -190,6 +193,9 @@ impl<'a> Replayer<'a> {
             Claim::Fails if !fails => wrong("it does not end in a violation"),
             Claim::Default(nodes) if !fails && !reaches(nodes) => {
                 wrong("it ends neither in a violation nor at a node asked for")
+            }
+            Claim::Stuck if !matches!(execution.ending, Ending::Stuck(_)) => {
+                wrong("it is not said to be stuck at its end")
             }
             Claim::Repeats(nodes) if !repeats(program, execution, nodes) => {
                 wrong("it does not visit a node asked for again and again")

@@ -1,9 +1,9 @@
 //! One run of a monitor along an execution, to be shown to people.
 //!
-//! The steps are read once more with the sets of states that [`Watcher`] computes, and
-//! every state in a set remembers one that it came from; going back from a state that
-//! shows the claim gives a run. What the monitor does in a folded call depends on the states
-//! before and after it, and is found in the same way, once for each such pair.
+//! The steps are read once more with the sets of states that [`Watcher`] computes, and every state
+//! in a set remembers one state that it came from. Going back from a state that shows the claim
+//! gives a run. What the monitor does in a folded call depends on the states before and after the
+//! call. It is found in the same way, once for each such pair.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -42,10 +42,11 @@ pub struct MonitorRun {
     pub before: u32,
     /// For each of the execution's own steps, what the monitor does.
     pub steps: Vec<Reading>,
-    /// The state in which the round of the cycle begins that `steps` shows. It may differ from the one
-    /// at the end of the stem if it takes several rounds to get there.
+    /// The state in which the shown round of the cycle begins. It may differ from the state at the
+    /// end of the stem, if it takes several rounds to get there.
     pub cycle: Option<u32>,
-    /// The state after the move at the position where the execution ends, or after the end of `main`.
+    /// The state after the move at the position where the execution ends, or after the end of
+    /// `main`.
     pub end: Option<u32>,
     /// An accepting state that is entered.
     pub entered: u32,
@@ -53,8 +54,8 @@ pub struct MonitorRun {
 }
 
 impl MonitorRun {
-    /// What the monitor does in a folded call: a reading for each step of the run and one for its return.
-    /// Empty if that call is not part of this run.
+    /// What the monitor does in a folded call: a reading for each step of the run and one for its
+    /// return. Empty if that call is not part of this run.
     pub fn inside(&self, run: CalleeRunId, reading: Reading) -> &[Reading] {
         self.inside.get(&(run.0, reading)).map_or(&[], |all| all)
     }
@@ -70,8 +71,8 @@ impl MonitorRun {
     }
 }
 
-/// A run of `monitor` that shows how `execution` takes it to a target state, or, if it has none, through
-/// repeating states again and again. `None` if it does not, or is not a run of `program`.
+/// A run of `monitor` that shows how `execution` takes it to a target state, or, if it has none,
+/// through repeating states again and again. `None` if it does not, or is not a run of `program`.
 pub fn monitor_run(
     program: &Program,
     execution: &Execution,
@@ -203,7 +204,8 @@ impl Layers {
         self.0.push(layer);
     }
 
-    /// The states that lead to a cell of the last layer, and whether an accepting one was entered by then.
+    /// The states that lead to a cell of the last layer, and whether an accepting one was entered
+    /// by then.
     fn back(&self, cell: usize) -> Vec<(u32, bool)> {
         let mut at = cell;
         let mut states = Vec::with_capacity(self.0.len());
@@ -277,7 +279,8 @@ impl Tracer<'_> {
         }
     }
 
-    /// What the monitor does in the folded calls of these steps, and in those inside of them.
+    /// What the monitor does in the folded calls of these steps, and in the folded calls inside of
+    /// those.
     fn inside(
         &mut self,
         steps: &[Step],

@@ -1,16 +1,16 @@
 //! What the statement at a node allows: each function answers one yes-or-no question about
 //! one step, straight from the meaning given in [`droste_program`].
 //!
-//! A step is described by the valuation before it (`now`) and the one after it (`next`).
-//! Assigned variables are independent of each other, each `*` being chosen on its own, so
-//! `next` is possible if each variable's new value is one its expression can take and
-//! the `constrain` and the node's `ensure` can be true of the two valuations.
+//! A step is described by the valuation before it (`now`) and the one after it (`next`). Assigned
+//! variables are independent of each other, because each `*` is chosen on its own. So `next` is
+//! possible if each variable's new value is one that its expression can take, and if the
+//! `constrain` and the node's `ensure` can be true of the two valuations.
 //!
-//! The one question that needs a search is whether a `constrain` or an `ensure` can *fail* (divide
-//! by zero, say) for some new values, because [`Action::Fail`](droste_program::execution::Action)
-//! does not say which. [`relation_failures`] tries all combinations of the values that matter up to
-//! [`COMBINATIONS`] of them, and beyond that the values near constants and bounds. It never
-//! claims a failure that is not possible.
+//! One question needs a search: can a `constrain` or an `ensure` *fail* (divide by zero, say) for
+//! some new values? [`Action::Fail`](droste_program::execution::Action) does not say for which.
+//! [`relation_failures`] tries all combinations of the values that matter, up to [`COMBINATIONS`]
+//! of them, and beyond that the values near constants and bounds. It never claims a failure that is
+//! not possible.
 
 use droste_program::execution::Valuation;
 use droste_program::{Expr, ExprNode, Node, NodeId, Op, ProcId, Program, Value, VarRef, Violation};
@@ -210,7 +210,8 @@ pub(crate) fn internal(
     if !expected {
         return Err(format!("control cannot go on to node {}", to.0));
     }
-    // Every change is real, so they are all assigned if as many assigned variables differ.
+    // Every change is real. So all changed variables are assigned if as many assigned variables
+    // differ.
     let differing = assigned
         .iter()
         .filter(|(var, _)| now.get(*var) != next.get(*var));
@@ -231,6 +232,17 @@ pub(crate) struct Caller<'a> {
     pub(crate) locals: &'a [Value],
     /// The globals at the call.
     pub(crate) globals: &'a [Value],
+}
+
+impl<'a> Caller<'a> {
+    /// A call that has not returned: where, and the values there.
+    pub(crate) fn new((node, values): &'a (NodeId, Valuation)) -> Self {
+        Caller {
+            node: *node,
+            locals: &values.locals,
+            globals: &values.globals,
+        }
+    }
 }
 
 /// The violations in which executing the statement at `node` can end.
@@ -435,27 +447,8 @@ fn stored(program: &Program, caller: ProcId, var: VarRef, result: Value) -> Resu
     })
 }
 
-/// The caller's valuation after its callee returned `results` with these `globals`.
-pub(crate) fn after_return(
-    program: &Program,
-    caller: ProcId,
-    targets: &[Option<VarRef>],
-    results: &[Value],
-    (globals, locals): (&[Value], &[Value]),
-) -> Result<Valuation, String> {
-    let mut next = Valuation {
-        globals: globals.to_vec(),
-        locals: locals.to_vec(),
-    };
-    for (target, &result) in targets.iter().zip(results) {
-        if let Some(var) = *target {
-            next.set(var, stored(program, caller, var, result)?);
-        }
-    }
-    Ok(next)
-}
-
-/// Whether that valuation is `next`.
+/// Whether `next` is the caller's valuation after its callee returned `results` with these
+/// `globals`.
 pub(crate) fn returned(
     program: &Program,
     caller: ProcId,

@@ -1,17 +1,20 @@
 //! Whether an infinite run satisfies a formula, by the meaning of the operators and nothing else.
 //!
-//! No automaton is involved. The truth of all subformulas at a position (a *row*) follows from the propositions that are
-//! true there and the row of the next position: `a U b` is true if `b` is, or if `a` is and `a U b` is true at the next
-//! position. So rows are computed backwards. Where the run repeats itself, rows of the first position of the cycle
-//! are needed to begin with; they are found from the innermost operators outwards: when the operands of
-//! `a U b` are known at every position of the cycle, assume it false after the last one and go round. If
-//! that finds a `b`, it is true at the first position; if not, there is none. Dually for `a R b`. Operators of one kind that are nested in each other,
-//! all least or all greatest solutions of their equations, are solved together ([`Block`]): go round until nothing changes.
+//! No automaton is involved. The truth of all subformulas at a position (a *row*) follows from the
+//! propositions that are true there and the row of the next position: `a U b` is true if `b` is, or
+//! if `a` is and `a U b` is true at the next position. So rows are computed backwards.
 //!
-//! A folded call is a function from the row after it to the row before it. It is computed when
-//! it is first needed and kept, together with the conjunction and the disjunction of the rows in
-//! between; so every run is read once for each different row that follows it. Runs nest deeply, hence the
-//! explicit stack of [`Frame`]s.
+//! Where the run repeats itself, the row of the first position of the cycle is needed to begin
+//! with. It is found from the innermost operators outwards. When the operands of `a U b` are known
+//! at every position of the cycle, assume `a U b` false after the last position and go round. If
+//! that makes it true at the first position, it is; if not, it is false there. The dual holds for
+//! `a R b`. Operators of one kind that are nested in each other, all least or all greatest
+//! solutions of their equations, are solved together ([`Block`]): go round until nothing changes.
+//!
+//! A folded call is a function from the row after it to the row before it. This function is
+//! computed at a row when it is first needed there, and kept, together with the conjunction and the
+//! disjunction of the rows in between. So every run is read once for each different row that
+//! follows it. Runs nest deeply, hence the explicit stack of [`Frame`]s.
 //!
 //! Executions have been checked before they come here.
 
@@ -101,11 +104,17 @@ fn set(bits: &mut [u64], index: u32, value: bool) {
 /// In [`Truth::fixed`]: not known.
 const UNKNOWN: u32 = u32::MAX;
 
-/// When a node's truth at the beginning of the cycle is known: after those of lower levels, together with those of its own.
+/// In place of a letter: the node is silent, so this is no position, and its row is that of the
+/// next one.
+const SILENT: u32 = u32::MAX - 1;
+
+/// When a node's truth at the beginning of the cycle is known: after that of the nodes of lower
+/// levels, together with that of the nodes of its own level.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Block {
     level: u32,
-    /// What the operators of this level in it are, in positive normal form: least solutions, greatest ones, or both.
+    /// What the operators of this level in it are, in positive normal form: least solutions,
+    /// greatest ones, or both.
     kinds: u8,
 }
 
@@ -157,7 +166,7 @@ struct Stretch {
 /// A position, or a position and a folded call.
 #[derive(Clone, Copy)]
 struct Item {
-    /// Which propositions are true there: index into `letters`.
+    /// Which propositions are true there: index into `letters`, or [`SILENT`].
     letter: u32,
     /// The run of a folded call that begins there.
     run: Option<u32>,
@@ -174,22 +183,29 @@ struct Frame {
     sometimes: Option<Row>,
 }
 
-/// A call that returns, at some place of the run: which word the callee reads as, and the row after it.
+/// A call that returns, at some place of the run: which word the callee reads as, and the row after
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Call {
     word: u32,
     after: Row,
 }
 
-/// A position of the run.
+/// A position of the run, or a silent node on the way to one.
 #[derive(Clone, Copy)]
 pub struct Moment {
     row: Row,
+    silent: bool,
     /// The call that begins here and returns, and what is true inside.
     call: Option<(Call, Stretch)>,
 }
 
 impl Moment {
+    /// Whether this is no position but on the way to one. What is true here is what is true there.
+    pub fn is_silent(&self) -> bool {
+        self.silent
+    }
+
     /// The call that begins here, if there is one that returns.
     pub fn call(&self) -> Option<Call> {
         self.call.map(|(call, _)| call)
@@ -204,7 +220,8 @@ pub struct Truth<'a> {
     rows: Rows,
     /// What a position makes of the row after it.
     moves: FxHashMap<(u32, Row), Row>,
-    /// For each node the letter there, if no variable has a say in it and it is known: [`UNKNOWN`] otherwise.
+    /// For each node the letter there, if no variable has a say in it and it is known: [`UNKNOWN`]
+    /// otherwise.
     fixed: Vec<u32>,
     /// The variables that propositions mention: globals, and for each procedure locals.
     globals: Vec<u32>,
@@ -218,7 +235,7 @@ pub struct Truth<'a> {
     stretches: FxHashMap<(u32, Row), Stretch>,
     /// The items of the execution itself.
     items: Vec<Item>,
-    /// The row at each of them, and what is true inside of the call that begins there.
+    /// The row at each of these items, and what is true inside of the call that begins there.
     found: Vec<(Row, Option<Stretch>)>,
     /// Where the cycle begins.
     cycle: usize,
@@ -277,7 +294,8 @@ impl<'a> Truth<'a> {
                 }
             }
         }
-        // Runs with the same steps read the same if the propositions do not tell them apart at the entry.
+        // Runs with the same steps read the same if the propositions do not tell them apart at the
+        // entry.
         let mut shared: FxHashMap<*const Step, usize> = FxHashMap::default();
         let mut now = Valuation::default();
         for (i, run) in runs.iter().enumerate() {
@@ -319,7 +337,8 @@ impl<'a> Truth<'a> {
             && same(locals, &a.locals, &b.locals)
     }
 
-    /// Evaluates the formula along an execution with the runs that have been read; false if it is finite.
+    /// Evaluates the formula along an execution with the runs that have been read; false if it is
+    /// finite.
     pub(crate) fn follow(
         &mut self,
         execution: &Execution,
@@ -353,13 +372,15 @@ impl<'a> Truth<'a> {
         first.is_some_and(|&(row, _)| self.rows.is_true(row, root))
     }
 
-    /// The positions of the run itself: one for each step, and one for the time after `main` has returned.
+    /// The positions of the run itself: one for each step, and one for the time after `main` has
+    /// returned.
     pub fn moments(&self) -> Vec<Moment> {
         let first = |i: usize| self.found.get(i).map_or(0, |&(row, _)| row);
         let last = first(self.cycle);
         let all = self.items.iter().zip(&self.found).enumerate();
         let moments = all.map(|(i, (item, &(row, stretch)))| Moment {
             row,
+            silent: item.letter == SILENT,
             call: item.run.zip(stretch).map(|(run, stretch)| {
                 let word = self.runs[run as usize];
                 let after = if i + 1 < self.items.len() {
@@ -389,7 +410,11 @@ impl<'a> Truth<'a> {
                 row = stretch.before;
             }
             row = self.moves.get(&(item.letter, row)).copied().unwrap_or(row);
-            moments.push(Moment { row, call: inner });
+            moments.push(Moment {
+                row,
+                silent: item.letter == SILENT,
+                call: inner,
+            });
         }
         moments.reverse();
         moments
@@ -446,6 +471,9 @@ impl<'a> Truth<'a> {
 
     /// The propositions that are true; with `None`, after `main` has returned.
     fn letter(&mut self, node: Option<NodeId>, now: &Valuation) -> u32 {
+        if node.is_some_and(|node| self.program.node(node).silent) {
+            return SILENT;
+        }
         let fixed = node.map(|node| self.fixed[node.0 as usize]);
         if let Some(fixed) = fixed
             && fixed != UNKNOWN
@@ -477,6 +505,9 @@ impl<'a> Truth<'a> {
             And, Constant, Finally, Globally, Iff, Implies, Next, Not, Or, Proposition, Release,
             StrongRelease, Until, WeakUntil,
         };
+        if letter == SILENT {
+            return after;
+        }
         if let Some(&row) = self.moves.get(&(letter, after)) {
             return row;
         }

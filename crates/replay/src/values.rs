@@ -1,13 +1,13 @@
 //! Which values an expression can take, over all choices of its `*`.
 //!
-//! Every [`ExprNode::Nondet`] occurs once in the tree, so the choices in two operands are
-//! independent and the set of outcomes of an operator follows from the sets of outcomes of
-//! its operands. An outcome is a value or a [`Violation`]. Expressions are in postorder,
-//! so one pass from left to right suffices, whatever their depth.
+//! Every [`ExprNode::Nondet`] occurs once in the tree. So the choices in two operands are
+//! independent, and the set of outcomes of an operator follows from the sets of outcomes of its
+//! operands. An outcome is a value or a [`Violation`]. Expressions are in postorder, so one pass
+//! from left to right suffices, whatever their depth.
 //!
-//! `&`, `|` and `=>` look at their right operand only if the left one does not decide; all other
-//! operators need both operands, in no particular order, so a failure of either can be the one
-//! that is reported.
+//! `&`, `|` and `=>` look at their right operand only if the left one does not decide. All other
+//! operators need both operands, in no particular order, so a failure of either operand can be the
+//! one that is reported.
 
 use droste_program::execution::Valuation;
 use droste_program::{Expr, ExprNode, NodeId, Operator, Type, Value, VarRef, Violation};
@@ -24,14 +24,6 @@ pub(crate) struct Undecided(pub(crate) &'static str);
 pub(crate) struct Failures(u8);
 
 impl Failures {
-    /// All violations.
-    pub(crate) const ALL: [Violation; 4] = [
-        Violation::Assertion,
-        Violation::OutOfRange,
-        Violation::DivisionByZero,
-        Violation::NegativeShift,
-    ];
-
     fn bit(violation: Violation) -> u8 {
         match violation {
             Violation::Assertion => 1,
@@ -53,8 +45,8 @@ impl Failures {
         self.0 & Self::bit(violation) != 0
     }
 
-    pub(crate) fn iter(self) -> impl Iterator<Item = Violation> {
-        Self::ALL.into_iter().filter(move |&v| self.contains(v))
+    pub(crate) fn is_empty(self) -> bool {
+        self.0 == 0
     }
 }
 
@@ -108,7 +100,25 @@ impl Values {
         }
     }
 
-    /// All of them, if there are not too many to list.
+    /// Both halves, if there is more than one value.
+    pub(crate) fn halves(&self) -> Option<[Values; 2]> {
+        match self {
+            Values::Listed(list) if list.len() > 1 => {
+                let (left, right) = list.split_at(list.len() / 2);
+                Some([left, right].map(|half| Values::Listed(half.to_vec())))
+            }
+            Values::Interval(lo, hi) if lo < hi => {
+                let middle = lo + (hi - lo) / 2;
+                Some([
+                    Values::Interval(*lo, middle),
+                    Values::Interval(middle + 1, *hi),
+                ])
+            }
+            _ => None,
+        }
+    }
+
+    /// All values, if there are not too many to list.
     pub(crate) fn list(&self) -> Result<Vec<Value>, Undecided> {
         match self {
             Values::Listed(list) => Ok(list.clone()),
@@ -174,7 +184,8 @@ impl Outcomes {
                         Values::Listed(Vec::new())
                     }
                 }
-                // As many consecutive integers as there are bit vectors hit every one of them.
+                // If there are at least as many consecutive integers as bit vectors, they hit every
+                // bit vector.
                 Type::Bits { .. } if hi.abs_diff(lo) >= ty.hi().abs_diff(ty.lo()) => {
                     Values::Interval(ty.lo(), ty.hi())
                 }
@@ -263,7 +274,7 @@ fn certain(expr: &Expr, scene: &Scene) -> Option<Value> {
         return None;
     }
     for (i, node) in expr.nodes.iter().enumerate() {
-        // Operands come before: what is looked up later than it is computed is not.
+        // Operands come before their operators. One that does not has no value.
         let operand = |index: u32| values[..i].get(index as usize).copied();
         let value = match node {
             ExprNode::Const(value) => *value,
@@ -288,6 +299,16 @@ pub(crate) fn evaluate(expr: &Expr, scene: &Scene) -> Result<Outcomes, Undecided
     if let Some(value) = certain(expr, scene) {
         return Ok(Outcomes::one(value));
     }
+    evaluate_with(expr, scene, |_| None)
+}
+
+/// The outcomes where some leaves stand for several values. If one of these leaves occurs more than
+/// once, the answer may be too large: each occurrence is taken for itself.
+pub(crate) fn evaluate_with(
+    expr: &Expr,
+    scene: &Scene,
+    several: impl Fn(&ExprNode) -> Option<Values>,
+) -> Result<Outcomes, Undecided> {
     // The outcomes of the nodes so far that are not yet an operand.
     let mut done: Vec<Option<Outcomes>> = Vec::with_capacity(expr.nodes.len());
     for node in &expr.nodes {
@@ -296,6 +317,13 @@ pub(crate) fn evaluate(expr: &Expr, scene: &Scene) -> Result<Outcomes, Undecided
                 .and_then(Option::take)
                 .ok_or(Undecided("an expression is not a tree in postorder"))
         };
+        if let Some(values) = several(node) {
+            done.push(Some(Outcomes {
+                values,
+                failures: Failures::default(),
+            }));
+            continue;
+        }
         let outcomes = match node {
             ExprNode::Const(value) => Outcomes::one(*value),
             ExprNode::Nondet(Type::Bool) => Outcomes::of(vec![0, 1]),
@@ -374,6 +402,11 @@ fn schoose(a: &Outcomes, b: &Outcomes) -> Outcomes {
 fn strict(operator: Operator, a: &Outcomes, b: &Outcomes) -> Result<Outcomes, Undecided> {
     let mut failures = a.failures;
     failures.add(b.failures);
+    if let (&Values::Interval(a, z), &Values::Interval(b, y)) = (&a.values, &b.values)
+        && let Some(values) = compare(operator, (a, z), (b, y))
+    {
+        return Ok(Outcomes { values, failures });
+    }
     let (left, right) = (a.values.list()?, b.values.list()?);
     if left.len().saturating_mul(right.len()) > LISTED {
         return Err(Undecided("an expression can take too many values"));
@@ -391,6 +424,27 @@ fn strict(operator: Operator, a: &Outcomes, b: &Outcomes) -> Result<Outcomes, Un
         values: Values::from_list(values),
         failures,
     })
+}
+
+/// What comparing a value of one interval with one of another can come to; `None` for operators
+/// that do not compare.
+fn compare(operator: Operator, (a, z): (Value, Value), (b, y): (Value, Value)) -> Option<Values> {
+    let overlap = a <= y && b <= z;
+    let alone = a == z && b == y && a == b;
+    let (no, yes) = match operator {
+        Operator::Eq => (!alone, overlap),
+        Operator::Ne => (overlap, !alone),
+        Operator::Lt => (z >= b, a < y),
+        Operator::Le => (z > b, a <= y),
+        Operator::Gt => (a <= y, z > b),
+        Operator::Ge => (a < y, z >= b),
+        _ => return None,
+    };
+    let both = [(0, no), (1, yes)].into_iter();
+    Some(Values::Listed(
+        both.filter_map(|(value, can)| can.then_some(value))
+            .collect(),
+    ))
 }
 
 /// A binary operator on two values.

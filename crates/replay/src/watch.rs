@@ -1,10 +1,10 @@
 //! Runs a monitor, a nondeterministic automaton, along an execution.
 //!
-//! The monitor makes one move at every position; [`Watcher::read`] makes all moves that are
-//! possible from a set of states, and keeps for each state whether an accepting one has been
+//! The monitor makes one move at every position. [`Watcher::read`] makes all moves that are
+//! possible from a set of states, and keeps for each state whether an accepting state has been
 //! entered on the way. What a folded run does to the monitor is a relation between the states
-//! before and after it; its rows are computed when they are first needed and kept, so that every run
-//! is read at most once for each state. The rows that are missing are computed by an
+//! before and after it. The rows of this relation are computed when they are first needed and kept,
+//! so that every run is read at most once for each state. Missing rows are computed with an
 //! explicit stack of [`Frame`]s, since runs nest deeply.
 //!
 //! An infinite run reads the stem once and the cycle for ever, so the monitor can visit
@@ -164,8 +164,12 @@ impl<'a> Watcher<'a> {
         edges
     }
 
-    /// All moves from `set` at a position: at `node`, or after the end of the program.
+    /// All moves from `set` at a position: at `node`, or after the end of the program. A silent
+    /// node is no position: nobody moves.
     pub(crate) fn read(&mut self, set: &Set, node: Option<NodeId>, valuation: &Valuation) -> Set {
+        if node.is_some_and(|node| self.program.node(node).silent) {
+            return set.clone();
+        }
         let mut after = Set::new();
         for &(state, entered) in set {
             let state = &self.monitor.states[state as usize];

@@ -11,9 +11,9 @@ use droste_program::execution::{
 use droste_program::labels;
 use droste_program::monitor::Monitor;
 use droste_program::{NodeId, Op, Program, Value, VarRef, Violation};
-use droste_replay::walk::random_walk;
 use droste_replay::{Claim, replay, valid};
 use droste_source::SourceFile;
+use droste_testkit::walk::random_walk;
 
 fn load(text: &str) -> Program {
     let source = SourceFile::new("test.bp", text);
@@ -307,6 +307,6 @@ fn a_long_walk_is_accepted() {
         end",
     );
     let execution = random_walk(&program, 5, 1_000_000);
-    assert!(execution.length() >= 1_000_000);
+    assert!(execution.length(&program) >= 1_000_000);
     assert_eq!(valid(&program, &execution), Ok(()));
 }

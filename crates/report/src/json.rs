@@ -13,7 +13,7 @@ use std::collections::hash_map::Entry;
 use std::fmt;
 use std::sync::Arc;
 
-use droste_program::execution::{CalleeRun, Ending, Execution, Step, Valuation};
+use droste_program::execution::{CalleeRun, CalleeRunId, Ending, Execution, Step, Valuation};
 use droste_program::{NodeId, Op, ProcId, Program, Value, VarRef};
 use droste_source::SourceFile;
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
@@ -86,7 +86,7 @@ impl Serialize for Json<'_> {
         let nodes = writer.used(nodes.chain(last(execution.ending)));
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("file", writer.view.source.name())?;
-        map.serialize_entry("length", &writer.view.length(&execution.steps))?;
+        map.serialize_entry("length", &writer.view.lengths.of(&execution.steps))?;
         if let Some(run) = self.remarks.monitor {
             map.serialize_entry("monitor", &MonitorJson::of(run))?;
         }
@@ -103,7 +103,7 @@ impl Serialize for Json<'_> {
 /// The node at which an execution ends.
 fn last(ending: Ending) -> Option<NodeId> {
     match ending {
-        Ending::At(node) => Some(node),
+        Ending::At(node) | Ending::Stuck(node) => Some(node),
         _ => None,
     }
 }
@@ -255,7 +255,7 @@ impl<'a> Writer<'a> {
             writer: self,
             run,
             steps_of: earlier(i, run),
-            length: self.view.lengths.get(i).copied().unwrap_or(0),
+            length: self.view.lengths.of_run(CalleeRunId(i as u32)),
         })
     }
 

@@ -1,10 +1,11 @@
 //! Why a run does not satisfy a formula, in plain words and at the steps where it shows.
 //!
-//! The replayer knows the truth of every subformula at every step ([`Truth`]). Starting from the formula, which is
-//! false at the first step, this follows the reason from operator to operator: `G a` is false because `a` is false at some later
-//! step, `a -> F b` because `a` is true and `b` is waited for in vain from there on. The outcome is a
-//! few remarks for the steps of the trace. Conditions that are waited for and never come are what a
-//! Büchi automaton would be waiting for in its states.
+//! The replayer knows the truth of every subformula at every step ([`Truth`]). Starting from the
+//! formula, which is false at the first step, this follows the reason from operator to operator: `G
+//! a` is false because `a` is false at some later step, `a -> F b` because `a` is true and `b` is
+//! waited for in vain from there on. The outcome is a few remarks for the steps of the trace.
+//! Conditions that are waited for and never come are what a Büchi automaton would be waiting for in
+//! its states.
 
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -24,15 +25,15 @@ const DEEPEST: usize = 64;
 /// Before what is said about a step of a callee at the call.
 pub(crate) const IN_CALL: &str = "in this call, ";
 
-/// A position: the number of a step, from 0; if more numbers follow, of a step of the callee that is called there, and so on. The return has
-/// the number after the last step.
-pub(crate) type Place = Vec<usize>;
+/// A position: the number of a step, from 0; if more numbers follow, of a step of the callee that
+/// is called there, and so on. The return has the number after the last step.
+pub(crate) type StepPath = Vec<usize>;
 
 /// What is said about the steps of an execution.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reasons {
     /// Remarks by place.
-    pub(crate) at: BTreeMap<Place, Vec<String>>,
+    pub(crate) at: BTreeMap<StepPath, Vec<String>>,
 }
 
 impl Reasons {
@@ -96,10 +97,10 @@ struct Explainer<'a> {
 
 /// Where something is found.
 #[derive(Clone, PartialEq, Eq)]
-enum Found {
-    At(Place),
+enum Occurrence {
+    At(StepPath),
     /// In the call that begins there, too deep to be followed.
-    Inside(Place),
+    Inside(StepPath),
 }
 
 impl Explainer<'_> {
@@ -121,10 +122,10 @@ impl Explainer<'_> {
         self.formula.texts.get(node as usize).map_or("?", |t| t)
     }
 
-    fn say(&mut self, found: Found, text: String) {
+    fn say(&mut self, found: Occurrence, text: String) {
         let (place, text) = match found {
-            Found::At(place) => (place, text),
-            Found::Inside(place) => (place, format!("{IN_CALL}{text}")),
+            Occurrence::At(place) => (place, text),
+            Occurrence::Inside(place) => (place, format!("{IN_CALL}{text}")),
         };
         let remarks = self.reasons.at.entry(place).or_default();
         if !remarks.contains(&text) {
@@ -133,7 +134,8 @@ impl Explainer<'_> {
         }
     }
 
-    /// The positions of the steps to which the place belongs that has these numbers before its last.
+    /// The positions of the steps to which the place belongs that has these numbers before its
+    /// last.
     fn level(&mut self, before: &[usize]) -> Rc<[Moment]> {
         let mut moments = Rc::clone(&self.moments);
         for &i in before {
@@ -159,8 +161,9 @@ impl Explainer<'_> {
             .is_some_and(|moment| self.truth.at(moment, node))
     }
 
-    /// The first place from `place` on, round the cycle if need be, at which the node has this value.
-    fn first(&mut self, node: u32, value: bool, place: &[usize]) -> Option<Found> {
+    /// The first place from `place` on, round the cycle if need be, at which the node has this
+    /// value.
+    fn first(&mut self, node: u32, value: bool, place: &[usize]) -> Option<Occurrence> {
         for depth in (0..place.len()).rev() {
             let (before, from) = (&place[..depth], place[depth]);
             let level = self.level(before);
@@ -171,10 +174,12 @@ impl Explainer<'_> {
                 _ => 0..0,
             };
             for i in (from..level.len()).chain(again) {
-                let Some(moment) = level.get(i) else { continue };
+                let Some(moment) = level.get(i).filter(|moment| !moment.is_silent()) else {
+                    continue;
+                };
                 let here = [before, &[i][..]].concat();
                 if self.truth.at(moment, node) == value {
-                    return Some(Found::At(here));
+                    return Some(Occurrence::At(here));
                 }
                 if self.truth.inside(moment, node, value) {
                     return Some(self.descend(node, value, here));
@@ -185,30 +190,37 @@ impl Explainer<'_> {
     }
 
     /// The first position of the call at `place` at which the node has this value; there is one.
-    fn descend(&mut self, node: u32, value: bool, mut place: Place) -> Found {
+    fn descend(&mut self, node: u32, value: bool, mut place: StepPath) -> Occurrence {
         loop {
             if place.len() > DEEPEST {
-                return Found::Inside(place);
+                return Occurrence::Inside(place);
             }
             let level = self.level(&place);
             let truth = self.truth;
             let next = level.iter().position(|moment| {
-                truth.at(moment, node) == value || truth.inside(moment, node, value)
+                !moment.is_silent()
+                    && (truth.at(moment, node) == value || truth.inside(moment, node, value))
             });
             let Some(next) = next else {
-                return Found::Inside(place);
+                return Occurrence::Inside(place);
             };
             place.push(next);
             if truth.at(&level[next], node) == value {
-                return Found::At(place);
+                return Occurrence::At(place);
             }
         }
     }
 
     /// Goes on with `node` where it has `value` for the first time.
-    fn follow(&mut self, node: u32, value: bool, place: &[usize], agenda: &mut Vec<(u32, Place)>) {
+    fn follow(
+        &mut self,
+        node: u32,
+        value: bool,
+        place: &[usize],
+        agenda: &mut Vec<(u32, StepPath)>,
+    ) {
         match self.first(node, value, place) {
-            Some(Found::At(place)) => agenda.push((node, place)),
+            Some(Occurrence::At(place)) => agenda.push((node, place)),
             Some(found) => {
                 let is = if value { "true" } else { "false" };
                 let text = format!("`{}` is {is}", self.text(node));
@@ -219,12 +231,12 @@ impl Explainer<'_> {
     }
 
     /// Why a node has the value that it has at a position.
-    fn reason(&mut self, node: u32, place: &[usize], agenda: &mut Vec<(u32, Place)>) {
+    fn reason(&mut self, node: u32, place: &[usize], agenda: &mut Vec<(u32, StepPath)>) {
         use Temporal::{
             And, Constant, Finally, Globally, Iff, Implies, Next, Not, Or, Proposition, Release,
             StrongRelease, Until, WeakUntil,
         };
-        let here = Found::At(place.to_vec());
+        let here = Occurrence::At(place.to_vec());
         let value = self.is_true(node, place);
         match (self.formula.nodes[node as usize], value) {
             (Constant(_), _) => {}
@@ -283,10 +295,10 @@ impl Explainer<'_> {
     /// `node` never comes.
     fn wait(&mut self, node: u32, place: &[usize]) {
         let text = format!("waiting for `{}` from here on, in vain", self.text(node));
-        self.say(Found::At(place.to_vec()), text);
+        self.say(Occurrence::At(place.to_vec()), text);
     }
 
-    fn ends_before(&mut self, a: u32, b: u32, found: Found) {
+    fn ends_before(&mut self, a: u32, b: u32, found: Occurrence) {
         let text = format!(
             "`{}` ends and there was no `{}`",
             self.text(a),

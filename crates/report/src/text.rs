@@ -12,13 +12,13 @@ mod remarks;
 use droste_program::execution::{
     Action, CalleeRun, CalleeRunId, Ending, Execution, Step, Valuation,
 };
-use droste_program::{NodeId, Op, Procedure, Program, Value, VarRef};
+use droste_program::{NodeId, Program, Value, VarRef};
 use droste_replay::{MonitorRun, Reading};
 use droste_source::SourceFile;
 
 use crate::follow::follow;
 use crate::layout::{Kind, Line, lay_out};
-use crate::reasons::{IN_CALL, Place};
+use crate::reasons::{IN_CALL, StepPath};
 use crate::view::{View, count, name, steps as steps_text, visible};
 use crate::{Reasons, Remarks, Style};
 
@@ -38,7 +38,8 @@ pub fn text(
     text_with_remarks(program, source, execution, Remarks::default(), style)
 }
 
-/// The same, with the states of a monitor, and why a formula is not satisfied, to the right of the steps.
+/// The same, with the states of a monitor, and why a formula is not satisfied, to the right of the
+/// steps.
 pub fn text_with_remarks(
     program: &Program,
     source: &SourceFile,
@@ -48,7 +49,7 @@ pub fn text_with_remarks(
 ) -> String {
     let monitor = remarks.monitor;
     let view = View::new(program, source, &execution.runs);
-    let total = view.length(&execution.steps);
+    let total = view.lengths.of(&execution.steps);
     let last = last_configuration(execution);
     let full = total <= style.max_steps as u64;
     let room = style.max_steps.saturating_sub(execution.steps.len());
@@ -64,33 +65,6 @@ pub fn text_with_remarks(
     writer.sections(execution);
     out.push_str(&lay_out(&writer.lines, style));
     out
-}
-
-/// For each procedure and local: whether the procedure begins with a `decl` statement for it
-/// (which shows its value, so that the entry need not).
-fn declared(view: &View) -> Vec<Vec<bool>> {
-    let first_declared = |procedure: &Procedure| {
-        let mut declared = vec![false; procedure.locals.len()];
-        let mut at = procedure.entry;
-        while let Some(Op::Assign { next, .. }) = view.node(at).map(|node| &node.op)
-            && view.is_declaration(at)
-        {
-            let mut new = false;
-            for var in view.choices.at(at) {
-                if let &VarRef::Local(i) = var
-                    && let Some(entry) = declared.get_mut(i as usize)
-                {
-                    new |= !std::mem::replace(entry, true);
-                }
-            }
-            if !new {
-                break;
-            }
-            at = *next;
-        }
-        declared
-    };
-    view.program.procedures.iter().map(first_declared).collect()
 }
 
 /// The configuration in which the last step is made.
@@ -138,8 +112,6 @@ pub(crate) struct Writer<'a> {
     /// How many of the execution's own steps have been written or left out.
     top: usize,
     last: Last,
-    /// The locals that have a `decl` statement.
-    declared: Vec<Vec<bool>>,
     /// Every call is written out.
     full: bool,
     /// How many more steps of callees may be written out otherwise.
@@ -158,7 +130,6 @@ impl<'a> Writer<'a> {
         room: usize,
     ) -> Self {
         Writer {
-            declared: declared(&view),
             full,
             room,
             shown: vec![false; view.runs.len()],
@@ -244,6 +215,11 @@ impl<'a> Writer<'a> {
                 let remark = format!("● {}", what.unwrap_or_else(|| self.reached(node)));
                 self.step(Kind::Mark, node, depth, remark);
             }
+            Ending::Stuck(node) => {
+                let depth = self.section(steps, readings, 0, most, now);
+                let remark = "✗ nothing can happen here".to_owned();
+                self.step(Kind::Mark, node, depth, remark);
+            }
             Ending::Final => drop(self.section(steps, readings, 0, most, now)),
             Ending::Terminated => {
                 let depth = self.section(steps, readings, 0, most, now);
@@ -256,7 +232,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The heading of the cycle; says so if the monitor needs some rounds to get into the one that is shown.
+    /// The heading of the cycle; says so if the monitor needs some rounds to get into the one that
+    /// is shown.
     fn cycle_heading(&self, heading: String) -> String {
         match self.monitor.map(|run| (run, run.cycle)) {
             Some((run, Some(state))) if self.state != Some(state) => {
@@ -289,7 +266,7 @@ impl<'a> Writer<'a> {
         *now = self.write(head, readings, depth, std::mem::take(now));
         let mut depth = depth + calls(head);
         if !gap.is_empty() {
-            let text = format!("… {} left out …", steps_text(self.view.length(gap)));
+            let text = format!("… {} left out …", steps_text(self.view.lengths.of(gap)));
             self.push(Kind::Gap, None, depth, text, String::new());
             let after = readings.get((head.len() + gap.len()).saturating_sub(1));
             if let (Some(before), Some(after)) = (self.state, after) {
@@ -420,9 +397,10 @@ impl<'a> Writer<'a> {
         now
     }
 
-    /// The place of the next step of those that are open; `top` is that of the first of the outermost ones.
-    fn place(&self, stack: &[Open<'_>]) -> Place {
-        let mut place: Place = stack.iter().map(|open| open.index).collect();
+    /// The place of the next step of those that are open; `top` is that of the first of the
+    /// outermost ones.
+    fn place(&self, stack: &[Open<'_>]) -> StepPath {
+        let mut place: StepPath = stack.iter().map(|open| open.index).collect();
         // Outer steps have been begun.
         let last = place.len().saturating_sub(1);
         place[..last].iter_mut().for_each(|index| *index -= 1);
@@ -432,7 +410,8 @@ impl<'a> Writer<'a> {
         place
     }
 
-    /// Says in the last line why the formula is not satisfied, as far as it shows at this place; if the call that begins there is `folded`, also in the call.
+    /// Says in the last line why the formula is not satisfied, as far as it shows at this place; if
+    /// the call that begins there is `folded`, also in the call.
     fn give_reasons(&mut self, place: &[usize], folded: bool) {
         let Some(reasons) = self.reasons else { return };
         let Some(line) = self.lines.last_mut() else {
@@ -497,7 +476,7 @@ impl<'a> Writer<'a> {
         } else {
             ""
         };
-        let length = steps_text(self.view.run_length(id));
+        let length = steps_text(self.view.lengths.of_run(id));
         format!("{text} ({above}{length})")
     }
 

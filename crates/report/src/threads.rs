@@ -132,7 +132,7 @@ pub fn concurrent_text(
     style: &Style,
 ) -> String {
     let (parts, last, last_depth) = cut(execution);
-    let total = execution.length();
+    let total = execution.length(program);
     let own: usize = execution.contexts.iter().map(|c| c.steps.len()).sum();
     let view = View::new(program, source, &execution.runs);
     let full = total <= style.max_steps as u64;

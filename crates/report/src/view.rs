@@ -1,6 +1,6 @@
 //! Names, values, source lines and lengths: what text and JSON both show.
 
-use droste_program::execution::{Action, CalleeRun, CalleeRunId, Step};
+use droste_program::execution::{CalleeRun, Lengths};
 use droste_program::{Node, NodeId, Op, Procedure, Program, Type, Value, VarRef, Variable};
 use droste_source::{LineColumn, SourceFile};
 
@@ -21,38 +21,18 @@ pub(crate) struct View<'a> {
     pub(crate) source: &'a SourceFile,
     pub(crate) runs: &'a [CalleeRun],
     pub(crate) choices: Choices,
-    /// How many steps each run has when written out, its return included; saturates.
-    pub(crate) lengths: Vec<u64>,
+    pub(crate) lengths: Lengths<'a>,
 }
 
 impl<'a> View<'a> {
     pub(crate) fn new(program: &'a Program, source: &'a SourceFile, runs: &'a [CalleeRun]) -> Self {
-        let mut view = View {
+        View {
             program,
             source,
             runs,
             choices: Choices::new(program),
-            lengths: Vec::with_capacity(runs.len()),
-        };
-        for run in runs {
-            let length = view.length(&run.steps).saturating_add(1);
-            view.lengths.push(length);
+            lengths: Lengths::new(program, runs),
         }
-        view
-    }
-
-    /// How many steps these are when written out.
-    pub(crate) fn length(&self, steps: &[Step]) -> u64 {
-        steps.iter().fold(0u64, |sum, step| {
-            sum.saturating_add(match step.action {
-                Action::Folded { run, .. } => self.run_length(run).saturating_add(1),
-                _ => 1,
-            })
-        })
-    }
-
-    pub(crate) fn run_length(&self, run: CalleeRunId) -> u64 {
-        self.lengths.get(run.0 as usize).copied().unwrap_or(0)
     }
 
     pub(crate) fn node(&self, id: NodeId) -> Option<&'a Node> {
@@ -119,13 +99,6 @@ impl<'a> View<'a> {
         }
         text.push_str(&one_line(self.source_text(id), LONGEST));
         text
-    }
-
-    /// Whether the statement is a `decl`.
-    pub(crate) fn is_declaration(&self, id: NodeId) -> bool {
-        self.source_text(id)
-            .strip_prefix("decl")
-            .is_some_and(|rest| rest.starts_with(char::is_whitespace))
     }
 
     /// The variable `var` in the procedure of the node `at`.

@@ -1,20 +1,24 @@
 //! Executions that do not fit their program make poor reports, but no panic; long ones are
 //! reported in linear time.
 
-#[path = "../../replay/tests/support/mod.rs"]
-mod support;
-
-use droste_replay::walk::random_walk;
+use droste_program::Program;
 use droste_report::{Style, json, text};
 use droste_source::SourceFile;
-use support::{Random, lasso, mutant, program};
+use droste_testkit::generate::lowered;
+use droste_testkit::mutants::{lasso, mutant};
+use droste_testkit::random::Random;
+use droste_testkit::walk::random_walk;
+
+fn program(seed: u64) -> Program {
+    lowered::program(&mut Random::new(seed))
+}
 
 #[test]
 fn mutants_are_reported() {
     let source = SourceFile::new("random.bp", "");
     for seed in 0..500 {
         let program = program(seed);
-        let mut random = Random(seed + 1);
+        let mut random = Random::new(seed + 1);
         let walk = random_walk(&program, seed, 60);
         let lasso = lasso(&walk, &mut random);
         for execution in [Some(walk), lasso].into_iter().flatten() {

@@ -1,20 +1,18 @@
 //! Traces with a monitor, and traces of programs with unusual texts.
 
-#[path = "../../replay/tests/support/mod.rs"]
-mod support;
-
 use droste_lang::lower::lower;
 use droste_lang::parser::{Dialect, parse, parse_monitor};
 use droste_lang::properties;
 use droste_program::Program;
 use droste_program::execution::{Action, Ending, Execution};
 use droste_program::monitor::Monitor;
-use droste_replay::walk::random_walk;
 use droste_report::{
     Remarks, Style, json, json_with_remarks, monitor_run, text, text_with_remarks,
 };
 use droste_source::SourceFile;
-use support::{Random, mutant};
+use droste_testkit::mutants::mutant;
+use droste_testkit::random::Random;
+use droste_testkit::walk::random_walk;
 
 fn with(run: &droste_report::MonitorRun) -> Remarks<'_> {
     Remarks {
@@ -148,7 +146,7 @@ fn odd_executions_do_no_harm() {
     let monitor = monitor(&program, TWICE);
     let good = ended(&program);
     let run = monitor_run(&program, &good, &monitor, false);
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     for _ in 0..300 {
         let odd = mutant(&good, &mut random);
         let own = monitor_run(&program, &odd, &monitor, false);

@@ -21,12 +21,37 @@ pub enum Severity {
     Error,
 }
 
+/// What a message is about, for code that has more to say than whoever made it. The words of a
+/// message are for people and may change.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum DiagnosticKind {
+    /// Whatever nobody asks about.
+    #[default]
+    Other,
+    /// A name in a property that means nothing in the program, and nothing was suggested for it.
+    UnknownName(String),
+    /// The name of a local variable, in a property that does not say of which procedure.
+    LocalName {
+        /// A procedure that has such a variable.
+        procedure: String,
+        /// The variable.
+        name: String,
+    },
+    /// A division in a property whose divisor may be zero.
+    MayDivideByZero,
+    /// An expression with these names that the dialects read differently, unless some of them are
+    /// integers.
+    ReadDifferently(Vec<String>),
+}
+
 /// One message to the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use = "push it to the list of diagnostics"]
 pub struct Diagnostic {
     /// Error or warning.
     pub severity: Severity,
+    /// What it is about; boxed, because a diagnostic is the error of many functions.
+    pub kind: Box<DiagnosticKind>,
     /// What is wrong, one line, no full stop.
     pub message: String,
     /// Where, and what to say under the marked text (may be empty).
@@ -51,11 +76,18 @@ impl Diagnostic {
     fn new(severity: Severity, span: Span, message: impl Into<String>) -> Self {
         Diagnostic {
             severity,
+            kind: Box::default(),
             message: message.into(),
             primary: (span, String::new()),
             secondary: Vec::new(),
             help: Vec::new(),
         }
+    }
+
+    /// What the message is about.
+    pub fn kind(mut self, kind: DiagnosticKind) -> Self {
+        self.kind = Box::new(kind);
+        self
     }
 
     /// What to say under the marked text.

@@ -102,8 +102,8 @@ impl SourceFile {
             .unwrap_or("")
     }
 
-    /// Where line number `line` (from 1) begins and ends, without its line break; the last line
-    /// if there are not so many.
+    /// Where line number `line` (from 1) begins and ends, without its line break; the last line if
+    /// there are fewer lines.
     pub fn line_span(&self, line: u32) -> Span {
         let index = (line.max(1) as usize).min(self.line_starts.len()) - 1;
         let start = self.line_starts[index];

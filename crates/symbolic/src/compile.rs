@@ -10,7 +10,7 @@
 mod call;
 
 use droste_bdd::{Bdd, Cube, Manager, Var};
-use droste_blast::{After, Blaster, Effect, Logic as _, New, Place, Store};
+use droste_blast::{After, Blaster, Destination, Effect, Logic as _, New, Store};
 use droste_program::effects::Effects;
 use droste_program::{Node, NodeId, Op, ProcId, VarRef, Violation};
 use rustc_hash::FxHashSet;
@@ -18,10 +18,10 @@ use rustc_hash::FxHashSet;
 use crate::encode::{Copy, Encoding, Result};
 use crate::relation::{Action, Edge, Part, Relation};
 
-/// Conjuncts are merged as long as they have at most so many nodes.
+/// Conjuncts are merged as long as they have at most this number of nodes.
 const SMALL: usize = 400;
 
-fn merge(parts: Vec<Bdd>) -> Result<Vec<Bdd>> {
+pub(crate) fn merge(parts: Vec<Bdd>) -> Result<Vec<Bdd>> {
     let mut merged: Vec<Bdd> = Vec::new();
     for part in parts {
         if part.is_true() {
@@ -40,7 +40,7 @@ fn merge(parts: Vec<Bdd>) -> Result<Vec<Bdd>> {
 }
 
 /// For each conjunct the variables of `vars` that occur in no later one.
-fn schedule(manager: &Manager, relations: Vec<Bdd>, vars: &[Var]) -> Result<Vec<Part>> {
+pub(crate) fn schedule(manager: &Manager, relations: Vec<Bdd>, vars: &[Var]) -> Result<Vec<Part>> {
     let mut open: FxHashSet<Var> = vars.iter().copied().collect();
     let mut parts = Vec::new();
     for (i, relation) in relations.into_iter().enumerate().rev() {
@@ -82,6 +82,8 @@ pub(crate) struct Compiler<'a, 'e> {
     pub(crate) effects: &'e Effects,
     /// Whether violations are looked for.
     pub(crate) violations: bool,
+    /// Whether runs that get stuck are looked for.
+    pub(crate) stops: bool,
     /// Whether a callee's parameter matters at its entry.
     pub(crate) live_at_entry: &'e dyn Fn(ProcId, VarRef) -> bool,
 }
@@ -102,7 +104,7 @@ impl Compiler<'_, '_> {
         &mut self,
         effect: &Effect<Bdd>,
         guard: &Bdd,
-        target: &dyn Fn(&Encoding<'_>, Place) -> Option<Vec<Var>>,
+        target: &dyn Fn(&Encoding<'_>, Destination) -> Option<Vec<Var>>,
     ) -> Result<Vec<Bdd>> {
         let manager = self.encoding.manager.clone();
         let mut conjuncts = Vec::new();
@@ -138,12 +140,26 @@ impl Compiler<'_, '_> {
         Ok(conjuncts)
     }
 
+    /// A violation is something that happens, so that a run is not stuck.
+    fn looks_at_failures(&self) -> bool {
+        self.violations || self.stops
+    }
+
+    /// The failures, if they are what is looked for.
+    fn wanted(&self, failures: Vec<(Violation, Bdd)>) -> Vec<(Violation, Bdd)> {
+        if self.violations {
+            failures
+        } else {
+            Vec::new()
+        }
+    }
+
     fn failures(
         &mut self,
         failures: &[(Violation, Bdd)],
         choices: &[Bdd],
     ) -> Result<Vec<(Violation, Bdd)>> {
-        if !self.violations || failures.is_empty() {
+        if !self.looks_at_failures() || failures.is_empty() {
             return Ok(Vec::new());
         }
         let cube = self.encoding.logic().cube(choices)?;
@@ -166,16 +182,17 @@ impl Compiler<'_, '_> {
         let after = self.after(node, &effect.choices, |var| assigned.contains(&var))?;
         let mut failures = self.failures(&effect.failures, &effect.choices)?;
         let mut edges = Vec::new();
+        let mut possible = Vec::new();
         for (to, guard) in &effect.edges {
             // Without conditions, a variable that gets any value is just forgotten.
             let forgotten = |store: &Store<Bdd>| after.is_none() && store.new == New::Any;
             let stores = effect.stores.iter();
-            let kept: Vec<Place> = stores
+            let kept: Vec<Destination> = stores
                 .filter(|store| !forgotten(store))
                 .map(|store| store.place)
                 .collect();
             let mut relations = self.conjuncts(&effect, guard, &|encoding, place| match place {
-                Place::Var(var) if kept.contains(&place) => {
+                Destination::Var(var) if kept.contains(&place) => {
                     Some(encoding.vars(procedure, var, Copy::Next).collect())
                 }
                 _ => None,
@@ -184,12 +201,21 @@ impl Compiler<'_, '_> {
                 let cube = self.encoding.logic().cube(&after.choices)?;
                 failures.extend(self.failures_after(after, &cube, &relations)?);
                 relations.push(after.holds.exists(&cube)?);
+                if self.stops {
+                    possible.push(self.possible(&relations)?);
+                }
+            } else if self.stops {
+                // Whatever the guard lets pass can be stored.
+                let cube = self.encoding.logic().cube(&effect.choices)?;
+                possible.push(guard.exists(&cube)?);
             }
             edges.push(self.edge(*to, procedure, &effect, relations, &kept)?);
         }
         Ok(Relation {
-            failures,
+            stuck: self.stuck(node, &failures, possible)?,
+            failures: self.wanted(failures),
             action: Action::Steps(edges),
+            leaving: None,
         })
     }
 
@@ -231,7 +257,7 @@ impl Compiler<'_, '_> {
         relations: &[Bdd],
     ) -> Result<Vec<(Violation, Bdd)>> {
         let mut failures = Vec::new();
-        if !self.violations || after.failures.is_empty() {
+        if !self.looks_at_failures() || after.failures.is_empty() {
             return Ok(failures);
         }
         let mut before = self.encoding.manager.constant(true);
@@ -256,7 +282,7 @@ impl Compiler<'_, '_> {
         procedure: ProcId,
         effect: &Effect<Bdd>,
         relations: Vec<Bdd>,
-        kept: &[Place],
+        kept: &[Destination],
     ) -> Result<Edge> {
         let manager = self.encoding.manager.clone();
         let mut written = Vec::new();
@@ -264,7 +290,7 @@ impl Compiler<'_, '_> {
         let mut range = manager.constant(true);
         for var in effect.stores.iter().filter_map(variable) {
             written.extend(self.encoding.vars(procedure, var, Copy::Current));
-            if kept.contains(&Place::Var(var)) {
+            if kept.contains(&Destination::Var(var)) {
                 let current = self.encoding.vars(procedure, var, Copy::Current);
                 let next = self.encoding.vars(procedure, var, Copy::Next);
                 moves.extend(next.zip(current));
@@ -291,12 +317,21 @@ impl Compiler<'_, '_> {
         let failures = self.failures(&effect.failures, &effect.choices)?;
         let guard = effect.guard.clone();
         let relations = self.conjuncts(&effect, &guard, &|encoding, place| match place {
-            Place::Result(i) => Some(encoding.result_vars(procedure, i as usize).collect()),
+            Destination::Result(i) => Some(encoding.result_vars(procedure, i as usize).collect()),
             _ => None,
         })?;
+        let calls = |node: &Node| matches!(node.op, Op::Call { callee, .. } if callee == procedure);
+        let mut callers = program.nodes.iter().filter(|node| calls(node));
+        let leaving = if self.stops && callers.any(has_conditions) {
+            Some(self.leaving(procedure, &effect, &failures)?)
+        } else {
+            None
+        };
         Ok(Relation {
-            failures,
+            failures: self.wanted(failures),
             action: Action::Return(merge(relations)?),
+            stuck: None,
+            leaving,
         })
     }
 }
@@ -304,7 +339,7 @@ impl Compiler<'_, '_> {
 /// The variable that is stored into, if it is one.
 fn variable(store: &Store<Bdd>) -> Option<VarRef> {
     match store.place {
-        Place::Var(var) => Some(var),
+        Destination::Var(var) => Some(var),
         _ => None,
     }
 }

@@ -1,31 +1,33 @@
 //! Programs with threads, context by context.
 //!
-//! The predicate *Reach* of La Torre, Madhusudan and Parlato, *Analyzing Recursive Programs using a Fixed-point
-//! Calculus* (PLDI 2009), section 5.1, with control, thread, and the numbers of switches taken out of the
-//! relation. For context number *c*, thread *t*, the context *ec* in which the procedure was entered, and
-//! a node, there is a set of tuples
+//! The predicate *Reach* of La Torre, Madhusudan and Parlato, *Analyzing Recursive Programs using a
+//! Fixed-point Calculus* (PLDI 2009), section 5.1, with control, thread, and the numbers of
+//! switches taken out of the relation. For context number *c*, thread *t*, the context *ec* in
+//! which the procedure was entered, and a node, there is a set of tuples
 //!
 //! > (values at the entry, values now, g₁ … g_c, t₀ … t_{c−1}):
 //!
-//! some run has its first contexts by these threads, the shared globals are gᵢ when context *i* begins, and thread *t* is
-//! now at the node. All tuples that are combined agree on the gᵢ and tᵢ, which never change: that is
-//! what makes stitching the runs of different threads right.
+//! Such a tuple says: some run has its first contexts by these threads, the shared globals are gᵢ
+//! when context *i* begins, and thread *t* is now at the node. All tuples that are combined agree
+//! on the gᵢ and tᵢ, which never change. That is what makes stitching the runs of different threads
+//! right.
 //!
-//! * A thread that is switched to for the first time begins at its beginning, with the globals of the switch.
-//! * A thread that is switched back to goes on from a tuple of its last context *c″* whose globals were
-//!   g_{c″+1} then. (The paper's formula does not say so; without it a thread could go on from a
-//!   state it was not left in.)
+//! * A thread that is switched to for the first time begins at its beginning, with the globals of
+//!   the switch.
+//! * A thread that is switched back to goes on from a tuple of its last context *c″* whose globals
+//!   were g_{c″+1} then. (The paper's formula does not say so; without it a thread could go on from
+//!   a state it was not left in.)
 //! * A return joins callers of context *ec* with exits of context *c*.
 //!
 //! Contexts are explored one after the other; what is known about one is used for all later ones.
 //!
-//! **Threads that are started** are numbered in the order of their starts, as far as they ever become
-//! active. How many there are is one more shared global; the frame that number *j* begins with is a further
-//! vector that never changes: a start either is that of a thread that will never be active, or the frame at the start
-//! is the *j*-th.
+//! **Threads that are started** are numbered in the order of their starts, as far as they ever
+//! become active. How many there are is one more shared global. The frame that number *j* begins
+//! with is a further vector that never changes. At a start, either the new thread will never be
+//! active, or the frame at the start is the *j*-th.
 //!
-//! What is found is a schedule: threads, globals at the switches, frames of started threads. A concrete run is
-//! rebuilt from it elsewhere, and replayed.
+//! What is found is a schedule: threads, globals at the switches, frames of started threads. A
+//! concrete run is rebuilt from it (crate `threads`), and replayed.
 
 mod contexts;
 mod park;
@@ -55,13 +57,14 @@ pub fn reach(
         .map(|thread| thread.procedure)
         .collect();
     let shared = shared(query.program);
-    let question = Question {
+    let question = PreparedQuery {
         program: query.program,
         declared: &declared,
         shared: &shared,
         query: Query {
             targets: query.target.nodes(),
             violations: query.target.violations(),
+            stops: false,
         },
         most_started: most_started(query.program),
         rounds: query.levels == Levels::Rounds,
@@ -72,7 +75,7 @@ pub fn reach(
 
 /// What is asked, and what follows from the program's text.
 #[derive(Clone, Copy, Debug)]
-struct Question<'a> {
+struct PreparedQuery<'a> {
     program: &'a Program,
     /// What the threads that exist from the start execute, in the order of their numbers; `init`
     /// is number 0.
@@ -80,7 +83,7 @@ struct Question<'a> {
     /// The globals that threads share.
     shared: &'a [u32],
     query: Query<'a>,
-    /// No more threads than so many are ever started.
+    /// The most threads that are ever started.
     most_started: usize,
     /// Whether rounds are bounded, rather than switches.
     rounds: bool,
@@ -102,11 +105,11 @@ fn all_bits(program: &Program) -> usize {
 /// Nothing within the bound; what is beyond it is not known.
 const NOTHING: Finding = Finding::Nothing { exhaustive: false };
 
-/// Without a bound, so many switches at most.
+/// The first attempt has copies of the globals for at most this number of switches.
 const MOST: usize = 30;
 
 fn run(
-    question: &Question<'_>,
+    question: &PreparedQuery<'_>,
     limits: &Limits,
     report: &(dyn Fn(Progress) + Sync),
     level: &(dyn Fn(usize) + Sync),

@@ -1,4 +1,5 @@
-//! What the symbolic searches want to know about control: who calls whom, in which order to work, where sets are kept.
+//! What the symbolic searches want to know about control: who calls whom, in which order to work,
+//! where sets are kept.
 
 use droste_program::{NodeId, Op, Program};
 use rustc_hash::FxHashSet;
@@ -23,8 +24,9 @@ pub(crate) fn callers(program: &Program) -> Vec<Vec<NodeId>> {
     callers
 }
 
-/// Where the pairs found are kept: at calls, which have to meet exits that come later, and wherever control comes
-/// from nowhere or from more than one place. Every cycle has such a node.
+/// The nodes at which the pairs found are kept: at calls, which have to meet exits that come later,
+/// and wherever control comes from nowhere or from more than one place. Every cycle has such a
+/// node.
 pub(crate) fn stored(program: &Program) -> Vec<bool> {
     let mut ways = vec![0u32; program.nodes.len()];
     for node in &program.nodes {

@@ -35,6 +35,8 @@ pub(crate) struct Encoding<'a> {
     copies: Vec<Copies>,
     /// Variables for choices; reused by every relation.
     choices: Vec<Var>,
+    /// For the results of a procedure, by index: whether it may be any value.
+    any_results: Vec<Var>,
     /// All variables of each kind.
     pub(crate) entries: Cube,
     pub(crate) current_locals: Cube,
@@ -42,10 +44,11 @@ pub(crate) struct Encoding<'a> {
     pub(crate) nexts: Cube,
     /// A call seen from the callee: current globals and next locals become entry values.
     pub(crate) enter: Renaming,
-    /// The callee's relation between entry and exit seen from the caller: the inverse of `enter` for the
-    /// entry, and the callee's current globals become next ones.
+    /// The callee's relation between entry and exit seen from the caller: the inverse of `enter`
+    /// for the entry, and the callee's current globals become next ones.
     pub(crate) leave: Renaming,
-    /// Further copies of each slot, by slot: of globals at switches, of locals when a thread is started.
+    /// Further copies of each slot, by slot: of globals at switches, of locals when a thread is
+    /// started.
     extra: Vec<Vec<Var>>,
     states: FxHashMap<ProcId, Rc<State<Bdd>>>,
 }
@@ -97,6 +100,7 @@ impl<'a> Encoding<'a> {
         Ok(Encoding {
             program,
             choices: Vec::new(),
+            any_results: Vec::new(),
             entries: manager.cube(&entries)?,
             current_locals: manager.cube(&locals)?,
             next_locals: manager.cube(&next_locals)?,
@@ -158,6 +162,14 @@ impl<'a> Encoding<'a> {
         slots.map(|slot| self.copies[slot.0 as usize].0[0])
     }
 
+    /// Whether a result, by index, may be any value: a variable that all procedures share.
+    pub(crate) fn any_result(&mut self, result: usize) -> Var {
+        let missing = (result + 1).saturating_sub(self.any_results.len());
+        self.any_results
+            .extend(self.manager.new_vars(missing as u32));
+        self.any_results[result]
+    }
+
     pub(crate) fn literals(&self, vars: impl Iterator<Item = Var>) -> Result<Vec<Bdd>> {
         vars.map(|var| self.manager.var(var)).collect()
     }
@@ -204,7 +216,7 @@ impl<'a> Encoding<'a> {
         }
     }
 
-    /// The values of a type that fill its codes.
+    /// Whether every code of the type is a value.
     pub(crate) fn is_full(ty: Type) -> bool {
         match ty {
             Type::Range { lo, hi } => hi

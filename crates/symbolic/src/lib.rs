@@ -1,19 +1,22 @@
 //! The symbolic engine: control explicit, data in decision diagrams.
 //!
-//! For each node of the program a set of pairs (values at the procedure's entry, values now), as a diagram;
-//! for each procedure the relation between entry and exit, its summary. This is the entry-forward
-//! algorithm of La Torre, Madhusudan and Parlato, *Analyzing Recursive Programs using a Fixed-point
-//! Calculus* (PLDI 2009), section 4.2, with the program counter taken out of the relation: only what is reachable
-//! is ever computed, and a call uses a summary as soon as there is one.
+//! For each node of the program there is a set of pairs (values at the procedure's entry, values
+//! now), as a diagram. For each procedure there is the relation between entry and exit, its
+//! summary. This is the entry-forward algorithm of La Torre, Madhusudan and Parlato, *Analyzing
+//! Recursive Programs using a Fixed-point Calculus* (PLDI 2009), section 4.2, with the program
+//! counter taken out of the relation. Only what is reachable is ever computed, and a call uses a
+//! summary as soon as there is one.
 //!
 //! * `encode`: the copies of the variables, in the order of [`droste_blast::order`].
 //! * `relation`: what a node does to a set; `compile` makes the relations.
 //! * `search`: the fixed point, procedures along the call graph.
+//! * `stuck`: where nothing can happen.
 //! * `repeat`: infinite runs that an automaton accepts.
-//! * `trace`: a run, a shortest one where that can be had: from a second search that goes in rounds and remembers them.
+//! * `trace`: a run to a target, a shortest one where it can be had. It comes from a second search
+//!   that goes in rounds and remembers them.
 //!
-//! It is compared with the explicit engine and the naive oracle on random programs, for every label;
-//! every trace is replayed.
+//! The engine is compared with the explicit engine and the naive oracle on random programs, for
+//! every label. Every trace is replayed.
 
 mod compile;
 pub mod concurrent;
@@ -22,6 +25,7 @@ mod encode;
 mod relation;
 pub mod repeat;
 mod search;
+mod stuck;
 mod trace;
 
 pub use droste_base::Runs;
@@ -33,23 +37,26 @@ use droste_program::valued::Valued;
 use droste_program::{NodeId, Program};
 
 /// What is looked for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Query<'a> {
     /// Nodes.
     pub targets: &'a [NodeId],
     /// Violations.
     pub violations: bool,
+    /// Runs that get stuck: nothing can happen, and it is not the end of `main`.
+    pub stops: bool,
 }
 
 /// When effort is made that may or may not pay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tuning {
-    /// Variables are reordered when the diagrams have so many nodes.
+    /// Variables are reordered when the diagrams have this number of nodes.
     pub sift_from: usize,
-    /// The search for a shortest run may take so many times the steps of diagram operations that the search which found the
-    /// violation took, and so many more. When that is not enough, the run shown is one which that search has gone.
+    /// The search for a shortest run may take this many times the steps of diagram operations that
+    /// the search which found the violation took, and [`shortest_plus`](Self::shortest_plus) more.
+    /// When that is not enough, the run shown is one which the first search has gone.
     pub shortest_times: u64,
-    /// How many more.
+    /// See [`shortest_times`](Self::shortest_times).
     pub shortest_plus: u64,
 }
 
@@ -131,8 +138,8 @@ pub fn reach(
     })
 }
 
-/// Runs `work` on a thread whose stack is large enough for diagrams over the variables of `program` (and as many
-/// of its own as an automaton needs), and hands on what it reports.
+/// Runs `work` on a thread whose stack is large enough for diagrams over the variables of `program`
+/// (and as many of its own as an automaton needs), and hands on what it reports.
 fn on_worker<T: Send>(
     program: &Program,
     reporter: Option<Reporter<'_>>,

@@ -22,7 +22,7 @@ pub(crate) struct Edge {
     pub(crate) parts: Vec<Part>,
     /// Written variables, next to current.
     pub(crate) rename: Option<Renaming>,
-    /// Of variables that may now have any value.
+    /// The valid codes of variables that may now have any value.
     pub(crate) range: Bdd,
     /// All variables written: their current copies.
     pub(crate) written: Vec<Var>,
@@ -39,6 +39,9 @@ pub(crate) struct Call {
     /// To be quantified to get the callee's entry.
     pub(crate) not_entry: Cube,
     pub(crate) back: Back,
+    /// If runs that get stuck are looked for and there are conditions on the return: callers, and
+    /// what callees leave with, that they refuse.
+    pub(crate) refuses: Option<Bdd>,
 }
 
 /// The return into a caller.
@@ -72,6 +75,11 @@ pub(crate) struct Relation {
     /// Over the current values.
     pub(crate) failures: Vec<(Violation, Bdd)>,
     pub(crate) action: Action,
+    /// If runs that get stuck are looked for: the current values with which nothing can happen.
+    pub(crate) stuck: Option<Bdd>,
+    /// Likewise, for a return to callers with conditions: what the return leaves with (see
+    /// `stuck.rs`).
+    pub(crate) leaving: Option<Vec<Bdd>>,
 }
 
 impl Edge {
@@ -125,17 +133,17 @@ impl Call {
     }
 }
 
-/// After a call.
+/// How a caller goes on after a call.
 pub(crate) enum Resumed {
     /// Storing the results can be a violation.
     Fails {
         violation: Violation,
-        /// Where, over what is left after caller and exit are joined.
+        /// The failure, over what is left after caller and exit are joined.
         failure: Bdd,
         /// What is left of these callers and exits.
         failing: Bdd,
     },
-    /// Where control goes on, with these.
+    /// Control goes on with these pairs.
     At(Bdd),
 }
 

@@ -1,8 +1,12 @@
 //! The fixed point: sets of pairs (entry, now) for all nodes, summaries for all procedures.
 //!
-//! A work list of nodes, callees before their callers (along the components of the call graph) and within
-//! a procedure in reverse postorder, so that both branches of a conditional are known before
-//! what follows it. Only what is new at a node is propagated.
+//! The fixed point is computed with a work list of nodes. Callees come before their callers (along
+//! the components of the call graph), and within a procedure nodes are in reverse postorder, so
+//! that both branches of a conditional are known before what follows it. Only what is new at a node
+//! is propagated. (La Torre, Madhusudan and Parlato, PLDI 2009, section 4.2.)
+//!
+//! What keeps it honest: every label of random programs is compared with the oracle
+//! (`check/tests/engines.rs`).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -41,14 +45,17 @@ pub(crate) struct Search<'a> {
     /// Per node: pairs found, and those of them not yet propagated.
     pub(crate) reached: Vec<Bdd>,
     pending: Vec<Bdd>,
-    /// Whether the pairs found at a node are kept. Inside a basic block they are not: what is new at its beginning is
-    /// new enough, and the sets of a long block would be many.
+    /// Whether the pairs found at a node are kept. Inside a basic block they are not: what is new
+    /// at its beginning is new enough, and the sets of a long block would be many.
     is_stored: Vec<bool>,
     visited: Vec<bool>,
     /// Per procedure, over the entry copies.
     entries: Vec<Bdd>,
     /// Per procedure: entry, current globals, results.
     pub(crate) exits: Vec<Bdd>,
+    /// Per procedure, if runs that get stuck are looked for: entry, current globals, and the
+    /// description of its results (see `stuck.rs`).
+    leaves: Vec<Bdd>,
     /// Per call: the exits already used.
     used: Vec<Bdd>,
     /// Per procedure: the calls of it.
@@ -61,13 +68,16 @@ pub(crate) struct Search<'a> {
     pub(crate) images: u64,
     reorderings: u64,
     sift_at: usize,
-    /// After so many steps of operations. Sifting may look at as many nodes as there have been steps since: about the same
-    /// time once more. All bits of a program with a hundred of them would take longer than the search that they are to help.
+    /// How many steps operations had taken when the variables were sifted last. Sifting may look at
+    /// as many nodes as there have been steps since then, so it takes about as long as the search
+    /// has. Moving all bits of a program with hundreds of them would take longer than the search
+    /// that is to be helped.
     sifted_at: u64,
     tuning: Tuning,
     /// What was found when, if that is wanted.
     pub(crate) log: Option<Log>,
-    /// Of the job at hand; the next one comes two later, what it finds on the way one.
+    /// The time of the job at hand. The next job comes two later; what this one finds on the way
+    /// comes one later.
     time: u64,
     next_report: Instant,
 }
@@ -88,7 +98,12 @@ impl<'a> Search<'a> {
         Ok(Search {
             program,
             live,
-            effects: Effects::new(program),
+            // As the machine does that turns a trace into a run.
+            effects: if query.stops {
+                Effects::with_returns(program, &[])
+            } else {
+                Effects::new(program)
+            },
             query,
             report,
             relations: vec![None; nodes],
@@ -101,6 +116,7 @@ impl<'a> Search<'a> {
             visited: vec![false; nodes],
             entries: vec![nothing.clone(); procedures],
             exits: vec![nothing.clone(); procedures],
+            leaves: vec![nothing.clone(); procedures],
             used: vec![nothing.clone(); nodes],
             callers: callers(program),
             predecessors: Vec::new(),
@@ -162,6 +178,7 @@ impl<'a> Search<'a> {
             encoding: &mut self.encoding,
             effects: &self.effects,
             violations: self.query.violations,
+            stops: self.query.stops,
             live_at_entry: &|procedure: ProcId, var| {
                 live.live(program.procedure(procedure).entry, var)
             },
@@ -208,7 +225,8 @@ impl<'a> Search<'a> {
             }
     }
 
-    /// At the entry: current values are entry values, and what is not passed on has any value of its type.
+    /// At the entry: current values are entry values, and what is not passed on has any value of
+    /// its type.
     pub(crate) fn identity(&mut self, procedure: ProcId) -> Result<Bdd> {
         if let Some(identity) = &self.identities[procedure.0 as usize] {
             return Ok(identity.clone());
@@ -259,7 +277,8 @@ impl<'a> Search<'a> {
         self.arrive(entry, &initial)
     }
 
-    /// Searches until a target is reached or there is nothing new; how the target was met, and when: after everything that led to it.
+    /// Searches until a target is reached or there is nothing new; how the target was met, and
+    /// when: after everything that led to it.
     pub(crate) fn run(&mut self) -> Result<Option<(u64, Goal)>> {
         let initial = self.initial()?;
         let entry = self.program.procedure(self.program.main).entry;
@@ -366,6 +385,12 @@ impl<'a> Search<'a> {
                 return Ok(Some(Goal::Fails(node, *violation, failing)));
             }
         }
+        if let Some(stuck) = &relation.stuck {
+            let stuck = new.and(stuck)?;
+            if !stuck.is_false() {
+                return Ok(Some(Goal::Stuck(node, stuck)));
+            }
+        }
         match &relation.action {
             Action::Steps(edges) => {
                 for edge in edges {
@@ -386,6 +411,11 @@ impl<'a> Search<'a> {
                 if goal.is_some() {
                     return Ok(goal);
                 }
+                let leaves = self.leaves[call.callee.0 as usize].clone();
+                let goal = self.refused(node, call, &callers, &leaves)?;
+                if goal.is_some() {
+                    return Ok(goal);
+                }
                 let exits = self.exits[call.callee.0 as usize].clone();
                 if exits != self.used[i] {
                     // Exits that the pairs known before have not seen yet.
@@ -396,6 +426,10 @@ impl<'a> Search<'a> {
             }
             Action::Return(parts) => {
                 let procedure = self.program.node(node).procedure;
+                let goal = self.leave(procedure, relation.leaving.as_deref(), &new)?;
+                if goal.is_some() {
+                    return Ok(goal);
+                }
                 let exits = self.exits_of(procedure, parts, &new)?;
                 let known = &mut self.exits[procedure.0 as usize];
                 let new = exits.minus(known)?;
@@ -427,6 +461,33 @@ impl<'a> Search<'a> {
         let pairs = new.and(&self.identity(procedure)?)?;
         let pairs = self.arrive(first, &pairs)?;
         self.add(first, &pairs)
+    }
+
+    /// These pairs return; whether a caller refuses that.
+    fn leave(
+        &mut self,
+        procedure: ProcId,
+        leaving: Option<&[Bdd]>,
+        set: &Bdd,
+    ) -> Result<Option<Goal>> {
+        let p = procedure.0 as usize;
+        let leaves = self.leaves_of(procedure, leaving, set)?;
+        let new = leaves.minus(&self.leaves[p])?;
+        if new.is_false() {
+            return Ok(None);
+        }
+        self.leaves[p] = self.leaves[p].or(&new)?;
+        for caller in self.callers[p].clone() {
+            let relation = self.relation(caller)?;
+            if let Action::Call(call) = &relation.action {
+                let callers = call.prepare(&self.reached[caller.0 as usize])?;
+                let goal = self.refused(caller, call, &callers, &new)?;
+                if goal.is_some() {
+                    return Ok(goal);
+                }
+            }
+        }
+        Ok(None)
     }
 
     /// What callers get to see when these pairs return.
@@ -519,6 +580,7 @@ impl<'a> Search<'a> {
         self.visited.fill(false);
         self.entries.fill(self.nothing.clone());
         self.exits.fill(self.nothing.clone());
+        self.leaves.fill(self.nothing.clone());
         self.used.fill(self.nothing.clone());
         self.queue.clear();
         self.queued.fill([false; 2]);

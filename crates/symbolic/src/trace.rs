@@ -1,21 +1,24 @@
 //! A concrete run to a target.
 //!
-//! A second search goes in rounds ([`rounds`]): everything found in one round takes one more step in the next, and what
-//! is new at a node in a round is remembered as a layer ([`layers`]). The first round that meets a target ends it.
-//! Walking back from there ([`walk`], [`back`]), a pair has a predecessor that was found in an earlier round, for a return
-//! the caller and the exit; a state is picked, its predecessors are computed for that one state, and so on
-//! to the entry. Inside a summary the same walk leads from the exit to the callee's
-//! entry. GETAFIX had no traces.
+//! A second search goes in rounds ([`rounds`]): everything found in one round takes one more step
+//! in the next, and what is new at a node in a round is remembered as a layer ([`layers`]). The
+//! first round that meets a target ends it. Then the run is found by walking back from there
+//! ([`walk`], [`back`]). A pair has a predecessor that was found in an earlier round; a return has
+//! two, the caller and the exit. A state is picked, its predecessors are computed for that one
+//! state, and so on to the entry. Inside a summary the same walk leads from the exit to the
+//! callee's entry. GETAFIX had no traces.
 //!
-//! The run is one with the fewest rounds. But states that are met after different numbers of steps are in different layers, and
-//! where branches of different lengths follow each other, layers can be far larger than the sets of the first search, which
-//! waits for all branches. When the rounds take much longer than that search, it is made again instead and
-//! remembers what it finds when: its jobs, one after the other, have what the walk relies on as well. The run
-//! is then not a shortest one.
+//! The run is one with the fewest rounds. But states that are met after different numbers of steps
+//! are in different layers. Where branches of different lengths follow each other, layers can be
+//! far larger than the sets of the first search, which waits for all branches. When the rounds take
+//! much longer than the first search, that search is made again instead and remembers what it finds
+//! when. Its jobs, one after the other, have what the walk relies on as well. The run is then not
+//! necessarily a shortest one.
 //!
-//! What a call does inside is walked once for each exit met, however often it is used, so that a run of exponentially many
-//! steps still has a small trace. The walk costs a few operations on almost constant
-//! diagrams per step. The result is made concrete in the program as written and replayed.
+//! What a call does inside is walked once for each exit met, however often it is used, so that a
+//! run of exponentially many steps still has a small trace. The walk costs a few operations on
+//! almost constant diagrams per step. The result is made concrete in the program as written and
+//! replayed.
 
 mod back;
 pub(crate) mod layers;
@@ -50,6 +53,7 @@ pub(crate) fn trace(
     search.forget();
     let mut rounds = rounds::Rounds {
         log: Log::new(search.program),
+        leaves: vec![search.nothing.clone(); search.program.procedures.len()],
         last_step: steps
             .saturating_mul(1 + tuning.shortest_times)
             .saturating_add(tuning.shortest_plus),

@@ -42,7 +42,7 @@ pub struct Case {
 
 /// What a case asks, as far as the oracle understands it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Question {
+pub enum CaseProperty {
     /// Whether an assertion fails or `ERROR` or `SLIC_ERROR` is reached.
     Default,
     /// Whether one of these is reached.
@@ -63,7 +63,7 @@ impl Case {
     }
 
     /// The question in the oracle's terms; `None` for other properties and options.
-    pub fn question(&self) -> Option<Question> {
+    pub fn question(&self) -> Option<CaseProperty> {
         let (mut reach, mut repeat, mut finite) = (Vec::new(), Vec::new(), false);
         let mut args = self.args.iter();
         while let Some(arg) = args.next() {
@@ -76,9 +76,9 @@ impl Case {
             }
         }
         match (reach.is_empty(), repeat.is_empty()) {
-            (true, true) => Some(Question::Default),
-            (false, true) => Some(Question::Reach(reach)),
-            (true, false) => Some(Question::Repeat(repeat, finite)),
+            (true, true) => Some(CaseProperty::Default),
+            (false, true) => Some(CaseProperty::Reach(reach)),
+            (true, false) => Some(CaseProperty::Repeat(repeat, finite)),
             (false, false) => None,
         }
     }
@@ -169,7 +169,7 @@ mod tests {
     use droste_program::Program;
     use droste_program::labels::find;
 
-    use super::{Case, Expected, Question, directory, files, load, parse, split};
+    use super::{Case, CaseProperty, Expected, directory, files, load, parse, split};
     use crate::oracle::interleave::{Bounds, Levels, interleave};
     use crate::oracle::{Label, Oracle, Refusal};
 
@@ -203,12 +203,12 @@ mod tests {
             for case in cases.iter().filter(|case| case.file == file) {
                 let violated = match case.question() {
                     None => continue,
-                    Some(Question::Default) => {
+                    Some(CaseProperty::Default) => {
                         let errors = [Label::parse("ERROR"), Label::parse("SLIC_ERROR")];
                         !oracle.violations().is_empty() || oracle.reachable(&errors)
                     }
-                    Some(Question::Reach(labels)) => oracle.reachable(&labels),
-                    Some(Question::Repeat(labels, finite)) => {
+                    Some(CaseProperty::Reach(labels)) => oracle.reachable(&labels),
+                    Some(CaseProperty::Repeat(labels, finite)) => {
                         oracle.repeatable(&labels)[usize::from(finite)]
                     }
                 };
@@ -238,8 +238,8 @@ mod tests {
             return false;
         };
         let (labels, default) = match case.question() {
-            Some(Question::Default) => (vec!["ERROR".into(), "SLIC_ERROR".into()], true),
-            Some(Question::Reach(labels)) => {
+            Some(CaseProperty::Default) => (vec!["ERROR".into(), "SLIC_ERROR".into()], true),
+            Some(CaseProperty::Reach(labels)) => {
                 let text = |label: &Label| match &label.procedure {
                     Some(procedure) => format!("{procedure}:{}", label.name),
                     None => label.name.clone(),
@@ -270,8 +270,8 @@ mod tests {
         for case in load(&directory()).unwrap() {
             let text = std::fs::read_to_string(&case.file).unwrap();
             let labels = match case.question() {
-                Some(Question::Reach(labels) | Question::Repeat(labels, _)) => labels,
-                Some(Question::Default) | None => continue,
+                Some(CaseProperty::Reach(labels) | CaseProperty::Repeat(labels, _)) => labels,
+                Some(CaseProperty::Default) | None => continue,
             };
             for label in labels {
                 let written = format!("{}:", label.name);

@@ -151,6 +151,7 @@ impl Builder<'_> {
             span: Span::default(),
             labels: Vec::new(),
             op,
+            silent: false,
             ensure: None,
         };
         self.push(node, meaning)

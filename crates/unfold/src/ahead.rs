@@ -1,9 +1,9 @@
 //! What a call forgets: the values that its callee will not look at.
 //!
 //! On arrival at a node, what is not live there is forgotten. At the entry of a procedure more is
-//! known: as long as the known values decide which way the callee goes, only what matters on that
-//! way is kept. Calls that differ in nothing else share an entry state then, and all that follows
-//! from it. Why this is exact: docs/NONDETERMINISM.md, "Forgetting".
+//! known. As long as the known values decide which way the callee goes, only what matters on that
+//! way is kept. Calls that differ in nothing else then share an entry state, and all that follows
+//! from it. Why this is exact: `docs/NONDETERMINISM.md`, "Forgetting".
 
 use droste_program::{NodeId, Op, Program};
 
@@ -12,10 +12,10 @@ use crate::layout::Layout;
 use crate::machine::{Action, Machine};
 use crate::words::Words;
 
-/// In [`Machine::ahead`]: a node that is not.
+/// In [`Machine::ahead`]: calls do not look ahead beyond the node.
 pub(crate) const NOT: u32 = u32::MAX;
 
-/// So many statements are looked at ahead, at most.
+/// The most statements that are looked at ahead.
 const AHEAD: usize = 8;
 
 /// The nodes near the entries of procedures beyond which calls look ahead, because there is a
@@ -76,9 +76,9 @@ pub(crate) fn ahead(program: &Program, layout: &Layout, masks: &[u64]) -> (Vec<u
 }
 
 impl Machine {
-    /// Control enters a procedure: as far as it is known which way it will go, what does not matter
-    /// there is forgotten now, beside what is read on the way. So calls that differ in what their
-    /// callee will not look at share an entry state.
+    /// Control enters a procedure. As far as it is known which way control will go, everything is
+    /// forgotten that neither is read on the way nor matters at its end. So calls that differ in
+    /// what their callee will not look at share an entry state.
     pub(crate) fn look_ahead<W: Words>(&self, state: &mut W, mut node: u32) {
         let mut kept = W::zeroed(self.layout.words);
         for _ in 0..AHEAD {
@@ -93,7 +93,8 @@ impl Machine {
                     Outcome::Set(FALSE) => *no,
                     _ => break,
                 },
-                // As long as it is not known before, nobody decides on what is assigned here.
+                // The assigned variable was unknown before, so nothing has been decided by its old
+                // value.
                 Action::Assign { stores, next, .. }
                     if stores.iter().all(|(field, ..)| field.get(words).is_none()) =>
                 {

@@ -1,9 +1,9 @@
 //! Expressions, compiled for packed states, with variables that may have no value.
 //!
-//! The outcome of an expression is exact for *all* choices of its `*` at once: each `*` occurs once and is
-//! independent of the others, so the set of outcomes of an operator is determined by the
-//! sets of its operands. A Boolean has a set over {false, true, division by zero, negative
-//! shift}; integers contain no `*` inside operators, so they have one outcome.
+//! The outcome of an expression is exact for *all* choices of its `*` at once: each `*` occurs once
+//! and is independent of the others, so the set of outcomes of an operator is determined by the
+//! sets of its operands. A Boolean has a set over {false, true, division by zero, negative shift};
+//! integers contain no `*` inside operators, so they have one outcome.
 //!
 //! A variable without a value makes the outcome unknown unless the other operand decides it
 //! (`F & x`; also `x & F`, if evaluating x cannot fail). Then the first variable that is
@@ -85,7 +85,7 @@ pub(crate) enum Code {
     Wide(Box<[Instr]>),
 }
 
-/// Who knows where variables are and, for propositions, where control is.
+/// Where variables are and, for propositions, where control is.
 pub(crate) struct Scope<'a> {
     pub(crate) globals: &'a [Field],
     pub(crate) locals: &'a [Field],
@@ -392,7 +392,7 @@ fn run<N: Number>(instrs: &[Instr], now: &[u64], next: &[u64]) -> Outcome {
                 other => other,
             },
             Instr::Logic(op, a, b, left_total) => {
-                // The left value that decides, and what it decides.
+                // The value of the left operand that decides, and what the result is then.
                 let (decisive, result) = match op {
                     Operator::And => (FALSE, FALSE),
                     Operator::Or => (TRUE, TRUE),
@@ -472,7 +472,7 @@ fn run<N: Number>(instrs: &[Instr], now: &[u64], next: &[u64]) -> Outcome {
 }
 
 impl Code {
-    /// Evaluates in `now`; `next` is the state after the step, for those who ask for it.
+    /// Evaluates in `now`. `next` is the state after the step, for conditions that ask for it.
     #[inline]
     pub(crate) fn eval(&self, now: &[u64], next: &[u64]) -> Outcome {
         match self {

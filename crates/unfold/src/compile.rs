@@ -12,6 +12,27 @@ impl Machine {
     /// Compiles `program`. With `failures`, a violation is a state in which nothing more happens;
     /// without, the run just ends.
     pub fn new(program: &Program, liveness: &dyn Liveness, failures: bool) -> Self {
+        Self::compile(program, liveness, failures, None)
+    }
+
+    /// Compiles `program` to find runs that get stuck. Violations are states; and where a state has
+    /// no step, or a return is refused, *every* run that the state stands for is stuck.
+    ///
+    /// A machine of [`Machine::new`] would say too little. When a call returns, it leaves open what
+    /// an unread variable is until the caller's conditions want it to have a value, and then takes
+    /// the values that they allow. But a run in which the variable has another value is stuck.
+    /// Here a return reads what the conditions of its callers will look at, so that all that is
+    /// still open when they do is what the return itself chooses.
+    pub fn for_stops(program: &Program, liveness: &dyn Liveness) -> Self {
+        Self::compile(program, liveness, true, Some(&asked(program)))
+    }
+
+    fn compile(
+        program: &Program,
+        liveness: &dyn Liveness,
+        failures: bool,
+        asked: Option<&[Asked]>,
+    ) -> Self {
         let layout = Layout::new(program);
         let nodes = program.nodes.iter().enumerate().map(|(i, node)| {
             let locals = &layout.locals[node.procedure.0 as usize];
@@ -20,6 +41,7 @@ impl Machine {
                 program,
                 layout: &layout,
                 liveness,
+                asked: asked.map(|asked| &asked[node.procedure.0 as usize]),
                 id,
                 locals,
             };
@@ -38,14 +60,44 @@ impl Machine {
             terminated_mask: terminated_mask(&layout, liveness),
             touched: global_mask(&layout).repeat(program.procedures.len()),
             global_mask: global_mask(&layout),
-            questions: Vec::new(),
+            predicates: Vec::new(),
             observed: Vec::new(),
             failures,
+            returns_read: asked.is_some(),
             eager: false,
             observes: vec![false; program.nodes.len() + 1],
             layout,
         }
     }
+}
+
+/// What the conditions of a procedure's callers look at when it returns.
+#[derive(Clone, Debug, Default)]
+struct Asked {
+    /// Globals, by index.
+    globals: Vec<u32>,
+    /// Whether they look at anything, perhaps a result.
+    anything: bool,
+}
+
+/// What the callers of each procedure look at when it returns.
+fn asked(program: &Program) -> Vec<Asked> {
+    let mut all = vec![Asked::default(); program.procedures.len()];
+    for node in &program.nodes {
+        if let Op::Call {
+            callee, constrain, ..
+        } = &node.op
+        {
+            let asked = &mut all[callee.0 as usize];
+            asked.anything |= constrain.is_some() || node.ensure.is_some();
+            node.for_each_asked(|global| {
+                if !asked.globals.contains(&global) {
+                    asked.globals.push(global);
+                }
+            });
+        }
+    }
+    all
 }
 
 /// Per node, the bits that are kept on arrival: control and what is live.
@@ -71,10 +123,10 @@ fn masks(program: &Program, layout: &Layout, liveness: &dyn Liveness) -> Vec<u64
 }
 
 /// The bits that are kept beside those live at the next node when this call returns. A new value
-/// that is read or converted then is kept for one more position: the callee's part of a trace is made
-/// concrete by what is known after it. That holds for this call alone: others that go on at the
-/// same node may have been relieved of storing their results, and what they leave there is stale.
-/// Empty if there is nothing.
+/// that is read or converted then is kept for one more position: the callee's part of a trace is
+/// made concrete by what is known after it. That holds for this call alone: others that go on at
+/// the same node may have been relieved of storing their results, and what they leave there is
+/// stale. Empty if there is nothing.
 fn kept_after(layout: &Layout, scope: &Scope<'_>, node: &droste_program::Node) -> Box<[u64]> {
     let Op::Call {
         callee,
@@ -157,6 +209,8 @@ struct Compiler<'a> {
     program: &'a Program,
     layout: &'a Layout,
     liveness: &'a dyn Liveness,
+    /// What is asked of the procedure, if its returns read that.
+    asked: Option<&'a Asked>,
     id: NodeId,
     locals: &'a [Field],
 }
@@ -251,8 +305,8 @@ impl Compiler<'_> {
                     .zip(params)
                     .map(|(expr, param)| self.store(*param, expr, &values, given_up));
                 let stores = stores.collect();
-                // What is read after the return and was there before: old values in `constrain`, and
-                // locals that keep their value.
+                // What is read after the return and was there before: old values in `constrain`,
+                // and locals that keep their value.
                 let scope = self.scope(false);
                 let kept = |var| matches!(var, VarRef::Local(_)) && !targets.contains(&Some(var));
                 let in_constrain =
@@ -275,7 +329,8 @@ impl Compiler<'_> {
                 let mut before: Vec<VarRef> = in_constrain.chain(in_ensure).collect();
                 before.sort_unstable();
                 before.dedup();
-                // One that does not matter at the call has been forgotten: the call will not return.
+                // One that does not matter at the call has been forgotten: the call will not
+                // return.
                 before.retain(|var| self.liveness.live(self.id, *var));
                 let before: Vec<Field> = before.into_iter().map(|var| scope.field(var)).collect();
                 let constrain = constrain.as_ref().map(|e| self.boolean(e));
@@ -296,12 +351,18 @@ impl Compiler<'_> {
             Op::Return(values) => {
                 let results = &self.layout.results[node.procedure.0 as usize];
                 let all: Vec<&Expr> = values.iter().collect();
-                let given_up = |source: VarRef| matches!(source, VarRef::Local(_));
+                let moves = self.asked.is_none_or(|asked| !asked.anything);
+                let given_up = |source: VarRef| moves && matches!(source, VarRef::Local(_));
                 let stores = values
                     .iter()
                     .zip(results)
                     .map(|(expr, result)| self.store(*result, expr, &all, given_up));
-                Action::Return(stores.collect())
+                let asked = self.asked.iter().flat_map(|asked| &asked.globals);
+                let reads = asked.filter(|i| self.liveness.live(self.id, VarRef::Global(**i)));
+                Action::Return {
+                    reads: reads.map(|&i| self.layout.globals[i as usize]).collect(),
+                    values: stores.collect(),
+                }
             }
             // Whoever schedules threads does the rest: see `threads`.
             Op::AtomicBegin(next) | Op::AtomicEnd(next) | Op::StartThread { next, .. } => {
@@ -312,6 +373,7 @@ impl Compiler<'_> {
         Node {
             procedure: node.procedure.0,
             action,
+            silent: node.silent,
             ensure,
         }
     }

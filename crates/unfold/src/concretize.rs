@@ -3,12 +3,14 @@
 //! The engine's states leave open what nobody has read and what cannot matter. Two passes close
 //! the gaps:
 //!
-//! * **Backward**, what is *wanted* (`plan`): the values that unknown variables are later read with.
+//! * **Backward**, what is *wanted* (`plan`): the values that unknown variables are later read
+//!   with.
 //! * **Forward**, the run itself (`forward`): the original program is executed step by step from
 //!   the first position, and every choice is made as it is wanted.
 //!
-//! Folded runs are treated once for each different demand made on them, and shared: the result is about as
-//! large as the trace. Both passes keep their own stacks, and everything per position is a few bytes in a flat table.
+//! Folded runs are treated once for each different demand made on them, and shared: the result is
+//! about as large as the trace. Both passes keep their own stacks, and everything per position is a
+//! few bytes in a flat table.
 //!
 //! A lasso has to come back to the very same values. What the engine left open because it cannot
 //! matter may differ after one round, so rounds are added until the values repeat.
@@ -21,7 +23,8 @@ mod paths;
 mod plan;
 
 use droste_base::{Cycle, Guard, StopReason, Trace};
-use droste_program::execution::Execution;
+use droste_program::effects::Effects;
+use droste_program::execution::{Ending, Execution};
 use droste_program::{Program, Proposition};
 
 use self::forward::Forward;
@@ -49,8 +52,8 @@ impl From<StopReason> for Gap {
     }
 }
 
-/// The concrete execution of `program` that `trace` describes, which was found in `cleaned`, under the eyes of
-/// whoever watches these propositions.
+/// The concrete execution of `program` that `trace` describes, which was found in `cleaned`, under
+/// the eyes of whoever watches these propositions.
 pub fn concretize<W: Words>(
     program: &Program,
     cleaned: &Program,
@@ -58,14 +61,41 @@ pub fn concretize<W: Words>(
     trace: Trace<W>,
     guard: &mut Guard,
 ) -> Result<Execution, Gap> {
+    let mut effects = Effects::new(cleaned);
+    for proposition in watched {
+        effects.watch(proposition);
+    }
+    concretize_with(program, cleaned, effects, trace, guard)
+}
+
+/// [`concretize`] for a run that is stuck at its end. Returns have read what their callers look at:
+/// see [`Machine::for_stops`] and [`Effects::with_returns`].
+pub fn concretize_stuck<W: Words>(
+    program: &Program,
+    cleaned: &Program,
+    trace: Trace<W>,
+    guard: &mut Guard,
+) -> Result<Execution, Gap> {
+    let effects = Effects::with_returns(cleaned, &[]);
+    let mut execution = concretize_with(program, cleaned, effects, trace, guard)?;
+    if let Ending::At(node) = execution.ending {
+        execution.ending = Ending::Stuck(node);
+    }
+    Ok(execution)
+}
+
+fn concretize_with<W: Words>(
+    program: &Program,
+    cleaned: &Program,
+    effects: Effects,
+    trace: Trace<W>,
+    guard: &mut Guard,
+) -> Result<Execution, Gap> {
     guard.check_now()?;
     let machine = Machine::new(program, &AllLive, true);
     let pumping = trace.cycle.is_some_and(|cycle| cycle.pumping);
     let (paths, start) = Paths::new(trace);
-    let mut work = Concretizer::new(cleaned, &machine, paths);
-    for proposition in watched {
-        work.effects.watch(proposition);
-    }
+    let mut work = Concretizer::new(cleaned, effects, &machine, paths);
     let plan = work.plan_main(start, guard)?;
     let cycle = start.map(|start| Cycle { start, pumping });
     Forward::new(program, &work, guard).main(&plan, cycle)

@@ -150,7 +150,12 @@ impl Machine {
                 }
                 out.call(CallId(0), entry);
             }
-            Action::Return(values) => {
+            Action::Return { reads, values } => {
+                for field in reads {
+                    if field.get(now).is_none() {
+                        return Err(Needs(field.slot));
+                    }
+                }
                 let mut exit = state.clone();
                 keep(exit.words_mut(), &self.global_mask);
                 for value in values {

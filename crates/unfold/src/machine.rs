@@ -2,26 +2,27 @@
 //!
 //! # Nondeterminism on demand
 //!
-//! A state holds, beside the values, which variables have none yet: uninitialised ones,
-//! those that were assigned `*`, and those whose value cannot matter any more. Such a state stands
-//! for all its completions. An operation that has to read a variable without a value
-//! does nothing but ask for it: the state is split by that variable, and each part tries again.
-//! A right-hand side that can be either Boolean (`*`, `schoose[F, F]`) makes its target unknown
-//! instead of giving two successors, which is right because each `*` is independent of
-//! everything else in the state.
+//! A state holds, beside the values, which variables have none yet: uninitialised ones, those that
+//! were assigned `*`, and those whose value cannot matter any more. Such a state stands for all its
+//! completions. An operation that has to read a variable without a value does nothing but ask for
+//! it: the state is split by that variable, and each part tries again. A right-hand side that can
+//! be either Boolean (`*`, `schoose[F, F]`) makes its target unknown instead of giving two
+//! successors. That is right because each `*` is independent of everything else in the state.
 //!
-//! *Why this is exact.* By induction on the path, an unknown variable is independent of all others:
-//! any completion of a reached state is reachable by the same path of statements. It becomes
-//! unknown when it may have any value, whatever the rest is; it stays unknown while nobody reads
-//! it; and copying is reading, unless the source is given up in the same step, so no two variables
-//! ever share one unknown value. Conversely a concrete run is covered step by step by the states
-//! that keep the values it read. A concrete path is recovered by choosing, where a variable became
-//! unknown, the value it is later read with (see `concretize`). Summaries need no more: an entry
-//! with an unknown global and an exit where it is known describe the calls with that value; a
-//! global nobody touched comes back unknown and is still the same unknown. What the conditions of a
-//! call will read after the return and was there before (old values in `constrain`, locals that
-//! keep their value) is read before the call: the callee may read an unknown global and change it,
-//! and then nobody would know what it was.
+//! *Why this is exact* (`docs/NONDETERMINISM.md` has the proof). By induction on the path, an
+//! unknown variable is independent of all others: any completion of a reached state is reachable by
+//! the same path of statements. A variable becomes unknown when it may have any value, whatever the
+//! rest is, and it stays unknown while nobody reads it. Copying is reading, unless the source is
+//! given up in the same step, so no two variables ever share one unknown value. Conversely a
+//! concrete run is covered step by step by the states that keep the values it read. A concrete path
+//! is recovered by choosing, where a variable became unknown, the value it is later read with (see
+//! `concretize`).
+//!
+//! Summaries need no more. An entry with an unknown global and an exit where it is known describe
+//! the calls with that value. A global that nobody touched comes back unknown and is still the same
+//! unknown. The conditions of a call may read, after the return, what was there before: old values
+//! in `constrain`, and locals that keep their value. Such values are read before the call, because
+//! the callee may read an unknown global and change it, and then nobody would know what it was.
 
 use droste_base::Steps;
 use droste_program::effects::Effects;
@@ -29,7 +30,7 @@ use droste_program::{ProcId, Program};
 
 use crate::code::Code;
 use crate::layout::{Field, Layout, Status};
-use crate::questions::Question;
+use crate::predicates::StatePredicate;
 use crate::words::Words;
 
 /// A value to be stored: where, what, and whether an unknown variable may move there.
@@ -68,13 +69,18 @@ pub(crate) enum Action {
         kept: Box<[u64]>,
         next: u32,
     },
-    Return(Box<[Store]>),
+    Return {
+        /// Globals that have a value by now.
+        reads: Box<[Field]>,
+        values: Box<[Store]>,
+    },
     Stuck,
 }
 
 pub(crate) struct Node {
     pub(crate) procedure: u32,
     pub(crate) action: Action,
+    pub(crate) silent: bool,
     pub(crate) ensure: Option<Code>,
 }
 
@@ -97,15 +103,17 @@ pub struct Machine {
     pub(crate) global_mask: Vec<u64>,
     /// Per procedure, the bits of the globals that calls of it take along and bring back.
     pub(crate) touched: Vec<u64>,
-    pub(crate) questions: Vec<Question>,
+    pub(crate) predicates: Vec<StatePredicate>,
     /// Whether violations are states, or just the end of a run.
     pub(crate) failures: bool,
+    /// Whether returns read the globals that conditions of callers look at then.
+    pub(crate) returns_read: bool,
     /// Whether every variable that matters gets a value at once.
     pub(crate) eager: bool,
     /// Per node, and at the end for the terminated program: whether some question there is about
     /// variables.
     pub(crate) observes: Vec<bool>,
-    /// The globals (by slot) that questions are about.
+    /// The globals (by slot) that predicates are about.
     pub(crate) observed: Vec<u32>,
 }
 
@@ -120,7 +128,11 @@ impl Machine {
     /// Leaves the globals that a procedure does not touch out of its calls (`effects`): many calls
     /// then share one entry state. `program` is the program the machine was made of.
     pub fn localise(&mut self, program: &Program) {
-        let effects = Effects::new(program);
+        let effects = if self.returns_read {
+            Effects::with_returns(program, &[])
+        } else {
+            Effects::new(program)
+        };
         self.touched.fill(0);
         for (procedure, mask) in self.touched.chunks_mut(self.layout.words).enumerate() {
             for (i, field) in self.layout.globals.iter().enumerate() {

@@ -59,6 +59,11 @@ impl<W: Words> Model for Unfolding<'_, W> {
         self.machine.answer(state.words(), proposition.0)
     }
 
+    #[inline]
+    fn silent(&self, state: &W) -> bool {
+        self.machine.silent(state.words())
+    }
+
     fn refine(&self, state: &W, tag: u32, index: u64) -> W {
         let mut part = state.clone();
         let field = *self.machine.field(state.words(), tag);

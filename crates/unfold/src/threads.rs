@@ -2,10 +2,10 @@
 //! the active thread's state on the other.
 //!
 //! Globals have the same place in every state, so the shared ones are cut out with a mask and put
-//! into another thread's state with an *or*. A variable without a value stands for any, here as
-//! everywhere (see `machine`): the argument there is about the whole configuration, so it does not
-//! matter which thread reads the variable first. Only what is copied has to be known: the frame of
-//! a thread that starts another.
+//! into another thread's state with an *or*. A variable without a value stands for any value, here
+//! as everywhere (see `machine`). The argument there is about the whole configuration, so it does
+//! not matter which thread reads the variable first. Only what is copied has to be known: the frame
+//! of a thread that starts another.
 
 use std::marker::PhantomData;
 

@@ -6,7 +6,9 @@
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 
-use droste_blast::{After, Blaster, Effect, Logic, New, Place, State, decode, encode, in_range};
+use droste_blast::{
+    After, Blaster, Destination, Effect, Logic, New, State, decode, encode, in_range,
+};
 use droste_program::execution::Valuation;
 use droste_program::{NodeId, Op, ProcId, Program, Type, Value, VarRef, Violation};
 
@@ -138,11 +140,11 @@ pub fn state(program: &Program, procedure: ProcId, valuation: &Valuation) -> Sta
 pub enum Outcome {
     Fail(Violation),
     /// Control goes on; stored values in the order of the stores.
-    Go(Option<NodeId>, Vec<(Place, Value)>),
+    Go(Option<NodeId>, Vec<(Destination, Value)>),
 }
 
 /// The values of stores, `Any` written out.
-fn stored(effect: &Effect<Bit>) -> Vec<Vec<(Place, Value)>> {
+fn stored(effect: &Effect<Bit>) -> Vec<Vec<(Destination, Value)>> {
     let mut all = vec![Vec::new()];
     for store in &effect.stores {
         let values: Vec<Value> = match &store.new {
@@ -183,7 +185,8 @@ fn outcomes_of(effect: &Effect<Bit>, out: &mut BTreeSet<Outcome>) {
     if !effect.guard.value {
         return;
     }
-    // A range with few values may have codes for none: only where the guard is true must stores be in range.
+    // A range with few values may have codes for none: only where the guard is true must stores be
+    // in range.
     for list in stored(effect) {
         if effect.edges.is_empty() {
             out.insert(Outcome::Go(None, list.clone()));
@@ -292,7 +295,7 @@ pub fn settle(
                 let Some(to) = to else { continue };
                 let mut next = base.clone();
                 for (place, value) in list {
-                    let Place::Var(var) = place else {
+                    let Destination::Var(var) = place else {
                         panic!("a step stores into variables");
                     };
                     next.set(var, value);

@@ -1,13 +1,16 @@
 //! Steps that are taken many at a time: the transitive closure of an image, if it is small.
 //!
-//! A disjunct `exists x. S(.., x, ..) & C` in the body of `S(.., p, ..)` itself leads from a tuple of `S` to others, as the
-//! steps of a program do. Then `S` is also closed under `C ; C`, and adding that to `C` changes no fixpoint.
-//! Squaring until nothing is added gives the transitive closure (iterative squaring; Burch, Clarke and others,
-//! *Symbolic model checking: 10²⁰ states and beyond*, 1992), with which the disjunct is done in one
-//! round, and need not look at its own results.
+//! A disjunct `exists x. S(.., x, ..) & C` in the body of `S(.., p, ..)` itself leads from a tuple
+//! of `S` to others, as the steps of a program do. So `S` is also closed under `C ; C`, and adding
+//! that to `C` changes no fixpoint. Squaring until nothing is added gives the transitive closure
+//! (iterative squaring; Burch, Clarke and others, *Symbolic model checking: 10²⁰ states and
+//! beyond*, 1992). With the closure, the disjunct is done in one round, and need not look at its
+//! own results.
 //!
-//! The closure is often much larger than the steps, so squaring stops when a power has grown too large or took
-//! too long; the last one is used then, and takes a few steps at a time.
+//! The closure is often much larger than the steps. So squaring stops when a power has grown too
+//! large or took too long. The last power is then used, which takes a few steps at a time.
+//!
+//! What keeps it honest: reachability in random graphs (`tests/closure.rs`).
 
 use droste_bdd::{Bdd, Cube, Renaming, Var};
 use rustc_hash::FxHashSet;
@@ -16,7 +19,7 @@ use super::Result;
 use crate::engine::Engine;
 use crate::term::{DefId, VarId};
 
-/// A power of the steps may have so many times their nodes, and a few more.
+/// A power of the steps may have `GROWTH` times as many nodes as the steps, and `FEW` more.
 const GROWTH: usize = 3;
 const FEW: usize = 300;
 /// Operations on diagrams that squaring may take, for each node of the steps, and at least.
@@ -32,8 +35,8 @@ pub(super) struct Squaring {
 }
 
 impl Squaring {
-    /// For steps from the first of each pair of variables to the second, a parameter of `def`, under a quantifier of `vars`.
-    /// Nothing if there are no variables that could stand between.
+    /// For steps from the first of each pair of variables to the second, a parameter of `def`,
+    /// under a quantifier of `vars`. Nothing if there are no variables that could stand between.
     pub(super) fn new(
         engine: &Engine,
         def: DefId,
@@ -46,7 +49,8 @@ impl Squaring {
         let (mut first, mut second) = (Vec::new(), Vec::new());
         let mut between = Vec::new();
         for &(x, parameter) in moved {
-            // Any variable of the type will do, wherever it comes from, if its place in the order is free.
+            // Any variable of the type will do, wherever it comes from, if its place in the order
+            // is free.
             let ty = theory.variable(x).ty;
             let all = (0..theory.variables.len() as u32).map(VarId);
             let mut rows = all.filter(|&id| theory.variable(id).ty == ty);
@@ -73,7 +77,8 @@ impl Squaring {
         }))
     }
 
-    /// Some union of powers of the steps, the steps included, and whether it is the transitive closure.
+    /// Some union of powers of the steps, the steps included, and whether it is the transitive
+    /// closure.
     pub(super) fn close(&self, steps: Bdd) -> Result<(Bdd, bool)> {
         let size = steps.node_count();
         let effort = LEAST_EFFORT.max(size as u64 * EFFORT);

@@ -1,7 +1,9 @@
-//! Which predicates are computed together: strongly connected components, callees first, and what kind each is.
+//! Which predicates are computed together: strongly connected components, callees first, and what
+//! kind each is.
 //!
-//! A component that is all `mu` or all `nu`, and monotone, is one simultaneous fixpoint (Bekić); see
-//! [`super::simultaneous`]. Where the kinds mix, or a use is negative, its fixpoints are nested.
+//! A component that is all `mu` or all `nu`, and monotone, is one simultaneous fixpoint (Bekić);
+//! see [`super::simultaneous`]. Where the kinds mix, or a use is negative, its fixpoints are
+//! nested.
 
 use std::rc::Rc;
 

@@ -6,10 +6,11 @@
 //! exists x, w. S(.., x, ..) & C
 //! ```
 //!
-//! where `S` is being computed and `C` does not depend on it. They are multiplied out once: `C` becomes one relation, and a
-//! round is one relational product. `S` is stored over its parameters `p`; rather than rename it to `x` in every round, the
-//! relation is stored with `p` and `x` exchanged, and only what comes out is renamed. That is much less: most
-//! rounds of most parts give nothing.
+//! where `S` is being computed and `C` does not depend on it. They are multiplied out once: `C`
+//! becomes one relation, and a round is one relational product. `S` is stored over its parameters
+//! `p`. It is not renamed to `x` in every round: the relation is stored with `p` and `x` exchanged,
+//! and only what comes out is renamed. That is much less, because most rounds of most parts give
+//! nothing.
 //!
 //! If the relation would be too large, the part is evaluated like any other term.
 
@@ -25,14 +26,15 @@ use crate::term::{Argument, DefId, Of, Term, TermId, VarId};
 
 /// Relations with more nodes are not multiplied out.
 const LARGEST: usize = 20_000;
-/// Nor are those that take more operations.
+/// Relations whose product takes more operations are not multiplied out, either.
 const EFFORT: u64 = 1_000_000;
 
 /// The image of a frontier.
 pub(super) struct Image {
     /// Whose frontier.
     source: DefId,
-    /// `C`, with the parameters and `x` exchanged; in the body of the source itself within the parameters' types.
+    /// `C`, with the parameters and `x` exchanged; in the body of the source itself within the
+    /// parameters' types.
     pub(super) relation: Bdd,
     /// The parameters that are not passed on as they are.
     from: Cube,
@@ -56,7 +58,7 @@ impl Image {
 }
 
 /// What is known about a term: nothing if it has another form.
-pub(super) struct Known {
+pub(super) struct KnownImage {
     form: Option<Rc<Form>>,
     /// The values of the constants, and the image they give; nothing if it is too large.
     last: Option<(Vec<Bdd>, Option<Rc<Image>>)>,
@@ -78,8 +80,8 @@ pub(super) struct Form {
 }
 
 impl Fixpoints<'_> {
-    /// The term, with the frontier in it, as an image, if it has the form and is worth it. If it is a disjunct of the body
-    /// of a predicate, that is `body_of`.
+    /// The term, with the frontier in it, as an image, if it has the form and is worth it. If it is
+    /// a disjunct of the body of a predicate, that is `body_of`.
     pub(super) fn image(
         &mut self,
         body_of: Option<DefId>,
@@ -88,7 +90,7 @@ impl Fixpoints<'_> {
         let key = (body_of, term);
         if !self.images.contains_key(&key) {
             let form = form(&self.engine, body_of, term)?.map(Rc::new);
-            self.images.insert(key, Known { form, last: None });
+            self.images.insert(key, KnownImage { form, last: None });
         }
         let Some(form) = self.images.get(&key).and_then(|known| known.form.clone()) else {
             return Ok(None);
@@ -201,8 +203,8 @@ fn form(engine: &Engine, body_of: Option<DefId>, term: TermId) -> Result<Option<
     }
     let from: Vec<Var> = pairs.iter().map(|(_, p)| *p).collect();
     let xs: Vec<Var> = pairs.iter().map(|(x, _)| *x).collect();
-    // A body that is not the source's may have `x` where the source has its parameters: the better. But what is
-    // exchanged must not get into the way of the rest.
+    // A body that is not the source's may have `x` where the source has its parameters: the better.
+    // But what is exchanged must not get into the way of the rest.
     pairs.retain(|(x, p)| x != p);
     if pairs
         .iter()

@@ -17,7 +17,7 @@ use super::{Fixpoints, Result};
 use crate::rewrite::{Parts, Product};
 use crate::term::{DefId, Of, Term, TermId, VarId};
 
-/// A diagram with so many nodes is small.
+/// A diagram with at most this number of nodes is small.
 const SMALL: usize = 500;
 
 /// A part of a body that sees only what is new, and what that is.
@@ -38,9 +38,9 @@ pub(super) struct Task {
 enum Work {
     /// Distributes over union.
     Linear(TermId),
-    /// The same, as the image of a frontier.
+    /// A part that distributes over union, as the image of a frontier.
     Image(TermId, Rc<Image>),
-    /// A conjunction of such.
+    /// A conjunction of parts that distribute over union.
     Product(Join),
 }
 

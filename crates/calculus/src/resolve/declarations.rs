@@ -1,4 +1,5 @@
-//! Declarations of types and variables: enumerations, ranges, classes, arrays, and wishes about their layout.
+//! Declarations of types and variables: enumerations, ranges, classes, arrays, and wishes about
+//! their layout.
 
 use droste_source::Span;
 use droste_source::diagnostics::Diagnostic;
@@ -11,7 +12,7 @@ use crate::term::VarId;
 use crate::theory::{Variable, Wish};
 use crate::types::{TypeId, WIDEST};
 
-/// A theory has at most so many bits in all its variables.
+/// The most bits that all variables of a theory may have together.
 const MOST_BITS: u32 = 1 << 28;
 
 impl Resolver {

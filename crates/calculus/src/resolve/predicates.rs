@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::{Global, Resolver};
 use crate::syntax::{Constraint, ExprId, Fixpoint, List};
 use crate::term::DefId;
-use crate::theory::{Definition, Question};
+use crate::theory::{ClosedFormula, Definition};
 use crate::types::{BOOL, TypeId};
 
 impl Resolver {
@@ -191,10 +191,10 @@ impl Resolver {
         }
     }
 
-    pub(super) fn question(&mut self, expr: ExprId, span: Span) -> Option<Question> {
+    pub(super) fn question(&mut self, expr: ExprId, span: Span) -> Option<ClosedFormula> {
         let root = self.formula(expr, false)?;
         let dual = self.formula(expr, true)?;
-        Some(Question {
+        Some(ClosedFormula {
             root,
             dual,
             references: crate::depend::references(&self.theory.terms, root),

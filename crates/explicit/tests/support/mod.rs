@@ -1,5 +1,4 @@
-//! Random recursive state machines, a naive oracle for them, and a shrinker.
+//! A naive oracle for recursive state machines, and a shrinker.
 
 pub(crate) mod oracle;
-pub(crate) mod rsm;
 pub(crate) mod shrink;

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::rsm::{Move, Rsm};
+use droste_testkit::rsm::{Move, Rsm};
 
 /// Ways out of each entry: the exit, and the marks met on the way.
 type Summaries = Vec<BTreeSet<(u8, u8)>>;
@@ -181,6 +181,51 @@ impl<'a> Oracle<'a> {
 
     /// The number of steps of a shortest run that reaches `prop`.
     pub(crate) fn shortest(&self, prop: u32) -> Option<u64> {
+        let (runs, _) = self.lengths();
+        let hits = runs
+            .iter()
+            .filter(|&(&v, _)| self.props(v) >> prop & 1 == 1);
+        hits.map(|(_, &length)| length).min()
+    }
+
+    /// The number of steps of a shortest run that is stuck: in a state that can do nothing and of
+    /// which `end` is not true, or in one that can only leave, with exits that its caller refuses.
+    /// What comes after the end of a run does not count.
+    pub(crate) fn stuck(&self, end: u32) -> Option<u64> {
+        let mut rsm = self.rsm.clone();
+        rsm.terminated.clear();
+        let (runs, within) = Oracle::new(&rsm).lengths();
+        let mut least: Option<u64> = None;
+        for (&vertex, &length) in &runs {
+            let caller = (vertex / 2) as u8;
+            let node = &rsm.nodes[vertex / 2];
+            if node.parts.is_empty() && node.moves.is_empty() && node.props >> end & 1 == 0 {
+                least = Some(length.min(least.unwrap_or(length)));
+            }
+            for &each in &node.moves {
+                let Move::Call(call, entry) = each else {
+                    continue;
+                };
+                for (&state, &inside) in &within[entry as usize] {
+                    let leaving = &rsm.nodes[state as usize].moves;
+                    let refused = leaving.iter().all(|&each| match each {
+                        Move::Exit(exit) => {
+                            (rsm.resume.get(&(caller, call, exit))).is_none_or(Vec::is_empty)
+                        }
+                        _ => false,
+                    });
+                    if refused && !leaving.is_empty() {
+                        let length = length + 1 + inside;
+                        least = Some(length.min(least.unwrap_or(length)));
+                    }
+                }
+            }
+        }
+        least
+    }
+
+    /// The least number of steps to every vertex, and from every entry to the states of its procedure.
+    fn lengths(&self) -> (BTreeMap<usize, u64>, Vec<BTreeMap<u8, u64>>) {
         let rsm = self.rsm;
         let n = rsm.nodes.len();
         let mut exits: Vec<BTreeMap<u8, u64>> = vec![BTreeMap::new(); n];
@@ -218,15 +263,11 @@ impl<'a> Oracle<'a> {
                 }
             }
             if !changed {
-                let hits = runs
-                    .iter()
-                    .filter(|&(&v, _)| self.props(v) >> prop & 1 == 1);
-                return hits.map(|(_, &length)| length).min();
+                return (runs, within);
             }
         }
     }
 }
-
 enum Way {
     Same,
     Call,

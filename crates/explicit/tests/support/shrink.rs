@@ -1,7 +1,7 @@
 //! Makes a failing machine smaller, greedily: as long as some part can be left out and it still
 //! fails, leave it out.
 
-use super::rsm::{Move, Rsm};
+use droste_testkit::rsm::{Move, Rsm};
 
 /// The smallest machine found that still `fails`.
 pub(crate) fn shrink(mut rsm: Rsm, fails: impl Fn(&Rsm) -> bool) -> Rsm {

@@ -15,7 +15,8 @@ impl Threaded<'_> {
         format!("Reach({states}{top}{})", self.constant().1)
     }
 
-    /// What never changes: globals and threads of the switches, frames of started threads, as parameters and as arguments.
+    /// What never changes: globals and threads of the switches, frames of started threads, as
+    /// parameters and as arguments.
     fn constant(&self) -> (String, String) {
         let (mut head, mut rest) = (String::new(), String::new());
         for j in 1..=self.switches {
@@ -51,7 +52,8 @@ impl Threaded<'_> {
         )
     }
 
-    /// That context `j` can begin with the globals gj. Turns of threads that have not been started yet are passed over.
+    /// That context `j` can begin with the globals gj. Turns of threads that have not been started
+    /// yet are passed over.
     fn handed(&self, j: u32) -> String {
         let mut ways = vec![self.left(j)];
         if self.in_turn {
@@ -170,8 +172,9 @@ impl Threaded<'_> {
         }
     }
 
-    /// Switch `j`, to the next thread of the round. One that exists from the start begins in the first round: its turns may be
-    /// empty. Others begin with their first turn after they have been started.
+    /// Switch `j`, to the next thread of the round. One that exists from the start begins in the
+    /// first round: its turns may be empty. Others begin with their first turn after they have been
+    /// started.
     fn round(&self, out: &mut String, j: u32) {
         let thread = self.turn(j);
         let count = self.threads.len() as u32 + self.slots;

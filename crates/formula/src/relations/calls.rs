@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use droste_blast::{Blaster, Place};
+use droste_blast::{Blaster, Destination};
 use droste_program::{NodeId, Op, ProcId, VarRef};
 
 use super::{Clauses, Frame, Relations, copy_of, one_of, or_false};
@@ -204,7 +204,7 @@ impl Relations<'_> {
     /// The locals of the caller stay, but for those that get results.
     fn caller_frame(&self, procedure: ProcId, targets: &[Option<VarRef>]) -> Frame {
         let vars = targets.iter().flatten();
-        let places = vars.flat_map(|&var| self.places(procedure, Place::Var(var), None));
+        let places = vars.flat_map(|&var| self.places(procedure, Destination::Var(var), None));
         let mut frame = Frame::changing(places);
         frame.globals = None;
         frame

@@ -1,4 +1,5 @@
-//! `Entry`, `Exit`, `Init`, `Target`: where procedures begin and end, where runs start, and what must not be reached.
+//! `Entry`, `Exit`, `Init`, `Target`: where procedures begin and end, where runs start, and what
+//! must not be reached.
 
 use std::fmt::Write as _;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use droste_blast::{Logic, Place, in_range};
+use droste_blast::{Destination, Logic, in_range};
 use droste_program::{NodeId, Op, ProcId, VarRef, Violation};
 
 use super::{Clauses, Frame, Relations, one_of, uninitialised};
@@ -129,7 +129,7 @@ impl Relations<'_> {
         let mut changed = Vec::new();
         let locals = uninitialised(self.program, procedure, &self.fields, self.question.live);
         for local in locals {
-            let places = self.places(procedure, Place::Var(VarRef::Local(local)), None);
+            let places = self.places(procedure, Destination::Var(VarRef::Local(local)), None);
             let bits: Vec<Term> = places.iter().map(|&c| Self::bit(&self.v, c)).collect();
             let ty = self.program.variable(procedure, VarRef::Local(local)).ty;
             let Ok(bit) = in_range(&mut self.terms, ty, &bits);

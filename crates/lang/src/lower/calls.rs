@@ -8,7 +8,7 @@ use droste_program::{NodeId, Op, ProcId};
 use droste_source::diagnostics::Diagnostic;
 
 use super::statements::{Emitter, counted};
-use super::types::{Place, Role};
+use super::types::{Role, StoreTarget};
 
 impl Emitter<'_, '_> {
     pub(super) fn call(
@@ -72,7 +72,7 @@ impl Emitter<'_, '_> {
         let mut arguments = Vec::with_capacity(args.len());
         for (i, &arg) in args.iter().enumerate() {
             let role = match function.params.get(i) {
-                Some((param, ty)) => Role::Stored(Place {
+                Some((param, ty)) => Role::Stored(StoreTarget {
                     ty: *ty,
                     what: "parameter",
                     name: &param.text,
@@ -138,7 +138,7 @@ impl Emitter<'_, '_> {
         let mut exprs = Vec::with_capacity(values.len());
         for (i, &value) in values.iter().enumerate() {
             let role = match results.get(i) {
-                Some(ty) => Role::Stored(Place {
+                Some(ty) => Role::Stored(StoreTarget {
                     ty: *ty,
                     what: "the result of",
                     name: &function.name.text,

@@ -3,18 +3,20 @@
 //!
 //! Each statement gets one *slot*, the later node, in the order of the source; each `elsif` gets
 //! one for its condition, a started thread one for its end, and the procedure one for its `end`.
+//! Declarations at the beginning of the procedure get none.
 //! The pass is a walk with an explicit stack of open blocks. Where control goes after a
 //! statement is not known before the next one has its number, so a slot records a
 //! [`Link`]: to a slot, or to wherever an enclosing statement leads. The enclosing
 //! statement has the smaller number, so one loop in ascending order resolves them all.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::ast::{Ast, Block, Decl, ExprId, ExprKind, Function, StmtId, StmtKind, Type};
 use droste_source::Span;
 use droste_source::diagnostics::Diagnostic;
 
 use super::sink::Sink;
+use super::statements::listed_twice;
 
 /// What a slot stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,7 +138,8 @@ pub(super) fn lay_out<'a>(ast: &'a Ast, function: &'a Function, sink: &mut Sink)
         sink,
     };
     walk.parameters(function);
-    walk.push_block(&function.body, Link::End, None);
+    let body = walk.declarations(&function.body);
+    walk.push_block(body, Link::End, None);
     while let Some(frame) = walk.stack.pop() {
         walk.resume(frame);
     }
@@ -166,6 +169,19 @@ impl<'a> Walk<'a, '_> {
                 );
             }
         }
+    }
+
+    /// The declarations at the beginning of a body need no slots: locals have any value when
+    /// the procedure is entered. Returns the statements after them.
+    fn declarations(&mut self, body: &'a [StmtId]) -> &'a [StmtId] {
+        let mut rest = body;
+        while let Some((&first, others)) = rest.split_first()
+            && let Some(decl) = declaration(self.ast, first)
+        {
+            self.declare(decl);
+            rest = others;
+        }
+        rest
     }
 
     fn slot(&mut self, kind: SlotKind, scope: Option<u32>) -> u32 {
@@ -277,15 +293,24 @@ impl<'a> Walk<'a, '_> {
         let stmt = self.ast.stmt(id);
         let head = self.slot(SlotKind::Stmt(id), scope);
         for label in &stmt.labels {
-            if let Some((_, first)) = self.layout.labels.get(&*label.text) {
-                let first = *first;
-                self.sink.error(|| {
+            match self.layout.labels.get(&*label.text).copied() {
+                None => {
+                    self.layout.labels.insert(&label.text, (head, label.span));
+                }
+                // SLAM writes that.
+                Some((slot, first)) if slot == head => self.sink.push(
+                    Diagnostic::warning(
+                        label.span,
+                        format!("the label `{label}` stands twice on this statement"),
+                    )
+                    .label("the second time means nothing")
+                    .also(first, "the first time"),
+                ),
+                Some((_, first)) => self.sink.error(|| {
                     Diagnostic::error(label.span, format!("the label `{label}` is used twice"))
                         .label("labels are unique within a procedure")
                         .also(first, "the first time")
-                });
-            } else {
-                self.layout.labels.insert(&label.text, (head, label.span));
+                }),
             }
         }
         if !matches!(stmt.kind, StmtKind::Call { .. })
@@ -325,7 +350,11 @@ impl<'a> Walk<'a, '_> {
     }
 
     fn declare(&mut self, decl: &'a Decl) {
+        let mut listed = HashSet::with_capacity(decl.names.len());
         for name in &decl.names {
+            if !listed.insert(&*name.text) {
+                self.sink.push(listed_twice(name));
+            }
             let local = Local {
                 name: &name.text,
                 ty: decl.ty,
@@ -378,6 +407,16 @@ impl<'a> Walk<'a, '_> {
                 Link::End => end,
             };
         }
+    }
+}
+
+/// The declaration that a statement is, unless it has a label. A label needs a position to stand
+/// at, so a declaration with one is a statement like others.
+pub(super) fn declaration(ast: &Ast, stmt: StmtId) -> Option<&Decl> {
+    let stmt = ast.stmt(stmt);
+    match &stmt.kind {
+        StmtKind::Decl(decl) if stmt.labels.is_empty() => Some(decl),
+        _ => None,
     }
 }
 

@@ -16,7 +16,7 @@ use droste_source::suggest::nearest;
 
 use super::layout::{Layout, lay_out};
 use super::sink::Sink;
-use super::types::{Leaves, Place};
+use super::types::{Leaves, StoreTarget};
 
 /// The names that a program, or one of its `thread` sections, declares at its top level.
 #[derive(Default)]
@@ -176,11 +176,11 @@ impl<'a> Environment<'a> {
     }
 
     /// A variable as a place to store into.
-    pub(super) fn place(&self, proc: usize, var: VarRef) -> Place<'_> {
+    pub(super) fn place(&self, proc: usize, var: VarRef) -> StoreTarget<'_> {
         match var {
             VarRef::Global(i) => {
                 let global = &self.globals[i as usize];
-                Place {
+                StoreTarget {
                     ty: global.ty,
                     what: "variable",
                     name: &global.name,
@@ -189,7 +189,7 @@ impl<'a> Environment<'a> {
             }
             VarRef::Local(i) => {
                 let local = &self.procs[proc].layout.locals[i as usize];
-                Place {
+                StoreTarget {
                     ty: local.ty,
                     what: "variable",
                     name: local.name,

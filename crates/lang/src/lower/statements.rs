@@ -12,7 +12,7 @@ use droste_program::{Expr, ExprNode, Node, NodeId, Op, Operator, ProcId, VarRef}
 use droste_source::Span;
 use droste_source::diagnostics::Diagnostic;
 
-use super::layout::{Slot, SlotKind, is_async, starts_at_label};
+use super::layout::{Slot, SlotKind, declaration, is_async, starts_at_label};
 use super::names::{Environment, ProcedureLeaves};
 use super::sink::Sink;
 use super::types::{Role, translate};
@@ -72,6 +72,8 @@ impl<'e, 'a> Emitter<'e, 'a> {
         for (i, slot) in proc.layout.slots.iter().enumerate() {
             let i = i as u32;
             let next = self.node(slot.next);
+            let silent =
+                matches!(slot.kind, SlotKind::Stmt(id) if declaration(self.ast, id).is_some());
             let (span, labels, op) = match slot.kind {
                 SlotKind::Stmt(id) => {
                     let stmt = self.ast.stmt(id);
@@ -118,8 +120,9 @@ impl<'e, 'a> Emitter<'e, 'a> {
             nodes.push(Node {
                 procedure: ProcId(self.proc as u32),
                 span,
-                labels: labels.iter().map(|label| label.text.clone()).collect(),
+                labels: distinct(labels),
                 op,
+                silent,
                 ensure,
             });
         }
@@ -171,8 +174,8 @@ impl<'e, 'a> Emitter<'e, 'a> {
         let next = self.node(slot.next);
         let goto = Some(Op::Goto(vec![next]));
         match &stmt.kind {
-            StmtKind::Decl(decl) => self.any_values(&decl.names, next),
-            StmtKind::Dead(names) => self.any_values(names, next),
+            StmtKind::Decl(decl) => self.any_values(&decl.names, true, next),
+            StmtKind::Dead(names) => self.any_values(names, false, next),
             StmtKind::Assign {
                 targets,
                 values,
@@ -327,7 +330,7 @@ impl<'e, 'a> Emitter<'e, 'a> {
     }
 
     /// `decl` and `dead`: the variables take any value.
-    fn any_values(&mut self, names: &[Name], next: NodeId) -> Option<Op> {
+    fn any_values(&mut self, names: &[Name], is_declaration: bool, next: NodeId) -> Option<Op> {
         let mut assigns = Vec::with_capacity(names.len());
         let mut seen = HashSet::with_capacity(names.len());
         let mut ok = true;
@@ -337,10 +340,9 @@ impl<'e, 'a> Emitter<'e, 'a> {
                     let ty = self.env.place(self.proc, var).ty;
                     assigns.push((var, any_of(ty)));
                 }
-                Some(_) => self.sink.push(
-                    Diagnostic::warning(name.span, format!("`{name}` is listed twice"))
-                        .label("the second time means nothing"),
-                ),
+                // Of a declaration, that has been said.
+                Some(_) if is_declaration => {}
+                Some(_) => self.sink.push(listed_twice(name)),
                 None => ok = false,
             }
         }
@@ -459,6 +461,21 @@ impl<'e, 'a> Emitter<'e, 'a> {
             self.ensures.push(whole);
         }
     }
+}
+
+/// The labels of a statement, each once.
+fn distinct(labels: &[Name]) -> Vec<Arc<str>> {
+    let mut seen = HashSet::with_capacity(labels.len());
+    let all = labels.iter().map(|label| &label.text);
+    all.filter(|label| seen.insert(Arc::clone(label)))
+        .cloned()
+        .collect()
+}
+
+/// A name that `decl` or `dead` lists a second time.
+pub(super) fn listed_twice(name: &Name) -> Diagnostic {
+    Diagnostic::warning(name.span, format!("`{name}` is listed twice"))
+        .label("the second time means nothing")
 }
 
 fn any_of(ty: crate::ast::Type) -> Expr {

@@ -16,7 +16,7 @@ use crate::ast::{Ast, BinaryOp, Expr as AstExpr, ExprId, ExprKind, Type, UnaryOp
 use droste_program::interval::Interval;
 use droste_program::{Expr, ExprNode, Operator};
 use droste_source::Span;
-use droste_source::diagnostics::Diagnostic;
+use droste_source::diagnostics::{Diagnostic, DiagnosticKind};
 
 use super::sink::Sink;
 
@@ -26,14 +26,14 @@ pub(crate) enum Role<'a> {
     /// A Boolean: the condition of this statement.
     Condition(&'a str),
     /// Stored into a place.
-    Stored(Place<'a>),
+    Stored(StoreTarget<'a>),
     /// Looked at by nobody (`_ := e`, `print e`).
     Free,
 }
 
 /// Something that values are stored into: a variable, a parameter, a result.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct StoreTarget<'a> {
     pub(crate) ty: Type,
     /// As in "*variable* `x` has type …".
     pub(crate) what: &'a str,
@@ -41,7 +41,7 @@ pub(crate) struct Place<'a> {
     pub(crate) declared: Span,
 }
 
-impl Place<'_> {
+impl StoreTarget<'_> {
     pub(crate) fn describe(self) -> String {
         format!("{} `{}` has type `{}`", self.what, self.name, self.ty)
     }
@@ -463,12 +463,17 @@ impl<'a> Typing<'a, '_> {
         let (Some(_), Some(b), false) = (a, b, self.leaves.in_program()) else {
             return;
         };
-        let trouble = match op {
-            BinaryOp::Div | BinaryOp::Rem if b.contains(0) => "this divisor may be zero",
-            BinaryOp::Shl | BinaryOp::Shr if b.is_signed() => "this distance may be negative",
+        let (trouble, kind) = match op {
+            BinaryOp::Div | BinaryOp::Rem if b.contains(0) => {
+                ("this divisor may be zero", DiagnosticKind::MayDivideByZero)
+            }
+            BinaryOp::Shl | BinaryOp::Shr if b.is_signed() => {
+                ("this distance may be negative", DiagnosticKind::Other)
+            }
             _ => return,
         };
         let diagnostic = Diagnostic::error(self.expr(right as usize).span, trouble)
+            .kind(kind)
             .label("and a property must have a value in every configuration")
             .help("compute it in the program, or compare without dividing");
         self.fail(diagnostic);
@@ -485,7 +490,7 @@ impl<'a> Typing<'a, '_> {
     }
 
     /// A whole right-hand side, argument or result against the type of its place.
-    fn check_store(&mut self, root: ExprId, interval: Option<Interval>, place: Place<'_>) {
+    fn check_store(&mut self, root: ExprId, interval: Option<Interval>, place: StoreTarget<'_>) {
         let expr = self.ast.expr(root);
         let ty = place.ty;
         match ty {

@@ -5,7 +5,7 @@
 //! is the only decision there is, it is also where the dialects can part: up to the first
 //! operator for which their tables decide differently both build the same stacks, and from there
 //! on the trees differ for certain. So comparing the two decisions at each step finds exactly
-//! the expressions that read differently, at no cost worth mentioning.
+//! the expressions that read differently, at no cost worth mentioning; `readings` tells about them.
 //!
 //! Operands are added to the tree before their operator and from left to right: the arena holds
 //! each expression in postorder, and equal expressions give equal arenas.
@@ -14,15 +14,8 @@ use super::{Dialect, Fail, Parse, Parser};
 use crate::ast::{BinaryOp, ExprId, ExprKind, Name, UnaryOp};
 use crate::lexer::TokenKind;
 use crate::precedence::left_first;
-use crate::printer::expr_to_string;
 use droste_source::Span;
 use droste_source::diagnostics::Diagnostic;
-
-/// Warnings about expressions that read differently in the dialects; more are only counted.
-const MAX_AMBIGUITIES: usize = 20;
-
-/// The most characters, without white space, of an expression whose two readings are shown.
-const LONGEST_READING: usize = 300;
 
 /// The stacks, kept from one expression to the next for their memory.
 #[derive(Default)]
@@ -55,9 +48,9 @@ struct Operand {
 
 /// The first two neighbouring operators that the dialects apply in a different order.
 #[derive(Clone, Copy)]
-struct Ambiguity {
-    first: BinaryOp,
-    second: BinaryOp,
+pub(super) struct Ambiguity {
+    pub(super) first: BinaryOp,
+    pub(super) second: BinaryOp,
 }
 
 impl Parser<'_> {
@@ -69,10 +62,8 @@ impl Parser<'_> {
         match result {
             Err(_) => self.ast.exprs.truncate(mark),
             Ok(root) => {
-                if let Some(ambiguity) = self.expr.ambiguity.take()
-                    && !self.is_about_integers(mark)
-                {
-                    self.warn_ambiguity(ambiguity, root, start);
+                if let Some(ambiguity) = self.expr.ambiguity.take() {
+                    self.read_differently(ambiguity, root, mark, start);
                 }
             }
         }
@@ -99,7 +90,7 @@ impl Parser<'_> {
         Ok(list)
     }
 
-    fn operators_and_operands(&mut self) -> Parse<ExprId> {
+    pub(super) fn operators_and_operands(&mut self) -> Parse<ExprId> {
         self.expr.waiting.clear();
         self.expr.operands.clear();
         self.expr.ambiguity = None;
@@ -334,100 +325,10 @@ impl Parser<'_> {
         self.expr.waiting.push(Waiting::Binary(op));
     }
 
-    // Expressions that read differently.
-
-    /// Whether the expression that was added from `mark` on says something about integers, so
-    /// that nobody can have written it for SATABS, which has none.
-    fn is_about_integers(&self, mark: usize) -> bool {
-        self.ast.exprs[mark..].iter().any(|expr| match expr.kind {
-            ExprKind::Int(value) => value != 0 && value != 1,
-            ExprKind::Unary(UnaryOp::Neg, _) => true,
-            ExprKind::Binary(op, ..) => !matches!(
-                op,
-                BinaryOp::Implies
-                    | BinaryOp::Or
-                    | BinaryOp::Xor
-                    | BinaryOp::And
-                    | BinaryOp::Eq
-                    | BinaryOp::Ne
-            ),
-            _ => false,
-        })
-    }
-
-    /// Warns about the expression `root`, whose tokens are those from `start` up to here.
-    fn warn_ambiguity(&mut self, ambiguity: Ambiguity, root: ExprId, start: usize) {
-        self.ambiguities += 1;
-        if self.ambiguities > MAX_AMBIGUITIES {
-            return;
-        }
-        let (first, second) = (ambiguity.first.symbol(), ambiguity.second.symbol());
-        let (message, advice) = match self.both_readings(root, start) {
-            Some((here, there)) => (
-                format!("read as `{here}`, but SATABS reads `{there}`"),
-                format!("add the parentheses you mean: `{here}` or `{there}`"),
-            ),
-            None => (
-                "SATABS reads this expression differently".to_owned(),
-                format!("add parentheses around the operands of `{first}` and `{second}`"),
-            ),
-        };
-        self.diagnostics.push(
-            Diagnostic::warning(self.ast.expr(root).span, message)
-                .label(format!("`{first}` and `{second}` without parentheses"))
-                .help(advice)
-                .help("if the program was written for SATABS or boppo, use `--dialect satabs`"),
-        );
-    }
-
-    /// The expression `root`, whose tokens are those from `start` up to here, as it was read and
-    /// as SATABS reads it, unless it is too long for a message.
-    fn both_readings(&mut self, root: ExprId, start: usize) -> Option<(String, String)> {
-        let tokens = &self.tokens[start..self.pos];
-        let lengths = tokens.iter().map(|t| (t.span.end - t.span.start) as usize);
-        if lengths.sum::<usize>() > LONGEST_READING {
-            return None;
-        }
-        // Read it again. It was right the first time; what could be said about a literal in it
-        // has been said.
-        let (end, dialect, mark) = (self.pos, self.dialect, self.ast.exprs.len());
-        let (errors, last_error) = (self.errors, self.last_error);
-        let diagnostics = self.diagnostics.len();
-        self.pos = start;
-        self.dialect = Dialect::Satabs;
-        let there = self.operators_and_operands();
-        let readings = there.ok().map(|there| {
-            (
-                expr_to_string(&self.ast, root),
-                expr_to_string(&self.ast, there),
-            )
-        });
-        self.ast.exprs.truncate(mark);
-        self.diagnostics.truncate(diagnostics);
-        (self.errors, self.last_error) = (errors, last_error);
-        (self.pos, self.dialect) = (end, dialect);
-        readings
-    }
-
-    /// Says how many more expressions read differently than were shown.
-    pub(super) fn summarise_ambiguities(&mut self) {
-        if self.ambiguities > MAX_AMBIGUITIES {
-            let more = self.ambiguities - MAX_AMBIGUITIES;
-            let end = self.tokens[self.tokens.len() - 1].span;
-            self.diagnostics.push(
-                Diagnostic::warning(
-                    end,
-                    format!("{more} more expressions read differently in the SATABS dialect"),
-                )
-                .help("if the program was written for SATABS or boppo, use `--dialect satabs`"),
-            );
-        }
-    }
-
     // Errors.
 
     fn no_operand(&mut self) -> Fail {
-        let diagnostic = self.expected("an expression");
+        let diagnostic = self.expected_operand("an expression");
         let before = self.pos.checked_sub(1).map(|i| self.tokens[i].kind);
         let diagnostic = match (before, self.kind()) {
             (Some(TokenKind::Minus), TokenKind::Gt) => diagnostic.help("implication is `=>`"),

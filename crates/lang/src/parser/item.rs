@@ -131,9 +131,77 @@ impl Parser<'_> {
         if self.type_word(0) && matches!(self.peek(1), TokenKind::Ident | TokenKind::Escaped) {
             return Err(self.type_before_name());
         }
-        let names = self.names("the name of a variable")?;
+        let mut names = Vec::new();
+        loop {
+            let name = self.name("the name of a variable")?;
+            self.array(&name);
+            self.initial_value(&name);
+            names.push(name);
+            if self.eat(TokenKind::Comma).is_none() {
+                break;
+            }
+        }
         let ty = self.optional_type()?;
+        if let Some(last) = names.last() {
+            self.initial_value(last);
+        }
         Ok(Decl { names, ty })
+    }
+
+    /// `[3]` after a declared name: refused, and skipped.
+    fn array(&mut self, name: &Name) {
+        if self.kind() != TokenKind::LBracket {
+            return;
+        }
+        let diagnostic = Diagnostic::error(self.span(), "there are no arrays")
+            .label(format!("`{name}` can only be a variable"))
+            .help(format!(
+                "declare a variable for each element: `decl {name}0, {name}1;`"
+            ));
+        self.report(diagnostic);
+        self.skip_to(&[TokenKind::RBracket]);
+        self.eat(TokenKind::RBracket);
+    }
+
+    /// `:= T` after a declared name: refused, and skipped.
+    fn initial_value(&mut self, name: &Name) {
+        if !matches!(self.kind(), TokenKind::Assign | TokenKind::Eq) {
+            return;
+        }
+        let at = self.span();
+        let pos = self.pos;
+        self.bump();
+        let start = self.span().start;
+        self.skip_to(&[TokenKind::Comma, TokenKind::Colon]);
+        let value = self
+            .source
+            .slice(Span::new(start, self.previous_end().max(start)));
+        let value = crate::lexer::crop(value, 40);
+        let after = std::mem::replace(&mut self.pos, pos);
+        let diagnostic = Diagnostic::error(at, "a declaration gives no value")
+            .label("a variable holds any value at first")
+            .help(format!(
+                "assign it in a statement after the declarations: `{name} := {value};`"
+            ));
+        self.report(diagnostic);
+        // Unless there are too many errors to go on.
+        self.pos = self.pos.max(after);
+    }
+
+    /// Skips to one of these tokens outside parentheses, or to where the declaration must have ended.
+    fn skip_to(&mut self, wanted: &[TokenKind]) {
+        let mut depth = 0u32;
+        loop {
+            match self.kind() {
+                TokenKind::Semi | TokenKind::Eof | TokenKind::Decl | TokenKind::Begin => return,
+                kind if super::stmt::is_closer(kind) => return,
+                kind if depth == 0 && wanted.contains(&kind) => return,
+                TokenKind::LParen => depth += 1,
+                TokenKind::RParen => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            self.bump();
+        }
     }
 
     fn optional_type(&mut self) -> Parse<Type> {

@@ -12,6 +12,7 @@
 mod expr;
 mod item;
 mod monitor;
+mod readings;
 mod simple;
 mod stmt;
 #[cfg(test)]
@@ -121,7 +122,7 @@ struct Parser<'a> {
     diagnostics: Vec<Diagnostic>,
     errors: usize,
     /// Expressions that read differently in the two dialects.
-    ambiguities: usize,
+    readings: Vec<readings::Reading>,
     /// `pos` at the last error: a second one there is a consequence of the first.
     last_error: Option<usize>,
     expr: expr::Stacks,
@@ -142,7 +143,7 @@ impl<'a> Parser<'a> {
             ast: Ast::default(),
             diagnostics,
             errors,
-            ambiguities: 0,
+            readings: Vec::new(),
             last_error: None,
             expr: expr::Stacks::default(),
         };
@@ -153,8 +154,9 @@ impl<'a> Parser<'a> {
     }
 
     fn finish(mut self) -> (Ast, Vec<Diagnostic>) {
+        let more = self.warn_about_readings();
         self.diagnostics.sort_by_key(|d| d.primary.0.start);
-        self.summarise_ambiguities();
+        self.diagnostics.extend(more);
         if self.errors >= MAX_ERRORS {
             let end = self.tokens[self.tokens.len() - 1].span;
             self.diagnostics.push(Diagnostic::error(
@@ -237,7 +239,8 @@ impl<'a> Parser<'a> {
             TokenKind::Escaped => {}
             TokenKind::Ident if self.slice() != "_" => {}
             kind => {
-                let fail = self.unexpected(expected);
+                let diagnostic = self.expected_name(expected);
+                let fail = self.report(diagnostic);
                 // A reserved word used as a name: go on after it, not with it.
                 if is_reserved(kind)
                     && !stmt::is_closer(kind)
@@ -321,32 +324,52 @@ impl<'a> Parser<'a> {
 
     /// "expected …, found …" at the next token, with advice for what people often write.
     fn expected(&self, expected: &str) -> Diagnostic {
-        let diagnostic = Diagnostic::error(
-            self.span(),
-            format!("expected {expected}, found {}", self.found()),
-        )
-        .label(format!("expected {expected}"));
+        let diagnostic = self.plainly_expected(expected);
         match self.kind() {
-            TokenKind::LBrace if expected.contains("name") || expected == "an expression" => {
-                diagnostic.help(why_no_name(&self.source.text()[self.span().end as usize..]))
-            }
             TokenKind::LBrace | TokenKind::RBrace => diagnostic.help(
                 "blocks have no braces: a body is `begin … end`, and there is `if … then … else … fi` and `while … do … od`",
-            ),
-            TokenKind::True | TokenKind::False if expected.contains("name") => diagnostic.help(
-                format!("`{}` is a constant and cannot be the name of anything but a label", self.slice()),
             ),
             TokenKind::Ident if self.slice() == "_" => {
                 diagnostic.help("`_` can only be assigned to, to throw a value away")
             }
-            kind if expected.contains("name") && is_reserved(kind) => {
-                diagnostic.help(format!("`{}` is a reserved word", self.slice()))
-            }
-            TokenKind::Number if expected.contains("name") => {
-                diagnostic.help("a name begins with a letter, `_` or `$`; only labels may be numbers")
-            }
             _ => diagnostic,
         }
+    }
+
+    /// The same where a name is expected.
+    fn expected_name(&self, expected: &str) -> Diagnostic {
+        let word = self.slice();
+        let help = match self.kind() {
+            TokenKind::LBrace => return self.expected_operand(expected),
+            TokenKind::True | TokenKind::False => {
+                format!("`{word}` is a constant and cannot be the name of anything but a label")
+            }
+            TokenKind::Number => {
+                "a name begins with a letter, `_` or `$`; only labels may be numbers".to_owned()
+            }
+            kind if is_reserved(kind) => format!("`{word}` is a reserved word"),
+            _ => return self.expected(expected),
+        };
+        self.plainly_expected(expected).help(help)
+    }
+
+    /// The same where a name or an expression is expected.
+    fn expected_operand(&self, expected: &str) -> Diagnostic {
+        match self.kind() {
+            TokenKind::LBrace => {
+                let rest = &self.source.text()[self.span().end as usize..];
+                self.plainly_expected(expected).help(why_no_name(rest))
+            }
+            _ => self.expected(expected),
+        }
+    }
+
+    fn plainly_expected(&self, expected: &str) -> Diagnostic {
+        Diagnostic::error(
+            self.span(),
+            format!("expected {expected}, found {}", self.found()),
+        )
+        .label(format!("expected {expected}"))
     }
 }
 

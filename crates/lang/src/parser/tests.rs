@@ -3,6 +3,7 @@
 use super::*;
 use crate::ast::{BinaryOp, ExprKind, Function, Item, StmtKind, Target, Type};
 use crate::printer::{expr_to_string, print};
+use droste_testkit::random::Random;
 
 fn parse_as(text: &str, dialect: Dialect) -> Parsed {
     parse(&SourceFile::new("test.bp", text), dialect)
@@ -521,6 +522,63 @@ fn integers_are_not_for_satabs() {
         "a = -n & c",
     ] {
         assert_eq!(warnings(integers), [""; 0], "{integers}");
+    }
+}
+
+#[test]
+fn what_is_declared_as_an_integer_is_not_for_satabs() {
+    let warnings = |text: &str| parse_as(text, Dialect::Union).diagnostics.len();
+    let body = "begin assert(state = 0 & ev = 1); end";
+    assert_eq!(warnings(&format!("void main() {body}")), 1);
+    assert_eq!(warnings(&format!("decl state, ev; void main() {body}")), 1);
+    // Declared before or after, somewhere in the procedure, or as a parameter.
+    assert_eq!(
+        warnings(&format!("decl state, ev : u2; void main() {body}")),
+        0
+    );
+    assert_eq!(
+        warnings(&format!("void main() {body} decl ev : int[0..3];")),
+        0
+    );
+    assert_eq!(warnings(&format!("void main(ev : u1) {body}")), 0);
+    let inside = "void main() begin assert(state = 0 & ev = 1); decl ev : s4; end";
+    assert_eq!(warnings(inside), 0);
+    // A local hides a global, and nothing of another procedure.
+    let hidden = format!("decl ev : u2; void f(ev : u2) begin end void main(ev) {body}");
+    assert_eq!(warnings(&hidden), 1);
+    let section = format!("thread t begin decl ev : u2; void main() {body} end");
+    assert_eq!(warnings(&section), 0);
+}
+
+#[test]
+fn declarations_have_no_values_and_no_arrays() {
+    for (text, message, help) in [
+        ("decl x := T;", "a declaration gives no value", "`x := T;`"),
+        (
+            "decl x = f(1, 2), y;",
+            "a declaration gives no value",
+            "`x := f(1, 2);`",
+        ),
+        (
+            "decl x : u8 := 3;",
+            "a declaration gives no value",
+            "`x := 3;`",
+        ),
+        ("decl a[3];", "there are no arrays", "`decl a0, a1;`"),
+        (
+            "decl a[3], b : u8;",
+            "there are no arrays",
+            "`decl a0, a1;`",
+        ),
+    ] {
+        for text in [format!("{text} void main() begin end"), main_of(text)] {
+            let parsed = parse_as(&text, Dialect::Union);
+            let [error] = &parsed.diagnostics[..] else {
+                panic!("{text}: {:#?}", parsed.diagnostics)
+            };
+            assert_eq!(error.message, message, "{text}");
+            assert!(error.help[0].contains(help), "{text}: {error:#?}");
+        }
     }
 }
 
@@ -1093,64 +1151,48 @@ fn operators_have_the_symbols_they_are_parsed_from() {
 
 // Random input.
 
-/// A small generator of random numbers (xorshift).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % n as u64) as usize
-    }
-
-    fn pick<'a>(&mut self, words: &[&'a str]) -> &'a str {
-        words[self.below(words.len())]
-    }
-
-    /// An expression with few parentheses, every other time without integers.
-    fn expression(&mut self) -> String {
-        const OPERATORS: [&str; 11] = [
-            " & ", " | ", " ^ ", " => ", " = ", " != ", " < ", " + ", " - ", " * ", " << ",
-        ];
-        const OPERANDS: [&str; 8] = ["a", "b", "*", "?", "T", "schoose[a | b, c]", "{x<y}", "3"];
-        let (operators, operands, prefixes) = if self.below(2) == 0 {
-            (&OPERATORS[..6], &OPERANDS[..7], &["!", "~"][..])
-        } else {
-            (&OPERATORS[..], &OPERANDS[..], &["!", "-", "~"][..])
-        };
-        let mut text = String::new();
-        let mut open = 0;
-        for i in 0..self.below(12) {
-            if i > 0 {
-                text += self.pick(operators);
-            }
-            while self.below(5) == 0 {
-                text += self.pick(prefixes);
-            }
-            if self.below(5) == 0 {
-                text.push('(');
-                open += 1;
-            }
-            text += self.pick(operands);
-            while open > 0 && self.below(3) == 0 {
-                text.push(')');
-                open -= 1;
-            }
+/// An expression with few parentheses, every other time without integers.
+fn expression(random: &mut Random) -> String {
+    const OPERATORS: [&str; 11] = [
+        " & ", " | ", " ^ ", " => ", " = ", " != ", " < ", " + ", " - ", " * ", " << ",
+    ];
+    const OPERANDS: [&str; 8] = ["a", "b", "*", "?", "T", "schoose[a | b, c]", "{x<y}", "3"];
+    let (operators, operands, prefixes) = if random.below(2) == 0 {
+        (&OPERATORS[..6], &OPERANDS[..7], &["!", "~"][..])
+    } else {
+        (&OPERATORS[..], &OPERANDS[..], &["!", "-", "~"][..])
+    };
+    let mut text = String::new();
+    let mut open = 0;
+    for i in 0..random.below(12) {
+        if i > 0 {
+            text += *random.pick(operators);
         }
-        if text.is_empty() || text.ends_with('(') {
-            text.push('c');
+        while random.below(5) == 0 {
+            text += *random.pick(prefixes);
         }
-        text + &")".repeat(open)
+        if random.below(5) == 0 {
+            text.push('(');
+            open += 1;
+        }
+        text += *random.pick(operands);
+        while open > 0 && random.below(3) == 0 {
+            text.push(')');
+            open -= 1;
+        }
     }
+    if text.is_empty() || text.ends_with('(') {
+        text.push('c');
+    }
+    text + &")".repeat(open)
 }
 
 #[test]
 fn random_expressions_are_warned_about_exactly_and_survive_printing() {
-    let mut random = Random(0x5eed);
+    let mut random = Random::new(0x5eed);
     let mut different = 0;
     for _ in 0..20_000 {
-        different += warnings(&random.expression()).len();
+        different += warnings(&expression(&mut random)).len();
     }
     assert!(different > 1000, "{different}");
 }
@@ -1231,12 +1273,12 @@ fn random_words_never_panic_and_survive_printing() {
         "x := y;",
         "if x then",
     ];
-    let mut random = Random(0xd05e);
+    let mut random = Random::new(0xd05e);
     let mut accepted = 0;
     for _ in 0..20_000 {
         let mut text = String::from("void main() begin ");
         for _ in 0..random.below(12) {
-            text += random.pick(&WORDS);
+            text += *random.pick(&WORDS);
             text.push(' ');
         }
         if random.below(4) > 0 {

@@ -10,14 +10,14 @@ mod monitors;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use crate::ast::{Ast, Expr as AstExpr, ExprId, ExprKind, Name, Type};
 use crate::lower::sink::Sink;
 use crate::lower::types::{Leaves, Role, translate};
 use droste_program::labels;
 use droste_program::{Expr, ExprNode, NodeId, Operator, ProcId, Program, Proposition, VarRef};
-use droste_source::diagnostics::Diagnostic;
+use droste_source::diagnostics::{Diagnostic, DiagnosticKind};
 use droste_source::suggest::nearest;
 
 pub use monitors::{monitor, monitor_warnings};
@@ -41,6 +41,24 @@ pub fn proposition(
         Some(general) if !sink.failed() => Ok(specialise(program, &general, &leaves.table)),
         _ => Err(sink.finish()),
     }
+}
+
+/// What the parser said about a property, without what is beside the point in this program: an
+/// expression about integers was not written for SATABS.
+pub fn relevant(program: &Program, mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let locals = program.procedures.iter().flat_map(|p| &p.locals);
+    let variables = program.globals.iter().chain(locals);
+    let integers: HashSet<&str> = variables
+        .filter(|variable| !variable.ty.is_bool())
+        .map(|variable| &*variable.name)
+        .collect();
+    diagnostics.retain(|diagnostic| match &*diagnostic.kind {
+        DiagnosticKind::ReadDifferently(names) => {
+            !names.iter().any(|name| integers.contains(&name[..]))
+        }
+        _ => true,
+    });
+    diagnostics
 }
 
 /// What a placeholder stands for.
@@ -147,16 +165,21 @@ impl PropertyLeaves<'_> {
 
     fn unknown(&self, name: &Name) -> Diagnostic {
         let program = self.program;
-        let mut diagnostic = Diagnostic::error(
+        let diagnostic = Diagnostic::error(
             name.span,
             format!("`{name}` is neither a global variable nor a label"),
         );
         for procedure in &program.procedures {
             if procedure.locals.iter().any(|local| local.name == name.text) {
-                return diagnostic.help(format!(
-                    "`{name}` is a local variable of `{0}`; write `{0}::{name}`",
-                    procedure.name
-                ));
+                return diagnostic
+                    .kind(DiagnosticKind::LocalName {
+                        procedure: procedure.name.to_string(),
+                        name: name.to_string(),
+                    })
+                    .help(format!(
+                        "`{name}` is a local variable of `{0}`; write `{0}::{name}`",
+                        procedure.name
+                    ));
             }
         }
         if !labels::procedures(program, &name.text).is_empty() {
@@ -170,10 +193,10 @@ impl PropertyLeaves<'_> {
             .iter()
             .flat_map(|n| n.labels.iter())
             .map(|l| &**l);
-        if let Some(suggestion) = nearest(&name.text, globals.chain(labels)) {
-            diagnostic = diagnostic.help(format!("did you mean `{suggestion}`?"));
+        match nearest(&name.text, globals.chain(labels)) {
+            Some(suggestion) => diagnostic.help(format!("did you mean `{suggestion}`?")),
+            None => diagnostic.kind(DiagnosticKind::UnknownName(name.to_string())),
         }
-        diagnostic
     }
 
     /// `proc::x`, or `thread::x` for a global of a `thread` section; with an empty owner

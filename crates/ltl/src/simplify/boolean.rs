@@ -1,10 +1,11 @@
-//! The rules for disjunctions, and under negation for conjunctions: operands that say nothing new go, and those that have an operator in common
-//! are joined, as in Babiak, Křetínský, Řehák and Strejček (TACAS 2012) and Duret-Lutz (`VECoS` 2011).
+//! The rules for disjunctions, and under negation for conjunctions: operands that say nothing new
+//! go, and those that have an operator in common are joined, as in Babiak, Křetínský, Řehák and
+//! Strejček (TACAS 2012) and Duret-Lutz (`VECoS` 2011).
 
 use super::Work;
 use droste_automata::formula::{FormulaId, Formulas, Node};
 
-/// Of longer conjunctions and disjunctions not every two operands are compared.
+/// In longer conjunctions and disjunctions not every two operands are compared.
 const OPERANDS: usize = 40;
 
 impl Work<'_> {
@@ -134,7 +135,8 @@ impl Work<'_> {
             }
             true
         });
-        // G a | F (!a & e) = a W (!a & e): if e holds at some moment, it does at all before, so the first !a will do.
+        // G a | F (!a & e) = a W (!a & e): if e holds at some moment, it does at all before, so the
+        // first !a will do.
         for f in &mut rest {
             let Node::Globally(a) = self.formulas.node(*f) else {
                 continue;

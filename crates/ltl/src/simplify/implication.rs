@@ -1,5 +1,6 @@
-//! What the syntax of two formulas shows about one implying the other: the rules of Somenzi and Bloem (CAV 2000), with those for eventual and universal
-//! formulas. What is not shown may still be true. Results are kept; their number and the depth of one derivation are bounded.
+//! What the syntax of two formulas shows about one implying the other: the rules of Somenzi and
+//! Bloem (CAV 2000), with those for eventual and universal formulas. What is not shown may still be
+//! true. Results are kept; their number and the depth of one derivation are bounded.
 
 use super::Work;
 use droste_automata::formula::{FormulaId, Formulas, Node};

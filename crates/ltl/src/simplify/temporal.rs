@@ -1,5 +1,7 @@
-//! The rules for `F`, `U` and `W`, and under negation for `G`, `R` and `M`: those of Somenzi and Bloem (CAV 2000), Etessami and Holzmann (CONCUR
-//! 2000) and Duret-Lutz (`VECoS` 2011). Equations stand beside the code; all of them are tested on random words.
+//! The rules for `F`, `U` and `W`, and under negation for `G`, `R` and `M`: those of Somenzi and
+//! Bloem (CAV 2000), Etessami and Holzmann (CONCUR 2000) and Duret-Lutz (`VECoS` 2011). Equations
+//! stand beside the code; all of them are tested on random words.
+//!       random words.
 
 use super::Work;
 use droste_automata::formula::{FormulaId, Formulas, Node};
@@ -144,7 +146,8 @@ impl Work<'_> {
     /// Rules that look into the right side of `a U b` or `a W b`.
     fn until_right(&mut self, a: FormulaId, b: FormulaId, weak: bool) -> Option<FormulaId> {
         match self.formulas.node(b) {
-            // a U (x U y) = x U y if a => x; the same for weak ones, and for what is released by something.
+            // a U (x U y) = x U y if a => x; the same for weak ones, and for what is released by
+            // something.
             Node::Until(x, _) if !weak => self.implies(a, x).then_some(b),
             Node::StrongRelease(_, y) if !weak => self.implies(a, y).then_some(b),
             Node::WeakUntil(x, _) | Node::Globally(x) | Node::Release(_, x) => {

@@ -39,6 +39,8 @@ impl State {
 pub(crate) struct Seen {
     pub(crate) reached: BTreeSet<NodeId>,
     pub(crate) violations: BTreeSet<(NodeId, Violation)>,
+    /// Where some run is stuck: nothing can happen, and it is not the end of `main`.
+    pub(crate) stuck: BTreeSet<NodeId>,
     /// Some run visits the target again and again.
     pub(crate) repeats: bool,
     /// Values of the propositions at nodes and (`None`) after `main` has returned.
@@ -75,12 +77,18 @@ pub(crate) fn explore(
         exits: HashMap::new(),
         bottom: HashSet::new(),
         edges: BTreeMap::new(),
+        happens: false,
+        leaving: BTreeSet::new(),
         seen: Seen::default(),
     };
     explorer.run()?;
+    explorer.find_refused();
     explorer.seen.repeats = explorer.repeats();
     Some(explorer.seen)
 }
+
+/// A return that callers refuse: an entry, a node, the globals, and the results.
+type Leaving = (u32, NodeId, Vec<Value>, Vec<Vec<Value>>);
 
 struct Explorer<'a> {
     program: &'a Program,
@@ -101,6 +109,10 @@ struct Explorer<'a> {
     bottom: HashSet<u32>,
     /// Steps, with whether the target is visited within.
     edges: BTreeMap<Pair, BTreeSet<(Pair, bool)>>,
+    /// Whether the step at hand leads anywhere or fails.
+    happens: bool,
+    /// Entries, the nodes they may be left at and, together, the globals and all results.
+    leaving: BTreeSet<Leaving>,
     seen: Seen,
 }
 
@@ -209,9 +221,28 @@ impl Explorer<'_> {
             if self.effort > self.limit {
                 return None;
             }
+            self.happens = false;
             self.step(entry, at, visited);
+            if !self.happens {
+                self.seen.stuck.insert(self.states[at as usize].node);
+            }
         }
         Some(())
+    }
+
+    /// Finds the returns that a caller cannot take, whatever the results.
+    fn find_refused(&mut self) {
+        for (entry, node, globals, all) in std::mem::take(&mut self.leaving) {
+            for caller in self.callers.get(&entry).cloned().unwrap_or_default() {
+                self.happens = false;
+                for results in &all {
+                    self.resume(caller, &globals, results, false);
+                }
+                if !self.happens {
+                    self.seen.stuck.insert(node);
+                }
+            }
+        }
     }
 
     fn number(&mut self, state: State) -> u32 {
@@ -274,6 +305,7 @@ impl Explorer<'_> {
     }
 
     fn go(&mut self, from: Pair, visited: bool, to: State, within: bool) {
+        self.happens = true;
         for state in self.scramble(to) {
             self.effort += 1;
             let number = self.number(state);
@@ -284,6 +316,7 @@ impl Explorer<'_> {
     }
 
     fn fail(&mut self, node: NodeId, violation: Violation) {
+        self.happens = true;
         self.seen.violations.insert((node, violation));
     }
 
@@ -362,6 +395,9 @@ impl Explorer<'_> {
             ..state.clone()
         };
         match &node.op {
+            Op::AtomicBegin(next) | Op::AtomicEnd(next) => {
+                self.ensured(from, visited, to(*next), false);
+            }
             Op::Goto(targets) => {
                 for &next in targets {
                     self.ensured(from, visited, to(next), false);
@@ -413,8 +449,16 @@ impl Explorer<'_> {
             Op::Return(results) => {
                 let types = &program.procedure(node.procedure).results;
                 let items: Vec<_> = results.iter().zip(types.iter().map(|&t| Some(t))).collect();
-                for values in self.store_all(id, &state, &items) {
-                    self.leave(entry, visited, &state, node.procedure, &values);
+                let all = self.store_all(id, &state, &items);
+                // If it can fail, that happens. What callers do is looked at in the end.
+                let fails = std::mem::replace(&mut self.happens, true);
+                for values in &all {
+                    self.leave(entry, visited, &state, node.procedure, values);
+                }
+                if !fails {
+                    for end in self.leaving_with(&state, node.procedure) {
+                        self.leaving.insert((entry, id, end.globals, all.clone()));
+                    }
                 }
             }
             Op::Stuck => {}
@@ -426,6 +470,7 @@ impl Explorer<'_> {
         let called = self.program.procedure(callee);
         let params = called.locals.iter().map(|param| Some(param.ty));
         let items: Vec<_> = args.iter().zip(params).collect();
+        self.happens = true;
         for mut locals in self.store_all(state.node, state, &items) {
             let params = locals.len();
             locals.resize(called.locals.len(), 0);
@@ -477,13 +522,8 @@ impl Explorer<'_> {
                 self.seen.observed.insert((None, values));
             }
         }
-        let live = self.live;
-        let dead = |var| match var {
-            VarRef::Global(i) => live.is_some_and(|live| !live.live_at_exit(procedure, i)),
-            VarRef::Local(_) => false,
-        };
         debug_assert_eq!(program.node(state.node).procedure, procedure);
-        for end in self.vary(state.clone(), &dead) {
+        for end in self.leaving_with(state, procedure) {
             let exit = (end.globals, values.to_vec(), visited);
             if self.exits.entry(entry).or_default().insert(exit.clone()) {
                 let callers = self.callers.get(&entry).cloned().unwrap_or_default();
@@ -492,6 +532,15 @@ impl Explorer<'_> {
                 }
             }
         }
+    }
+
+    /// A state at a return, with every value of the globals that are not live at the exit.
+    fn leaving_with(&self, state: &State, procedure: ProcId) -> Vec<State> {
+        let live = self.live;
+        self.vary(state.clone(), &|var| match var {
+            VarRef::Global(i) => live.is_some_and(|live| !live.live_at_exit(procedure, i)),
+            VarRef::Local(_) => false,
+        })
     }
 
     fn resume(

@@ -1,4 +1,3 @@
-//! A naive interpreter and a generator of small random programs.
+//! A naive interpreter.
 
-pub(crate) mod generate;
 pub(crate) mod interpret;

@@ -277,6 +277,10 @@ impl Serialize for EndingJson<'_> {
                 map.serialize_entry("kind", "at")?;
                 map.serialize_entry("node", &node.0)?;
             }
+            Ending::Stuck(node) => {
+                map.serialize_entry("kind", "stuck")?;
+                map.serialize_entry("node", &node.0)?;
+            }
             Ending::Final => map.serialize_entry("kind", "final")?,
             Ending::Lasso { start, pumping } => {
                 map.serialize_entry("kind", "lasso")?;

@@ -59,7 +59,7 @@ impl Serialize for ConcurrentJson<'_> {
         });
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("file", writer.view.source.name())?;
-        map.serialize_entry("length", &execution.length())?;
+        map.serialize_entry("length", &execution.length(writer.view.program))?;
         map.serialize_entry("switches", &execution.switches(program))?;
         map.serialize_entry("rounds", &execution.rounds(program))?;
         map.serialize_entry("nodes", &Object(|| writer.nodes(&nodes)))?;

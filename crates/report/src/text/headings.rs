@@ -15,13 +15,14 @@ impl<'a> Writer<'a> {
         let last = execution.steps.last();
         let (node, what) = match execution.ending {
             Ending::At(node) => (Some(node), self.reached(node)),
+            Ending::Stuck(node) => (Some(node), "nothing can happen".to_owned()),
             Ending::Lasso { start, .. } => {
                 let (stem, cycle) = execution.steps.split_at(start.min(execution.steps.len()));
-                let stem = match self.view.length(stem) {
+                let stem = match self.view.lengths.of(stem) {
                     0 => String::new(),
                     length => format!("{}, then ", steps_text(length)),
                 };
-                let cycle = steps_text(self.view.length(cycle));
+                let cycle = steps_text(self.view.lengths.of(cycle));
                 let node = execution.steps.get(start).map(|step| step.node);
                 (node, format!("runs for ever: {stem}a cycle of {cycle}"))
             }

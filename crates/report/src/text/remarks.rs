@@ -19,20 +19,21 @@ impl<'a> Writer<'a> {
         )
     }
 
-    /// `flip(n = 3; x = F)`: the callee of the call at `node`, its parameters, its locals.
+    /// `flip(n = 3); x = F`: the callee of the call at `node`, its parameters, its locals.
     pub(super) fn entering(&self, node: NodeId, values: &[Value], with_locals: bool) -> String {
         let Some((id, callee)) = self.callee(node) else {
             return "?".to_owned();
         };
-        let (mut text, others) = self.frame(id, values);
+        let (params, others) = self.frame(id, values);
+        let mut text = format!("{}({params})", name(&callee.name));
         if with_locals && !others.is_empty() {
             text.push_str("; ");
             text.push_str(&others);
         }
-        format!("{}({text})", name(&callee.name))
+        text
     }
 
-    /// The parameters of a procedure, and those locals that no `decl` statement will show.
+    /// The parameters of a procedure, and its other locals.
     pub(crate) fn frame(&self, id: ProcId, values: &[Value]) -> (String, String) {
         let (params, others) = self.frame_of(id, values);
         let text = |pairs: Vec<(&Variable, Value)>| {
@@ -56,10 +57,7 @@ impl<'a> Writer<'a> {
             .zip(values.iter().copied())
             .collect();
         let others = pairs.split_off(pairs.len().min(procedure.params as usize));
-        let declared = self.declared[id.0 as usize].iter().skip(pairs.len());
-        let others = others.into_iter().zip(declared);
-        let others = others.filter_map(|(pair, declared)| (!declared).then_some(pair));
-        (pairs, others.collect())
+        (pairs, others)
     }
 
     pub(super) fn callee(&self, node: NodeId) -> Option<(ProcId, &'a Procedure)> {

@@ -1,11 +1,11 @@
 //! Relations of calls: how the callee is entered, and how the caller goes on when it returns.
 //!
 //! A callee is entered with the globals it touches and its parameters. On the way back the caller
-//! keeps what the callee does not touch; results go straight to their targets, or are stored by a
-//! relation if they are converted or have conditions to meet.
+//! keeps what the callee does not touch. Results go straight to their targets, unless they are
+//! converted or have conditions to meet; then a relation stores them.
 
 use droste_bdd::{Bdd, Cube, Manager, Var};
-use droste_blast::{After, Blaster, Effect, New, Place};
+use droste_blast::{After, Blaster, Destination, Effect, New};
 use droste_program::{NodeId, Op, ProcId, VarRef};
 use rustc_hash::FxHashSet;
 
@@ -48,7 +48,7 @@ impl Compiler<'_, '_> {
         let guard = effect.guard.clone();
         let live = self.live_at_entry;
         let arguments = self.conjuncts(&effect, &guard, &|encoding, place| match place {
-            Place::Parameter(i) if live(callee, VarRef::Local(i)) => Some(
+            Destination::Parameter(i) if live(callee, VarRef::Local(i)) => Some(
                 encoding
                     .vars(callee, VarRef::Local(i), Copy::Next)
                     .collect(),
@@ -72,27 +72,30 @@ impl Compiler<'_, '_> {
         not_entry.extend(self.encoding.entries.vars());
         not_entry.extend(self.encoding.current_locals.vars());
         let not_entry = manager.cube(&not_entry)?;
-        let back = self.back(node, callee, targets, &touched)?;
+        let (back, refuses) = self.back(node, callee, targets, &touched)?;
         Ok(Relation {
-            failures,
+            failures: self.wanted(failures),
             action: Action::Call(Box::new(Call {
                 callee,
                 arguments,
                 not_entry,
                 back,
+                refuses,
             })),
+            stuck: None,
+            leaving: None,
         })
     }
 
-    /// What happens to the caller when the callee returns to the call at `node`. `touched` are the
-    /// globals that come back from the callee.
+    /// What happens to the caller when the callee returns to the call at `node`, and which returns
+    /// it refuses, see [`Call::refuses`]. `touched` are the globals that come back from the callee.
     fn back(
         &mut self,
         node: NodeId,
         callee: ProcId,
         targets: &[Option<VarRef>],
         touched: &[u32],
-    ) -> Result<Back> {
+    ) -> Result<(Back, Option<Bdd>)> {
         let program = self.encoding.program;
         let results: Vec<Vec<Bdd>> = (0..program.procedure(callee).results.len())
             .map(|i| self.encoding.literals(self.encoding.result_vars(callee, i)))
@@ -109,7 +112,7 @@ impl Compiler<'_, '_> {
             })
         });
         if same_types && after.is_none() {
-            self.move_results(stores.edges[0].0, frame)
+            Ok((self.move_results(stores.edges[0].0, frame)?, None))
         } else {
             self.store_results(&stores, after.as_ref(), frame)
         }
@@ -187,13 +190,13 @@ impl Compiler<'_, '_> {
         stores: &Effect<Bdd>,
         after: Option<&After<Bdd>>,
         frame: Returning<'_>,
-    ) -> Result<Back> {
+    ) -> Result<(Back, Option<Bdd>)> {
         let manager = self.encoding.manager.clone();
         let vars = |var: VarRef, copy: Copy| self.encoding.vars(frame.procedure, var, copy);
         let mut moves = frame.moves;
         let mut relation = stores.guard.clone();
         for store in &stores.stores {
-            let (Place::Var(var), New::Code(code)) = (store.place, &store.new) else {
+            let (Destination::Var(var), New::Code(code)) = (store.place, &store.new) else {
                 continue;
             };
             let pairs = vars(var, Copy::Next).zip(vars(var, Copy::Current));
@@ -207,13 +210,14 @@ impl Compiler<'_, '_> {
             targets.extend(vars(*var, Copy::Next));
         }
         let mut failures = Vec::new();
-        if self.violations {
+        if self.looks_at_failures() {
             failures.extend(stores.failures.iter().cloned());
         }
+        let mut refuses = None;
         if let Some(after) = after {
             let cube = self.encoding.logic().cube(&after.choices)?;
-            if self.violations {
-                let new_values = manager.cube(&targets)?;
+            let new_values = manager.cube(&targets)?;
+            if self.looks_at_failures() {
                 for (violation, bit) in &after.failures {
                     let bit = bit.exists(&cube)?;
                     // The new values of the targets are determined by the results.
@@ -222,19 +226,24 @@ impl Compiler<'_, '_> {
                 }
             }
             relation = relation.and(&after.holds.exists(&cube)?)?;
+            if self.stops {
+                let accepts = relation.exists(&new_values)?;
+                refuses = Some(self.refuses(frame.callee, &accepts, &failures)?);
+            }
         }
         let mut quantified = frame.results;
         quantified.extend(frame.replaced);
-        Ok(Back {
+        let back = Back {
             to: stores.edges[0].0,
             overwritten: cube_of(&manager, &frame.overwritten)?,
             join: manager.cube(&self.encoding.next_locals.vars())?,
             store: Some((relation, manager.cube(&quantified)?)),
             rename: manager.renaming(&moves),
-            failures,
+            failures: self.wanted(failures),
             moves,
             targets,
-        })
+        };
+        Ok((back, refuses))
     }
 }
 

@@ -13,7 +13,7 @@ use droste_program::{NodeId, Op, ProcId, Program, Threads, VarRef};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::prepare::Prepared;
-use super::{Answer, Question};
+use super::{Answer, PreparedQuery};
 use crate::Stats;
 use crate::compile::Compiler;
 use crate::control::{callers, marked};
@@ -50,10 +50,10 @@ pub(super) struct Search<'a, 'r> {
     pub(super) prepared: &'a Prepared,
     pub(super) encoding: Encoding<'a>,
     effects: Effects,
-    pub(super) question: &'a Question<'a>,
+    pub(super) question: &'a PreparedQuery<'a>,
     report: &'r dyn Fn(Progress),
     capacity: usize,
-    /// At most so many rounds.
+    /// The most rounds, if rounds are bounded.
     pub(super) rounds: Option<usize>,
     pub(super) nothing: Bdd,
     relations: Vec<Option<Rc<Relation>>>,
@@ -61,7 +61,7 @@ pub(super) struct Search<'a, 'r> {
     identities: Vec<Option<Bdd>>,
     is_target: Vec<bool>,
     pub(super) contexts: Vec<Context>,
-    /// Of the context being explored.
+    /// Tuples of the context being explored that have not been propagated.
     pending: FxHashMap<Key, Bdd>,
     /// Exits used by a call (context, thread, frame, node) in the context being explored.
     used: FxHashMap<(usize, Key), Bdd>,
@@ -71,9 +71,9 @@ pub(super) struct Search<'a, 'r> {
     pub(super) thread_bits: Vec<Vec<Var>>,
     /// For each started thread, bits of the node it begins at.
     pub(super) start_bits: Vec<Vec<Var>>,
-    /// Everything but what never changes.
+    /// All variables except those that never change.
     pub(super) state: Cube,
-    /// Of threads so far, with rounds: see `lengthen`.
+    /// With rounds: the sequences of threads so far, see `lengthen`.
     pub(super) sequences: BTreeMap<(usize, usize), Bdd>,
     images: u64,
     pub(super) threads: usize,
@@ -89,14 +89,14 @@ pub(super) struct Hit {
 impl<'a, 'r> Search<'a, 'r> {
     pub(super) fn new(
         prepared: &'a Prepared,
-        question: &'a Question<'a>,
+        question: &'a PreparedQuery<'a>,
         capacity: usize,
         rounds: Option<usize>,
         limits: &Limits,
         report: &'r dyn Fn(Progress),
     ) -> Result<Self> {
         let program = &prepared.program;
-        // One for `init`, one for the globals after the last.
+        // One copy more for `init`, and one for the globals after the last switch.
         let contexts = capacity + 3;
         let threads = question.declared.len() + prepared.slots;
         let width = (usize::BITS - threads.leading_zeros()) as usize;
@@ -243,6 +243,7 @@ impl<'a, 'r> Search<'a, 'r> {
             return Ok(Rc::clone(relation));
         }
         let relation = Compiler {
+            stops: false,
             encoding: &mut self.encoding,
             effects: &self.effects,
             violations: self.question.query.violations,

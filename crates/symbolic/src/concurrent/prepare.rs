@@ -3,7 +3,7 @@
 use droste_program::{Expr, NodeId, Op, Program, Threads, Type, VarRef, Variable};
 use droste_source::Span;
 
-use super::Question;
+use super::PreparedQuery;
 
 /// The program with what is special about threads made explicit.
 pub(super) struct Prepared {
@@ -20,7 +20,7 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    pub(super) fn new(question: &Question<'_>, capacity: usize) -> Self {
+    pub(super) fn new(question: &PreparedQuery<'_>, capacity: usize) -> Self {
         let mut program = question.program.clone();
         let mut shared = question.shared.to_vec();
         let mut add = |name: &str, ty: Type| {

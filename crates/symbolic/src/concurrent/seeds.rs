@@ -1,4 +1,5 @@
-//! What a context begins with: threads that run for the first time, and those that go on where they were interrupted.
+//! What a context begins with: threads that run for the first time, and those that go on where they
+//! were interrupted.
 
 use std::collections::BTreeMap;
 
@@ -85,7 +86,7 @@ impl Search<'_, '_> {
             }
             any = true;
             let now = here.and(&self.globals_are(context)?)?;
-            // For the first time.
+            // The thread becomes active for the first time.
             let mut first = now.clone();
             for earlier in 0..context {
                 first = first.minus(&self.thread_is(earlier, thread)?)?;
@@ -93,7 +94,7 @@ impl Search<'_, '_> {
             if !first.is_false() {
                 seeds.extend(self.beginning(thread, &first)?);
             }
-            // Back to where it was.
+            // The thread goes on where it was left.
             for last in (not_init..context).rev() {
                 let mut again = now.and(&self.thread_is(last, thread)?)?;
                 for between in last + 1..context {
@@ -130,7 +131,8 @@ impl Search<'_, '_> {
         Ok(all)
     }
 
-    /// The sequences of threads up to and including `context`, by the last thread and the number of rounds.
+    /// The sequences of threads up to and including `context`, by the last thread and the number of
+    /// rounds.
     pub(super) fn lengthen(&mut self, context: usize, rounds: usize) -> Result<()> {
         let init = usize::from(self.has_init());
         let mut longer: BTreeMap<(usize, usize), Bdd> = BTreeMap::new();
@@ -171,7 +173,7 @@ impl Search<'_, '_> {
         let Some(started) = self.prepared.started else {
             return Ok(Vec::new());
         };
-        // It has been started.
+        // The thread has been started: the counter is above its slot.
         let mut enough = self.nothing.clone();
         for count in slot + 1..=self.prepared.slots {
             enough = enough.or(&self.current_is(started, count as u64)?)?;

@@ -1,14 +1,17 @@
 //! The automaton that a run is compared with, in the form that the symbolic product wants.
 //!
-//! A [`Tgba`] accepts a run if some sequence of its moves meets every mark again and again. For the product it is made an
-//! automaton with one mark by counting: its states get a level, the mark waited for. One mark is
-//! one bit in every summary where a set of *k* would be *k* bits, and the level is part of the automaton's state, of which
-//! a few bits more cost little. An edge that meets several marks raises the level by as many.
+//! A [`Tgba`] accepts a run if some sequence of its moves meets every mark again and again. For the
+//! product it becomes an automaton with one mark: its states get a level, the number of the mark
+//! that is waited for. One mark is one bit in every summary, where a set of *k* marks would be *k*
+//! bits. The level is part of the automaton's state, where a few bits more cost little. An edge
+//! that meets several marks raises the level by as many.
 //!
-//! What cannot lead to acceptance is cut before anybody multiplies with it: a mark counts only on an edge
-//! inside a strongly connected component, and a state from which no such mark can be reached is useless.
+//! What cannot lead to acceptance is cut before anybody multiplies with it: a mark counts only on
+//! an edge inside a strongly connected component, and a state from which no such mark can be
+//! reached is useless.
 //!
-//! Monitors, and labels that are to be visited again and again, are automata as well ([`of_monitor`], [`of_nodes`]).
+//! Monitors, and labels that are to be visited again and again, are automata as well
+//! ([`of_monitor`], [`of_nodes`]).
 
 use droste_automata::automaton::NewEdge;
 use droste_automata::{AtomId, Literal, StateInfo, Tgba};
@@ -20,7 +23,8 @@ use crate::control::postorder;
 /// Conjunctions of atoms (by number) and negated atoms, of which one must hold.
 pub(crate) type Guard = Vec<Vec<(u32, bool)>>;
 
-/// The automaton that accepts the runs along which a monitor is in repeating states again and again, and its atoms.
+/// The automaton that accepts the runs along which a monitor is in repeating states again and
+/// again, and its atoms.
 pub fn of_monitor(monitor: &Monitor) -> (Vec<Proposition>, Tgba) {
     let mut propositions = Vec::new();
     let mut edges = Vec::new();
@@ -50,8 +54,8 @@ pub fn of_monitor(monitor: &Monitor) -> (Vec<Proposition>, Tgba) {
     (propositions, automaton)
 }
 
-/// The automaton that accepts the runs along which control is at one of these nodes (which are sorted) again and again, and its
-/// atom.
+/// The automaton that accepts the runs along which control is at one of these nodes (which are
+/// sorted) again and again, and its atom.
 pub fn of_nodes(program: &Program, nodes: &[NodeId]) -> (Vec<Proposition>, Tgba) {
     let by_procedure = (0..program.procedures.len()).map(|i| {
         let own = nodes.iter().copied();

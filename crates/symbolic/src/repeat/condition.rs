@@ -1,7 +1,9 @@
-//! Conditions, built in postorder: the expressions by which an automaton's moves become part of a program.
+//! Conditions, built in postorder: the expressions by which an automaton's moves become part of a
+//! program.
 //!
-//! Constants are folded while building. At most nodes every label of a property is false, so most guards
-//! vanish there, and with them most moves. What is built stays a tree in postorder, as [`Expr`] wants it.
+//! Constants are folded while building. At most nodes every label of a property is false, so most
+//! guards vanish there, and with them most moves. What is built stays a tree in postorder, as
+//! [`Expr`] wants it.
 
 use droste_program::{Expr, ExprNode, NodeId, Operator, Value, VarRef};
 
@@ -9,7 +11,7 @@ use droste_program::{Expr, ExprNode, NodeId, Operator, Value, VarRef};
 #[derive(Clone, Copy)]
 struct Operand {
     start: usize,
-    /// It is this constant, and one node.
+    /// If the operand is a constant, which has one node: its value.
     literal: Option<Value>,
 }
 

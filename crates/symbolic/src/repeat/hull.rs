@@ -1,22 +1,27 @@
 //! Fair cycles in the graph of heads, by diagrams.
 //!
-//! Basu, Narayan Kumar, Pokorny and Ramakrishnan, *Resource-Constrained Model Checking of Recursive Programs* (TACAS 2002), section 2: there is an
-//! accepting run iff the R-graph, the graph of heads (control, globals, locals of the topmost frame, automaton), has a reachable cycle that meets the
-//! mark. Its edges are steps and calls that return as one edge (summaries, with the mark met inside), both of which keep the height of
-//! the stack (the paper's 0-edges), and calls (1-edges). Without 1-edges, a cycle is one of bounded stack.
+//! Basu, Narayan Kumar, Pokorny and Ramakrishnan, *Resource-Constrained Model Checking of Recursive
+//! Programs* (TACAS 2002), section 2: there is an accepting run iff the R-graph has a reachable
+//! cycle that meets the mark. The R-graph is the graph of heads (control, globals, locals of the
+//! topmost frame, automaton). Its edges are steps and calls. A call that returns is one edge, a
+//! summary, with the mark met inside. Steps and summaries keep the height of the stack (the paper's
+//! 0-edges); calls that do not return are 1-edges. A cycle without 1-edges is one of bounded stack.
 //!
-//! The search has computed the reachable heads and the summaries. The paper then looks for components, one head at a time; here the graph
-//! stays implicit and its *hull* is computed (Emerson and Lei, LICS 1986; the forward variant of Somenzi, Ravi, Bloem,
-//! *Analysis of Symbolic SCC Hull Algorithms*, FMCAD 2002): the greatest set Z in which every head is reachable from a marked edge
-//! whose source is in Z. Z is empty iff there is no fair cycle: from a head in Z one can go back through marks for ever, and
-//! there are finitely many heads. The set of reachable heads is closed under images, hence so is each
-//! approximation of Z, and an image of Z never has to be cut to Z.
+//! The search has computed the reachable heads and the summaries. The paper then looks for
+//! components, one head at a time. Here the graph stays implicit and its *hull* is computed
+//! (Emerson and Lei, LICS 1986; the forward variant of Somenzi, Ravi, Bloem, *Analysis of Symbolic
+//! SCC Hull Algorithms*, FMCAD 2002): the greatest set Z in which every head is reachable from a
+//! marked edge whose source is in Z. Z is empty iff there is no fair cycle: from a head in Z one
+//! can go back through marks for ever, and there are finitely many heads. The set of reachable
+//! heads is closed under images. Hence so is each approximation of Z, and an image of Z never has
+//! to be cut to Z.
 //!
-//! Between two rounds Z is *trimmed*: a head without a predecessor in Z goes. Done node by node in the order of the control
-//! flow this takes one pass over code without loops, where the rounds of Emerson and Lei would peel off one layer at a time.
+//! Between two rounds Z is *trimmed*: a head without a predecessor in Z goes. Done node by node in
+//! the order of the control flow this takes one pass over code without loops, where the rounds of
+//! Emerson and Lei would peel off one layer at a time.
 //!
-//! A head on a fair cycle is then picked: every head of Z is downstream of a fair cycle, so if
-//! the one picked is on none, one moves upstream, as far as one can get.
+//! Finally a head on a fair cycle is picked. Every head of Z is downstream of a fair cycle. So if
+//! the head that is picked is on none, the next one is picked upstream of it, as far as possible.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -152,8 +157,8 @@ impl<'s, 'a> Hull<'s, 'a> {
         self.pick(&hull)
     }
 
-    /// All reachable heads. Where control comes from one place only, the search has kept nothing; that place is earlier in the
-    /// order, and what it leads to is computed again.
+    /// All reachable heads. Where control comes from one place only, the search has kept nothing;
+    /// that place is earlier in the order, and what it leads to is computed again.
     fn reached(&mut self) -> Result<Heads> {
         let mut heads = self.none();
         for i in 0..self.order.len() {
@@ -277,7 +282,8 @@ impl<'s, 'a> Hull<'s, 'a> {
         Ok(heads)
     }
 
-    /// Where the edges from these heads lead, with the mark as it then is; only to `target`, if there is one.
+    /// Where the edges from these heads lead, with the mark as it then is; only to `target`, if
+    /// there is one.
     fn steps(
         &mut self,
         node: NodeId,
@@ -407,7 +413,8 @@ impl<'s, 'a> Hull<'s, 'a> {
         }
     }
 
-    /// Heads among those `left` from which the given one can be reached, by as many edges as possible.
+    /// Heads among those `left` from which the given one can be reached, by as many edges as
+    /// possible.
     fn upstream(
         &mut self,
         node: NodeId,

@@ -1,18 +1,22 @@
 //! Is there an infinite run that an automaton accepts?
 //!
-//! S. Basu, K. Narayan Kumar, L. R. Pokorny and C. R. Ramakrishnan, *Resource-Constrained Model Checking of Recursive Programs* (TACAS
-//! 2002), sections 2 and 3, with sets of heads as diagrams where the paper has one node of its R-graph for each (J. Esparza and S. Schwoon, *A
-//! BDD-based Model Checker for Recursive Programs*, CAV 2001, do the same with pushdown automata). In four steps:
+//! S. Basu, K. Narayan Kumar, L. R. Pokorny and C. R. Ramakrishnan, *Resource-Constrained Model
+//! Checking of Recursive Programs* (TACAS 2002), sections 2 and 3. Sets of heads are diagrams here,
+//! where the paper has one node of its R-graph for each head. (J. Esparza and S. Schwoon, *A
+//! BDD-based Model Checker for Recursive Programs*, CAV 2001, do the same with pushdown automata.)
+//! There are four steps:
 //!
 //! 1. The program and the automaton become one program (`product`), with one mark (`automaton`).
-//! 2. `search` computes the heads that can be reached, and summaries that know whether the mark was met.
-//! 3. `hull` computes the fair hull of the graph of heads. If it is empty, no run is accepted. Otherwise it
-//!    finds one head on a fair cycle.
+//! 2. `search` computes the heads that can be reached, and summaries that know whether the mark was
+//!    met.
+//! 3. `hull` computes the fair hull of the graph of heads. If it is empty, no run is accepted.
+//!    Otherwise it finds one head on a fair cycle.
 //! 4. Two questions about reachability give a shortest stem to that head and a shortest cycle back
-//!    to it (`trace`, on two further products). A head is one valuation, so neither needs a second copy of the variables.
+//!    to it (`trace`, on two further products). A head is one valuation, so neither needs a second
+//!    copy of the variables.
 //!
-//! It is compared with the explicit engine, which shares no code with it, on random programs and automata, for
-//! both kinds of runs; every lasso is made concrete and replayed.
+//! It is compared with the explicit engine, which shares no code with it, on random programs and
+//! automata, for both kinds of runs; every lasso is made concrete and replayed.
 
 mod automaton;
 mod condition;
@@ -40,23 +44,24 @@ use crate::{Options, Outcome, Query, Runs, Stats, Tuning, on_worker, trace};
 
 /// Which runs are looked for.
 #[derive(Clone, Copy, Debug)]
-pub struct Question<'a> {
+pub struct AutomatonQuery<'a> {
     /// The atoms of the automaton, by number.
     pub propositions: &'a [Proposition],
-    /// It accepts them.
+    /// It accepts the runs that are looked for.
     pub automaton: &'a Tgba,
     /// Whether runs whose stack grows for ever count.
     pub runs: Runs,
 }
 
-/// Whether some infinite run of `program` is one that the question asks for. A run that has terminated repeats its last
-/// state; one that is stuck is none. If there is one, the trace is a stem and a cycle.
+/// Whether some infinite run of `program` is one that the question asks for. A run that has
+/// terminated repeats its last state; a run that is stuck is not infinite. If there is such a run,
+/// the trace is a stem and a cycle.
 ///
 /// `live` says which values matter, for the program and the propositions.
 pub fn repeat(
     program: &Program,
     live: &(dyn Liveness + Sync),
-    question: Question<'_>,
+    question: AutomatonQuery<'_>,
     options: &Options<'_>,
 ) -> Outcome {
     let Some(automaton) = Buchi::new(question.automaton) else {
@@ -139,10 +144,7 @@ impl Work<'_> {
             product: &product,
             live: self.live,
         };
-        let query = Query {
-            targets: &[],
-            violations: false,
-        };
+        let query = Query::default();
         let mut search = Search::new(
             &product.program,
             &live,
@@ -172,10 +174,7 @@ impl Work<'_> {
             product: &product,
             live: self.live,
         };
-        let query = Query {
-            targets: &[],
-            violations: false,
-        };
+        let query = Query::default();
         let mut search = Search::new(
             &product.program,
             &live,
@@ -228,7 +227,7 @@ fn lasso(stem: Trace<Valued>, cycle: Trace<Valued>) -> Trace<Valued> {
         run
     }));
     positions.extend(renumber(cycle.positions).skip(1));
-    // It comes back to the state in which it began.
+    // The cycle comes back to the state in which it began.
     if let Some(last) = positions.len().checked_sub(1) {
         positions[last].state = positions[start].state.clone();
     }

@@ -1,8 +1,8 @@
 //! Where the edges of the graph of heads come from.
 //!
-//! The relations of `relation.rs`, read from right to left: what a step gives its variables is known, the
-//! current values are asked for. A verdict does not depend on it: it only helps to find a head
-//! upstream of another.
+//! The relations of `relation.rs` are read from right to left: what a step gives its variables is
+//! known, and the current values are asked for. No verdict depends on this: it only helps to find a
+//! head upstream of another.
 
 use droste_bdd::{Bdd, Var};
 use droste_program::{NodeId, VarRef};
@@ -12,8 +12,8 @@ use crate::encode::{Copy, Result};
 use crate::relation::{Action, Call, Edge};
 use crate::search::Search;
 
-/// The heads at `from` from which an edge leads into `set`, a set of heads at `to`; `calls` says whether calls that
-/// do not return are edges.
+/// The heads at `from` from which an edge leads into `set`, a set of heads at `to`; `calls` says
+/// whether calls that do not return are edges.
 pub(crate) fn of(
     search: &mut Search<'_>,
     from: NodeId,
@@ -70,7 +70,8 @@ fn summary(search: &Search<'_>, call: &Call, set: &Bdd) -> Result<Bdd> {
     let moves: Vec<(Var, Var)> = back.moves.iter().map(|&(from, to)| (to, from)).collect();
     let mut set = set.rename(&manager.renaming(&moves))?;
     if let Some((store, _)) = &back.store {
-        // The next copies of the targets stand for what is stored here, and for the callee's exit below.
+        // The next copies of the targets stand for what is stored here, and for the callee's exit
+        // below.
         set = set.and_exists(store, &manager.cube(&back.targets)?)?;
     }
     let exits = search.exits[call.callee.0 as usize].rename(&search.encoding.leave)?;

@@ -19,10 +19,10 @@
 //!   counts across calls that do not return.
 //!
 //! A head is asked for by the values of what its procedure can change or read, in the first of the
-//! three; the other two see to it that the same variables are part of their states.
+//! three products. The other two see to it that the same variables are part of their states.
 //!
-//! The outermost frame has a copy of `main` of its own. Where that returns, the run goes on in a
-//! node in which nothing happens any more but that the automaton reads.
+//! The outermost frame has a copy of `main` of its own. Where this copy returns, the run goes on in
+//! a node in which nothing happens any more, except that the automaton reads.
 
 mod build;
 mod restore;
@@ -63,7 +63,8 @@ pub(crate) enum Mode<'h> {
 pub(crate) enum Role {
     /// The procedure is entered.
     Enter,
-    /// The automaton reads the position, and perhaps the statement is executed with it.
+    /// The automaton reads the position, unless it is silent, and perhaps the statement is
+    /// executed with it.
     Read,
     /// The statement is executed.
     Do,
@@ -86,7 +87,7 @@ pub(crate) struct Product {
     pub(crate) program: Program,
     /// For each node.
     pub(crate) origin: Vec<Origin>,
-    /// Where heads are asked for, and the values that make them one.
+    /// The nodes at which heads are asked for, and the values that make a state the head.
     pub(crate) targets: Vec<NodeId>,
     pub(crate) wanted: Vec<(VarRef, Value)>,
     /// How many globals the program has; those behind are ours.
@@ -143,7 +144,8 @@ impl Product {
         self.globals as u32
     }
 
-    /// Of [`Mode::Hull`]: whether the mark was met since the procedure was entered.
+    /// In [`Mode::Hull`], the local that says whether the mark was met since the procedure was
+    /// entered.
     pub(crate) fn mark(&self, procedure: ProcId) -> VarRef {
         VarRef::Local(self.own_locals(procedure))
     }

@@ -21,8 +21,8 @@ pub(super) struct Step {
 }
 
 impl Walk<'_, '_> {
-    /// Bits that the set at a node distinguishes: entry copies of what enters, and current copies of what
-    /// is kept, as literals of one state.
+    /// Bits that the set at a node distinguishes: entry copies of what enters, and current copies
+    /// of what is kept, as literals of one state.
     fn literals(&self, node: NodeId, values: &Values) -> Vec<(Var, bool)> {
         let procedure = self.search.program.node(node).procedure;
         let mut literals = self.entry_literals(procedure, values);
@@ -205,8 +205,8 @@ impl Walk<'_, '_> {
         set.exists(&self.search.encoding.nexts)
     }
 
-    /// A caller and an exit of its callee, found in time for `round`, that lead to this pair after the call, or to a
-    /// failure while the results are stored.
+    /// A caller and an exit of its callee, found in time for `round`, that lead to this pair after
+    /// the call, or to a failure while the results are stored.
     pub(super) fn joined(
         &mut self,
         from: NodeId,
@@ -245,8 +245,8 @@ impl Walk<'_, '_> {
         Ok(Some((picked, fact)))
     }
 
-    /// Callers with the exits (over current globals and next locals as the callee's entry, next globals and
-    /// results as its exit) that lead to the given pair.
+    /// Callers with the exits (over current globals and next locals as the callee's entry, next
+    /// globals and results as its exit) that lead to the given pair.
     fn join_back(
         &mut self,
         call: &Call,
@@ -290,8 +290,9 @@ impl Walk<'_, '_> {
         Ok(all)
     }
 
-    /// The exit that goes with a joined caller, among those met.
-    fn fact(&mut self, callee: ProcId, joined: &Values) -> u32 {
+    /// What a joined caller and exit say, seen from the callee: values at its entry, globals now,
+    /// and results.
+    pub(super) fn seen_by_callee(&self, callee: ProcId, joined: &Values) -> Values {
         let program = self.search.program;
         let encoding = &self.search.encoding;
         let mut values = Values::default();
@@ -324,6 +325,12 @@ impl Walk<'_, '_> {
                 .result_vars(callee, i)
                 .for_each(|bit| copy(bit, bit));
         }
+        values
+    }
+
+    /// The exit that goes with a joined caller, among those met.
+    fn fact(&mut self, callee: ProcId, joined: &Values) -> u32 {
+        let values = self.seen_by_callee(callee, joined);
         let mut key: Vec<(Var, bool)> =
             values.0.iter().map(|(&var, &value)| (var, value)).collect();
         key.sort_unstable();
@@ -337,15 +344,9 @@ impl Walk<'_, '_> {
         id
     }
 
-    /// The pair that returned with this exit.
-    pub(super) fn before_exit(
-        &mut self,
-        procedure: ProcId,
-        exit: &Values,
-        round: u64,
-    ) -> Result<(NodeId, Values)> {
+    /// The values of an exit as literals: at the entry, of globals that matter, and results.
+    fn exit_literals(&self, procedure: ProcId, exit: &Values) -> Vec<(Var, bool)> {
         let program = self.search.program;
-        let manager = self.search.encoding.manager.clone();
         let mut literals = self.entry_literals(procedure, exit);
         for i in 0..program.globals.len() as u32 {
             let full = Encoding::is_full(program.globals[i as usize].ty);
@@ -363,27 +364,75 @@ impl Walk<'_, '_> {
             let bits = self.search.encoding.result_vars(procedure, i);
             literals.extend(bits.map(|bit| (bit, exit.get(bit))));
         }
-        let seen = manager.minterm(literals)?;
-        for (i, node) in program.nodes.iter().enumerate() {
-            if node.procedure != procedure || !matches!(node.op, Op::Return(_)) {
-                continue;
-            }
-            let Some(set) = self.log.nodes[i].at(round - 1).cloned() else {
+        literals
+    }
+
+    /// The returns of a procedure.
+    fn returns(&self, procedure: ProcId) -> impl Iterator<Item = NodeId> + use<'_> {
+        let nodes = (0..).map(NodeId).zip(&self.search.program.nodes);
+        nodes
+            .filter(move |(_, node)| {
+                node.procedure == procedure && matches!(node.op, Op::Return(_))
+            })
+            .map(|(id, _)| id)
+    }
+
+    /// The pair that returned with this exit.
+    pub(super) fn before_exit(
+        &mut self,
+        procedure: ProcId,
+        exit: &Values,
+        round: u64,
+    ) -> Result<(NodeId, Values)> {
+        let literals = self.exit_literals(procedure, exit);
+        let seen = self.search.encoding.manager.minterm(literals)?;
+        for node in self.returns(procedure).collect::<Vec<_>>() {
+            let Some(set) = self.log.nodes[node.0 as usize].at(round - 1).cloned() else {
                 continue;
             };
-            let node = NodeId(i as u32);
             let relation = self.search.relation(node)?;
-            let Action::Return(parts) = &relation.action else {
-                continue;
-            };
-            let mut set = set.and(&seen)?;
-            for part in parts {
-                set = set.and(&part.and(&seen)?)?;
-            }
-            if !set.is_false() {
-                return Ok((node, Self::pick(&set)));
+            if let Action::Return(parts) = &relation.action
+                && let Some(values) = Self::pick_before(&set, parts, &seen)?
+            {
+                return Ok((node, values));
             }
         }
         unreachable!("an exit has a return behind it")
+    }
+
+    /// The pair that leaves with this description of its results, found up to `round`.
+    pub(super) fn before_leaving(
+        &mut self,
+        procedure: ProcId,
+        leaves: &Values,
+        round: u64,
+    ) -> Result<(NodeId, Values)> {
+        let mut literals = self.exit_literals(procedure, leaves);
+        for i in 0..self.search.program.procedure(procedure).results.len() {
+            let any = self.search.encoding.any_result(i);
+            literals.push((any, leaves.get(any)));
+        }
+        let seen = self.search.encoding.manager.minterm(literals)?;
+        for node in self.returns(procedure).collect::<Vec<_>>() {
+            let Some(set) = self.log.nodes[node.0 as usize].up_to(round).cloned() else {
+                continue;
+            };
+            let relation = self.search.relation(node)?;
+            if let Some(parts) = &relation.leaving
+                && let Some(values) = Self::pick_before(&set, parts, &seen)?
+            {
+                return Ok((node, values));
+            }
+        }
+        unreachable!("what was left with has a return behind it")
+    }
+
+    /// A pair of the set that the relation, in conjuncts, relates to what is seen.
+    fn pick_before(set: &Bdd, parts: &[Bdd], seen: &Bdd) -> Result<Option<Values>> {
+        let mut set = set.and(seen)?;
+        for part in parts {
+            set = set.and(&part.and(seen)?)?;
+        }
+        Ok((!set.is_false()).then(|| Self::pick(&set)))
     }
 }

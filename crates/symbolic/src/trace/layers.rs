@@ -101,6 +101,10 @@ pub(crate) enum Goal {
     At(NodeId, Bdd),
     /// Executing the node fails for these pairs.
     Fails(NodeId, Violation, Bdd),
+    /// Nothing can happen at the node with these pairs.
+    Stuck(NodeId, Bdd),
+    /// The call refuses the return: these callers, with what the callee leaves with.
+    Refused(NodeId, Bdd),
     /// Storing the results of the call fails: the failure, over what is left after the join.
     FailsAfter(NodeId, Violation, Bdd),
 }

@@ -12,7 +12,9 @@ use crate::search::Search;
 pub(super) struct Rounds<'s, 'a> {
     pub(super) search: &'s mut Search<'a>,
     pub(super) log: Log,
-    /// It gives up when operations have taken so many steps.
+    /// Per procedure, what its returns leave with, for callers that may refuse them.
+    pub(super) leaves: Vec<Bdd>,
+    /// The search gives up when operations have taken this number of steps.
     pub(super) last_step: u64,
 }
 
@@ -74,6 +76,12 @@ impl Rounds<'_, '_> {
                         return Ok(Some((round, Goal::Fails(*node, *violation, failing))));
                     }
                 }
+                if let Some(stuck) = &relation.stuck {
+                    let stuck = set.and(stuck)?;
+                    if !stuck.is_false() {
+                        return Ok(Some((round, Goal::Stuck(*node, stuck))));
+                    }
+                }
                 match &relation.action {
                     Action::Steps(edges) => {
                         for edge in edges {
@@ -83,6 +91,10 @@ impl Rounds<'_, '_> {
                     }
                     Action::Return(parts) => {
                         let procedure = program.node(*node).procedure;
+                        let leaving = relation.leaving.as_deref();
+                        if let Some(goal) = self.leave(procedure, leaving, set, round)? {
+                            return Ok(Some((round, goal)));
+                        }
                         let exits = self.search.exits_of(procedure, parts, set)?;
                         let known = found_exits
                             .entry(procedure)
@@ -95,6 +107,11 @@ impl Rounds<'_, '_> {
                         let pairs = entry.and(&self.search.identity(call.callee)?)?;
                         let first = program.procedure(call.callee).entry;
                         find(first, self.search.arrive(first, &pairs)?)?;
+                        let leaves = &self.leaves[call.callee.0 as usize];
+                        let goal = self.search.refused(*node, call, &callers, leaves)?;
+                        if let Some(goal) = goal {
+                            return Ok(Some((round, goal)));
+                        }
                         // New callers, all exits known.
                         let exits = self.log.exits[call.callee.0 as usize].up_to(round).cloned();
                         if let Some(exits) = exits
@@ -125,6 +142,36 @@ impl Rounds<'_, '_> {
             }
         }
         unreachable!("there is a target to be found")
+    }
+
+    /// These pairs return; whether a caller known so far refuses that.
+    fn leave(
+        &mut self,
+        procedure: ProcId,
+        leaving: Option<&[Bdd]>,
+        set: &Bdd,
+        round: u64,
+    ) -> Result<Option<Goal>> {
+        let leaves = self.search.leaves_of(procedure, leaving, set)?;
+        if leaves.is_false() {
+            return Ok(None);
+        }
+        let known = &mut self.leaves[procedure.0 as usize];
+        *known = known.or(&leaves)?;
+        for node in self.search.callers[procedure.0 as usize].clone() {
+            let Some(callers) = self.log.nodes[node.0 as usize].up_to(round).cloned() else {
+                continue;
+            };
+            let relation = self.search.relation(node)?;
+            if let Action::Call(call) = &relation.action {
+                let callers = call.prepare(&callers)?;
+                let goal = self.search.refused(node, call, &callers, &leaves)?;
+                if goal.is_some() {
+                    return Ok(goal);
+                }
+            }
+        }
+        Ok(None)
     }
 
     fn join(

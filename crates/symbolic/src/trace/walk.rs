@@ -18,7 +18,13 @@ impl Walk<'_, '_> {
         // The main path, backwards: positions with the edge that leads to each.
         let mut path: Vec<Position<Valued>> = Vec::new();
         let (mut node, mut values, mut round) = match goal {
-            Goal::At(node, set) => (*node, Self::pick(set), round),
+            Goal::At(node, set) | Goal::Stuck(node, set) => (*node, Self::pick(set), round),
+            Goal::Refused(node, refused) => {
+                let values = Self::pick(refused);
+                self.inside(*node, &values, round, &mut path)?;
+                let round = self.log.nodes[node.0 as usize].round_of(&values);
+                (*node, values, round)
+            }
             Goal::Fails(node, violation, failing) => {
                 let values = Self::pick(failing);
                 let mut state = self.valued(*node, &values);
@@ -76,6 +82,42 @@ impl Walk<'_, '_> {
         }))
     }
 
+    /// Adds, backwards, the way inside the callee of a call to the return that the call refuses;
+    /// `values` are the caller's and what the callee leaves with.
+    fn inside(
+        &mut self,
+        call: NodeId,
+        values: &Values,
+        round: u64,
+        path: &mut Vec<Position<Valued>>,
+    ) -> Result<()> {
+        let Op::Call { callee, .. } = self.search.program.node(call).op else {
+            unreachable!("a call");
+        };
+        let mut leaves = self.seen_by_callee(callee, values);
+        for i in 0..self.search.program.procedure(callee).results.len() {
+            let any = self.search.encoding.any_result(i);
+            leaves.0.insert(any, values.get(any));
+        }
+        let (mut node, mut values) = self.before_leaving(callee, &leaves, round)?;
+        let mut round = self.log.nodes[node.0 as usize].round_of(&values);
+        loop {
+            let state = self.valued(node, &values);
+            // Within the procedure: the walk ends at the entry.
+            let step = if self.is_entry(node, &values) {
+                None
+            } else {
+                self.back(node, &values, round)?
+            };
+            let via = (step.as_ref()).map_or(Via::Call(CallId(0)), |step| step.via);
+            path.push(Position { via, state });
+            match step {
+                Some(step) => (node, values, round) = (step.node, step.values, step.round),
+                None => return Ok(()),
+            }
+        }
+    }
+
     /// The runs behind all exits met, in the order in which they were met.
     fn runs(&mut self) -> Result<Vec<Run<Valued>>> {
         let mut runs = Vec::new();
@@ -106,7 +148,8 @@ impl Walk<'_, '_> {
         Ok(runs)
     }
 
-    /// Runs get numbers such that each refers to smaller ones: the round of the exit is such an order.
+    /// Runs get numbers such that each refers to smaller ones: the round of the exit is such an
+    /// order.
     fn number(&self, trace: Trace<Valued>) -> Trace<Valued> {
         let mut order: Vec<usize> = (0..trace.runs.len()).collect();
         order.sort_by_key(|&i| self.goals[i].2);

@@ -58,6 +58,8 @@ pub struct Config {
     pub stars: u32,
     /// In how many of 100 cases a statement has a label.
     pub labels: u32,
+    /// In how many of 100 cases there is a declaration before a statement.
+    pub declarations: u32,
     /// In how many of 100 cases a call that may recur is under a `*`, whatever else it is under, so that
     /// runs need not recur.
     pub escapes: u32,
@@ -84,6 +86,7 @@ impl Config {
             integers: 25,
             stars: 15,
             labels: 30,
+            declarations: 0,
             escapes: 0,
             valuations: 64,
             readable: usize::MAX,
@@ -179,6 +182,15 @@ impl Config {
                 shape: 30,
             },
             ..Config::tiny()
+        }
+    }
+
+    /// As [`Config::runaway`], with declarations all over the bodies, which are no positions of a run.
+    pub fn declaring() -> Self {
+        Config {
+            locals: (1, 1),
+            declarations: 50,
+            ..Config::runaway()
         }
     }
 

@@ -7,6 +7,7 @@
 
 mod config;
 mod expressions;
+pub mod lowered;
 mod monitors;
 #[cfg(test)]
 mod tests;
@@ -271,6 +272,9 @@ impl Generator {
     fn block(&mut self, count: usize, depth: usize) -> Vec<Stm> {
         let mut block = Vec::new();
         for _ in 0..count {
+            if self.config.declarations > 0 && self.random.percent(self.config.declarations) {
+                block.extend(self.declaration().map(Stm::new));
+            }
             let first = block.len();
             self.statement(depth, &mut block);
             if self.random.percent(self.config.labels) {
@@ -440,11 +444,23 @@ impl Generator {
         Stm::new(StmKind::Return(values))
     }
 
+    /// One of the locals is declared again.
+    fn declaration(&mut self) -> Option<StmKind> {
+        let locals = &self.signatures[self.current].locals;
+        if locals.is_empty() {
+            return None;
+        }
+        let (name, ty) = self.random.pick(locals).clone();
+        Some(StmKind::Decl(vec![name], ty))
+    }
+
     fn forget(&mut self) -> StmKind {
-        let locals = self.signatures[self.current].locals.clone();
-        if !locals.is_empty() && self.random.percent(30) {
-            let (name, ty) = self.random.pick(&locals).clone();
-            return StmKind::Decl(vec![name], ty);
+        let locals = &self.signatures[self.current].locals;
+        if !locals.is_empty()
+            && self.random.percent(30)
+            && let Some(declaration) = self.declaration()
+        {
+            return declaration;
         }
         let mut names: Vec<String> = self.scope.iter().map(|(name, _)| name.clone()).collect();
         self.random.shuffle(&mut names);

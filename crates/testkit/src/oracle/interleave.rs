@@ -49,6 +49,8 @@ pub struct Interleavings {
     pub reached: BTreeMap<NodeId, usize>,
     /// The least level at which something is violated.
     pub failed: Option<usize>,
+    /// The least level at which no thread can move and not all have ended.
+    pub stuck: Option<usize>,
     /// Whether no stack was too high and no thread too many.
     pub complete: bool,
     /// How many configurations there are.
@@ -180,6 +182,54 @@ impl Search<'_> {
         Ok(())
     }
 
+    /// Whether no thread can move, and not all have ended. The locals of a thread that has not been
+    /// active have some value already: there is one with which it is blocked.
+    fn is_stuck(&self, config: &Config) -> bool {
+        let active = &config.threads[config.active];
+        if end_of_init(self.program).is_some() && config.active == 0 {
+            // Others follow only if it comes to `endinit`. If it ends elsewhere, that is the end.
+            let over = end_of_init(self.program) == Some(NodeId(active.node as u32));
+            return !active.ended && !over && !self.can_move(&config.globals, active);
+        }
+        if active.atomic && !active.ended {
+            return !self.can_move(&config.globals, active);
+        }
+        let mut left = config.threads.iter().filter(|thread| !thread.ended);
+        let blocked = |thread: &Thread| match thread.fresh {
+            None => !self.can_move(&config.globals, thread),
+            Some(procedure) => {
+                let entries = self.system.entries(procedure, &config.globals);
+                entries.into_iter().any(|(node, store)| {
+                    let mut thread = thread.clone();
+                    thread.node = node;
+                    thread.locals = store[config.globals.len()..].to_vec();
+                    !self.can_move(&config.globals, &thread)
+                })
+            }
+        };
+        left.clone().next().is_some() && left.all(blocked)
+    }
+
+    /// Whether something can happen where the thread is.
+    fn can_move(&self, globals: &[i128], thread: &Thread) -> bool {
+        let store = [globals, &thread.locals].concat();
+        match &self.program.nodes[thread.node].op {
+            Op::AtomicBegin(to) | Op::AtomicEnd(to) | Op::StartThread { next: to, .. } => {
+                let steps = self
+                    .system
+                    .go(thread.node, &store, store.clone(), None, *to);
+                !steps.is_empty()
+            }
+            Op::EndThread => true,
+            _ => (self.system.steps(thread.node, &store).into_iter()).any(|step| match step {
+                Step::Return(exit) => thread.calls.last().is_none_or(|(node, caller)| {
+                    !self.system.resume(*node, caller, &exit).is_empty()
+                }),
+                _ => true,
+            }),
+        }
+    }
+
     /// All that can happen next.
     fn visit(
         &mut self,
@@ -188,6 +238,9 @@ impl Search<'_> {
         work: &mut Vec<Config>,
         later: &mut HashSet<Config>,
     ) -> Result<(), Refusal> {
+        if self.is_stuck(config) {
+            self.found.stuck.get_or_insert(level);
+        }
         let thread = &config.threads[config.active];
         let others = (0..config.threads.len())
             .filter(|&i| i != config.active && !config.threads[i].ended)
@@ -379,6 +432,49 @@ mod tests {
         assert_eq!(least(text, "M"), [Some(0), Some(1)]);
         assert_eq!(least(text, "ONE"), [Some(1), Some(1)]);
         assert_eq!(least(text, "HIT"), [Some(3), Some(2)]);
+    }
+
+    /// The least number of switches with which a run is stuck.
+    fn stuck(text: &str) -> Option<usize> {
+        let (program, _) = lower(&parse(text));
+        let bounds = Bounds {
+            levels: Levels::Switches,
+            most: 6,
+            stack: 3,
+            threads: 4,
+            configurations: 100_000,
+        };
+        let found = interleave(&program.expect("a program"), bounds).expect("small");
+        found.stuck
+    }
+
+    #[test]
+    fn stuck_is_where_no_thread_can_move() {
+        let two = |one: &str, two: &str| {
+            format!(
+                "decl a, b; void main() begin a, b := F, F; start_thread one(); start_thread two(); end
+                 void one() begin {one} end void two() begin {two} end"
+            )
+        };
+        // All have ended; one waits for ever, also if it has never been active.
+        assert_eq!(stuck(&two("a := T;", "b := T;")), None);
+        assert_eq!(stuck(&two("assume(a);", "a := T;")), None);
+        assert_eq!(stuck(&two("assume(a);", "b := T;")), Some(2));
+        // Two locks, in the same order and in opposite order.
+        let ab = "assume(!a); a := T; assume(!b); b := T; b := F; a := F;";
+        let ba = "assume(!b); b := T; assume(!a); a := T; a := F; b := F;";
+        assert_eq!(stuck(&two(ab, ab)), None);
+        assert_eq!(stuck(&two(ab, ba)), Some(2));
+        // A thread that is blocked inside an atomic section stays active, and nobody can help it.
+        assert_eq!(stuck(&two("atomic_begin; assume(a);", "a := T;")), Some(1));
+        // `init` that is stuck, and one that returns.
+        let init = |text: &str| {
+            format!(
+                "decl a; void init() begin {text} endinit: skip; end void thread1() begin skip; end"
+            )
+        };
+        assert_eq!(stuck(&init("assume(a);")), Some(0));
+        assert_eq!(stuck(&init("return;")), None);
     }
 
     #[test]

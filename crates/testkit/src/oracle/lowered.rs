@@ -12,7 +12,8 @@ use super::eval::valuations;
 use super::machine::{Step, Store};
 use super::product::System;
 
-pub(super) struct Lowered<'a>(pub(super) &'a Program);
+/// A program whose steps are enumerated.
+pub struct Lowered<'a>(pub &'a Program);
 
 pub(super) type Outcomes = BTreeSet<Result<Value, Violation>>;
 
@@ -138,7 +139,7 @@ impl Lowered<'_> {
     }
 }
 
-fn operate(op: Operator, l: Value, r: Value) -> Result<Value, Violation> {
+pub(crate) fn operate(op: Operator, l: Value, r: Value) -> Result<Value, Violation> {
     Ok(match op {
         Operator::And => Value::from(l == 1 && r == 1),
         Operator::Or => Value::from(l == 1 || r == 1),
@@ -163,7 +164,7 @@ fn operate(op: Operator, l: Value, r: Value) -> Result<Value, Violation> {
     })
 }
 
-fn convert(value: Value, ty: Type) -> Result<Value, Violation> {
+pub(crate) fn convert(value: Value, ty: Type) -> Result<Value, Violation> {
     match ty {
         Type::Bool => Ok(value),
         Type::Bits { signed, width } => {
@@ -277,6 +278,7 @@ impl System for Lowered<'_> {
                 }
                 steps
             }
+            Op::AtomicBegin(next) | Op::AtomicEnd(next) => here(*next),
             Op::Stuck => Vec::new(),
             other => unreachable!("not in sequential programs: {other:?}"),
         }

@@ -5,6 +5,9 @@
 //! block after it (blocks inside included) and the `enforce` statement itself. A
 //! step from such a position, other than a return, exists only if `e` can be true after it;
 //! a call is complete when it has returned.
+//!
+//! A declaration is no position, unless it has a label. The step that leads to one goes on through
+//! it, and through those that follow, to the next statement ([`Machine::settle`]).
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -16,7 +19,7 @@ use super::product::System;
 use super::{LARGEST_DOMAIN, Refusal};
 
 /// Values of the globals, then of the parameters and locals.
-pub(super) type Store = Vec<Value>;
+pub type Store = Vec<Value>;
 
 pub(super) struct Procedure {
     pub(super) name: String,
@@ -39,6 +42,8 @@ pub(super) struct Position {
 enum Action {
     /// Execute the statement, then go to the position.
     Do(StmtId, usize),
+    /// A declaration on the way to the position: nobody is ever here.
+    Pass(StmtId, usize),
     /// Evaluate the condition; where to go if it is true, and if it is false.
     Test(ExprId, usize, usize),
     /// The end of a procedure that returns nothing.
@@ -49,12 +54,14 @@ enum Action {
 
 /// What can happen at a position.
 #[derive(Clone, Debug)]
-pub(super) enum Step {
+pub enum Step {
+    /// Go to the position.
     To(usize, Store),
-    /// Globals and arguments.
+    /// Call the procedure; globals and arguments.
     Call(usize, Store),
-    /// Globals and results.
+    /// Return; globals and results.
     Return(Store),
+    /// A violation.
     Fail(Violation),
 }
 
@@ -109,7 +116,11 @@ impl<'a> Machine<'a> {
                     Action::Stuck
                 };
                 let end = machine.place(procedure, Vec::new(), action, &[]);
-                let entry = machine.block(procedure, &function.body, end, &[])?;
+                let mut entry = machine.block(procedure, &function.body, end, &[])?;
+                // The locals have any value anyway.
+                while let Action::Pass(_, next) = machine.positions[entry].action {
+                    entry = next;
+                }
                 machine.procedures[procedure].entry = entry;
             }
         }
@@ -202,6 +213,9 @@ impl<'a> Machine<'a> {
             | StmtKind::AtomicEnd => Err(Refusal::Concurrent),
             StmtKind::Call { .. } if labels.iter().any(|l| l.starts_with("ASYNC_")) => {
                 Err(Refusal::Concurrent)
+            }
+            StmtKind::Decl(_) if labels.is_empty() => {
+                Ok(self.place(procedure, labels, Action::Pass(id, next), enforced))
             }
             _ => Ok(self.place(procedure, labels, Action::Do(id, next), enforced)),
         }
@@ -340,6 +354,24 @@ impl<'a> Machine<'a> {
         steps
     }
 
+    /// The steps, each taken on through declarations to a position.
+    fn settle(&self, steps: Vec<Step>) -> Vec<Step> {
+        let mut todo = steps;
+        todo.reverse();
+        let mut settled = Vec::new();
+        while let Some(step) = todo.pop() {
+            if let Step::To(place, store) = &step
+                && let here = &self.positions[*place]
+                && let Action::Pass(id, next) = here.action
+            {
+                todo.extend(self.execute(here, store, id, next));
+            } else {
+                settled.push(step);
+            }
+        }
+        settled
+    }
+
     fn eval<'b>(&'b self, procedure: usize, old: &'b [Value], new: &'b [Value]) -> Eval<'b> {
         Eval {
             ast: self.ast,
@@ -380,7 +412,8 @@ impl System for Machine<'_> {
     fn steps(&self, position: usize, store: &[Value]) -> Vec<Step> {
         let here = &self.positions[position];
         let eval = self.eval(here.procedure, store, store);
-        match &here.action {
+        let steps = match &here.action {
+            Action::Pass(..) => panic!("a declaration is no position"),
             Action::Stuck => Vec::new(),
             Action::End => vec![Step::Return(store[..self.globals.types.len()].to_vec())],
             Action::Test(condition, yes, no) => {
@@ -397,7 +430,8 @@ impl System for Machine<'_> {
                 steps
             }
             Action::Do(id, next) => self.execute(here, store, *id, *next),
-        }
+        };
+        self.settle(steps)
     }
 
     fn resume(&self, position: usize, caller: &[Value], exit: &[Value]) -> Vec<Step> {
@@ -426,7 +460,7 @@ impl System for Machine<'_> {
         if !failures.is_empty() {
             return failures;
         }
-        self.complete(here, caller, new, *constrain, next)
+        self.settle(self.complete(here, caller, new, *constrain, next))
     }
 }
 

@@ -14,13 +14,14 @@ mod bounded;
 mod eval;
 mod graph;
 pub mod interleave;
-mod lowered;
+pub(crate) mod lowered;
 #[cfg(test)]
 mod lowering_tests;
 mod ltl;
 mod machine;
 mod monitor;
 mod product;
+pub mod stuck;
 #[cfg(test)]
 mod tests;
 
@@ -30,6 +31,10 @@ use std::sync::OnceLock;
 use droste_lang::ast::Ast;
 use droste_lang::monitor::MonitorSyntax;
 use droste_program::Violation;
+
+pub use lowered::Lowered;
+pub use machine::{Step, Store};
+pub use product::System;
 
 use graph::Runs;
 use ltl::pushdown::Pushdown;

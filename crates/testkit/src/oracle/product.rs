@@ -15,7 +15,7 @@ use super::machine::{Step, Store};
 use super::{LARGEST_CONTEXTS, Refusal};
 
 /// What can be explored.
-pub(super) trait System {
+pub trait System {
     /// How many globals there are.
     fn globals(&self) -> usize;
     /// Positions and stores with which a run can start.

@@ -1,8 +1,8 @@
 //! The forward pass: the original program, executed along a plan.
 //!
-//! Wherever a step leaves a choice, it is made as the next position knows or wants it, and otherwise
-//! so that the variable keeps its value. Each run is executed once for each different entry; entries that differ only in what no
-//! statement of the run mentions share its steps.
+//! Wherever a step leaves a choice, the choice is made as the next position knows or wants it;
+//! otherwise the variable keeps its value. Each run is executed once for each different entry.
+//! Entries that differ only in what no statement of the run mentions share its steps.
 
 use std::sync::Arc;
 
@@ -89,7 +89,8 @@ impl<'a, 'b, W: Words> Forward<'a, 'b, W> {
         }
     }
 
-    /// The run of a plan from an entry, if it has been executed: what the caller gets to see, and the run.
+    /// The run of a plan from an entry, if it has been executed: what the caller gets to see, and
+    /// the run.
     fn finished(&mut self, plan: u32, entry: &W) -> Option<(W, CalleeRunId)> {
         let first = self.first[plan as usize].as_ref()?;
         if first.entry == *entry {
@@ -385,7 +386,8 @@ impl<'a, 'b, W: Words> Forward<'a, 'b, W> {
                 .and_then(|field| field.get(known.words()))
                 .or_else(|| lookup(work.wants_of_exit(plan), slot))
         };
-        // Known results are preferred, no more: where nobody looks at them they may be placeholders.
+        // Known results are preferred, no more: where nobody looks at them they may be
+        // placeholders.
         let preferred = |slot: u32| {
             wanted(slot).or_else(|| {
                 let result = results.get((slot as usize).checked_sub(globals.len())?)?;
@@ -568,8 +570,8 @@ fn entry_of<W>(step: ModelStep<W>) -> Option<W> {
     }
 }
 
-/// Per node the bits of the variables that its statement mentions; of all globals for a call, because they are part of what the callee's run begins
-/// with.
+/// Per node the bits of the variables that its statement mentions; of all globals for a call,
+/// because they are part of what the callee's run begins with.
 fn mentions(program: &Program, layout: &Layout) -> Vec<u64> {
     let mut all = vec![0; program.nodes.len() * layout.words];
     for (node, bits) in program.nodes.iter().zip(all.chunks_mut(layout.words)) {

@@ -1,14 +1,14 @@
 //! The paths of a trace, flat: one state and one edge per position, without refinements.
 //!
-//! A trace of millions of positions is taken apart run by run, each freed as soon as it has been
-//! copied here, 4 bytes per position and the state.
+//! A trace of millions of positions is taken apart run by run. Each run is freed as soon as it has
+//! been copied here. A position takes 4 bytes and its state.
 
 use droste_base::{Position, Trace, Via};
 
 /// How a position is reached from the one before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Edge {
-    /// It is the first.
+    /// It is the first position.
     Start,
     /// By a step.
     Step,
@@ -62,7 +62,7 @@ pub(super) struct Paths<W> {
     exits: Vec<W>,
 }
 
-/// One of them.
+/// One of these paths.
 pub(super) struct Path<'a, W> {
     pub(super) states: &'a [W],
     edges: &'a [Packed],

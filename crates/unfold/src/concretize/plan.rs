@@ -1,10 +1,10 @@
 //! The backward pass: which values are wanted where.
 //!
-//! A variable that is unknown at a position is wanted to have the value it has, or is wanted to
-//! have, at the next position, unless the step between gives it a new one. If the step moves it
-//! elsewhere unread, it is wanted to have the value the new place is wanted to have. Through a folded
-//! call, what is wanted after the return is wanted of the exit; each run is planned once for
-//! each different demand on its exit.
+//! A variable that is unknown at a position is wanted to have the value that it has, or is wanted
+//! to have, at the next position, unless the step between gives it a new one. If the step moves the
+//! variable elsewhere unread, it is wanted to have the value that the new place is wanted to have.
+//! Through a folded call, what is wanted after the return is wanted of the exit. Each run is
+//! planned once for each different demand on its exit.
 
 use droste_base::{Guard, StopReason};
 use droste_program::{ExprNode, NodeId, Op, Program, Value, VarRef, Violation};
@@ -23,8 +23,8 @@ use droste_program::effects::Effects;
 #[derive(Clone, Copy)]
 pub(super) struct Plan {
     pub(super) run: u32,
-    /// Where the wants of its positions begin; [`NOWHERE`] if nothing is wanted anywhere. There are not so many positions that 32 bits
-    /// would not do: each has taken more than 16 bytes before.
+    /// Where the wants of the plan's positions begin; [`NOWHERE`] if nothing is wanted anywhere. 32
+    /// bits are enough: each position has taken more than 16 bytes in the search.
     wants: u32,
     /// Where the plans of its summary edges begin.
     inner: u32,
@@ -39,7 +39,7 @@ pub(super) struct Concretizer<'a, W> {
     /// The program the engine saw: it decides what moves where unread.
     pub(super) cleaned: &'a Program,
     /// What its procedures touch.
-    pub(super) effects: Effects,
+    effects: Effects,
     /// The program as it was written.
     pub(super) machine: &'a Machine,
     pub(super) paths: Paths<W>,
@@ -65,10 +65,15 @@ struct Backward {
 }
 
 impl<'a, W: Words> Concretizer<'a, W> {
-    pub(super) fn new(cleaned: &'a Program, machine: &'a Machine, paths: Paths<W>) -> Self {
+    pub(super) fn new(
+        cleaned: &'a Program,
+        effects: Effects,
+        machine: &'a Machine,
+        paths: Paths<W>,
+    ) -> Self {
         Concretizer {
             cleaned,
-            effects: Effects::new(cleaned),
+            effects,
             machine,
             plans: Vec::new(),
             known: FxHashMap::default(),

@@ -68,6 +68,14 @@ fn duplicates() {
         "two parameters of `f` are called `a`",
     );
     body("L: skip; L: skip", "the label `L` is used twice");
+    let (program, diagnostics) = run("void main() begin A: A: B: skip; end");
+    assert_eq!(diagnostics[0].severity, Severity::Warning);
+    assert_eq!(
+        diagnostics[0].message,
+        "the label `A` stands twice on this statement"
+    );
+    let labels = &program.expect("accepted").nodes[0].labels;
+    assert_eq!(labels[..], ["A".into(), "B".into()]);
     body("g, g := T, F", "`g` is assigned twice");
     body("g, g := pair()", "`g` is assigned twice");
     body(

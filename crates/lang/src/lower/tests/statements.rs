@@ -21,7 +21,7 @@ fn simple_statements() {
     );
     check_body(
         "decl a, b; dead a, g; decl a;",
-        "0: a := *; b := * -> 1\n1: a := *; g := * -> 2\n2: a := * -> 3\n3: return",
+        "0: a := *; g := * -> 1\n1: a := * -> 2\n2: return",
     );
     check_body(
         "atomic_begin; atomic_end; end_thread",
@@ -40,9 +40,8 @@ fn assignments() {
     );
     check_body(
         "decl a; constrain('g = a)",
-        "0: a := * -> 1
-         1: g := *; h := *; n := *; r := *; w := *; v := *; a := * constrain 'g = a -> 2
-         2: return",
+        "0: g := *; h := *; n := *; r := *; w := *; v := *; a := * constrain 'g = a -> 1
+         1: return",
     );
 }
 
@@ -245,6 +244,24 @@ fn sections_see_their_own_names_first() {
     assert_eq!(callee(main_b + 1), ProcId(3));
 }
 
+/// Declarations at the beginning need no node; others are silent, unless they have a label.
+#[test]
+fn declarations() {
+    let silent = |body: &str| -> Vec<bool> {
+        let text = format!("void main() begin {body} end");
+        program(&text)
+            .nodes
+            .iter()
+            .map(|node| node.silent)
+            .collect()
+    };
+    assert_eq!(silent("decl x; decl y;"), [false]);
+    assert_eq!(silent("decl x; skip; decl y;"), [false, true, false]);
+    assert_eq!(silent("L: decl x; decl y;"), [false, true, false]);
+    assert_eq!(silent("while (*) do decl x; od"), [false, true, false]);
+    assert_eq!(silent("skip; L: decl x;"), [false, false, false]);
+}
+
 #[test]
 fn locals_come_before_parameters_and_globals() {
     let program = program(
@@ -253,7 +270,7 @@ fn locals_come_before_parameters_and_globals() {
     let f = &program.procedures[1];
     assert_eq!(f.params, 1);
     assert_eq!(f.locals.len(), 3);
-    let Op::Assign { assigns, .. } = &program.node(NodeId(f.entry.0 + 2)).op else {
+    let Op::Assign { assigns, .. } = &program.node(f.entry).op else {
         panic!()
     };
     assert_eq!(assigns[0], (VarRef::Local(1), Expr::var(VarRef::Local(2))));

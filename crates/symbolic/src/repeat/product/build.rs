@@ -24,7 +24,7 @@ pub(super) struct Builder<'a> {
     pub(super) origin: Vec<Origin>,
     pub(super) targets: Vec<NodeId>,
     pub(super) state: Vec<VarRef>,
-    /// The global of [`Mode::Cycle`].
+    /// In [`Mode::Cycle`]: the global that is the mark.
     pub(super) mark: Option<VarRef>,
     /// By node of the source, for the copy being made: where the automaton reads.
     pub(super) reads: Vec<NodeId>,
@@ -37,11 +37,11 @@ pub(super) struct Frame {
     pub(super) procedure: ProcId,
     pub(super) source: ProcId,
     pub(super) outermost: bool,
-    /// Of [`Mode::Hull`]: the mark, and where a callee's is stored.
+    /// In [`Mode::Hull`]: the mark, and where a callee's mark is stored.
     pub(super) mark: Option<(VarRef, VarRef)>,
     /// Where the results of `main` are stored.
     pub(super) results: u32,
-    /// Where the terminated program reads.
+    /// The node in which the automaton reads after the end of the program.
     pub(super) end: Option<NodeId>,
 }
 
@@ -212,6 +212,7 @@ impl<'a> Builder<'a> {
             span,
             labels: Vec::new(),
             op: Op::Stuck,
+            silent: false,
             ensure: None,
         });
         self.origin.push(origin);

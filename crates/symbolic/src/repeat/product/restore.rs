@@ -7,8 +7,9 @@ use super::{Product, Role};
 use droste_program::valued::{Control, Valued};
 
 impl Product {
-    /// The same run as one of the program. `touches` says which globals the outermost procedure can
-    /// change; in a cycle, the others there were any values.
+    /// The run of the product as a run of the program. `touches` says which globals the outermost
+    /// procedure can change. In a cycle, the values of the other globals in the outermost frame
+    /// mean nothing.
     pub(crate) fn restore(
         &self,
         trace: Trace<Valued>,

@@ -126,7 +126,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The automaton reads the position, and the given assignments are made.
+    /// The automaton reads the position, unless it is silent, and the given assignments are made.
     pub(super) fn read(
         &self,
         frame: &Frame,
@@ -138,10 +138,19 @@ impl Builder<'_> {
     ) -> Op {
         let mut discards = discards;
         if self.is_asked(frame, node) {
-            // Who asks for a value looks at it: the procedure and its callers must not leave it out
-            // of their states, even if without a mark the automaton's moves have lost it.
+            // Whoever asks for a value looks at it. So the procedure and its callers must not leave
+            // the value out of their states, even if the automaton's moves have lost it because
+            // there is no mark.
             let asked = self.wanted().into_iter();
             discards.extend(asked.map(|(var, _)| Expr::var(var)));
+        }
+        if node.is_some_and(|node| self.source.node(node).silent) {
+            return Op::Assign {
+                assigns,
+                discards,
+                constrain: constrain.cloned(),
+                next,
+            };
         }
         let mark = self.mark.or(frame.mark.map(|(mark, _)| mark));
         let any = Expr {

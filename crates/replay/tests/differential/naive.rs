@@ -354,7 +354,7 @@ fn possible(p: &Program, config: &Config, wanted: &Outcome) -> bool {
 }
 
 /// An execution, written out.
-pub struct Flat<'a> {
+pub(crate) struct Flat<'a> {
     p: &'a Program,
     config: Config,
     /// Every position so far: node, globals and top frame.
@@ -484,7 +484,7 @@ impl Flat<'_> {
 
 /// Whether the steps and the ending are a run; runs that no step refers to do not matter.
 /// Also the positions, written out, and where the cycle starts among them.
-pub fn flatten(p: &Program, e: &Execution) -> Option<(Vec<(NodeId, Valuation)>, usize)> {
+pub(crate) fn flatten(p: &Program, e: &Execution) -> Option<(Vec<(NodeId, Valuation)>, usize)> {
     fits(&e.start.globals, &p.globals)?;
     fits(&e.start.locals, &p.procedure(p.main).locals)?;
     let mut flat = Flat {
@@ -518,6 +518,8 @@ pub fn flatten(p: &Program, e: &Execution) -> Option<(Vec<(NodeId, Valuation)>, 
     let ok = match e.ending {
         Ending::At(node) => over.is_none() && flat.here(node).is_some(),
         Ending::Final => over.is_some(),
+        // The walks that are compared do not say so.
+        Ending::Stuck(_) => false,
         Ending::Terminated => over == Some(&Action::Terminate),
         Ending::Lasso { pumping, .. } => {
             let (_, start) = cycle.as_ref()?;
@@ -538,10 +540,13 @@ pub fn flatten(p: &Program, e: &Execution) -> Option<(Vec<(NodeId, Valuation)>, 
 }
 
 /// Whether the monitor can enter a state of this kind (repeating: infinitely often).
-pub fn watch(p: &Program, e: &Execution, m: &Monitor, kind: StateKind) -> bool {
+pub(crate) fn watch(p: &Program, e: &Execution, m: &Monitor, kind: StateKind) -> bool {
     let Some((positions, start)) = flatten(p, e) else {
         return false;
     };
+    let is_position = |(node, _): &&(NodeId, Valuation)| !p.node(*node).silent;
+    let start = positions[..start].iter().filter(is_position).count();
+    let positions: Vec<_> = positions.iter().filter(is_position).collect();
     let ends = matches!(e.steps.last(), Some(s) if s.action == Action::Terminate);
     let infinite = ends || matches!(e.ending, Ending::Lasso { .. });
     let count = positions.len();
@@ -550,7 +555,7 @@ pub fn watch(p: &Program, e: &Execution, m: &Monitor, kind: StateKind) -> bool {
         if i >= count {
             return Vec::new();
         }
-        let (node, valuation) = &positions[i];
+        let (node, valuation) = positions[i];
         let terminated = ends && i + 1 == count;
         let state = &m.states[q];
         let mut to: Vec<u32> = state
@@ -606,6 +611,10 @@ fn proposition(e: &Expr, root: usize, valuation: &Valuation, node: NodeId) -> bo
         ExprNode::Binary(Operator::And, a, b) => {
             proposition(e, *a as usize, valuation, node)
                 && proposition(e, *b as usize, valuation, node)
+        }
+        ExprNode::Binary(Operator::Or, a, b) => {
+            proposition(e, *a as usize, valuation, node)
+                || proposition(e, *b as usize, valuation, node)
         }
         _ => eval(e, root, valuation, valuation, &mut Chooser::default()) == Ok(1),
     }

@@ -1,5 +1,7 @@
-//! Small random programs over every operation and expression, threads left out.
+//! Small random programs over every operation and expression, threads left out, made without a text:
+//! also what no front end writes.
 
+use droste_program::monitor::{Monitor, MonitorState, StateKind};
 use droste_program::{
     Expr, ExprNode, Node, NodeId, Op, Operator, ProcId, Procedure, Program, Proposition, Threads,
     Type, Value, VarRef, Variable,
@@ -7,31 +9,9 @@ use droste_program::{
 use droste_source::Span;
 use std::sync::Arc;
 
-/// xorshift64*; the same numbers everywhere.
-pub(crate) struct Random(u64);
+use crate::random::Random;
 
-impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
-        Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
-    }
-
-    pub(crate) fn below(&mut self, n: u32) -> u32 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        ((self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) % u64::from(n)) as u32
-    }
-
-    pub(crate) fn chance(&mut self, percent: u32) -> bool {
-        self.below(100) < percent
-    }
-
-    fn pick<T: Clone>(&mut self, items: &[T]) -> T {
-        items[self.below(items.len() as u32) as usize].clone()
-    }
-}
-
-pub(crate) fn variable(name: &str, ty: Type) -> Variable {
+fn variable(name: &str, ty: Type) -> Variable {
     Variable {
         name: name.into(),
         ty,
@@ -43,15 +23,22 @@ pub(crate) fn variable(name: &str, ty: Type) -> Variable {
 fn random_type(random: &mut Random) -> Type {
     match random.below(10) {
         0 => Type::Bits {
-            signed: random.chance(50),
+            signed: random.percent(50),
             width: 1 + random.below(2) as u8,
         },
         1 => {
-            let lo = Value::from(random.below(3)) - 1;
-            let hi = lo + Value::from(random.below(3));
+            let lo = random.below(3) as Value - 1;
+            let hi = lo + random.below(3) as Value;
             Type::Range { lo, hi }
         }
         _ => Type::Bool,
+    }
+}
+
+/// Any value of a type.
+fn any(ty: Type) -> Expr {
+    Expr {
+        nodes: vec![ExprNode::Nondet(ty)],
     }
 }
 
@@ -74,8 +61,8 @@ impl Scope<'_> {
         if fitting.is_empty() {
             return None;
         }
-        let var = random.pick(&fitting);
-        Some(if self.next && random.chance(50) {
+        let var = *random.pick(&fitting);
+        Some(if self.next && random.percent(50) {
             ExprNode::Next(var)
         } else {
             ExprNode::Var(var)
@@ -87,18 +74,18 @@ impl Scope<'_> {
         nodes: &mut Vec<ExprNode>,
         random: &mut Random,
         boolean: bool,
-        depth: u32,
+        depth: usize,
     ) -> u32 {
-        let leaf = depth == 0 || random.chance(35);
+        let leaf = depth == 0 || random.percent(35);
         let node = if leaf {
             match self.var(random, boolean) {
-                Some(var) if random.chance(75) => var,
-                _ if boolean && self.nondet && random.chance(50) => ExprNode::Nondet(Type::Bool),
-                _ if boolean => ExprNode::Const(random.below(2).into()),
-                _ => ExprNode::Const(Value::from(random.below(5)) - 2),
+                Some(var) if random.percent(75) => var,
+                _ if boolean && self.nondet && random.percent(50) => ExprNode::Nondet(Type::Bool),
+                _ if boolean => ExprNode::Const(random.below(2) as Value),
+                _ => ExprNode::Const(random.below(5) as Value - 2),
             }
         } else if boolean {
-            let compares = random.chance(35);
+            let compares = random.percent(35);
             let sub = |this: &Self, nodes: &mut Vec<_>, random: &mut _, boolean| {
                 this.add(nodes, random, boolean, depth - 1)
             };
@@ -111,7 +98,7 @@ impl Scope<'_> {
                 _ if compares => {
                     let a = sub(self, nodes, random, false);
                     let b = sub(self, nodes, random, false);
-                    let op = random.pick(&[
+                    let op = *random.pick(&[
                         Operator::Eq,
                         Operator::Ne,
                         Operator::Lt,
@@ -124,7 +111,7 @@ impl Scope<'_> {
                 _ => {
                     let a = sub(self, nodes, random, true);
                     let b = sub(self, nodes, random, true);
-                    let op = random.pick(&[
+                    let op = *random.pick(&[
                         Operator::And,
                         Operator::And,
                         Operator::Or,
@@ -156,7 +143,7 @@ impl Scope<'_> {
                         let failing = [Operator::Div, Operator::Rem, Operator::Shl, Operator::Shr];
                         ops.extend(failing);
                     }
-                    ExprNode::Binary(random.pick(&ops), a, b)
+                    ExprNode::Binary(*random.pick(&ops), a, b)
                 }
             }
         };
@@ -173,13 +160,11 @@ impl Scope<'_> {
 
     /// Something to store in a variable of type `ty`.
     fn value(&self, random: &mut Random, ty: Type) -> Expr {
-        if random.chance(15) {
-            Expr {
-                nodes: vec![ExprNode::Nondet(ty)],
-            }
-        } else if random.chance(25) {
-            let span = (ty.hi() - ty.lo() + 1) as u32;
-            Expr::constant(ty.lo() + Value::from(random.below(span)))
+        if random.percent(15) {
+            any(ty)
+        } else if random.percent(25) {
+            let span = (ty.hi() - ty.lo() + 1) as usize;
+            Expr::constant(ty.lo() + random.below(span) as Value)
         } else {
             self.expr(random, ty.is_bool())
         }
@@ -197,7 +182,7 @@ fn vars(program: &Program, procedure: &Procedure) -> Vec<(VarRef, Type)> {
 }
 
 /// A random program.
-pub(crate) fn program(random: &mut Random) -> Program {
+pub fn program(random: &mut Random) -> Program {
     let mut program = Program {
         globals: (0..=random.below(3))
             .map(|_| variable("g", random_type(random)))
@@ -216,13 +201,13 @@ pub(crate) fn program(random: &mut Random) -> Program {
         program.procedures.push(Procedure {
             name: format!("p{i}").into(),
             span: Span::default(),
-            params: random.below(locals.len() as u32 + 1),
+            params: random.below(locals.len() + 1) as u32,
             locals,
             results: (0..random.below(3)).map(|_| random_type(random)).collect(),
             entry: NodeId(entry),
             thread: None,
         });
-        let size = 3 + random.below(7);
+        let size = 3 + random.below(7) as u32;
         sizes.push(size);
         entry += size;
     }
@@ -238,7 +223,7 @@ pub(crate) fn program(random: &mut Random) -> Program {
 fn random_node(random: &mut Random, program: &Program, id: ProcId, offset: u32, size: u32) -> Node {
     let procedure = program.procedure(id);
     let all = vars(program, procedure);
-    let failing = random.chance(15);
+    let failing = random.percent(15);
     let scope = |next| Scope {
         vars: &all,
         next,
@@ -246,19 +231,19 @@ fn random_node(random: &mut Random, program: &Program, id: ProcId, offset: u32, 
         failing,
     };
     let jump = |random: &mut Random| {
-        if offset + 1 < size && random.chance(80) {
+        if offset + 1 < size && random.percent(80) {
             NodeId(procedure.entry.0 + offset + 1)
         } else {
-            NodeId(procedure.entry.0 + random.below(size))
+            NodeId(procedure.entry.0 + random.below(size as usize) as u32)
         }
     };
     let constrain = |random: &mut Random| {
-        let wanted = random.chance(10);
+        let wanted = random.percent(10);
         wanted.then(|| scope(true).expr(random, true))
     };
     // Not too often recursive, or few calls return.
     let procedures = program.procedures.len() as u32;
-    let recursive = random.chance(25);
+    let recursive = random.percent(25);
     let kind = match random.below(100) {
         _ if offset + 1 == size => 98,
         96.. if offset * 2 < size => 20,
@@ -267,16 +252,23 @@ fn random_node(random: &mut Random, program: &Program, id: ProcId, offset: u32, 
     };
     let op = match kind {
         0..6 => Op::Goto((0..=random.below(2)).map(|_| jump(random)).collect()),
-        6..40 => {
+        // A relation between all variables before and after.
+        6..8 => Op::Assign {
+            assigns: all.iter().map(|&(var, ty)| (var, any(ty))).collect(),
+            discards: Vec::new(),
+            constrain: Some(scope(true).expr(random, true)),
+            next: jump(random),
+        },
+        8..40 => {
             let mut left = all.clone();
             let mut assigns = Vec::new();
             for _ in 0..random.below(3) {
                 if !left.is_empty() {
-                    let (var, ty) = left.swap_remove(random.below(left.len() as u32) as usize);
+                    let (var, ty) = left.swap_remove(random.below(left.len()));
                     assigns.push((var, scope(false).value(random, ty)));
                 }
             }
-            let boolean = random.chance(50);
+            let boolean = random.percent(50);
             let discards = (0..random.below(8) / 6).map(|_| scope(false).expr(random, boolean));
             Op::Assign {
                 assigns,
@@ -288,19 +280,21 @@ fn random_node(random: &mut Random, program: &Program, id: ProcId, offset: u32, 
         40..58 => Op::Branch {
             condition: scope(false).expr(random, true),
             yes: jump(random),
-            no: NodeId(procedure.entry.0 + random.below(size)),
+            no: NodeId(procedure.entry.0 + random.below(size as usize) as u32),
         },
-        58..62 => Op::Assume {
+        58 => Op::AtomicBegin(jump(random)),
+        59 => Op::AtomicEnd(jump(random)),
+        60..63 => Op::Assume {
             condition: scope(false).expr(random, true),
             next: jump(random),
         },
-        62..67 => Op::Assert {
+        63..67 => Op::Assert {
             condition: scope(false).expr(random, true),
             next: jump(random),
         },
         67..96 => {
             let lowest = if recursive { 0 } else { id.0 + 1 };
-            let callee = ProcId(lowest + random.below(procedures - lowest));
+            let callee = ProcId(lowest + random.below((procedures - lowest) as usize) as u32);
             let called = program.procedure(callee);
             let params = &called.locals[..called.params as usize];
             let args = params
@@ -309,10 +303,10 @@ fn random_node(random: &mut Random, program: &Program, id: ProcId, offset: u32, 
                 .collect();
             let mut left = all.clone();
             let mut targets = Vec::new();
-            if random.chance(80) {
+            if random.percent(80) {
                 for result in &called.results {
                     let fits = |(_, ty): &(VarRef, Type)| ty.is_bool() == result.is_bool();
-                    let found = left.iter().position(fits).filter(|_| random.chance(80));
+                    let found = left.iter().position(fits).filter(|_| random.percent(80));
                     targets.push(found.map(|at| left.swap_remove(at).0));
                 }
             }
@@ -331,46 +325,86 @@ fn random_node(random: &mut Random, program: &Program, id: ProcId, offset: u32, 
         }
     };
     let may_ensure = !matches!(op, Op::Stuck | Op::Return(_));
+    // Silent nodes lead onward, so that they are no cycle.
+    let here = procedure.entry.0 + offset;
+    let onward = matches!(op, Op::Assign { next, .. } if next.0 > here);
     Node {
         procedure: id,
         span: Span::default(),
         labels: Vec::new(),
-        ensure: (may_ensure && random.chance(5)).then(|| Arc::new(scope(false).expr(random, true))),
+        ensure: (may_ensure && random.percent(5))
+            .then(|| Arc::new(scope(false).expr(random, true))),
+        silent: onward && random.percent(30),
         op,
     }
 }
 
-/// A random proposition.
-pub(crate) fn proposition(random: &mut Random, program: &Program) -> Proposition {
-    let mut expr = |vars: &[(VarRef, Type)]| {
+/// A random proposition, about variables and sometimes about control.
+pub fn proposition(random: &mut Random, program: &Program) -> Proposition {
+    let expr = |random: &mut Random, vars: &[(VarRef, Type)]| {
         let scope = Scope {
             vars,
             next: false,
             nondet: false,
             failing: false,
         };
-        if random.chance(40) {
+        if random.percent(40) {
             Expr::constant(0)
         } else {
             scope.expr(random, true)
         }
     };
+    let mut by_procedure = Vec::new();
+    for procedure in &program.procedures {
+        let mut expr = expr(random, &vars(program, procedure));
+        if random.percent(40) {
+            let nodes = (0..program.nodes.len() as u32).map(NodeId);
+            let some: Vec<NodeId> = nodes.filter(|_| random.percent(25)).collect();
+            let root = expr.nodes.len() as u32 - 1;
+            expr.nodes.push(ExprNode::At(some.into()));
+            let op = *random.pick(&[Operator::And, Operator::Or]);
+            expr.nodes.push(ExprNode::Binary(op, root, root + 1));
+        }
+        by_procedure.push(expr);
+    }
     let globals: Vec<_> = (0..program.globals.len() as u32)
         .map(|i| (VarRef::Global(i), program.globals[i as usize].ty))
         .collect();
     Proposition {
-        by_procedure: program
-            .procedures
-            .iter()
-            .map(|procedure| expr(&vars(program, procedure)))
-            .collect(),
-        terminated: expr(&globals),
+        by_procedure,
+        terminated: expr(random, &globals),
+    }
+}
+
+/// A random monitor with a few states; some are targets, some repeating.
+pub fn monitor(random: &mut Random, program: &Program) -> Monitor {
+    let count = 2 + random.below(3);
+    let kinds = [
+        StateKind::Plain,
+        StateKind::Plain,
+        StateKind::Target,
+        StateKind::Repeating,
+    ];
+    let states = (0..count)
+        .map(|i| MonitorState {
+            name: format!("s{i}").into(),
+            kind: kinds[random.below(4)],
+            edges: (0..random.below(3))
+                .map(|_| (proposition(random, program), random.below(count) as u32))
+                .collect(),
+            otherwise: (random.below(3) > 0).then(|| random.below(count) as u32),
+        })
+        .collect();
+    Monitor {
+        name: "m".into(),
+        states,
+        initial: 0,
     }
 }
 
 /// A program that assigns a constant to a variable, or not, and then decides one condition, in which
 /// much can fail.
-pub(crate) fn decision(random: &mut Random) -> Program {
+pub fn decision(random: &mut Random) -> Program {
     let types = [
         Type::Bool,
         Type::Bool,
@@ -404,10 +438,10 @@ pub(crate) fn decision(random: &mut Random) -> Program {
     };
     let mut nodes = Vec::new();
     scope.add(&mut nodes, random, true, 5);
-    let (var, ty) = random.pick(&all);
-    let given = ty.lo() + Value::from(random.below((ty.hi() - ty.lo() + 1) as u32));
+    let (var, ty) = *random.pick(&all);
+    let given = ty.lo() + random.below((ty.hi() - ty.lo() + 1) as usize) as Value;
     let ops = [
-        if random.chance(50) {
+        if random.percent(50) {
             Op::Goto(vec![NodeId(1)])
         } else {
             Op::Assign {
@@ -430,6 +464,7 @@ pub(crate) fn decision(random: &mut Random) -> Program {
         span: Span::default(),
         labels: Vec::new(),
         ensure: None,
+        silent: false,
         op,
     }));
     program

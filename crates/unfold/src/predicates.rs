@@ -14,7 +14,7 @@ use crate::layout::Status;
 use crate::machine::{Machine, Needs};
 
 /// What is asked about states, by [`PropId`](droste_base::PropId).
-pub(crate) enum Question {
+pub(crate) enum StatePredicate {
     /// Control is at one of these nodes (a bit set).
     At(Vec<u64>),
     /// The run has ended in a violation.
@@ -33,12 +33,12 @@ impl Machine {
         for node in nodes {
             bits[node.0 as usize / 64] |= 1 << (node.0 % 64);
         }
-        self.questions.push(match (nodes, failed) {
-            ([], true) => Question::Failed,
-            (_, true) => Question::AtOrFailed(bits),
-            (_, false) => Question::At(bits),
+        self.predicates.push(match (nodes, failed) {
+            ([], true) => StatePredicate::Failed,
+            (_, true) => StatePredicate::AtOrFailed(bits),
+            (_, false) => StatePredicate::At(bits),
         });
-        PropId(self.questions.len() as u32 - 1)
+        PropId(self.predicates.len() as u32 - 1)
     }
 
     /// Adds a question about variables and control. States are split until it has an answer.
@@ -69,12 +69,13 @@ impl Machine {
             after: false,
         };
         let terminated = scope.compile(&proposition.terminated, true);
-        let all = codes.iter().chain([&terminated]);
-        for (observes, code) in self.observes.iter_mut().zip(all) {
-            *observes |= !matches!(code, Code::Const(_));
+        let silent = self.nodes.iter().map(|node| node.silent).chain([false]);
+        let all = codes.iter().chain([&terminated]).zip(silent);
+        for (observes, (code, silent)) in self.observes.iter_mut().zip(all) {
+            *observes |= !silent && !matches!(code, Code::Const(_));
         }
-        self.questions
-            .push(Question::Proposition(codes, terminated));
+        self.predicates
+            .push(StatePredicate::Proposition(codes, terminated));
         let exprs = proposition
             .by_procedure
             .iter()
@@ -91,7 +92,7 @@ impl Machine {
                 }
             }
         }
-        PropId(self.questions.len() as u32 - 1)
+        PropId(self.predicates.len() as u32 - 1)
     }
 
     /// The answer to a question.
@@ -99,23 +100,31 @@ impl Machine {
         let node = self.layout.node(words) as usize;
         let at = |bits: &[u64]| bits[node / 64] >> (node % 64) & 1 == 1;
         let status = self.layout.status(words);
-        match (&self.questions[question as usize], status) {
-            (Question::At(bits) | Question::AtOrFailed(bits), Status::Running) => at(bits),
-            (Question::Failed | Question::AtOrFailed(_), Status::Failed(_)) => true,
-            (Question::Proposition(codes, _), Status::Running) => {
+        match (&self.predicates[question as usize], status) {
+            (StatePredicate::At(bits) | StatePredicate::AtOrFailed(bits), Status::Running) => {
+                at(bits)
+            }
+            (StatePredicate::Failed | StatePredicate::AtOrFailed(_), Status::Failed(_)) => true,
+            (StatePredicate::Proposition(codes, _), Status::Running) => {
                 codes[node].eval(words, words) == Outcome::Set(TRUE)
             }
-            (Question::Proposition(_, code), Status::Terminated) => {
+            (StatePredicate::Proposition(_, code), Status::Terminated) => {
                 code.eval(words, words) == Outcome::Set(TRUE)
             }
             _ => false,
         }
     }
 
+    /// Whether the state is no position of the run.
+    pub(crate) fn silent(&self, words: &[u64]) -> bool {
+        self.layout.status(words) == Status::Running
+            && self.nodes[self.layout.node(words) as usize].silent
+    }
+
     /// The variable that some proposition needs before it has an answer.
     pub(crate) fn observe(&self, words: &[u64], status: Status) -> Result<(), Needs> {
-        for question in &self.questions {
-            if let Question::Proposition(codes, terminated) = question {
+        for question in &self.predicates {
+            if let StatePredicate::Proposition(codes, terminated) = question {
                 let code = match status {
                     Status::Running => &codes[self.layout.node(words) as usize],
                     _ => terminated,

@@ -9,31 +9,41 @@ use std::fmt;
 
 use droste_base::{CallId, Model, PropId, Steps};
 
+use crate::random::Random;
+
 /// What a state can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Move {
+pub enum Move {
+    /// An internal step.
     Internal(u8),
+    /// A call, by its id, of an entry.
     Call(u8, u8),
+    /// Leaves the procedure through this exit.
     Exit(u8),
 }
 
+/// A state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Node {
+pub struct Node {
     /// Bit i: proposition i holds.
-    pub(crate) props: u8,
-    pub(crate) moves: Vec<Move>,
+    pub props: u8,
+    /// What it can do.
+    pub moves: Vec<Move>,
     /// If not empty: the parts, and no moves.
-    pub(crate) parts: Vec<u8>,
+    pub parts: Vec<u8>,
 }
 
+/// A machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Rsm {
-    pub(crate) initial: Vec<u8>,
-    pub(crate) nodes: Vec<Node>,
+pub struct Rsm {
+    /// Where runs start.
+    pub initial: Vec<u8>,
+    /// By state.
+    pub nodes: Vec<Node>,
     /// (caller, call, exit) to where the caller goes on; a return is blocked if there is no entry.
-    pub(crate) resume: BTreeMap<(u8, u8, u8), Vec<u8>>,
+    pub resume: BTreeMap<(u8, u8, u8), Vec<u8>>,
     /// Where the run goes on when the outermost procedure is left through this exit.
-    pub(crate) terminated: BTreeMap<u8, u8>,
+    pub terminated: BTreeMap<u8, u8>,
 }
 
 impl fmt::Display for Rsm {
@@ -111,36 +121,11 @@ impl Model for Rsm {
     }
 }
 
-/// `SplitMix64`.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let x = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ (x >> 31)
-    }
-
-    /// Less than `bound`.
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
-    }
-
-    pub(crate) fn percent(&mut self, chance: usize) -> bool {
-        self.below(100) < chance
-    }
-
-    fn pick(&mut self, from: &[u8]) -> u8 {
-        from[self.below(from.len())]
-    }
-}
-
 /// A random machine. The last few nodes are where it goes on after the end: they make internal
 /// steps only. The others belong to components, which internal steps, refinements and
 /// returns stay inside, except in one machine out of eight, which respects nothing.
-pub(crate) fn random(seed: u64) -> Rsm {
-    let mut r = Random(seed);
+pub fn random(seed: u64) -> Rsm {
+    let mut r = Random::new(seed);
     let components = 1 + r.below(3);
     let size = [4, 9, 24][r.below(3)];
     let ordinary = components + 1 + r.below(size);
@@ -161,7 +146,7 @@ pub(crate) fn random(seed: u64) -> Rsm {
     // There, procedures are entered at the front.
     let front = if onward > 0 { 2 } else { usize::MAX };
     let entries = |all: &[u8]| all[..all.len().min(front)].to_vec();
-    let exits: Vec<u8> = (0..=r.below(3)).map(|_| r.pick(&all)).collect();
+    let exits: Vec<u8> = (0..=r.below(3)).map(|_| *r.pick(&all)).collect();
     let calls = 1 + r.below(3);
     let (density, blocked) = (1 + r.below(3), [0, 20, 60][r.below(3)]);
     let (splits, marked) = ([0, 10, 30][r.below(3)], [3, 8, 15, 40][r.below(4)]);
@@ -178,7 +163,7 @@ pub(crate) fn random(seed: u64) -> Rsm {
             node.props = 0;
         }
         if !later.is_empty() && r.percent(splits) {
-            node.parts = (0..=r.below(3)).map(|_| r.pick(&later)).collect();
+            node.parts = (0..=r.below(3)).map(|_| *r.pick(&later)).collect();
         } else {
             let least = usize::from(onward > 0 || r.percent(60));
             for _ in 0..least + r.below(density + 1) * usize::from(!r.percent(onward)) {
@@ -190,12 +175,12 @@ pub(crate) fn random(seed: u64) -> Rsm {
                     mine
                 };
                 node.moves.push(match r.below(10) {
-                    0..4 => Move::Internal(r.pick(near)),
+                    0..4 => Move::Internal(*r.pick(near)),
                     4..8 => {
                         let callee = entries(&members[r.below(components)]);
-                        Move::Call(r.below(calls) as u8, r.pick(&callee))
+                        Move::Call(r.below(calls) as u8, *r.pick(&callee))
                     }
-                    _ => Move::Exit(r.pick(&exits)),
+                    _ => Move::Exit(*r.pick(&exits)),
                 });
             }
         }
@@ -204,7 +189,7 @@ pub(crate) fn random(seed: u64) -> Rsm {
             for &exit in &exits {
                 if !r.percent(blocked) {
                     let near = if r.percent(onward) { next } else { mine };
-                    let states = (0..=(r.below(8) / 6)).map(|_| r.pick(near)).collect();
+                    let states = (0..=(r.below(8) / 6)).map(|_| *r.pick(near)).collect();
                     rsm.resume.insert((n, call, exit), states);
                 }
             }
@@ -218,26 +203,26 @@ pub(crate) fn random(seed: u64) -> Rsm {
         };
         let later: Vec<u8> = after.iter().copied().filter(|&m| m > n).collect();
         if !later.is_empty() && r.percent(splits) {
-            node.parts = vec![r.pick(&later)];
+            node.parts = vec![*r.pick(&later)];
         } else {
             node.moves = (0..r.below(3))
-                .map(|_| Move::Internal(r.pick(after)))
+                .map(|_| Move::Internal(*r.pick(after)))
                 .collect();
         }
         rsm.nodes.push(node);
     }
     for &exit in &exits {
         if !after.is_empty() && r.percent(70) {
-            rsm.terminated.insert(exit, r.pick(after));
+            rsm.terminated.insert(exit, *r.pick(after));
         }
     }
     rsm.initial = (0..=(r.below(6) / 4))
-        .map(|_| r.pick(&entries(own)))
+        .map(|_| *r.pick(&entries(own)))
         .collect();
     rsm
 }
 
 /// Each of four propositions with this chance.
-fn marks(r: &mut Random, chance: usize) -> u8 {
+fn marks(r: &mut Random, chance: u32) -> u8 {
     (0..4).fold(0, |props, i| props | u8::from(r.percent(chance)) << i)
 }

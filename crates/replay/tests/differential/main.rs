@@ -1,13 +1,16 @@
-//! Replay against the naive semantics in `support`: random programs, random walks and lassos
+//! Replay against the naive semantics in `naive`: random programs, random walks and lassos
 //! from them, mutants of both, random monitors. Both must agree on every one.
 
-mod support;
+mod naive;
 
 use droste_program::Program;
 use droste_program::execution::{Ending, Execution};
 use droste_program::monitor::StateKind;
-use droste_replay::{Claim, replay, valid, walk::random_walk};
-use support::{Random, lasso, monitor, mutant, naive, program};
+use droste_replay::{Claim, replay, valid};
+use droste_testkit::generate::lowered::{self, monitor};
+use droste_testkit::mutants::{lasso, mutant};
+use droste_testkit::random::{Random, seeds};
+use droste_testkit::walk::random_walk;
 
 fn executions(program: &Program, seed: u64, random: &mut Random) -> Vec<Execution> {
     let mut all = vec![random_walk(program, seed, 25)];
@@ -23,18 +26,15 @@ fn executions(program: &Program, seed: u64, random: &mut Random) -> Vec<Executio
     all
 }
 
-fn seeds(count: u64) -> std::ops::Range<u64> {
-    match std::env::var("SEED").ok().and_then(|s| s.parse().ok()) {
-        Some(seed) => seed..seed + 1,
-        None => 0..count,
-    }
+fn program(seed: u64) -> Program {
+    lowered::program(&mut Random::new(seed))
 }
 
 #[test]
 fn walks_are_accepted() {
-    for seed in seeds(3000) {
+    for seed in seeds(0, 3000) {
         let program = program(seed);
-        let mut random = Random(seed + 1);
+        let mut random = Random::new(seed + 1);
         for execution in executions(&program, seed, &mut random) {
             assert_eq!(valid(&program, &execution), Ok(()), "seed {seed}");
             assert!(
@@ -48,9 +48,9 @@ fn walks_are_accepted() {
 #[test]
 fn mutants_are_accepted_only_if_they_are_runs() {
     let (mut accepted, mut rejected) = (0, 0);
-    for seed in seeds(1500) {
+    for seed in seeds(0, 1500) {
         let program = program(seed);
-        let mut random = Random(seed + 1);
+        let mut random = Random::new(seed + 1);
         for execution in executions(&program, seed, &mut random) {
             for number in 0..20 {
                 let mutant = mutant(&execution, &mut random);
@@ -102,9 +102,9 @@ fn unused(execution: &Execution, verdict: &Result<(), droste_replay::Rejection>)
 #[test]
 fn monitors_agree_with_the_product_written_out() {
     let mut found = [0, 0];
-    for seed in seeds(2000) {
+    for seed in seeds(0, 2000) {
         let program = program(seed);
-        let mut random = Random(seed + 1);
+        let mut random = Random::new(seed + 1);
         for execution in executions(&program, seed, &mut random) {
             for _ in 0..4 {
                 let monitor = monitor(&mut random, &program);
