@@ -20,7 +20,6 @@ use crate::error::Error;
 /// [`repeat`](Self::repeat), [`ltl`](Self::ltl) or [`watch`](Self::watch).
 ///
 /// Every violation is [replayed](replay_trace) before it is reported.
-#[derive(Clone)]
 #[must_use = "a checker does nothing until it is asked: call `reach`, `repeat`, `ltl` or `watch`"]
 pub struct Checker<'a, M> {
     model: &'a M,
@@ -30,6 +29,13 @@ pub struct Checker<'a, M> {
     limits: Limits,
     reporter: Option<Reporter<'a>>,
     ignore_finished: bool,
+}
+
+// Derived, it would ask for models that can be cloned.
+impl<M: Model> Clone for Checker<'_, M> {
+    fn clone(&self) -> Self {
+        self.over(self.model)
+    }
 }
 
 /// An answer and what it took.

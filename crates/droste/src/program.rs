@@ -65,7 +65,7 @@
 //! assert!(program.shown(run, &property).json().to_string().contains("work"));
 //!
 //! let symbolic = Options { engine: Engine::Bdd, ..Options::default() };
-//! assert!(program.check(&program.ltl("G (done -> F terminated)")?, &symbolic)?.verdict.holds());
+//! assert!(program.check(&program.ltl("G (terminated -> done)")?, &symbolic)?.verdict.holds());
 //!
 //! let error = program.ltl("F dome").unwrap_err();
 //! assert!(error.to_string().contains("did you mean `done`?"));
