@@ -13,8 +13,8 @@ use crate::{Options, Outcome, reach, repeat, stuck};
 pub enum Goal {
     /// A state with this proposition.
     Reach(PropId),
-    /// A state without steps, or a return that the caller refuses. In a state without steps that one
-    /// of these propositions is true of, a run has ended.
+    /// A state without steps, or a return that the caller refuses. Where one of these propositions is
+    /// true, a run may end and is not stuck.
     Stuck(Vec<PropId>),
     /// An infinite run that meets each of these propositions again and again; with none of them,
     /// any infinite run.
