@@ -17,7 +17,7 @@ pub enum Claim<'a> {
     /// Nothing can happen at its end: the last state neither splits nor has a step, except for
     /// exits that the caller refuses.
     Stuck {
-        /// In a state without steps that one of these is true of, a run has ended.
+        /// Where one of these is true, a run may end and is not stuck.
         ends: &'a [PropId],
     },
     /// It is an infinite run that meets each of the propositions infinitely often.
@@ -248,7 +248,7 @@ impl<M: Model> Walker<'_, M> {
         if self.steps.as_split().is_some() || self.steps.overflowed() {
             return Err("not everything that can happen in the last state is known");
         }
-        if self.steps.items().is_empty() && ends.iter().any(|&end| self.model.holds(state, end)) {
+        if ends.iter().any(|&end| self.model.holds(state, end)) {
             return Err("the run has ended");
         }
         for step in self.steps.items() {

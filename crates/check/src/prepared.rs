@@ -126,7 +126,7 @@ impl<'a> Prepared<'a> {
                 self.question,
                 Resolved::Default(_)
                     | Resolved::Reach(_)
-                    | Resolved::Deadlock
+                    | Resolved::Deadlock(_)
                     | Resolved::Repeat(_)
             ),
         };
@@ -189,10 +189,12 @@ impl<'a> Prepared<'a> {
         }
         let asked = match &self.question {
             Resolved::Default(nodes) => vec![machine.ask_control(nodes, true)],
-            Resolved::Deadlock => {
-                // Where a run has ended: with a violation, or with its only thread.
+            Resolved::Deadlock(only) => {
+                // Where a run may end: with a violation, with its only thread, or where nobody asks.
                 let nodes = (0..).map(NodeId).zip(&cleaned.program.nodes);
-                let ends = nodes.filter(|(_, node)| node.op == Op::EndThread);
+                let ends = nodes.filter(|(id, node)| {
+                    node.op == Op::EndThread || !only.is_empty() && !only.contains(id)
+                });
                 let ends: Vec<NodeId> = ends.map(|(id, _)| id).collect();
                 vec![machine.ask_control(&ends, true)]
             }
@@ -212,7 +214,7 @@ impl<'a> Prepared<'a> {
         let asked = &compiled.asked;
         Ok(match &self.question {
             Resolved::Default(_) | Resolved::Reach(_) => Goal::Reach(asked[0]),
-            Resolved::Deadlock => Goal::Stuck(asked.clone()),
+            Resolved::Deadlock(_) => Goal::Stuck(asked.clone()),
             Resolved::Repeat(_) => Goal::Repeat(asked.clone()),
             Resolved::Target(monitor) | Resolved::Repeating(monitor) => {
                 Goal::Watch(watcher(monitor, asked))

@@ -76,7 +76,8 @@ impl fmt::Display for Property {
 pub(crate) enum Resolved<'a> {
     Default(Vec<NodeId>),
     Reach(Vec<NodeId>),
-    Deadlock,
+    /// Anywhere, or at one of these nodes if there are any.
+    Deadlock(Vec<NodeId>),
     Repeat(Vec<NodeId>),
     Target(&'a Monitor),
     Repeating(&'a Monitor),
@@ -108,7 +109,7 @@ impl<'a> Resolved<'a> {
                 Resolved::Default(nodes.map(|(i, _)| NodeId(i as u32)).collect())
             }
             Property::Reach(labels) => Resolved::Reach(nodes(labels)?),
-            Property::Deadlock => Resolved::Deadlock,
+            Property::Deadlock => Resolved::Deadlock(Vec::new()),
             Property::Repeat(labels) => Resolved::Repeat(nodes(labels)?),
             Property::Monitor(monitor) => {
                 let mut states = monitor.states.iter();
@@ -143,7 +144,7 @@ impl<'a> Resolved<'a> {
             Resolved::Automaton(automaton) => automaton.monitor.states.len() as u64,
             Resolved::Default(_)
             | Resolved::Reach(_)
-            | Resolved::Deadlock
+            | Resolved::Deadlock(_)
             | Resolved::Repeat(_) => 1,
         }
     }
@@ -152,7 +153,7 @@ impl<'a> Resolved<'a> {
         match self {
             Resolved::Default(_)
             | Resolved::Reach(_)
-            | Resolved::Deadlock
+            | Resolved::Deadlock(_)
             | Resolved::Target(_) => false,
             Resolved::Repeat(_)
             | Resolved::Repeating(_)
@@ -161,10 +162,13 @@ impl<'a> Resolved<'a> {
         }
     }
 
-    /// The nodes that it asks about, reached or visited again and again.
+    /// The nodes that it asks about: reached, stuck at or visited again and again.
     pub(crate) fn nodes(&self) -> &[NodeId] {
         match self {
-            Resolved::Default(nodes) | Resolved::Reach(nodes) | Resolved::Repeat(nodes) => nodes,
+            Resolved::Default(nodes)
+            | Resolved::Reach(nodes)
+            | Resolved::Deadlock(nodes)
+            | Resolved::Repeat(nodes) => nodes,
             _ => &[],
         }
     }
@@ -176,7 +180,7 @@ impl<'a> Resolved<'a> {
 
     /// Whether it asks about runs that get stuck.
     pub(crate) fn stops(&self) -> bool {
-        matches!(self, Resolved::Deadlock)
+        matches!(self, Resolved::Deadlock(_))
     }
 
     /// The nodes and violations that a question about reachability asks for.
@@ -218,7 +222,7 @@ impl<'a> Resolved<'a> {
         match self {
             Resolved::Default(nodes) => Claim::Default(nodes),
             Resolved::Reach(nodes) => Claim::Reaches(nodes),
-            Resolved::Deadlock => Claim::Stuck,
+            Resolved::Deadlock(_) => Claim::Stuck,
             Resolved::Repeat(nodes) => Claim::Repeats(nodes),
             Resolved::Target(monitor) => Claim::MonitorTarget(monitor),
             Resolved::Repeating(monitor) => Claim::MonitorRepeats(monitor),

@@ -60,7 +60,8 @@ fn decide(
     };
     let stops = prepared.question.stops();
     let targets = prepared.question.targets();
-    if let Some((targets, violations)) = targets.or(stops.then_some((&[], false))) {
+    let stuck_at = stops.then_some((prepared.question.nodes(), false));
+    if let Some((targets, violations)) = targets.or(stuck_at) {
         let query = Query {
             targets,
             violations,

@@ -59,6 +59,7 @@ pub(crate) fn query<'a>(
     let target = match &prepared.question {
         Resolved::Default(nodes) => Target::Default(nodes),
         Resolved::Reach(nodes) => Target::Reach(nodes),
+        Resolved::Deadlock(nodes) => Target::Stuck(nodes),
         Resolved::Ltl(..) | Resolved::Automaton(_) => {
             return Err(Halt::refused(
                 "temporal logic and automata are for programs without threads",
@@ -66,7 +67,8 @@ pub(crate) fn query<'a>(
         }
         _ => {
             return Err(Halt::refused(
-                "for programs with threads, only the default property and --reach are supported",
+                "for programs with threads, only the default property, --reach and --deadlock are \
+                 supported",
             ));
         }
     };
@@ -97,6 +99,15 @@ pub(crate) fn answer(prepared: &Prepared<'_>, options: &Options<'_>) -> Result<R
     let query = query(prepared, options)?;
     options.log("searching");
     let answer = match options.engine {
+        Engine::Auto | Engine::Explicit if query.target.stops() => {
+            by_explicit(&query, options, &options.limits)
+        }
+        Engine::Bdd | Engine::Calculus if query.target.stops() => {
+            return Err(Halt::refused(
+                "--deadlock with threads is answered by the explicit engine alone; use --engine \
+                 explicit, or none",
+            ));
+        }
         Engine::Explicit => by_explicit(&query, options, &options.limits),
         Engine::Bdd => by_sets(&query, options, &options.limits),
         Engine::Calculus => by_formula(&query, options)?,
@@ -230,6 +241,7 @@ fn witness(
         let claim = match query.target {
             Target::Reach(nodes) => ConcurrentClaim::Reaches(nodes),
             Target::Default(nodes) => ConcurrentClaim::Default(nodes),
+            Target::Stuck(_) => ConcurrentClaim::Stuck,
         };
         replay_concurrent(query.program, &execution, Some(claim), Some(bound))
             .map_err(|rejection| Halt::wrong(rejection.to_string()))?;
@@ -257,6 +269,7 @@ fn find_run(
     let question = match target {
         Target::Reach(nodes) => Resolved::Reach(nodes.to_vec()),
         Target::Default(nodes) => Resolved::Default(nodes.to_vec()),
+        Target::Stuck(nodes) => Resolved::Deadlock(nodes.to_vec()),
     };
     let mut own = options.clone();
     own.engine = match options.engine {

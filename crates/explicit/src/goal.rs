@@ -15,9 +15,8 @@ use crate::{Options, Outcome, reach, repeat, stuck};
 pub enum Goal {
     /// A state with this proposition.
     Reach(PropId),
-    /// A run that is stuck: in a state without steps, or at a return that the caller refuses. A run
-    /// has not got stuck but ended in a state without steps of which one of these propositions is
-    /// true.
+    /// A state without steps, or a return that the caller refuses. Where one of these propositions is
+    /// true, a run may end and is not stuck.
     Stuck(Vec<PropId>),
     /// An infinite run that meets each of these propositions again and again; with none of them,
     /// any infinite run.

@@ -39,7 +39,7 @@ use crate::{Options, Order, Outcome, Stats};
 /// Explores until `target` is met, everything has been seen, or a limit is reached.
 pub fn reach<M: Model>(model: &M, target: PropId, options: &Options<'_>) -> Outcome<M::State> {
     let mut search = Search::new(model, options);
-    let found = search.run(|state, _| model.holds(state, target));
+    let found = search.run(|state, _| model.holds(state, target), |_| false);
     conclude(search, found, options)
 }
 
@@ -149,10 +149,13 @@ impl<'a, M: Model> Search<'a, M> {
         }
     }
 
-    /// Searches for a state that does not split and is `met`, given what it can do.
+    /// Searches for a state that does not split and is `met`, given what it can do. In a search for
+    /// runs that get stuck, for a return as well that the caller refuses, in a state in which the run
+    /// may not end.
     pub(crate) fn run(
         &mut self,
         met: impl Fn(&M::State, &Steps<M::State>) -> bool,
+        may_end: impl Fn(&M::State) -> bool,
     ) -> Result<Option<Witness>, StopReason> {
         self.guard.check_now()?;
         let mut initial = Vec::new();
@@ -217,7 +220,8 @@ impl<'a, M: Model> Search<'a, M> {
                 return Err(Steps::<M::State>::TOO_MANY);
             }
             let leaves = self.returns.is_some()
-                && (steps.items().iter()).all(|step| matches!(step, Step::Exit(_)));
+                && (steps.items().iter()).all(|step| matches!(step, Step::Exit(_)))
+                && !may_end(&state);
             let mut exits = Vec::new();
             for step in steps.drain() {
                 match step {

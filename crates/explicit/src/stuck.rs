@@ -22,17 +22,16 @@ use crate::reach::{Search, conclude};
 use crate::tables::{Calls, NONE};
 use crate::{Options, Outcome};
 
-/// Explores until a run is found that is stuck, everything has been seen, or a limit is reached. A
-/// run has ended, and is not stuck, in a state without steps of which one of the propositions
-/// `ends` is true.
+/// Explores until a run is found that is stuck, everything has been seen, or a limit is reached. In
+/// a state that one of the propositions `ends` is true of, a run may end: it is not stuck there.
 pub fn stuck<M: Model>(model: &M, ends: &[PropId], options: &Options<'_>) -> Outcome<M::State> {
     let mut search = Search::new(model, options);
     search.returns = Some(Returns::default());
-    let found = search.run(|state, steps| {
-        steps.items().is_empty()
-            && !steps.overflowed()
-            && !ends.iter().any(|&end| model.holds(state, end))
-    });
+    let may_end = |state: &M::State| ends.iter().any(|&end| model.holds(state, end));
+    let found = search.run(
+        |state, steps| steps.items().is_empty() && !steps.overflowed() && !may_end(state),
+        may_end,
+    );
     conclude(search, found, options)
 }
 

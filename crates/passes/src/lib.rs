@@ -47,7 +47,7 @@ pub struct Query<'a> {
     pub targets: &'a [NodeId],
     /// Violations are what is looked for.
     pub violations: bool,
-    /// Runs that get stuck are what is looked for.
+    /// Runs that get stuck are what is looked for: at one of the targets, if there are any.
     pub stops: bool,
     /// Observed at every position.
     pub propositions: &'a [&'a Proposition],

@@ -164,7 +164,7 @@ pub(crate) fn slice(program: &mut Program, graph: &Graph, query: &Query) -> usiz
     let mut folder = Folder::default();
     for (node, id) in program.nodes.iter().zip(0..) {
         if query.violations && can_violate(program, node, &mut folder)
-            || query.stops && can_stop(node)
+            || query.stops && query.targets.is_empty() && can_stop(node)
         {
             search.mark(id);
             if let Op::Call { callee, .. } = node.op {

@@ -58,6 +58,9 @@ pub enum Target<'a> {
     Reach(&'a [NodeId]),
     /// The same, or a violation.
     Default(&'a [NodeId]),
+    /// No thread can move, and not all have ended. In a program without threads: the run is stuck,
+    /// at one of these nodes if there are any.
+    Stuck(&'a [NodeId]),
 }
 
 impl<'a> Target<'a> {
@@ -65,7 +68,13 @@ impl<'a> Target<'a> {
     pub fn nodes(self) -> &'a [NodeId] {
         match self {
             Target::Reach(nodes) | Target::Default(nodes) => nodes,
+            Target::Stuck(_) => &[],
         }
+    }
+
+    /// Whether a run is looked for in which no thread can move.
+    pub fn stops(self) -> bool {
+        matches!(self, Target::Stuck(_))
     }
 
     /// Whether violations are looked for, too.
@@ -108,6 +117,23 @@ pub enum Finding {
 pub struct Schedule {
     /// At least one.
     pub turns: Vec<Turn>,
+    /// How the run ends, if no thread can move then.
+    pub stop: Option<Stop>,
+}
+
+/// The end of a run in which no thread can move.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stop {
+    /// The globals, as in [`Turn::globals`].
+    pub globals: Vec<Option<Value>>,
+    /// Whether it is the last turn's thread alone that is blocked, because nobody else can become
+    /// active: it is inside an atomic section, or it is `init`. The rest says nothing then.
+    pub alone: bool,
+    /// For each thread, numbered as in [`Turn::thread`]: whether it has ended. If not, it is
+    /// blocked.
+    pub ended: Vec<bool>,
+    /// The frames in which other threads may be started: they are blocked there.
+    pub others: Vec<Start>,
 }
 
 /// A context.

@@ -147,6 +147,7 @@ impl<'a> Json<'a> {
             ending: self.execution.ending,
             monitor: state,
             reasons: reasons.and_then(|reasons| reasons.at.get(&end)),
+            standings: Vec::new(),
         }
     }
 }

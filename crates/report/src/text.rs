@@ -486,7 +486,7 @@ impl<'a> Writer<'a> {
         self.push(kind, number, depth, text, remark);
     }
 
-    fn push(
+    pub(crate) fn push(
         &mut self,
         kind: Kind,
         number: Option<u32>,

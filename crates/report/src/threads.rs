@@ -7,6 +7,7 @@ use droste_program::concurrent::{
     Birth, ConcurrentExecution, ThreadAction, ThreadId, declared, end_of_init,
 };
 use droste_program::execution::{Action, Ending, Step, Valuation};
+use droste_program::standing::Standing;
 use droste_program::{NodeId, Op, Program, Value, VarRef};
 use droste_source::SourceFile;
 
@@ -209,6 +210,9 @@ pub fn concurrent_text(
             line.thread = Some(number);
         }
     }
+    if let Ending::Stuck(_) = execution.ending {
+        writer.standings(program, execution);
+    }
     out.push_str(&lay_out(&writer.lines, style));
     out
 }
@@ -222,6 +226,7 @@ fn title(
     let last = execution.contexts.iter().rev().find_map(|c| c.steps.last());
     let (node, what) = match (execution.ending, last.map(|step| (step.node, &step.action))) {
         (Ending::At(node), _) => (Some(node), writer.reached(node)),
+        (Ending::Stuck(node), _) => (Some(node), "nothing can happen".to_owned()),
         (_, Some((node, ThreadAction::Step(Action::Fail(violation))))) => {
             let text = writer.violation(node, *violation);
             let text = text.strip_suffix(" here").unwrap_or(&text);
@@ -241,6 +246,29 @@ fn title(
 }
 
 impl Writer<'_> {
+    /// Where no thread can make a step: a line for each that says how things stand with it.
+    fn standings(&mut self, program: &Program, execution: &ConcurrentExecution) {
+        self.lines.push(Line::heading("nothing can happen"));
+        for (number, standing) in (0..).zip(execution.standings(program)) {
+            match standing {
+                Standing::Ended => {
+                    let name = thread_name(program, execution, ThreadId(number));
+                    let text = format!("{name} has ended");
+                    self.push(Kind::Gap, None, 0, text, String::new());
+                }
+                Standing::Blocked(node) => {
+                    self.step(Kind::Mark, node, 0, "✗ nothing can happen here".to_owned());
+                }
+                Standing::Barred(node) => {
+                    self.step(Kind::Step, node, 0, "cannot become active".to_owned());
+                }
+            }
+            if let Some(line) = self.lines.last_mut() {
+                line.thread = Some(number);
+            }
+        }
+    }
+
     /// What is said about a thread where it first becomes active.
     fn beginning(
         &self,

@@ -43,7 +43,8 @@ pub struct Query<'a> {
     pub targets: &'a [NodeId],
     /// Violations.
     pub violations: bool,
-    /// Runs that get stuck: nothing can happen, and it is not the end of `main`.
+    /// Runs that get stuck: nothing can happen, and it is not the end of `main`. If there are nodes,
+    /// they are where, and reaching them is not looked for.
     pub stops: bool,
 }
 

@@ -17,7 +17,7 @@ use droste_bdd::{Bdd, Cube, Var};
 use droste_blast::encode;
 use droste_program::effects::Effects;
 use droste_program::liveness::Liveness;
-use droste_program::{NodeId, ProcId, Program, Value, VarRef};
+use droste_program::{NodeId, Op, ProcId, Program, Value, VarRef};
 use rustc_hash::FxHashMap;
 
 use crate::compile::Compiler;
@@ -108,7 +108,10 @@ impl<'a> Search<'a> {
             report,
             relations: vec![None; nodes],
             dead: vec![None; nodes],
-            is_target: marked(program, query.targets),
+            is_target: match query.stops {
+                true => vec![false; nodes],
+                false => marked(program, query.targets),
+            },
             wanted: FxHashMap::default(),
             reached: vec![nothing.clone(); nodes],
             pending: vec![nothing.clone(); nodes],
@@ -174,11 +177,12 @@ impl<'a> Search<'a> {
             return Ok(std::rc::Rc::clone(relation));
         }
         let (program, live) = (self.program, self.live);
+        let stops = self.query.stops && self.may_stop(node);
         let relation = Compiler {
             encoding: &mut self.encoding,
             effects: &self.effects,
             violations: self.query.violations,
-            stops: self.query.stops,
+            stops,
             live_at_entry: &|procedure: ProcId, var| {
                 live.live(program.procedure(procedure).entry, var)
             },
@@ -187,6 +191,13 @@ impl<'a> Search<'a> {
         let relation = std::rc::Rc::new(relation);
         self.relations[node.0 as usize] = Some(std::rc::Rc::clone(&relation));
         Ok(relation)
+    }
+
+    /// Whether runs that get stuck at this node are looked for, or, for a call, when it returns.
+    fn may_stop(&self, node: NodeId) -> bool {
+        let targets = self.query.targets;
+        let is_call = matches!(self.program.node(node).op, Op::Call { .. });
+        targets.is_empty() || is_call || targets.contains(&node)
     }
 
     /// Whether the set at a node keeps the value of a variable.

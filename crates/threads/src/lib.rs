@@ -6,6 +6,7 @@
 //! concrete execution of a schedule: one sequential program per thread (`single`), whose runs are
 //! cut and put together. Nothing here has to be trusted: executions are replayed.
 
+mod blocked;
 mod rebuild;
 mod search;
 mod single;
@@ -42,7 +43,11 @@ fn guided(
     options: &Options<'_>,
     guide: Option<&Schedule>,
 ) -> (Finding, Stats) {
-    let mut machine = Machine::new(query.program, &AllLive, query.target.violations());
+    let mut machine = if query.target.stops() {
+        Machine::for_stops(query.program, &AllLive)
+    } else {
+        Machine::new(query.program, &AllLive, query.target.violations())
+    };
     let target = machine.ask_control(query.target.nodes(), query.target.violations());
     let task = search::Task {
         query,

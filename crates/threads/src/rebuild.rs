@@ -15,10 +15,11 @@ use droste_program::execution::{
     Action, CalleeRun, CalleeRunId, Ending, Execution, Step, Valuation,
 };
 use droste_program::schedule::{Schedule, Start, Target, ThreadQuery, shared};
+use droste_program::standing::Standing;
 use droste_program::{NodeId, Op, Program, Value, VarRef};
 
 use crate::complete;
-use crate::single::{Beginning, Meaning, Single, single};
+use crate::single::{Beginning, Finale, Meaning, Single, single};
 
 /// Why there is no execution.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,17 +61,20 @@ pub fn rebuild(
         return Err(NotRebuilt::Impossible("there is no turn".to_owned()));
     };
     for (thread, part) in parts.iter_mut().enumerate() {
-        if !schedule.turns.iter().any(|turn| turn.thread == thread) {
+        let Some(finale) = finale(program, schedule, thread) else {
             continue;
-        }
+        };
         let beginning = if let Some(declared) = threads.get(thread) {
             Beginning::Procedure(declared.procedure)
         } else {
             let start = starts[thread - threads.len()];
             Beginning::Frame(start.start, &start.locals)
         };
-        let single = single(program, schedule, thread, &beginning, end_of_init(program));
-        let nodes: Vec<NodeId> = if thread == last {
+        let init = end_of_init(program);
+        let single = single(program, schedule, thread, &beginning, init, finale);
+        let nodes: Vec<NodeId> = if finale == Finale::Blocked {
+            single.finals.clone()
+        } else if thread == last && schedule.stop.is_none() {
             let nodes = query.target.nodes().iter();
             let places = nodes.flat_map(|node| &single.places[node.0 as usize]);
             places.copied().collect()
@@ -79,15 +83,52 @@ pub fn rebuild(
         };
         let target = match query.target {
             Target::Default(_) if thread == last => Target::Default(&nodes),
+            _ if finale == Finale::Blocked => Target::Stuck(&nodes),
             _ => Target::Reach(&nodes),
         };
-        let Some(execution) = find(&single.program, target)? else {
+        let found = match nodes.is_empty() && target.stops() {
+            true => None,
+            false => find(&single.program, target)?,
+        };
+        let Some(execution) = found else {
             let text = format!("thread {thread} has no such run");
             return Err(NotRebuilt::Impossible(text));
         };
         *part = Some(Walker::new(program, &single, &execution).walk());
     }
-    Ok(put_together(program, schedule, parts, last))
+    let mut execution = put_together(program, schedule, parts, last);
+    if schedule.stop.is_some() {
+        let standings = execution.standings(program);
+        let blocked = standings.iter().find_map(|standing| match standing {
+            Standing::Blocked(node) => Some(*node),
+            _ => None,
+        });
+        let Some(node) = blocked else {
+            return Err(NotRebuilt::Impossible("no thread is blocked".to_owned()));
+        };
+        execution.ending = Ending::Stuck(node);
+    }
+    Ok(execution)
+}
+
+/// What is wanted of a thread at the end of the run; nothing if it needs no run of its own.
+fn finale(program: &Program, schedule: &Schedule, thread: usize) -> Option<Finale> {
+    let mut turns = schedule.turns.iter();
+    let is_active = turns.any(|turn| turn.thread == thread);
+    let is_declared = thread < declared(program).len();
+    let last = schedule.turns.last().map(|turn| turn.thread);
+    match &schedule.stop {
+        Some(stop) if stop.alone && last == Some(thread) => Some(Finale::Blocked),
+        Some(stop) if !stop.alone && !(thread == 0 && end_of_init(program).is_some()) => {
+            match stop.ended.get(thread) {
+                Some(true) => Some(Finale::Ended),
+                // The frame of one that has been started is known.
+                _ if is_active || is_declared => Some(Finale::Blocked),
+                _ => None,
+            }
+        }
+        _ => is_active.then_some(Finale::Turns),
+    }
 }
 
 /// Whether a schedule is about this program at all.
@@ -328,6 +369,7 @@ impl<'e> Walker<'e> {
         }
         self.part.ending = match execution.ending {
             Ending::At(node) => Ending::At(self.node(node)),
+            Ending::Stuck(node) => Ending::Stuck(self.node(node)),
             other => other,
         };
         self.part

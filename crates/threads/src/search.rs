@@ -8,11 +8,28 @@
 //! If the text does not bound how many threads are started, or says that they are many, a run with `k` switches left can make at most `k` of those
 //! started from now on active. So each start may be remembered or forgotten, and at most `k` are remembered; the search
 //! is then made for one bound at a time and never says that it is good for all.
+//!
+//! # Runs in which no thread can move
+//!
+//! What a thread does depends on the others through two things only: the shared globals whenever it
+//! becomes active, and the frame in which it was started. A node, with those on the way to it, fixes
+//! both for all threads. So each thread may be in any configuration of its parked set, whatever the
+//! others are in: the sets are independent of each other. When a context is left with certain shared
+//! globals, nobody can move in some run if and only if the parked set of every thread has a
+//! configuration that cannot move with these globals, or the thread may have ended, and the former is
+//! so for at least one. It does not matter whether another switch would be within the bound: a
+//! thread that could make a step with one more switch can move.
+//!
+//! Threads that are started and not remembered count, too: they are never active, and stay in the
+//! frames in which they were started. Of these, the set of frames is kept.
+//!
+//! Where the active thread cannot move and no other can become active (inside an atomic section, or
+//! in `init`), nothing else counts.
 
 use droste_base::{Counters, Limits, Progress, PropId, StopReason};
 use droste_explicit::Stats;
 use droste_program::concurrent::{declared, end_of_init, most_started};
-use droste_program::schedule::{Finding, Levels, Schedule, Start, ThreadQuery, Turn, shared};
+use droste_program::schedule::{Finding, Levels, Schedule, Start, Stop, ThreadQuery, Turn, shared};
 use droste_program::{NodeId, Threads, Value};
 use droste_unfold::{Machine, Threading, Unfolding, Words};
 use rustc_hash::FxHashSet;
@@ -30,6 +47,21 @@ struct Node {
     /// The threads started in the context before: a list.
     starts: u32,
     threads: Box<[u32]>,
+    /// The frames of threads that are never active, sorted, as parked sets; if that is of interest.
+    passive: Box<[u32]>,
+}
+
+/// What tells nodes apart: who is active, the shared globals, and all parked sets.
+type Key = (u32, u32, Box<[u32]>);
+
+impl Node {
+    fn key(&self) -> Key {
+        let mut threads = self.threads.clone();
+        if !self.passive.is_empty() {
+            threads = [&threads, &[NONE][..], &self.passive].concat().into();
+        }
+        (self.active, self.globals, threads)
+    }
 }
 
 const NONE: u32 = u32::MAX;
@@ -105,7 +137,8 @@ fn one<W: Words>(
 ) -> (Finding, Stats) {
     let model = Unfolding::<W>::new(task.machine);
     let threading = Threading::<W>::new(task.machine, &shared(task.query.program));
-    let spaces = Spaces::new(task.query.program, &model, &threading, task.target, limits);
+    let target = (task.target, task.query.target.stops());
+    let spaces = Spaces::new(task.query.program, &model, &threading, target, limits);
     let spaces = match spaces {
         Ok(spaces) => spaces,
         Err(reason) => return (Finding::Stopped(reason, None), Stats::default()),
@@ -132,9 +165,9 @@ struct Search<'a, W: Words> {
     task: &'a Task<'a>,
     spaces: Spaces<'a, W>,
     nodes: Vec<Node>,
-    seen: FxHashSet<(u32, u32, Box<[u32]>)>,
+    seen: FxHashSet<Key>,
     /// Those of the next level.
-    waiting: FxHashSet<(u32, u32, Box<[u32]>)>,
+    waiting: FxHashSet<Key>,
     init: Option<NodeId>,
     /// The last level that has been explored completely.
     done: Option<usize>,
@@ -143,7 +176,7 @@ struct Search<'a, W: Words> {
 impl<W: Words> Search<'_, W> {
     /// Bytes in the tables.
     fn bytes(&self) -> u64 {
-        let seen = (self.seen.len() + self.waiting.len()) * size_of::<(u32, u32, Box<[u32]>)>();
+        let seen = (self.seen.len() + self.waiting.len()) * size_of::<Key>();
         let lists = self.nodes.iter().map(|node| node.threads.len());
         let lists = lists.chain(self.seen.iter().map(|(_, _, list)| list.len()));
         let lists: usize = lists.sum();
@@ -187,7 +220,14 @@ impl<W: Words> Search<'_, W> {
                 };
                 let space = self.spaces.explore(parked, globals, kept, init)?;
                 if self.spaces.all[space as usize].hit {
-                    return Ok(Finding::Hit(self.schedule(id), level));
+                    let stops = self.task.query.target.stops();
+                    let stop = stops.then(|| self.stop_alone());
+                    return Ok(Finding::Hit(self.schedule(id, 0, stop), level));
+                }
+                if self.task.query.target.stops()
+                    && let Some(schedule) = self.stuck_after(id, space)?
+                {
+                    return Ok(Finding::Hit(schedule, level));
                 }
                 // In the last level of switches nothing comes after; in a round, later threads do.
                 if last && !rounds && init.is_none() {
@@ -210,8 +250,7 @@ impl<W: Words> Search<'_, W> {
             work = std::mem::take(&mut later);
             // What needed one more when it was found may have been reached with less since.
             work.retain(|&id| {
-                let node = &self.nodes[id as usize];
-                let key = (node.active, node.globals, node.threads.clone());
+                let key = self.nodes[id as usize].key();
                 self.seen.insert(key)
             });
             self.waiting.clear();
@@ -258,6 +297,7 @@ impl<W: Words> Search<'_, W> {
                 globals,
                 starts: 0,
                 threads: parked.clone().into(),
+                passive: Box::default(),
             };
             self.add(node, &mut work)?;
         }
@@ -265,8 +305,7 @@ impl<W: Words> Search<'_, W> {
     }
 
     fn add(&mut self, node: Node, list: &mut Vec<u32>) -> Result<(), StopReason> {
-        let key = (node.active, node.globals, node.threads.clone());
-        if self.seen.insert(key) {
+        if self.seen.insert(node.key()) {
             let id = u32::try_from(self.nodes.len()).map_err(|_| TOO_MANY_STATES)?;
             self.nodes.push(node);
             list.push(id);
@@ -289,26 +328,29 @@ impl<W: Words> Search<'_, W> {
 
     /// The threads of a list, as they start.
     fn frames(&self, starts: u32) -> Vec<Start> {
+        let started = self.spaces.started(starts).into_iter();
+        started.map(|parked| self.frame(parked)).collect()
+    }
+
+    /// A thread as it starts.
+    fn frame(&self, parked: u32) -> Start {
         let threading = self.spaces.threading;
-        let frame = |parked: u32| {
-            let (_, rest) = self.spaces.parked.get(parked)[0];
-            let rest = self.spaces.rests.get(rest);
-            let droste_unfold::ThreadControl::At(start) = threading.control(rest) else {
-                unreachable!("a thread starts at a node");
-            };
-            let locals = threading.locals(rest).into_iter();
-            Start {
-                start,
-                // All have one: see `open_local` in `space`.
-                locals: locals.map(Option::unwrap_or_default).collect(),
-            }
+        let (_, rest) = self.spaces.parked.get(parked)[0];
+        let rest = self.spaces.rests.get(rest);
+        let droste_unfold::ThreadControl::At(start) = threading.control(rest) else {
+            unreachable!("a thread starts at a node");
         };
-        self.spaces.started(starts).into_iter().map(frame).collect()
+        let locals = threading.locals(rest).into_iter();
+        Start {
+            start,
+            // All have one: see `open_local` in `space`.
+            locals: locals.map(Option::unwrap_or_default).collect(),
+        }
     }
 
     /// A context that needs one level more, unless it is found with less before this level is done.
     fn put_off(&mut self, node: Node, later: &mut Vec<u32>) -> Result<(), StopReason> {
-        let key = (node.active, node.globals, node.threads.clone());
+        let key = node.key();
         if !self.seen.contains(&key) && self.waiting.insert(key) {
             let id = u32::try_from(self.nodes.len()).map_err(|_| TOO_MANY_STATES)?;
             self.nodes.push(node);
@@ -326,7 +368,6 @@ impl<W: Words> Search<'_, W> {
         last: bool,
         (work, later): (&mut Vec<u32>, &mut Vec<u32>),
     ) -> Result<bool, StopReason> {
-        let nothing = self.spaces.parked.intern(Vec::new().into())?.0;
         let rounds = self.task.query.levels == Levels::Rounds;
         let active = self.nodes[id as usize].active;
         let mut beyond = false;
@@ -345,11 +386,9 @@ impl<W: Words> Search<'_, W> {
             {
                 continue;
             }
-            let mut threads = self.nodes[id as usize].threads.to_vec();
-            threads[active as usize] = parked;
-            threads.extend(self.spaces.started(starts));
+            let (threads, passive) = self.after(id, starts, parked);
             for other in 0..threads.len() as u32 {
-                if other == active || threads[other as usize] == nothing {
+                if other == active || !self.spaces.can_run(threads[other as usize]) {
                     continue;
                 }
                 if let Some(Some(turn)) = turn
@@ -364,6 +403,7 @@ impl<W: Words> Search<'_, W> {
                     globals,
                     starts,
                     threads: threads.clone().into(),
+                    passive: passive.clone().into(),
                 };
                 // From `init` to the first thread there is no switch.
                 if init || (rounds && other > active) {
@@ -378,12 +418,71 @@ impl<W: Words> Search<'_, W> {
         Ok(beyond)
     }
 
-    /// The contexts up to this one.
-    fn schedule(&self, id: u32) -> Schedule {
+    /// The parked sets of all threads after a context of node `id`, which starts these threads and
+    /// leaves the active one so; and the frames of threads that are never active.
+    fn after(&self, id: u32, starts: u32, parked: u32) -> (Vec<u32>, Vec<u32>) {
+        let node = &self.nodes[id as usize];
+        let mut threads = node.threads.to_vec();
+        threads[node.active as usize] = parked;
+        threads.extend(self.spaces.started(starts));
+        let mut passive = node.passive.to_vec();
+        passive.extend(self.spaces.passive(starts));
+        passive.sort_unstable();
+        passive.dedup();
+        (threads, passive)
+    }
+
+    /// A schedule that ends with this context such that no thread can move then, if there is one.
+    fn stuck_after(&mut self, id: u32, space: u32) -> Result<Option<Schedule>, StopReason> {
+        'outs: for i in 0..self.spaces.all[space as usize].outs.len() {
+            self.spaces.guard.check()?;
+            let out = &self.spaces.all[space as usize].outs[i];
+            let (globals, starts, parked) = (out.globals, out.starts, out.parked);
+            let (threads, passive) = self.after(id, starts, parked);
+            let mut ended = Vec::with_capacity(threads.len());
+            for &thread in &threads {
+                let blocked = self.spaces.blocked(thread, globals)?;
+                if !blocked && !self.spaces.may_have_ended(thread) {
+                    continue 'outs;
+                }
+                ended.push(!blocked);
+            }
+            if !ended.contains(&false) && passive.is_empty() {
+                continue;
+            }
+            for &thread in &passive {
+                if !self.spaces.blocked(thread, globals)? {
+                    continue 'outs;
+                }
+            }
+            let threading = self.spaces.threading;
+            let stop = Stop {
+                globals: threading.globals(self.spaces.globals.get(globals)),
+                alone: false,
+                ended,
+                others: passive.iter().map(|&thread| self.frame(thread)).collect(),
+            };
+            return Ok(Some(self.schedule(id, starts, Some(stop))));
+        }
+        Ok(None)
+    }
+
+    /// The end of a run in which only the active thread counts. The globals are those that it has.
+    fn stop_alone(&self) -> Stop {
+        Stop {
+            globals: vec![None; self.task.query.program.globals.len()],
+            alone: true,
+            ended: Vec::new(),
+            others: Vec::new(),
+        }
+    }
+
+    /// The contexts up to this one, in which these threads are started.
+    fn schedule(&self, id: u32, starts: u32, stop: Option<Stop>) -> Schedule {
         let threading = self.spaces.threading;
         let mut turns = Vec::new();
         let mut at = id;
-        let mut starts = 0;
+        let mut starts = starts;
         while at != NONE {
             let node = &self.nodes[at as usize];
             turns.push(Turn {
@@ -396,6 +495,6 @@ impl<W: Words> Search<'_, W> {
         }
         turns.reverse();
         debug_assert!(turns[0].thread < declared(self.task.query.program).len());
-        Schedule { turns }
+        Schedule { turns, stop }
     }
 }

@@ -8,6 +8,11 @@
 //! of the thread within the schedule, and all that is there for sequential programs, unknown values, summaries,
 //! folded traces that are made concrete, is there for threads.
 //!
+//! If no thread can move at the end of the run, it is said of each thread whether it has ended or is
+//! blocked ([`Finale`]). A thread that has ended must have got to its end. A thread that is blocked
+//! takes the globals of the end after its last turn, wherever that has left it, and goes to a copy of
+//! the statement there: the run looked for is one that is stuck at such a copy.
+//!
 //! (The idea of reducing context-bounded runs to sequential ones, with the globals at the switches given
 //! in advance: Lal and Reps, *Reducing concurrent analysis under a context bound to sequential analysis*,
 //! CAV 2008. There they are guessed, here they are known.)
@@ -37,12 +42,25 @@ pub(super) enum Meaning {
     Frame,
 }
 
+/// What is wanted of a thread at the end of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Finale {
+    /// Nothing more than that its turns end as the schedule says.
+    Turns,
+    /// It has ended.
+    Ended,
+    /// It cannot make a step.
+    Blocked,
+}
+
 /// One thread as a program.
 pub(super) struct Single {
     pub(super) program: Program,
     pub(super) meaning: Vec<Meaning>,
     /// Where the thread stops after its last turn.
     pub(super) ends: Vec<NodeId>,
+    /// Where it may be blocked after its last turn.
+    pub(super) finals: Vec<NodeId>,
     /// For nodes of the program: where control is in the sequential one, once or twice.
     pub(super) places: Vec<Vec<NodeId>>,
 }
@@ -65,9 +83,11 @@ struct Builder<'a> {
     meaning: Vec<Meaning>,
     /// For `init`: where alone it can be left.
     only_at: Option<NodeId>,
-    /// How many turns of the thread end with a switch.
+    /// How many turns of the thread end with a switch, or with the run.
     jumps: usize,
+    finale: Finale,
     ends: Vec<NodeId>,
+    finals: Vec<NodeId>,
 }
 
 /// The thread with number `thread` of the schedule.
@@ -77,14 +97,15 @@ pub(super) fn single(
     thread: usize,
     beginning: &Beginning<'_>,
     init: Option<NodeId>,
+    finale: Finale,
 ) -> Single {
     let turns = schedule.turns.iter().enumerate();
     let turns: Vec<usize> = turns
         .filter(|(_, turn)| turn.thread == thread)
         .map(|(i, _)| i)
         .collect();
-    // The last turn of all is not left.
-    let is_last = turns.last() == Some(&(schedule.turns.len() - 1));
+    // The last turn of all is left if it is said how the run ends.
+    let is_last = schedule.stop.is_none() && turns.last() == Some(&(schedule.turns.len() - 1));
     let mut builder = Builder {
         program,
         shared: shared(program),
@@ -94,7 +115,9 @@ pub(super) fn single(
         nodes: Vec::new(),
         meaning: Vec::new(),
         only_at: init.filter(|_| thread == 0),
+        finale,
         ends: Vec::new(),
+        finals: Vec::new(),
     };
     builder.build(beginning)
 }
@@ -170,18 +193,23 @@ impl Builder<'_> {
             equals(self.extra(0), turn as Value),
             equals(self.extra(2), self.started_by(turn) as Value),
         ];
-        if !ended && self.only_at.is_none() {
+        if !ended && self.only_at.is_none() && !self.is_alone(turn) {
             conditions.push(equals(self.extra(1), 0));
         }
-        let at_switch = &self.schedule.turns[after].globals;
+        let at_switch = self.globals(after);
         for &i in &self.shared {
             if let Some(value) = at_switch[i as usize] {
                 conditions.push(equals(VarRef::Global(i), value));
             }
         }
         let mut assigns = vec![(self.extra(0), Expr::constant(turn as Value + 1))];
-        if let Some(&resumed) = self.turns.get(turn + 1) {
-            let globals = &self.schedule.turns[resumed].globals;
+        let resumed = match self.turns.get(turn + 1) {
+            Some(&resumed) => Some(resumed),
+            None if self.finale == Finale::Blocked => Some(self.schedule.turns.len()),
+            None => None,
+        };
+        if let Some(resumed) = resumed {
+            let globals = self.globals(resumed);
             for &i in &self.shared {
                 if let Some(value) = globals[i as usize] {
                     assigns.push((VarRef::Global(i), Expr::constant(value)));
@@ -195,6 +223,41 @@ impl Builder<'_> {
             next,
         };
         self.plain(procedure, op, Meaning::Jump)
+    }
+
+    /// The globals when a turn begins; after the last one, those at the end of the run.
+    fn globals(&self, turn: usize) -> &[Option<Value>] {
+        match (self.schedule.turns.get(turn), &self.schedule.stop) {
+            (Some(turn), _) => &turn.globals,
+            (None, Some(stop)) => &stop.globals,
+            (None, None) => &[],
+        }
+    }
+
+    /// Whether the thread is blocked after its turn number `turn`, and nobody else can become active.
+    fn is_alone(&self, turn: usize) -> bool {
+        self.finale == Finale::Blocked
+            && turn + 1 == self.turns.len()
+            && self.schedule.stop.as_ref().is_some_and(|stop| stop.alone)
+    }
+
+    /// A copy of the statement of a node at which the thread may be blocked at the end of the run, if
+    /// it can be there. It leads to `end`: whoever can make a step is not blocked.
+    fn last(&mut self, node: NodeId, procedure: ProcId, end: NodeId) -> Option<NodeId> {
+        let original = self.program.node(node);
+        let op = match &original.op {
+            Op::Call { .. } | Op::EndThread => return None,
+            Op::AtomicBegin(_) | Op::AtomicEnd(_) | Op::StartThread { .. } => Op::Goto(vec![end]),
+            op => mapped(op, &|_| end),
+        };
+        let copy = Node {
+            procedure,
+            op,
+            ..original.clone()
+        };
+        let id = self.push(copy, Meaning::Before(node));
+        self.finals.push(id);
+        Some(id)
     }
 
     /// Where the thread stops in `procedure`; control can be there after its last turn only.
@@ -216,14 +279,25 @@ impl Builder<'_> {
     ) {
         let original = self.program.node(node);
         let mut choices = Vec::new();
-        if self.only_at != Some(node) {
+        if self.turns.is_empty() {
+            // It is never active.
+            choices.extend(self.last(node, procedure, end));
+        } else if self.only_at != Some(node) {
             choices.extend(self.statement(node, procedure, end, map));
         }
-        let can_leave = self.only_at.is_none_or(|only| only == node);
-        if can_leave && original.op != Op::EndThread {
-            for turn in 0..self.jumps {
-                let goes_on = turn + 1 < self.turns.len();
-                let next = if goes_on { place } else { end };
+        for turn in (0..self.jumps).filter(|_| original.op != Op::EndThread) {
+            // `init` is left at its end, unless it is blocked: then it is elsewhere.
+            let is_alone = self.is_alone(turn);
+            if self.only_at.is_some_and(|only| (only == node) == is_alone) {
+                continue;
+            }
+            let next = match self.finale {
+                _ if turn + 1 < self.turns.len() => Some(place),
+                Finale::Turns => Some(end),
+                Finale::Ended => None,
+                Finale::Blocked => self.last(node, procedure, end),
+            };
+            if let Some(next) = next {
                 choices.push(self.jump(procedure, turn, next, false));
             }
         }
@@ -259,8 +333,9 @@ impl Builder<'_> {
             Op::AtomicEnd(next) => flag(self, 0, map(*next)),
             Op::StartThread { start, next } => {
                 let (start, next) = (*start, map(*next));
-                let mut variants =
-                    vec![self.push(with(Op::Goto(vec![next])), Meaning::Statement(node))];
+                let mut variants: Vec<NodeId> = (self.others(start, next).into_iter())
+                    .map(|op| self.push(with(op), Meaning::Statement(node)))
+                    .collect();
                 let mut number = 0;
                 for (turn, &at) in self.turns.clone().iter().enumerate() {
                     for wanted in self.schedule.turns[at].starts.clone() {
@@ -288,7 +363,7 @@ impl Builder<'_> {
             }
             Op::EndThread => {
                 // It can stop here after its last turn; `init` cannot.
-                if self.jumps == self.turns.len() && self.only_at.is_none() {
+                if self.may_end() {
                     let last = self.jump(procedure, self.jumps - 1, end, true);
                     Op::Goto(vec![last])
                 } else {
@@ -298,6 +373,35 @@ impl Builder<'_> {
             op => mapped(op, map),
         };
         vec![self.push(with(op), Meaning::Statement(node))]
+    }
+
+    /// Starting a thread that the schedule says nothing about. If nobody can move at the end, it must
+    /// be one that cannot.
+    fn others(&self, start: NodeId, next: NodeId) -> Vec<Op> {
+        let Some(stop) = self.schedule.stop.as_ref().filter(|stop| !stop.alone) else {
+            return vec![Op::Goto(vec![next])];
+        };
+        let frames = stop.others.iter().filter(|frame| frame.start == start);
+        let ops = frames.map(|frame| {
+            let locals = (0..).map(VarRef::Local).zip(&frame.locals);
+            Op::Assign {
+                assigns: Vec::new(),
+                discards: Vec::new(),
+                constrain: Some(all(locals
+                    .map(|(var, &value)| equals(var, value))
+                    .collect())),
+                next,
+            }
+        });
+        ops.collect()
+    }
+
+    /// Whether the thread may end in its last turn.
+    fn may_end(&self) -> bool {
+        self.finale != Finale::Blocked
+            && self.jumps > 0
+            && self.jumps == self.turns.len()
+            && self.only_at.is_none()
     }
 
     fn build(&mut self, beginning: &Beginning<'_>) -> Single {
@@ -341,7 +445,10 @@ impl Builder<'_> {
         for global in &mut globals {
             global.thread = None;
         }
-        let starts: usize = self.started_by(self.turns.len() - 1);
+        let starts: usize = match self.turns.len() {
+            0 => 0,
+            turns => self.started_by(turns - 1),
+        };
         let range = |hi: usize| Type::Range {
             lo: 0,
             hi: hi as Value,
@@ -368,6 +475,7 @@ impl Builder<'_> {
             },
             meaning: std::mem::take(&mut self.meaning),
             ends: std::mem::take(&mut self.ends),
+            finals: std::mem::take(&mut self.finals),
             places,
         }
     }
@@ -418,7 +526,7 @@ impl Builder<'_> {
     /// What calls the thread's procedure, and stops when that returns after the last turn.
     fn main(&mut self, main: ProcId, callee: ProcId, procedures: &[Procedure]) -> NodeId {
         let end = self.end(main);
-        let ended = if self.jumps == self.turns.len() && self.only_at.is_none() {
+        let ended = if self.may_end() {
             self.jump(main, self.jumps - 1, end, true)
         } else {
             self.plain(main, Op::Stuck, Meaning::Frame)
@@ -436,7 +544,8 @@ impl Builder<'_> {
             next: ended,
         };
         let call = self.plain(main, op, Meaning::Frame);
-        let first = &self.schedule.turns[self.turns[0]].globals;
+        let first = self.turns.first().copied();
+        let first = self.globals(first.unwrap_or(self.schedule.turns.len()));
         let mut assigns = Vec::new();
         for (i, variable) in self.program.globals.iter().enumerate() {
             let value = if self.shared.contains(&(i as u32)) {

@@ -13,6 +13,10 @@
 //! of an entry and a state without its shared globals. Sets are interned, so that a context that
 //! begins as an earlier one did is not explored again, whatever happened in other threads in between.
 //! (The aggregates of Qadeer and Rehof, TACAS 2005, section 4, with pairs in place of automata.)
+//!
+//! If runs are looked for in which no thread can move, a parked set also says whether the thread may
+//! have ended, and [`Spaces::blocked`] says whether it may be where it cannot move. The argument why
+//! that is enough is in `search`.
 
 use std::hash::Hash;
 
@@ -23,10 +27,10 @@ use droste_unfold::{ThreadControl, Threading, Unfolding, Words};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// More values of one variable than this are not tried out.
-const MOST: u64 = 1 << 20;
+pub(super) const MOST: u64 = 1 << 20;
 /// Ids have 32 bits, one of which tells new entries from old ones.
 pub(super) const TOO_MANY_STATES: StopReason = StopReason::TooMany(Countable::States, 1 << 31);
-const TOO_MANY: StopReason = StopReason::TooMany(Countable::Choices, MOST);
+pub(super) const TOO_MANY: StopReason = StopReason::TooMany(Countable::Choices, MOST);
 
 /// The number of a value.
 fn number<T: Eq + Hash>(values: &mut Interner<T>, value: T) -> Result<u32, StopReason> {
@@ -34,10 +38,10 @@ fn number<T: Eq + Hash>(values: &mut Interner<T>, value: T) -> Result<u32, StopR
 }
 
 /// The entry of a thread's outermost procedure: nobody has called it.
-const ROOT: u32 = 0;
+pub(super) const ROOT: u32 = 0;
 
 /// Set on the number of an entry that is made in the context being explored.
-const NEW: u32 = 1 << 31;
+pub(super) const NEW: u32 = 1 << 31;
 
 /// Entry and state of each caller, sorted.
 type Callers = Box<[(u32, u32)]>;
@@ -45,23 +49,29 @@ type Callers = Box<[(u32, u32)]>;
 /// A parked set: pairs of an entry and a state without shared globals, sorted.
 pub(super) type Parked = Box<[(u32, u32)]>;
 
+/// In a parked set, in place of a pair: the thread may have ended. Only if that is of interest.
+pub(super) const ENDED: (u32, u32) = (u32::MAX, u32::MAX);
+
+/// Set on the number of a started thread that is never active.
+const PASSIVE: u32 = 1 << 31;
+
 /// Shared globals and started threads, and the pairs that go with them.
 type Group = ((u32, u32), Vec<(u32, u32)>);
 
 /// A thread's state within a context.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Local<W> {
-    words: W,
+pub(super) struct Local<W> {
+    pub(super) words: W,
     /// Inside an atomic section.
-    atomic: bool,
+    pub(super) atomic: bool,
     /// The threads started so far in this context: a list of [`Spaces::starts`].
     starts: u32,
 }
 
 #[derive(Default)]
-struct Entry {
+pub(super) struct Entry {
     /// Entry and state of each caller.
-    callers: Vec<(u32, u32)>,
+    pub(super) callers: Vec<(u32, u32)>,
     /// What they get to see, as far as known.
     exits: Vec<u32>,
 }
@@ -81,29 +91,32 @@ pub(super) struct Out {
     pub(super) globals: u32,
     /// The threads started.
     pub(super) starts: u32,
-    /// The stacks with which the thread may go on later; empty if it has ended.
+    /// The stacks with which the thread may go on later; none if it has ended.
     pub(super) parked: u32,
 }
 
 /// A context that has been explored.
 #[derive(Default)]
 pub(super) struct Space {
-    /// Whether the target is met.
+    /// Whether the target is met. If runs are looked for in which no thread can move: whether this
+    /// one cannot, and no other can become active.
     pub(super) hit: bool,
     pub(super) outs: Vec<Out>,
 }
 
 /// All contexts explored so far.
 pub(super) struct Spaces<'a, W: Words> {
-    program: &'a Program,
-    model: &'a Unfolding<'a, W>,
+    pub(super) program: &'a Program,
+    pub(super) model: &'a Unfolding<'a, W>,
     pub(super) threading: &'a Threading<'a, W>,
     target: PropId,
+    /// Whether runs are looked for in which no thread can move.
+    stops: bool,
     pub(super) guard: Guard,
     most_path_edges: Option<u64>,
-    states: Interner<Local<W>>,
+    pub(super) states: Interner<Local<W>>,
     /// Entries of contexts that are done: their callers, whose globals are left out if the return does not need them.
-    entries: Vec<Callers>,
+    pub(super) entries: Vec<Callers>,
     entry_ids: FxHashMap<Callers, u32>,
     /// Shared globals.
     pub(super) globals: Interner<W>,
@@ -113,18 +126,20 @@ pub(super) struct Spaces<'a, W: Words> {
     /// Lists of started threads, each a parked set: the list before and the last one. Number 0 is empty.
     starts: Interner<(u32, u32)>,
     known: FxHashMap<(u32, u32, Starts, bool), u32>,
+    /// Parked sets and shared globals: whether the thread may be blocked.
+    pub(super) blocked: FxHashMap<(u32, u32), bool>,
     pub(super) all: Vec<Space>,
     pub(super) stats: Stats,
 }
 
 /// What is done with one context.
-struct Saturation<W> {
+pub(super) struct Saturation<W> {
     seen: FxHashSet<(u32, u32)>,
-    order: Vec<(u32, u32)>,
+    pub(super) order: Vec<(u32, u32)>,
     /// Pairs whose state was split: the parts stand for it.
-    split: FxHashSet<u32>,
+    pub(super) split: FxHashSet<u32>,
     /// The entries made here, and their numbers by state.
-    entries: Vec<Entry>,
+    pub(super) entries: Vec<Entry>,
     entry_of: FxHashMap<u32, u32>,
     /// Pairs of an entry and an exit.
     exits: FxHashSet<(u32, u32)>,
@@ -138,7 +153,7 @@ impl<'a, W: Words> Spaces<'a, W> {
         program: &'a Program,
         model: &'a Unfolding<'a, W>,
         threading: &'a Threading<'a, W>,
-        target: PropId,
+        (target, stops): (PropId, bool),
         limits: &droste_base::Limits,
     ) -> Result<Self, StopReason> {
         let mut spaces = Spaces {
@@ -146,6 +161,7 @@ impl<'a, W: Words> Spaces<'a, W> {
             model,
             threading,
             target,
+            stops,
             guard: limits.guard(),
             most_path_edges: limits.path_edges,
             states: Interner::new(),
@@ -156,6 +172,7 @@ impl<'a, W: Words> Spaces<'a, W> {
             parked: Interner::new(),
             starts: Interner::new(),
             known: FxHashMap::default(),
+            blocked: FxHashMap::default(),
             all: Vec::new(),
             stats: Stats::default(),
         };
@@ -189,16 +206,41 @@ impl<'a, W: Words> Spaces<'a, W> {
         interned + others as u64
     }
 
-    /// The threads of a list, first to last: parked sets.
-    pub(super) fn started(&self, mut list: u32) -> Vec<u32> {
-        let mut all = Vec::new();
-        while list != 0 {
-            let (before, thread) = *self.starts.get(list);
-            all.push(thread);
-            list = before;
-        }
+    /// The threads of a list that may become active, first to last: parked sets.
+    pub(super) fn started(&self, list: u32) -> Vec<u32> {
+        let mut all: Vec<u32> = self.listed(list).filter(|id| id & PASSIVE == 0).collect();
         all.reverse();
         all
+    }
+
+    /// Those of a list that are never active.
+    pub(super) fn passive(&self, list: u32) -> impl Iterator<Item = u32> {
+        let passive = self.listed(list).filter(|id| id & PASSIVE != 0);
+        passive.map(|id| id & !PASSIVE)
+    }
+
+    /// All threads of a list, last to first.
+    fn listed(&self, mut list: u32) -> impl Iterator<Item = u32> {
+        std::iter::from_fn(move || {
+            let (before, thread) = match list {
+                0 => return None,
+                _ => *self.starts.get(list),
+            };
+            list = before;
+            Some(thread)
+        })
+    }
+
+    /// Whether a thread with this parked set can become active.
+    pub(super) fn can_run(&self, parked: u32) -> bool {
+        let mut pairs = self.parked.get(parked).iter();
+        pairs.any(|&pair| pair != ENDED)
+    }
+
+    /// Whether a thread with this parked set may have ended.
+    pub(super) fn may_have_ended(&self, parked: u32) -> bool {
+        let pairs = self.parked.get(parked);
+        pairs.is_empty() || pairs.contains(&ENDED)
     }
 
     /// The context of a thread with these stacks that begins with these globals. With `init`, it can be left at the
@@ -240,6 +282,9 @@ impl<'a, W: Words> Spaces<'a, W> {
         };
         let shared = self.globals.get(globals).clone();
         for (entry, rest) in self.parked.get(parked).clone() {
+            if (entry, rest) == ENDED {
+                continue;
+            }
             let words = self.threading.join(self.rests.get(rest), &shared);
             self.add(&mut work, entry, words, false, 0)?;
         }
@@ -256,6 +301,12 @@ impl<'a, W: Words> Spaces<'a, W> {
             }
         }
         self.stats.entries += work.entries.len() as u64;
+        if self.stops && self.stuck_alone(&work, init)? {
+            return Ok(Space {
+                hit: true,
+                outs: Vec::new(),
+            });
+        }
         self.leave(&work, init)
     }
 
@@ -348,6 +399,11 @@ impl<'a, W: Words> Spaces<'a, W> {
                         if kept == Starts::All {
                             continue;
                         }
+                        if self.stops {
+                            let list = self.start_passive(&frame, local.starts)?;
+                            self.add(work, entry, words, atomic, list)?;
+                            continue;
+                        }
                     }
                     self.add(work, entry, words, atomic, local.starts)?;
                 }
@@ -379,6 +435,19 @@ impl<'a, W: Words> Spaces<'a, W> {
         }
         let parked = self.fresh(frame)?;
         number(&mut self.starts, (list, parked)).map(Some)
+    }
+
+    /// The list with one more thread that is never active; there may be many such, but what counts is
+    /// in which frames.
+    fn start_passive(&mut self, frame: &W, list: u32) -> Result<u32, StopReason> {
+        let parked = self.fresh(frame)?;
+        if parked & PASSIVE != 0 {
+            return Err(TOO_MANY_STATES);
+        }
+        if self.passive(list).any(|other| other == parked) {
+            return Ok(list);
+        }
+        number(&mut self.starts, (list, PASSIVE | parked))
     }
 
     /// One state after the other for each value of a variable.
@@ -628,8 +697,9 @@ impl<'a, W: Words> Spaces<'a, W> {
             put(self, shared, local.starts, pair)?;
         }
         if init.is_none() {
+            let pair = self.stops.then_some(ENDED);
             for (shared, starts) in &work.ended {
-                put(self, shared.clone(), *starts, None)?;
+                put(self, shared.clone(), *starts, pair)?;
             }
         }
         let mut outs = Vec::with_capacity(groups.len());

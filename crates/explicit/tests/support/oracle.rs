@@ -188,9 +188,9 @@ impl<'a> Oracle<'a> {
         hits.map(|(_, &length)| length).min()
     }
 
-    /// The number of steps of a shortest run that is stuck: in a state that can do nothing and of
-    /// which `end` is not true, or in one that can only leave, with exits that its caller refuses.
-    /// What comes after the end of a run does not count.
+    /// The number of steps of a shortest run that is stuck where `end` is not true: in a state that
+    /// can do nothing, or in one that can only leave, with exits that its caller refuses. What comes
+    /// after the end of a run does not count.
     pub(crate) fn stuck(&self, end: u32) -> Option<u64> {
         let mut rsm = self.rsm.clone();
         rsm.terminated.clear();
@@ -207,6 +207,9 @@ impl<'a> Oracle<'a> {
                     continue;
                 };
                 for (&state, &inside) in &within[entry as usize] {
+                    if rsm.nodes[state as usize].props >> end & 1 == 1 {
+                        continue;
+                    }
                     let leaving = &rsm.nodes[state as usize].moves;
                     let refused = leaving.iter().all(|&each| match each {
                         Move::Exit(exit) => {

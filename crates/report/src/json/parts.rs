@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use droste_program::concurrent::ThreadId;
 use droste_program::execution::{Action, CalleeRun, Ending, Valuation};
+use droste_program::standing::Standing;
 use droste_program::{NodeId, Type, Value, VarRef, Violation};
 use droste_replay::MonitorRun;
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -267,6 +268,8 @@ pub(super) struct EndingJson<'a> {
     pub(super) monitor: Option<&'a str>,
     /// Why a formula is not satisfied.
     pub(super) reasons: Option<&'a Vec<String>>,
+    /// How things stand with each thread, if none can make a step.
+    pub(super) standings: Vec<Standing>,
 }
 
 impl Serialize for EndingJson<'_> {
@@ -294,6 +297,29 @@ impl Serialize for EndingJson<'_> {
         }
         if let Some(reasons) = self.reasons {
             map.serialize_entry("reasons", reasons)?;
+        }
+        if !self.standings.is_empty() {
+            let standings = self.standings.iter().copied().map(StandingJson);
+            map.serialize_entry("threads", &List(|| standings.clone()))?;
+        }
+        map.end()
+    }
+}
+
+/// How things stand with a thread.
+struct StandingJson(Standing);
+
+impl Serialize for StandingJson {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (word, node) = match self.0 {
+            Standing::Ended => ("ended", None),
+            Standing::Blocked(node) => ("blocked", Some(node)),
+            Standing::Barred(node) => ("barred", Some(node)),
+        };
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("standing", word)?;
+        if let Some(node) = node {
+            map.serialize_entry("node", &node.0)?;
         }
         map.end()
     }

@@ -4,7 +4,8 @@ use std::cell::RefCell;
 use std::fmt;
 
 use droste_program::concurrent::{Birth, ConcurrentExecution, Context, ThreadAction, ThreadId};
-use droste_program::execution::Valuation;
+use droste_program::execution::{Ending, Valuation};
+use droste_program::standing::Standing;
 use droste_program::{NodeId, Program};
 use droste_source::SourceFile;
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
@@ -71,6 +72,7 @@ impl Serialize for ConcurrentJson<'_> {
             ending: execution.ending,
             monitor: None,
             reasons: None,
+            standings: self.standings(),
         };
         map.serialize_entry("ending", &ending)?;
         map.end()
@@ -90,7 +92,23 @@ impl<'a> ConcurrentJson<'a> {
                 Birth::Declared { .. } => None,
             });
         let steps = steps.map(|step| step.node);
-        steps.chain(starts).chain(last(self.execution.ending))
+        let ends = self
+            .standings()
+            .into_iter()
+            .filter_map(|standing| match standing {
+                Standing::Ended => None,
+                Standing::Blocked(node) | Standing::Barred(node) => Some(node),
+            });
+        let all = steps.chain(starts).chain(last(self.execution.ending));
+        all.chain(ends)
+    }
+
+    /// How things stand with each thread, if none can make a step.
+    fn standings(&self) -> Vec<Standing> {
+        match self.execution.ending {
+            Ending::Stuck(_) => self.execution.standings(self.writer.view.program),
+            _ => Vec::new(),
+        }
     }
 
     fn threads(&self) -> impl Iterator<Item = ThreadJson<'_, 'a>> {

@@ -96,6 +96,6 @@ impl Search<'_, '_> {
             Some(rounds) => rounds,
             None => hit.context.saturating_sub(init),
         };
-        Answer::Hit(Schedule { turns }, level)
+        Answer::Hit(Schedule { turns, stop: None }, level)
     }
 }
