@@ -217,14 +217,8 @@ impl Store {
     }
 
     pub(crate) fn constrain(&mut self, f: Edge, care: Edge) -> Result<Edge> {
-        if care == TRUE || f.is_constant() {
-            return Ok(f);
-        }
-        if f == care {
-            return Ok(TRUE);
-        }
-        if f == care.not() {
-            return Ok(FALSE);
+        if let Some(result) = settled(f, care) {
+            return Ok(result);
         }
         let negate = f.is_complement();
         let f = f.regular();
@@ -249,14 +243,8 @@ impl Store {
     }
 
     pub(crate) fn restrict(&mut self, f: Edge, care: Edge) -> Result<Edge> {
-        if care == TRUE || f.is_constant() {
-            return Ok(f);
-        }
-        if f == care {
-            return Ok(TRUE);
-        }
-        if f == care.not() {
-            return Ok(FALSE);
+        if let Some(result) = settled(f, care) {
+            return Ok(result);
         }
         let negate = f.is_complement();
         let f = f.regular();
@@ -311,5 +299,19 @@ impl Store {
         };
         self.remember(Operation::Rename, f, TRUE, id, result);
         Ok(result.not_if(negate))
+    }
+}
+
+/// A function within a care set, where that needs no look at either.
+#[inline]
+fn settled(f: Edge, care: Edge) -> Option<Edge> {
+    if care == TRUE || f.is_constant() {
+        Some(f)
+    } else if f == care {
+        Some(TRUE)
+    } else if f == care.not() {
+        Some(FALSE)
+    } else {
+        None
     }
 }

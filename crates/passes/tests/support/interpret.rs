@@ -7,6 +7,7 @@ use droste_program::{
     Expr, ExprNode, NodeId, Op, Operator, ProcId, Program, Proposition, Type, Value, VarRef,
     Violation,
 };
+use droste_testkit::oracle::lowered::{convert, operate};
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -116,23 +117,6 @@ struct Explorer<'a> {
     seen: Seen,
 }
 
-fn convert(value: Value, ty: Type) -> Result<Value, Violation> {
-    match ty {
-        Type::Bool => Ok(value),
-        Type::Bits { .. } => {
-            let size = ty.hi() - ty.lo() + 1;
-            Ok((value - ty.lo()).rem_euclid(size) + ty.lo())
-        }
-        Type::Range { lo, hi } => {
-            if lo <= value && value <= hi {
-                Ok(value)
-            } else {
-                Err(Violation::OutOfRange)
-            }
-        }
-    }
-}
-
 fn eval(expr: &Expr, at: u32, now: &State, next: &State) -> Outcomes {
     let one = |value| vec![Ok(value)];
     let then = |a: u32, f: &dyn Fn(Value) -> Outcomes| -> Outcomes {
@@ -162,7 +146,7 @@ fn eval(expr: &Expr, at: u32, now: &State, next: &State) -> Outcomes {
             (Operator::And, 0) => one(0),
             (Operator::Or, 1) | (Operator::Implies, 0) => one(1),
             (Operator::And | Operator::Or | Operator::Implies, _) => eval(expr, b, now, next),
-            _ => then(b, &|y| vec![strict(op, x, y)]),
+            _ => then(b, &|y| vec![operate(op, x, y)]),
         }),
         ExprNode::Schoose(a, b) => then(a, &|x| {
             then(b, &|y| match (x, y) {
@@ -173,30 +157,6 @@ fn eval(expr: &Expr, at: u32, now: &State, next: &State) -> Outcomes {
         }),
         ExprNode::At(ref nodes) => one(Value::from(nodes.contains(&now.node))),
     }
-}
-
-fn strict(op: Operator, x: Value, y: Value) -> Result<Value, Violation> {
-    Ok(match op {
-        Operator::Xor | Operator::Ne => Value::from(x != y),
-        Operator::Eq => Value::from(x == y),
-        Operator::Lt => Value::from(x < y),
-        Operator::Le => Value::from(x <= y),
-        Operator::Gt => Value::from(x > y),
-        Operator::Ge => Value::from(x >= y),
-        Operator::Add => x + y,
-        Operator::Sub => x - y,
-        Operator::Mul => x * y,
-        Operator::Div | Operator::Rem if y == 0 => return Err(Violation::DivisionByZero),
-        Operator::Div => x / y,
-        Operator::Rem => x % y,
-        Operator::Shl | Operator::Shr if y < 0 => return Err(Violation::NegativeShift),
-        Operator::Shl => x << y.min(64),
-        Operator::Shr => x >> y.min(100),
-        Operator::BitAnd => x & y,
-        Operator::BitOr => x | y,
-        Operator::BitXor => x ^ y,
-        Operator::And | Operator::Or | Operator::Implies => unreachable!("not strict"),
-    })
 }
 
 fn outcomes(expr: &Expr, now: &State, next: &State) -> Outcomes {

@@ -133,6 +133,22 @@ impl Work<'_> {
         )
     }
 
+    fn matters<'s>(&'s self, product: &'s Product) -> Matters<'s> {
+        let live = self.live;
+        Matters { product, live }
+    }
+
+    /// A search through a product, which asks for nothing yet.
+    fn search<'s>(
+        &'s self,
+        product: &'s Product,
+        live: &'s Matters<'s>,
+        report: &'s dyn Fn(Progress),
+    ) -> Result<Search<'s>, StopReason> {
+        let (program, query) = (&product.program, Query::default());
+        Search::new(program, live, query, self.tuning, self.limits, report)
+    }
+
     /// A head on a fair cycle.
     fn head(
         &self,
@@ -140,19 +156,8 @@ impl Work<'_> {
         stats: &mut Stats,
     ) -> Result<Option<Head>, StopReason> {
         let product = self.product(Mode::Hull)?;
-        let live = Matters {
-            product: &product,
-            live: self.live,
-        };
-        let query = Query::default();
-        let mut search = Search::new(
-            &product.program,
-            &live,
-            query,
-            self.tuning,
-            self.limits,
-            report,
-        )?;
+        let live = self.matters(&product);
+        let mut search = self.search(&product, &live, report)?;
         let found = search.run().map(|_| ());
         let found = match found {
             Ok(()) => Hull::new(&mut search, &product, self.runs).and_then(|mut hull| hull.find()),
@@ -170,19 +175,8 @@ impl Work<'_> {
         stats: &mut Stats,
     ) -> Result<Trace<Valued>, StopReason> {
         let product = self.product(mode)?;
-        let live = Matters {
-            product: &product,
-            live: self.live,
-        };
-        let query = Query::default();
-        let mut search = Search::new(
-            &product.program,
-            &live,
-            query,
-            self.tuning,
-            self.limits,
-            report,
-        )?;
+        let live = self.matters(&product);
+        let mut search = self.search(&product, &live, report)?;
         for &node in &product.targets {
             search.want(node, &product.wanted)?;
         }

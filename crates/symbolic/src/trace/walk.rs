@@ -99,17 +99,30 @@ impl Walk<'_, '_> {
             let any = self.search.encoding.any_result(i);
             leaves.0.insert(any, values.get(any));
         }
-        let (mut node, mut values) = self.before_leaving(callee, &leaves, round)?;
-        let mut round = self.log.nodes[node.0 as usize].round_of(&values);
+        let (node, values) = self.before_leaving(callee, &leaves, round)?;
+        let round = self.log.nodes[node.0 as usize].round_of(&values);
+        let entered = Via::Call(CallId(0));
+        self.to_entry(node, values, round, entered, path)
+    }
+
+    /// Adds, backwards, the way from the entry of the procedure to this node; how the entry was
+    /// reached is given.
+    fn to_entry(
+        &mut self,
+        mut node: NodeId,
+        mut values: Values,
+        mut round: u64,
+        entered: Via,
+        path: &mut Vec<Position<Valued>>,
+    ) -> Result<()> {
         loop {
             let state = self.valued(node, &values);
-            // Within the procedure: the walk ends at the entry.
             let step = if self.is_entry(node, &values) {
                 None
             } else {
                 self.back(node, &values, round)?
             };
-            let via = (step.as_ref()).map_or(Via::Call(CallId(0)), |step| step.via);
+            let via = step.as_ref().map_or(entered, |step| step.via);
             path.push(Position { via, state });
             match step {
                 Some(step) => (node, values, round) = (step.node, step.values, step.round),
@@ -123,24 +136,9 @@ impl Walk<'_, '_> {
         let mut runs = Vec::new();
         while runs.len() < self.goals.len() {
             let (procedure, exit, round) = self.goals[runs.len()].clone();
-            let (mut node, mut values) = self.before_exit(procedure, &exit, round)?;
-            let mut round = round - 1;
+            let (node, values) = self.before_exit(procedure, &exit, round)?;
             let mut positions = Vec::new();
-            loop {
-                let state = self.valued(node, &values);
-                // Within the procedure: the walk ends at the entry.
-                let step = if self.is_entry(node, &values) {
-                    None
-                } else {
-                    self.back(node, &values, round)?
-                };
-                let via = step.as_ref().map_or(Via::Start, |step| step.via);
-                positions.push(Position { via, state });
-                match step {
-                    Some(step) => (node, values, round) = (step.node, step.values, step.round),
-                    None => break,
-                }
-            }
+            self.to_entry(node, values, round - 1, Via::Start, &mut positions)?;
             positions.reverse();
             let exit = self.exit_state(procedure, &exit);
             runs.push(Run { positions, exit });

@@ -139,7 +139,8 @@ impl Lowered<'_> {
     }
 }
 
-pub(crate) fn operate(op: Operator, l: Value, r: Value) -> Result<Value, Violation> {
+/// The value of an operator, or how it fails.
+pub fn operate(op: Operator, l: Value, r: Value) -> Result<Value, Violation> {
     Ok(match op {
         Operator::And => Value::from(l == 1 && r == 1),
         Operator::Or => Value::from(l == 1 || r == 1),
@@ -164,7 +165,8 @@ pub(crate) fn operate(op: Operator, l: Value, r: Value) -> Result<Value, Violati
     })
 }
 
-pub(crate) fn convert(value: Value, ty: Type) -> Result<Value, Violation> {
+/// What storing a value in a variable of this type leaves there.
+pub fn convert(value: Value, ty: Type) -> Result<Value, Violation> {
     match ty {
         Type::Bool => Ok(value),
         Type::Bits { signed, width } => {

@@ -14,7 +14,7 @@ mod bounded;
 mod eval;
 mod graph;
 pub mod interleave;
-pub(crate) mod lowered;
+pub mod lowered;
 #[cfg(test)]
 mod lowering_tests;
 mod ltl;

@@ -287,12 +287,8 @@ impl<'a, 'b, W: Words> Forward<'a, 'b, W> {
         let (next, action) = match path.edge(i) {
             Edge::Step => {
                 let before = frame.state.clone();
-                let next = self
-                    .pick(target, wants, Some(&before), |step| match step {
-                        ModelStep::Internal(state) => Some(state),
-                        _ => None,
-                    })
-                    .ok_or_else(gap)?;
+                let next = self.pick(target, wants, Some(&before), step_of);
+                let next = next.ok_or_else(gap)?;
                 let action = match machine.layout.status(next.words()) {
                     Status::Failed(violation) => Action::Fail(violation),
                     _ => Action::Internal {
@@ -319,12 +315,8 @@ impl<'a, 'b, W: Words> Forward<'a, 'b, W> {
                 self.steps.clear();
                 machine.resume(&frame.state, &exit, Some(&goal), &mut self.steps);
                 let before = frame.state.clone();
-                let next = self
-                    .pick(target, wants, Some(&before), |step| match step {
-                        ModelStep::Internal(state) => Some(state),
-                        _ => None,
-                    })
-                    .ok_or_else(gap)?;
+                let next = self.pick(target, wants, Some(&before), step_of);
+                let next = next.ok_or_else(gap)?;
                 if let Status::Failed(violation) = machine.layout.status(next.words()) {
                     // Storing the results fails: a violation of the callee's return.
                     let run = &self.runs[run.0 as usize];
@@ -560,6 +552,13 @@ impl<'a, 'b, W: Words> Forward<'a, 'b, W> {
             steps: main.steps,
             ending,
         })
+    }
+}
+
+fn step_of<W>(step: ModelStep<W>) -> Option<W> {
+    match step {
+        ModelStep::Internal(state) => Some(state),
+        _ => None,
     }
 }
 

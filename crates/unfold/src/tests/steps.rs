@@ -157,190 +157,175 @@ fn refined(model: &Unfolding<'_, State>, state: State, most: usize) -> Option<Ve
     Some(done)
 }
 
-#[test]
-fn known_states_do_what_their_values_do() {
-    let mut compared = 0;
-    for seed in seeds(0, 300) {
-        let program = program(seed);
-        let machine = Machine::new(&program, &AllLive, true);
-        let model = Unfolding::<State>::new(&machine);
-        let naive = Lowered(&program);
-        let mut random = Random::new(seed);
-        for node in (0..program.nodes.len() as u32).map(NodeId) {
-            let procedure = program.node(node).procedure;
-            let globals = any(machine.layout.globals.iter(), &mut random);
-            let locals = any(
-                machine.layout.locals[procedure.0 as usize].iter(),
-                &mut random,
-            );
-            let store = [known(&globals), known(&locals)].concat();
-            let state: State = machine.pack(&Valued {
-                control: Control::At(node),
-                globals,
-                locals,
-            });
-            let mut steps = Steps::new();
-            model.steps(&state, &mut steps);
-            assert_eq!(steps.as_split(), None, "what is known is not split");
-            if let Some(found) = outcomes(&program, &machine, node, steps.items()) {
-                let all = expected(&naive, naive.steps(node.0 as usize, &store));
-                assert!(
-                    agree(&found, &all),
-                    "SEED={seed}, {node:?}, {store:?}\n{found:?}\n{all:?}"
-                );
-                compared += found.len();
-            }
+/// A random program, packed and enumerated.
+struct Case<'a> {
+    seed: u64,
+    program: &'a Program,
+    machine: &'a Machine,
+    model: Unfolding<'a, State>,
+    naive: Lowered<'a>,
+}
+
+impl Case<'_> {
+    fn own(&self, procedure: ProcId) -> &[Field] {
+        &self.machine.layout.locals[procedure.0 as usize]
+    }
+
+    /// Control is at the node, and every variable has some value.
+    fn any(&self, node: NodeId, random: &mut Random) -> Valued {
+        Valued {
+            control: Control::At(node),
+            globals: any(self.machine.layout.globals.iter(), random),
+            locals: any(self.own(self.program.node(node).procedure).iter(), random),
         }
     }
+
+    /// Whether what the machine does is what the enumeration says; how much that is, if it is not
+    /// too much to be written out.
+    fn compare(&self, node: NodeId, steps: &[Step<State>], all: &BTreeSet<Outcome>) -> usize {
+        let Some(found) = outcomes(self.program, self.machine, node, steps) else {
+            return 0;
+        };
+        let seed = self.seed;
+        assert!(
+            agree(&found, all),
+            "SEED={seed}, {node:?}\n{found:?}\n{all:?}"
+        );
+        found.len()
+    }
+}
+
+/// Calls `f` with every node of so many random programs; the sum of what it says.
+fn sweep(count: u64, mut f: impl FnMut(&Case<'_>, NodeId, &mut Random) -> usize) -> usize {
+    let mut sum = 0;
+    for seed in seeds(0, count) {
+        let program = program(seed);
+        let machine = Machine::new(&program, &AllLive, true);
+        let case = Case {
+            seed,
+            program: &program,
+            machine: &machine,
+            model: Unfolding::new(&machine),
+            naive: Lowered(&program),
+        };
+        let mut random = Random::new(seed);
+        for node in (0..program.nodes.len() as u32).map(NodeId) {
+            sum += f(&case, node, &mut random);
+        }
+    }
+    sum
+}
+
+/// With `SEED` there is one program, and little to compare.
+fn enough(compared: usize, least: usize) {
     assert!(
-        compared > 5000 || std::env::var("SEED").is_ok(),
+        compared > least || std::env::var("SEED").is_ok(),
         "{compared}"
     );
+}
+
+#[test]
+fn known_states_do_what_their_values_do() {
+    let compared = sweep(300, |case, node, random| {
+        let valued = case.any(node, random);
+        let store = [known(&valued.globals), known(&valued.locals)].concat();
+        let mut steps = Steps::new();
+        case.model.steps(&case.machine.pack(&valued), &mut steps);
+        assert_eq!(steps.as_split(), None, "what is known is not split");
+        let all = expected(&case.naive, case.naive.steps(node.0 as usize, &store));
+        case.compare(node, steps.items(), &all)
+    });
+    enough(compared, 5000);
 }
 
 #[test]
 fn open_states_do_what_all_their_completions_do() {
-    let mut compared = 0;
-    for seed in seeds(0, 200) {
-        let program = program(seed);
-        let machine = Machine::new(&program, &AllLive, true);
-        let model = Unfolding::<State>::new(&machine);
-        let naive = Lowered(&program);
-        let mut random = Random::new(seed);
-        for node in (0..program.nodes.len() as u32).map(NodeId) {
-            let procedure = program.node(node).procedure;
-            let own = &machine.layout.locals[procedure.0 as usize];
-            let mut some = |fields: &[Field]| -> Vec<Option<Value>> {
-                let values = any(fields.iter(), &mut random).into_iter();
-                values
-                    .map(|value| value.filter(|_| random.percent(40)))
-                    .collect()
-            };
-            let (globals, locals) = (some(&machine.layout.globals), some(own));
-            let state: State = machine.pack(&Valued {
-                control: Control::At(node),
-                globals,
-                locals,
-            });
-            if size(fields(&machine, procedure), &state) > 200 {
-                continue;
-            }
-            let Some(parts) = refined(&model, state.clone(), 200) else {
-                continue;
-            };
-            // The parts are all of the state: every completion is one of exactly one part.
-            let mut stores = completions(fields(&machine, procedure), &state);
-            let of_parts = parts
-                .iter()
-                .flat_map(|part| completions(fields(&machine, procedure), part));
-            let mut of_parts: Vec<_> = of_parts.collect();
-            stores.sort_unstable();
-            of_parts.sort_unstable();
-            assert_eq!(stores, of_parts, "SEED={seed}, {node:?}");
-            for part in parts {
-                let mut steps = Steps::new();
-                model.steps(&part, &mut steps);
-                let Some(found) = outcomes(&program, &machine, node, steps.items()) else {
-                    continue;
-                };
-                let stores = completions(fields(&machine, procedure), &part);
-                let all = stores.iter();
-                let all =
-                    all.flat_map(|store| expected(&naive, naive.steps(node.0 as usize, store)));
-                let all: BTreeSet<Outcome> = all.collect();
-                assert!(
-                    agree(&found, &all),
-                    "SEED={seed}, {node:?}\n{found:?}\n{all:?}"
-                );
-                compared += found.len();
-            }
+    let compared = sweep(200, |case, node, random| {
+        let machine = case.machine;
+        let procedure = case.program.node(node).procedure;
+        let mut valued = case.any(node, random);
+        for value in valued.globals.iter_mut().chain(&mut valued.locals) {
+            *value = value.filter(|_| random.percent(40));
         }
-    }
-    assert!(
-        compared > 5000 || std::env::var("SEED").is_ok(),
-        "{compared}"
-    );
+        let state: State = machine.pack(&valued);
+        if size(fields(machine, procedure), &state) > 200 {
+            return 0;
+        }
+        let Some(parts) = refined(&case.model, state.clone(), 200) else {
+            return 0;
+        };
+        // The parts are all of the state: every completion is one of exactly one part.
+        let mut stores = completions(fields(machine, procedure), &state);
+        let of_part = |part: &State| completions(fields(machine, procedure), part);
+        let mut of_parts: Vec<_> = parts.iter().flat_map(of_part).collect();
+        stores.sort_unstable();
+        of_parts.sort_unstable();
+        assert_eq!(stores, of_parts, "SEED={}, {node:?}", case.seed);
+        let mut compared = 0;
+        for part in parts {
+            let mut steps = Steps::new();
+            case.model.steps(&part, &mut steps);
+            let stores = of_part(&part);
+            let each = |store: &Vec<Value>| {
+                expected(&case.naive, case.naive.steps(node.0 as usize, store))
+            };
+            let all = stores.iter().flat_map(each).collect();
+            compared += case.compare(node, steps.items(), &all);
+        }
+        compared
+    });
+    enough(compared, 5000);
 }
 
 #[test]
 fn callers_go_on_as_their_values_say() {
-    let mut compared = 0;
-    for seed in seeds(0, 400) {
-        let program = program(seed);
-        let machine = Machine::new(&program, &AllLive, true);
-        let model = Unfolding::<State>::new(&machine);
-        let naive = Lowered(&program);
-        let mut random = Random::new(seed);
-        for node in (0..program.nodes.len() as u32).map(NodeId) {
-            let Op::Call { callee, .. } = program.node(node).op else {
-                continue;
-            };
-            let procedure = program.node(node).procedure;
-            let own = &machine.layout.locals[procedure.0 as usize];
-            let results = &machine.layout.results[callee.0 as usize];
-            let caller = Valued {
-                control: Control::At(node),
-                globals: any(machine.layout.globals.iter(), &mut random),
-                locals: any(own.iter(), &mut random),
-            };
-            let exit = Valued {
-                control: Control::Exit(callee),
-                globals: any(machine.layout.globals.iter(), &mut random),
-                locals: any(results.iter(), &mut random),
-            };
-            let mut out = Vec::new();
-            let (from, by): (State, State) = (machine.pack(&caller), machine.pack(&exit));
-            assert!(model.resume(&from, CallId(0), &by, &mut out));
-            let steps: Vec<_> = out.into_iter().map(Step::Internal).collect();
-            if let Some(found) = outcomes(&program, &machine, node, &steps) {
-                let store = [known(&caller.globals), known(&caller.locals)].concat();
-                let left = [known(&exit.globals), known(&exit.locals)].concat();
-                let all = expected(&naive, naive.resume(node.0 as usize, &store, &left));
-                assert!(
-                    agree(&found, &all),
-                    "SEED={seed}, {node:?}, {store:?}, {left:?}\n{found:?}\n{all:?}"
-                );
-                compared += found.len();
-            }
-        }
-    }
-    assert!(
-        compared > 500 || std::env::var("SEED").is_ok(),
-        "{compared}"
-    );
+    let compared = sweep(400, |case, node, random| {
+        let Op::Call { callee, .. } = case.program.node(node).op else {
+            return 0;
+        };
+        let layout = &case.machine.layout;
+        let caller = case.any(node, random);
+        let exit = Valued {
+            control: Control::Exit(callee),
+            globals: any(layout.globals.iter(), random),
+            locals: any(layout.results[callee.0 as usize].iter(), random),
+        };
+        let mut out = Vec::new();
+        let (from, by) = (case.machine.pack(&caller), case.machine.pack(&exit));
+        assert!(case.model.resume(&from, CallId(0), &by, &mut out));
+        let steps: Vec<_> = out.into_iter().map(Step::Internal).collect();
+        let store = [known(&caller.globals), known(&caller.locals)].concat();
+        let left = [known(&exit.globals), known(&exit.locals)].concat();
+        let all = case.naive.resume(node.0 as usize, &store, &left);
+        case.compare(node, &steps, &expected(&case.naive, all))
+    });
+    enough(compared, 500);
 }
 
 #[test]
 fn a_split_has_one_part_for_each_value() {
-    let mut splits = 0;
-    for seed in seeds(0, 200) {
-        let program = program(seed);
-        let machine = Machine::new(&program, &AllLive, true);
-        let model = Unfolding::<State>::new(&machine);
-        for node in (0..program.nodes.len() as u32).map(NodeId) {
-            let procedure = program.node(node).procedure;
-            let state: State = machine.pack(&Valued {
-                control: Control::At(node),
-                globals: vec![None; machine.layout.globals.len()],
-                locals: vec![None; machine.layout.locals[procedure.0 as usize].len()],
-            });
-            let mut steps = Steps::new();
-            model.steps(&state, &mut steps);
-            let Some(split) = steps.as_split() else {
-                continue;
-            };
-            splits += 1;
-            let field = *machine.field(&state, split.tag);
-            assert_eq!(split.count, field.top.saturating_add(1));
-            for index in 0..split.count.min(100) {
-                let mut part = model.refine(&state, split.tag, index);
-                assert_eq!(field.get(&part), Some(index), "parts are in order");
-                field.set(&mut part, None);
-                assert_eq!(part, state, "nothing else has changed");
-            }
+    let splits = sweep(200, |case, node, _| {
+        let state: State = case.machine.pack(&Valued {
+            control: Control::At(node),
+            globals: Vec::new(),
+            locals: Vec::new(),
+        });
+        let mut steps = Steps::new();
+        case.model.steps(&state, &mut steps);
+        let Some(split) = steps.as_split() else {
+            return 0;
+        };
+        let field = *case.machine.field(&state, split.tag);
+        assert_eq!(split.count, field.top.saturating_add(1));
+        for index in 0..split.count.min(100) {
+            let mut part = case.model.refine(&state, split.tag, index);
+            assert_eq!(field.get(&part), Some(index), "parts are in order");
+            field.set(&mut part, None);
+            assert_eq!(part, state, "nothing else has changed");
         }
-    }
-    assert!(splits > 200 || std::env::var("SEED").is_ok(), "{splits}");
+        1
+    });
+    enough(splits, 200);
 }
 
 #[test]
