@@ -4,6 +4,7 @@
 //! negation normal form. Where MUCKE tries constants before variables (arguments, and to the right
 //! of `=`), so do we.
 
+use droste_base::words::counted;
 use droste_source::Span;
 use droste_source::diagnostics::Diagnostic;
 use droste_source::suggest::nearest;
@@ -534,10 +535,7 @@ impl Resolver {
         let parameters = definition.parameters.clone();
         let operands = self.syntax().operands(list).to_vec();
         if operands.len() != parameters.len() {
-            let wanted = match parameters.len() {
-                1 => "1 argument".to_owned(),
-                n => format!("{n} arguments"),
-            };
+            let wanted = counted(parameters.len() as u64, "argument");
             let message = format!("`{text}` takes {wanted}, not {}", operands.len());
             let help: Vec<String> = parameters
                 .iter()

@@ -170,8 +170,16 @@ fn advise(program: &Program, diagnostic: &mut Diagnostic) {
             diagnostic.help = vec![help];
         }
         DiagnosticKind::UnknownName(name) => {
-            let help = instead(program, name);
-            diagnostic.help.extend(help);
+            if let Some(apart) = spaced(program, name) {
+                let help = format!("operators are words of their own: write `{apart}`");
+                diagnostic.help = vec![help];
+            } else if !diagnostic.help.is_empty() {
+                // Something has been suggested.
+            } else if let Some(near) = nearest(name, KEYWORDS.into_iter()) {
+                diagnostic.help.push(format!("did you mean `{near}`?"));
+            } else {
+                diagnostic.help.extend(labels::names(program));
+            }
         }
         DiagnosticKind::MayDivideByZero => {
             diagnostic.help = vec![
@@ -182,20 +190,11 @@ fn advise(program: &Program, diagnostic: &mut Diagnostic) {
     }
 }
 
-/// What may be meant by a name that means nothing.
-fn instead(program: &Program, name: &str) -> Option<String> {
-    if let Some((spaced, rest)) = droste_ltl::run_together(name)
-        && (program.globals.iter().any(|global| *global.name == *rest)
-            || labels::find(program, rest).is_ok())
-    {
-        return Some(format!(
-            "operators are words of their own: write `{spaced}`"
-        ));
-    }
-    match nearest(name, KEYWORDS.into_iter()) {
-        Some(near) => Some(format!("did you mean `{near}`?")),
-        None => labels::names(program),
-    }
+/// The name with space after the operators that it begins with, if the rest is known.
+fn spaced(program: &Program, name: &str) -> Option<String> {
+    let (apart, rest) = droste_ltl::run_together(name)?;
+    let is_global = program.globals.iter().any(|global| *global.name == *rest);
+    (is_global || labels::find(program, rest).is_ok()).then_some(apart)
 }
 
 /// The braces around an expression of a formula are not part of it. Says so if they are part of the name of a variable.

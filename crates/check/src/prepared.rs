@@ -6,6 +6,7 @@
 
 use std::sync::OnceLock;
 
+use droste_base::words::counted;
 use droste_base::{Guard, PropId, StopReason, Trace};
 use droste_explicit::Goal;
 use droste_omega::{Buchi, Watcher, WatcherState};
@@ -64,10 +65,10 @@ impl<'a> Prepared<'a> {
         }
         if let Some((automaton, _)) = question.automaton() {
             options.log(&format!(
-                "automaton of what is looked for: {} states, {} edges, {} marks",
-                automaton.state_count(),
-                automaton.edges().len(),
-                automaton.mark_count()
+                "automaton of what is looked for: {}, {}, {}",
+                counted(automaton.state_count() as u64, "state"),
+                counted(automaton.edges().len() as u64, "edge"),
+                counted(u64::from(automaton.mark_count()), "mark"),
             ));
         }
         Ok(Prepared::of(program, question, engine, options))

@@ -121,10 +121,15 @@ impl Run<'_> {
             runs: runs(args.search.runs),
         };
         if subject.is_vacuous() {
-            run.frame.warn(
+            let ask = if program.is_concurrent() {
+                "ask about a label with --reach"
+            } else {
+                "ask about a label with --reach or --repeat, or use --ltl or a --monitor"
+            };
+            run.frame.warn(&format!(
                 "there is nothing to check: no assertion, no label ERROR or SLIC_ERROR, and only \
-             Booleans; ask about a label with --reach or --repeat, or use --ltl or a --monitor",
-            );
+                 Booleans; {ask}"
+            ));
         }
         if args.search.runs.is_some() && !subject.is_about_infinite_runs() {
             run.frame

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use droste_base::words::counted;
 use droste_base::{Limits, StopReason};
 use droste_ltl::{
     Atoms, FormulaId, Formulas, HoaError, Options, Tgba, Untranslatable, class, parse,
@@ -226,9 +227,9 @@ impl Show<'_> {
         object["marks"] = json!(automaton.mark_count());
         let mut size = format!(
             "{}, {}, {}",
-            plural(automaton.state_count(), "state"),
-            plural(automaton.edges().len(), "edge"),
-            plural(automaton.mark_count() as usize, "mark"),
+            counted(automaton.state_count() as u64, "state"),
+            counted(automaton.edges().len() as u64, "edge"),
+            counted(u64::from(automaton.mark_count()), "mark"),
         );
         for (holds, kind) in kinds {
             object[kind] = json!(holds);
@@ -259,8 +260,4 @@ impl Show<'_> {
         self.objects.push(object);
         Ok(())
     }
-}
-
-fn plural(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
-use droste_base::words::count;
+use droste_base::words::{count, counted};
 use droste_base::{Counters, Progress};
 
 use crate::console::Console;
@@ -104,15 +104,19 @@ fn line(label: &str, progress: &Progress, elapsed: Duration) -> String {
         Counters::Explicit {
             path_edges, states, ..
         } => (
-            format!("{} path edges, {} states", count(path_edges), count(states)),
+            format!(
+                "{}, {}",
+                counted(path_edges, "path edge"),
+                counted(states, "state")
+            ),
             rate(path_edges),
         ),
         Counters::Symbolic { images, nodes } => (
-            format!("{} images, {} nodes", count(images), count(nodes)),
+            format!("{}, {}", counted(images, "image"), counted(nodes, "node")),
             rate(images),
         ),
         Counters::Calculus { rounds, nodes } => (
-            format!("{} rounds, {} nodes", count(rounds), count(nodes)),
+            format!("{}, {}", counted(rounds, "round"), counted(nodes, "node")),
             rate(rounds),
         ),
     };

@@ -16,7 +16,7 @@ use crate::args::SolveArgs;
 use crate::console::{Console, Failure};
 use crate::frame::{Frame, Volume};
 use crate::input;
-use droste_base::words::{count, seconds};
+use droste_base::words::{count, counted, seconds};
 
 /// What is known so far; shared with the watchdog.
 #[derive(Default)]
@@ -150,11 +150,11 @@ fn answer(args: &SolveArgs, frame: &Frame<'_>, known: &Arc<Mutex<Known>>) -> Res
     }
     if args.verbose {
         Console::note(&format!(
-            "{}: {} rounds, {} BDD variables, {} nodes at the peak, {} MB in tables\n",
+            "{}: {}, {}, {} at the peak, {} MB in tables\n",
             seconds(start.elapsed()),
-            count(statistics.rounds),
-            count(u64::from(statistics.variables)),
-            count(statistics.peak_nodes as u64),
+            counted(statistics.rounds, "round"),
+            counted(u64::from(statistics.variables), "BDD variable"),
+            counted(statistics.peak_nodes as u64, "node"),
             statistics.bytes / 1_000_000,
         ));
     }
@@ -175,20 +175,20 @@ impl Run<'_> {
         let reporter = |round: &Round<'_>| {
             if verbose.get() > 0 && round.last {
                 Console::note(&format!(
-                    "{:>8}  fixpoint `{}': {} rounds, {} nodes\n",
+                    "{:>8}  fixpoint `{}': {}, {}\n",
                     seconds(self.frame.elapsed()),
                     round.predicate,
-                    count(round.round),
-                    count(round.size as u64),
+                    counted(round.round, "round"),
+                    counted(round.size as u64, "node"),
                 ));
                 return;
             }
             line.show_text(|elapsed| {
                 format!(
-                    "{}: round {}, {} nodes, {} in all, {:.1} s",
+                    "{}: round {}, {}, {} in all, {:.1} s",
                     round.predicate,
                     count(round.round),
-                    count(round.size as u64),
+                    counted(round.size as u64, "node"),
                     count(round.nodes as u64),
                     elapsed.as_secs_f64(),
                 )

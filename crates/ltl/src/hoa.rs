@@ -687,7 +687,10 @@ impl<'a> Reader<'a> {
                         state.span,
                         format!("the states up to {number} are not all declared"),
                     )
-                    .label(format!("only {count} states are declared"))
+                    .label(format!(
+                        "there are only {}",
+                        counted(u64::from(count), "state")
+                    ))
                     .into());
                 }
             }
@@ -697,7 +700,10 @@ impl<'a> Reader<'a> {
         {
             return Err(Diagnostic::error(
                 span,
-                format!("{announced} states are announced, {count} are declared"),
+                format!(
+                    "{} announced, but {count} declared",
+                    counted(u64::from(announced), "state")
+                ),
             )
             .label("does not agree with the body")
             .into());

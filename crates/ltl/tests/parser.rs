@@ -284,3 +284,40 @@ fn strange_names_of_properties() {
     let names: Vec<&str> = list.iter().map(|p| p.name.as_str()).collect();
     assert_eq!(names, ["p", "s", "u", "x"]);
 }
+
+#[test]
+fn boxes_diamonds_and_circles() {
+    let (mut formulas, mut atoms) = (Formulas::new(), Atoms::new());
+    let signs = parse_text("□(p → ◇ q) ∧ ○¬p", &mut formulas, &mut atoms);
+    let words = parse_text("G (p -> F q) & X !p", &mut formulas, &mut atoms);
+    assert_eq!(signs.expect("a formula"), words.expect("a formula"));
+}
+
+#[test]
+fn operators_that_are_run_together_with_a_name() {
+    let warnings = |text: &str| -> Vec<String> {
+        let (mut formulas, mut atoms) = (Formulas::new(), Atoms::new());
+        parse_text(text, &mut formulas, &mut atoms).expect("a formula");
+        let list = droste_ltl::warnings(&atoms);
+        list.into_iter().map(|d| d.help.concat()).collect()
+    };
+    let write = |operator: &str, name: &str| {
+        format!("write `{operator}` for the operator, `{{{name}}}` for the name")
+    };
+    assert_eq!(warnings("G(p->Fq)"), [write("F q", "Fq")]);
+    assert_eq!(
+        warnings("GFp1 & Gp1"),
+        [write("G F p1", "GFp1"), write("G p1", "Gp1")]
+    );
+    assert_eq!(warnings("G (req -> Freq)"), [write("F req", "Freq")]);
+    for text in [
+        "G (request -> F Grant)",
+        "G {Fq}",
+        "G var(Fq)",
+        "G F1",
+        "F FG",
+        "G(p -> F q)",
+    ] {
+        assert_eq!(warnings(text), [""; 0], "{text}");
+    }
+}

@@ -36,6 +36,7 @@ mod slice;
 pub use live::Live;
 
 use constants::Constants;
+use droste_base::words::counted;
 use droste_base::{Guard, Limits, StopReason};
 use droste_program::{Node, NodeId, Op, Program, Proposition};
 use graph::Graph;
@@ -138,10 +139,11 @@ pub fn clean_within(
         && !program.is_concurrent();
     for round in 0..ROUNDS {
         let mut changed = 0;
-        let mut note = |count: usize, what: &str| {
+        let mut note = |count: usize, what: &str, deed: &str| {
             changed += count;
             if count > 0 {
-                report.push(format!("round {}: {count} {what}", round + 1));
+                let counted = counted(count as u64, what);
+                report.push(format!("round {}: {counted} {deed}", round + 1));
             }
         };
         guard.check_now()?;
@@ -155,16 +157,16 @@ pub fn clean_within(
             }
             if let Some(mut found) = found {
                 let counts = simplify::simplify(&mut program, &mut found, fold, config.unreachable);
-                note(counts.expressions, "expressions simplified");
-                note(counts.decided, "conditions decided");
-                note(counts.unreachable, "unreachable nodes cut");
+                note(counts.expressions, "expression", "simplified");
+                note(counts.decided, "condition", "decided");
+                note(counts.unreachable, "unreachable node", "cut");
             }
         }
         guard.check_now()?;
         if may_slice {
             let graph = Graph::new(&program);
             let cut = slice::slice(&mut program, &graph, query);
-            note(cut, "nodes cut that lead to nothing asked about");
+            note(cut, "node", "cut, with no way to what is asked about");
         }
         guard.check_now()?;
         if config.dead {
@@ -172,8 +174,16 @@ pub fn clean_within(
             let liveness =
                 dead::liveness(&program, &graph, query.propositions, query.stops, guard)?;
             let dropped = faint::drop_faint(&mut program, &liveness);
-            note(dropped.assignments, "assignments to dead variables dropped");
-            note(dropped.values, "values dropped that do not matter");
+            note(
+                dropped.assignments,
+                "assignment",
+                "dropped, to variables that are dead",
+            );
+            note(
+                dropped.values,
+                "value",
+                "dropped, for nothing depends on it",
+            );
             live = Live::from(liveness.sets);
         }
         // In a large program, a few changes more are not worth another round.
@@ -183,15 +193,16 @@ pub fn clean_within(
     }
     if config.dead {
         let (count, all) = live.count(&program);
-        report.push(format!(
-            "{count} of {all} pairs of a node and a variable are live"
-        ));
+        let all = counted(all as u64, "pair");
+        report.push(format!("live: {count} of {all} of a node and a variable"));
     }
     if *config != Config::none() {
         let nodes = program.nodes.len();
         let ids = (0..).map(NodeId).zip(&program.nodes);
         let cut = ids.filter(|(id, node)| node.op == Op::Stuck || query.stops && idles(*id, node));
-        report.push(format!("{} of {nodes} nodes are left", nodes - cut.count()));
+        let left = nodes - cut.count();
+        let nodes = counted(nodes as u64, "node");
+        report.push(format!("left: {left} of {nodes}"));
     }
     Ok(Cleaned {
         program,

@@ -25,7 +25,7 @@ fn a_label_is_looked_up_everywhere_or_in_one_procedure() {
     assert_eq!(find(&program, "12"), Ok(vec![NodeId(1)]));
     assert_eq!(
         error(&program, "ERROR"),
-        "there is no label `ERROR`; there are `12`, `K`, `L`"
+        "there is no label `ERROR`; there are `12`, `K` and `L`"
     );
     assert_eq!(
         error(&program, "main:K"),
@@ -37,7 +37,7 @@ fn a_label_is_looked_up_everywhere_or_in_one_procedure() {
     );
     assert_eq!(
         error(&program, "x:L"),
-        "there is no procedure `x`; there are `main`, `f`"
+        "there is no procedure `x`; there are `main` and `f`"
     );
 }
 
@@ -66,6 +66,10 @@ fn the_message_suggests_and_lists() {
     assert_eq!(
         error(&program, "f:zzz"),
         "procedure `f` has no label `zzz`; there are no labels at all"
+    );
+    assert_eq!(
+        error(&program, "zzz"),
+        "there is no label `zzz`; there is `SLIC_ERROR`"
     );
     let many: Vec<String> = (0..50).map(|i| format!("label_{i}: ")).collect();
     let program = self::program(&format!("void main() begin {} skip; end", many.concat()));

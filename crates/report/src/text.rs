@@ -9,6 +9,7 @@
 mod headings;
 mod remarks;
 
+use droste_base::words::counted;
 use droste_program::execution::{
     Action, CalleeRun, CalleeRunId, Ending, Execution, Step, Valuation,
 };
@@ -19,7 +20,7 @@ use droste_source::SourceFile;
 use crate::follow::follow;
 use crate::layout::{Kind, Line, lay_out};
 use crate::reasons::{IN_CALL, StepPath};
-use crate::view::{View, count, name, steps as steps_text, visible};
+use crate::view::{View, name, steps as steps_text, visible};
 use crate::{Reasons, Remarks, Style};
 
 /// More globals, and more locals, than this are not listed at the start.
@@ -188,11 +189,9 @@ impl<'a> Writer<'a> {
                 let end = calls(cycle);
                 let heading = match end {
                     0 if !pumping => "cycle (repeats for ever)".to_owned(),
-                    1 => "cycle (repeats for ever; each round leaves 1 more frame on the stack)"
-                        .to_owned(),
                     n => format!(
-                        "cycle (repeats for ever; each round leaves {} more frames on the stack)",
-                        count(n as u64)
+                        "cycle (repeats for ever; each round leaves {} on the stack)",
+                        counted(n as u64, "more frame")
                     ),
                 };
                 self.lines.push(Line::heading(self.cycle_heading(heading)));

@@ -3,6 +3,7 @@
 //! A line says which thread makes the step; a heading says where the active thread changes. Within a context,
 //! steps are written as those of a sequential execution are, by the same writer.
 
+use droste_base::words::counted;
 use droste_program::concurrent::{
     Birth, ConcurrentExecution, ThreadAction, ThreadId, declared, end_of_init,
 };
@@ -16,7 +17,7 @@ use crate::follow::change;
 use crate::layout::{Kind, Line, lay_out};
 use crate::text::{Last, Writer};
 use crate::track::Tracker;
-use crate::view::{View, count, name, steps as steps_text, value};
+use crate::view::{View, name, steps as steps_text, value};
 
 /// Part of a context.
 enum Piece {
@@ -234,10 +235,7 @@ fn title(
         }
         (_, last) => (last.map(|(node, _)| node), "the run ends".to_owned()),
     };
-    let switches = match execution.switches(program) {
-        1 => "1 switch".to_owned(),
-        n => format!("{} switches", count(n as u64)),
-    };
+    let switches = counted(execution.switches(program) as u64, "switch");
     writer.titled(
         node,
         &what,

@@ -1,5 +1,6 @@
 //! Names, values, source lines and lengths: what text and JSON both show.
 
+use droste_base::words::counted;
 use droste_program::execution::{CalleeRun, Lengths};
 use droste_program::{Node, NodeId, Op, Procedure, Program, Type, Value, VarRef, Variable};
 use droste_source::{LineColumn, SourceFile};
@@ -221,25 +222,11 @@ fn one_line(text: &str, limit: usize) -> String {
     out
 }
 
-/// A count with a comma between thousands.
-pub(crate) fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 /// `1 step`, `2 steps`; says so when the count has overflowed.
 pub(crate) fn steps(number: u64) -> String {
     match number {
-        1 => "1 step".to_owned(),
         u64::MAX => "more than 10^19 steps".to_owned(),
-        _ => format!("{} steps", count(number)),
+        _ => counted(number, "step"),
     }
 }
 

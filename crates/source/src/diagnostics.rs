@@ -28,7 +28,7 @@ pub enum DiagnosticKind {
     /// Whatever nobody asks about.
     #[default]
     Other,
-    /// A name in a property that means nothing in the program, and nothing was suggested for it.
+    /// A name in a property that means nothing in the program.
     UnknownName(String),
     /// The name of a local variable, in a property that does not say of which procedure.
     LocalName {

@@ -4,10 +4,11 @@
 //! here only Booleans and integers are told apart.
 
 use crate::ast::{ExprId, Name, Stmt, Target};
+use droste_base::words::counted;
 use droste_program::{NodeId, Op, ProcId};
 use droste_source::diagnostics::Diagnostic;
 
-use super::statements::{Emitter, counted};
+use super::statements::Emitter;
 use super::types::{Role, StoreTarget};
 
 impl Emitter<'_, '_> {
@@ -39,7 +40,7 @@ impl Emitter<'_, '_> {
                     stmt.span,
                     format!(
                         "`{name}` takes {}, not {}",
-                        counted(function.params.len(), "argument"),
+                        counted(function.params.len() as u64, "argument"),
                         args.len()
                     ),
                 )
@@ -53,7 +54,7 @@ impl Emitter<'_, '_> {
                     stmt.span,
                     format!(
                         "`{name}` returns {}, but {} assigned",
-                        counted(function.results.len(), "value"),
+                        counted(function.results.len() as u64, "value"),
                         if targets.len() == 1 {
                             "1 is".to_owned()
                         } else {
@@ -128,7 +129,7 @@ impl Emitter<'_, '_> {
                     format!(
                         "`{}` returns {}, not {}",
                         function.name,
-                        counted(results.len(), "value"),
+                        counted(results.len() as u64, "value"),
                         values.len()
                     ),
                 )

@@ -1,5 +1,6 @@
 //! Where lowering puts its diagnostics: as many as help, no more.
 
+use droste_base::words::counted;
 use droste_source::diagnostics::{Diagnostic, Severity};
 
 /// How many errors, and how many warnings, one run reports.
@@ -50,8 +51,8 @@ impl Sink {
                 .rev()
                 .find(|d| d.severity == Severity::Error)
         {
-            last.help
-                .push(format!("{hidden} more errors are not shown"));
+            let more = counted(hidden as u64, "more error");
+            last.help.push(format!("not shown: {more}"));
         }
         self.list
     }

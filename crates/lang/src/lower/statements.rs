@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::ast::{Ast, ExprId, Name, Stmt, StmtId, StmtKind, Target};
+use droste_base::words::counted;
 use droste_program::{Expr, ExprNode, Node, NodeId, Op, Operator, ProcId, VarRef};
 use droste_source::Span;
 use droste_source::diagnostics::Diagnostic;
@@ -398,8 +399,8 @@ impl<'e, 'a> Emitter<'e, 'a> {
                     stmt.span,
                     format!(
                         "{} cannot take {}",
-                        counted(targets.len(), "variable"),
-                        counted(values.len(), "value")
+                        counted(targets.len() as u64, "variable"),
+                        counted(values.len() as u64, "value")
                     ),
                 )
                 .label("as many values as variables are needed")
@@ -500,13 +501,4 @@ fn conjunction(a: &Expr, b: &Expr) -> Expr {
     let right = nodes.len() as u32 - 1;
     nodes.push(ExprNode::Binary(Operator::And, shift - 1, right));
     Expr { nodes }
-}
-
-/// `1 value`, `3 values`
-pub(super) fn counted(n: usize, what: &str) -> String {
-    if n == 1 {
-        format!("1 {what}")
-    } else {
-        format!("{n} {what}s")
-    }
 }

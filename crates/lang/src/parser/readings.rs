@@ -12,6 +12,7 @@ use super::{Dialect, Parser};
 use crate::ast::{Ast, BinaryOp, Decl, ExprId, ExprKind, Function, Item, StmtKind, UnaryOp};
 use crate::lexer::TokenKind;
 use crate::printer::expr_to_string;
+use droste_base::words::counted;
 use droste_source::diagnostics::{Diagnostic, DiagnosticKind};
 
 /// Warnings about expressions that read differently in the dialects; more are only counted.
@@ -67,16 +68,9 @@ impl<'a> Parser<'a> {
         let more = readings.len().saturating_sub(MOST);
         let end = self.tokens[self.tokens.len() - 1].span;
         (more > 0).then(|| {
-            let expressions = if more == 1 {
-                "1 more expression reads"
-            } else {
-                &format!("{more} more expressions read")
-            };
-            Diagnostic::warning(
-                end,
-                format!("{expressions} differently in the SATABS dialect"),
-            )
-            .help("if the program was written for SATABS or boppo, use `--dialect satabs`")
+            let more = counted(more as u64, "more expression");
+            Diagnostic::warning(end, format!("{more} with another reading in SATABS"))
+                .help("if the program was written for SATABS or boppo, use `--dialect satabs`")
         })
     }
 

@@ -193,9 +193,10 @@ impl PropertyLeaves<'_> {
             .iter()
             .flat_map(|n| n.labels.iter())
             .map(|l| &**l);
+        let diagnostic = diagnostic.kind(DiagnosticKind::UnknownName(name.to_string()));
         match nearest(&name.text, globals.chain(labels)) {
             Some(suggestion) => diagnostic.help(format!("did you mean `{suggestion}`?")),
-            None => diagnostic.kind(DiagnosticKind::UnknownName(name.to_string())),
+            None => diagnostic,
         }
     }
 

@@ -1,5 +1,6 @@
 //! What stands above the steps: the title, what the monitor does, and the values at the start.
 
+use droste_base::words::count;
 use droste_program::execution::{Action, Changes, Ending, Execution, Valuation};
 use droste_program::monitor::StateKind;
 use droste_program::{NodeId, VarRef, Violation};
@@ -7,7 +8,7 @@ use droste_replay::Reading;
 
 use super::{LISTED, TITLE, Writer};
 use crate::explain;
-use crate::view::{binding, count, name, shorten, steps as steps_text, visible};
+use crate::view::{binding, name, shorten, steps as steps_text, visible};
 
 impl<'a> Writer<'a> {
     /// Where it happens, what happens, and how long it takes.
