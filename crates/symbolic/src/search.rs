@@ -108,9 +108,10 @@ impl<'a> Search<'a> {
             report,
             relations: vec![None; nodes],
             dead: vec![None; nodes],
-            is_target: match query.stops {
-                true => vec![false; nodes],
-                false => marked(program, query.targets),
+            is_target: if query.stops {
+                vec![false; nodes]
+            } else {
+                marked(program, query.targets)
             },
             wanted: FxHashMap::default(),
             reached: vec![nothing.clone(); nodes],

@@ -86,9 +86,10 @@ pub fn rebuild(
             _ if finale == Finale::Blocked => Target::Stuck(&nodes),
             _ => Target::Reach(&nodes),
         };
-        let found = match nodes.is_empty() && target.stops() {
-            true => None,
-            false => find(&single.program, target)?,
+        let found = if nodes.is_empty() && target.stops() {
+            None
+        } else {
+            find(&single.program, target)?
         };
         let Some(execution) = found else {
             let text = format!("thread {thread} has no such run");
@@ -119,7 +120,7 @@ fn finale(program: &Program, schedule: &Schedule, thread: usize) -> Option<Final
     let last = schedule.turns.last().map(|turn| turn.thread);
     match &schedule.stop {
         Some(stop) if stop.alone && last == Some(thread) => Some(Finale::Blocked),
-        Some(stop) if !stop.alone && !(thread == 0 && end_of_init(program).is_some()) => {
+        Some(stop) if !(stop.alone || thread == 0 && end_of_init(program).is_some()) => {
             match stop.ended.get(thread) {
                 Some(true) => Some(Finale::Ended),
                 // The frame of one that has been started is known.

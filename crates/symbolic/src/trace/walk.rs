@@ -102,12 +102,12 @@ impl Walk<'_, '_> {
         let (node, values) = self.before_leaving(callee, &leaves, round)?;
         let round = self.log.nodes[node.0 as usize].round_of(&values);
         let entered = Via::Call(CallId(0));
-        self.to_entry(node, values, round, entered, path)
+        self.back_to_entry(node, values, round, entered, path)
     }
 
     /// Adds, backwards, the way from the entry of the procedure to this node; how the entry was
     /// reached is given.
-    fn to_entry(
+    fn back_to_entry(
         &mut self,
         mut node: NodeId,
         mut values: Values,
@@ -138,7 +138,7 @@ impl Walk<'_, '_> {
             let (procedure, exit, round) = self.goals[runs.len()].clone();
             let (node, values) = self.before_exit(procedure, &exit, round)?;
             let mut positions = Vec::new();
-            self.to_entry(node, values, round - 1, Via::Start, &mut positions)?;
+            self.back_to_entry(node, values, round - 1, Via::Start, &mut positions)?;
             positions.reverse();
             let exit = self.exit_state(procedure, &exit);
             runs.push(Run { positions, exit });
