@@ -1,7 +1,8 @@
 //! What is chosen is shown, whether it changes anything or not.
 
-use droste_lang::lower::lower;
-use droste_lang::parser::{Dialect, parse};
+mod common;
+
+use common::load;
 use droste_program::concurrent::{
     Birth, ConcurrentExecution, Context, ThreadAction, ThreadId, ThreadStep,
 };
@@ -12,14 +13,6 @@ use droste_program::{NodeId, Program, VarRef};
 use droste_replay::valid;
 use droste_report::{Style, concurrent_json, concurrent_text, json, text};
 use droste_source::SourceFile;
-
-fn load(content: &str) -> (Program, SourceFile) {
-    let source = SourceFile::new("test.bp", content);
-    let parsed = parse(&source, Dialect::default());
-    assert!(!parsed.has_errors(), "{:?}", parsed.diagnostics);
-    let (program, diagnostics) = lower(&parsed.ast);
-    (program.unwrap_or_else(|| panic!("{diagnostics:?}")), source)
-}
 
 /// The node whose statement begins so.
 fn at(program: &Program, source: &SourceFile, text: &str) -> NodeId {

@@ -1,7 +1,9 @@
 //! Traces with a monitor, and traces of programs with unusual texts.
 
-use droste_lang::lower::lower;
-use droste_lang::parser::{Dialect, parse, parse_monitor};
+mod common;
+
+use common::load;
+use droste_lang::parser::{Dialect, parse_monitor};
 use droste_lang::properties;
 use droste_program::Program;
 use droste_program::execution::{Action, Ending, Execution};
@@ -19,14 +21,6 @@ fn with(run: &droste_report::MonitorRun) -> Remarks<'_> {
         monitor: Some(run),
         reasons: None,
     }
-}
-
-fn load(content: &str) -> (Program, SourceFile) {
-    let source = SourceFile::new("test.bp", content);
-    let parsed = parse(&source, Dialect::default());
-    assert!(!parsed.has_errors(), "{:?}", parsed.diagnostics);
-    let (program, diagnostics) = lower(&parsed.ast);
-    (program.unwrap_or_else(|| panic!("{diagnostics:?}")), source)
 }
 
 fn monitor(program: &Program, content: &str) -> Monitor {
