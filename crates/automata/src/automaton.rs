@@ -119,8 +119,6 @@ pub struct Tgba {
     first: Vec<u32>,
     guards: Guards,
     marks: u32,
-    /// What each mark stands for: the formula that is no longer waited for when the mark is seen.
-    mark_formulas: Vec<Option<FormulaId>>,
     /// The component of each state, edges lead to the same or a smaller number.
     component: Vec<u32>,
     /// For each component whether it contains an accepting cycle.
@@ -154,9 +152,8 @@ impl Tgba {
         initial: u32,
         states: Vec<StateInfo>,
         edges: Vec<NewEdge>,
-        mark_formulas: Vec<Option<FormulaId>>,
+        marks: u32,
     ) -> Self {
-        let marks = mark_formulas.len() as u32;
         assert!(marks <= MOST_MARKS, "at most {MOST_MARKS} marks");
         assert!(
             (initial as usize) < states.len(),
@@ -217,7 +214,6 @@ impl Tgba {
             first,
             guards,
             marks,
-            mark_formulas,
             component: Vec::new(),
             accepting: Vec::new(),
         };
@@ -288,20 +284,9 @@ impl Tgba {
         all_marks(self.marks)
     }
 
-    /// What a mark stands for, if that is known: the formula that has come true, or is not waited
-    /// for, when the mark is seen.
-    pub fn mark_formula(&self, mark: u32) -> Option<FormulaId> {
-        self.mark_formulas[mark as usize]
-    }
-
     /// The strongly connected component of a state; edges lead to the same or a smaller number.
     pub fn component(&self, state: u32) -> u32 {
         self.component[state as usize]
-    }
-
-    /// How many components there are.
-    pub fn component_count(&self) -> usize {
-        self.accepting.len()
     }
 
     /// Whether a component contains an accepting cycle.

@@ -62,13 +62,7 @@ fn tgba(automaton: &Automaton, atoms: usize) -> Tgba {
         }));
     }
     let states = vec![StateInfo::default(); automaton.states.len()];
-    Tgba::new(
-        atoms,
-        0,
-        states,
-        edges,
-        vec![None; automaton.marks as usize],
-    )
+    Tgba::new(atoms, 0, states, edges, automaton.marks)
 }
 
 /// A random automaton with up to three marks.

@@ -34,8 +34,8 @@ pub(crate) struct Draft {
     pub(crate) initial: u32,
     pub(crate) edges: Vec<Vec<DraftEdge>>,
     pub(crate) formulas: Vec<Option<FormulaId>>,
-    /// What each mark stands for.
-    pub(crate) marks: Vec<Option<FormulaId>>,
+    /// How many marks there are.
+    pub(crate) marks: usize,
     /// Variables below the atoms for whoever needs some for a while.
     pub(crate) spare: Vec<Var>,
 }
@@ -50,7 +50,7 @@ impl Draft {
     }
 
     pub(crate) fn all_marks(&self) -> Marks {
-        all_marks(self.marks.len())
+        all_marks(self.marks)
     }
 
     /// `count` variables that do not occur in guards.
@@ -67,7 +67,7 @@ impl Draft {
             self.len(),
             self.nondeterministic_states()?,
             self.edge_count(),
-            self.marks.len(),
+            self.marks,
         ))
     }
 
@@ -202,7 +202,7 @@ impl Draft {
     pub(crate) fn simplify_marks(&mut self, generous: bool) {
         let (component, present) = self.components();
         let all = self.all_marks();
-        let count = self.marks.len();
+        let count = self.marks;
         // For each accepting component: which marks are missing on an edge together is enough to
         // compare sets of edges.
         let accepting = |c: u32| c != NONE && present[c as usize] == Some(all);
@@ -271,25 +271,12 @@ impl Draft {
                 };
             }
         }
-        let mut names: Vec<Option<FormulaId>> = vec![None; needed];
-        for keep in &kept {
-            for (new, &old) in keep.iter().enumerate() {
-                if names[new].is_none() {
-                    names[new] = self.marks[old];
-                } else if names[new] != self.marks[old] {
-                    // The mark stands for different things in different components: better to say
-                    // nothing.
-                    names[new] = None;
-                    break;
-                }
-            }
-        }
-        self.marks = names;
+        self.marks = needed;
     }
 
     /// The finished automaton over atoms below `atoms`; nothing if it still has too many marks.
     pub(crate) fn finish(&self, atoms: usize) -> Result<Option<Tgba>, StopReason> {
-        if self.marks.len() > MOST_MARKS as usize {
+        if self.marks > MOST_MARKS as usize {
             return Ok(None);
         }
         let names: FxHashMap<Var, AtomId> = self.atoms.iter().copied().collect();
@@ -329,7 +316,7 @@ impl Draft {
             self.initial,
             states,
             edges,
-            self.marks.clone(),
+            self.marks as u32,
         )))
     }
 }

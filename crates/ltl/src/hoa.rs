@@ -651,9 +651,8 @@ impl<'a> Reader<'a> {
             edges.extend(copies);
             new
         };
-        let marks = vec![None; condition.count() as usize];
         debug_assert!(condition.count() <= MOST_MARKS);
-        Ok(Tgba::new(atoms, initial, states, edges, marks))
+        Ok(Tgba::new(atoms, initial, states, edges, condition.count()))
     }
 
     /// States are numbered from 0 and each is declared once; edges lead to declared ones.

@@ -309,7 +309,7 @@ fn minimize(draft: &mut Draft, weak: &Weak) -> Result<Draft, StopReason> {
         initial: class[0],
         edges,
         formulas,
-        marks: vec![None],
+        marks: 1,
         spare: draft.spare.clone(),
     };
     result.merge_edges()?;

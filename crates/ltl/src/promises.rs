@@ -27,7 +27,6 @@ pub(crate) struct Promises {
     common: bool,
     goals: FxHashMap<FormulaId, FormulaId>,
     numbers: FxHashMap<FormulaId, u32>,
-    names: Vec<Option<FormulaId>>,
 }
 
 impl Promises {
@@ -79,28 +78,18 @@ impl Promises {
             self.goal(formulas, wanted)
         };
         if let Some(&known) = self.numbers.get(&key) {
-            let name = &mut self.names[known as usize];
-            if self.common && *name != Some(eventuality) {
-                *name = None;
-            }
             return Some(known);
         }
-        let number = self.names.len();
+        let number = self.numbers.len();
         if number == MOST_DRAFT_MARKS {
             return None;
         }
         self.numbers.insert(key, number as u32);
-        self.names.push(Some(eventuality));
         Some(number as u32)
     }
 
     /// How many there are.
     pub(crate) fn count(&self) -> usize {
-        self.names.len()
-    }
-
-    /// An eventuality for each, if it stands for one.
-    pub(crate) fn names(&self) -> Vec<Option<FormulaId>> {
-        self.names.clone()
+        self.numbers.len()
     }
 }

@@ -65,9 +65,9 @@ pub(crate) fn reduce(draft: &mut Draft, direction: Direction) -> Result<(), Stop
 fn relate(draft: &mut Draft, direction: Direction) -> Result<Option<Relation>, StopReason> {
     let manager = draft.manager.clone();
     let states = draft.len();
-    let vars: Vec<Var> = draft.spare_vars(states + draft.marks.len() + 1);
+    let vars: Vec<Var> = draft.spare_vars(states + draft.marks + 1);
     let (initial_var, vars) = (vars[0], &vars[1..]);
-    let (mark_vars, class_vars) = vars.split_at(draft.marks.len());
+    let (mark_vars, class_vars) = vars.split_at(draft.marks);
     let mut missing: FxHashMap<Marks, Bdd> = FxHashMap::default();
     // What an edge contributes, but for the class at its other end.
     let mut parts: Vec<Vec<(Bdd, u32)>> = vec![Vec::new(); states];
@@ -76,7 +76,7 @@ fn relate(draft: &mut Draft, direction: Direction) -> Result<Option<Relation>, S
             let absent = match missing.entry(edge.marks) {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(new) => {
-                    let absent = (0..draft.marks.len()).filter(|&i| edge.marks >> i & 1 == 0);
+                    let absent = (0..draft.marks).filter(|&i| edge.marks >> i & 1 == 0);
                     new.insert(manager.minterm(absent.map(|i| (mark_vars[i], true)))?)
                 }
             };

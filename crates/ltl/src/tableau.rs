@@ -312,8 +312,8 @@ impl<'a> Tableau<'a> {
             }
             edges.push(list);
         }
-        let marks = self.promises.names();
-        let all = all_marks(marks.len());
+        let marks = self.promises.count();
+        let all = all_marks(marks);
         for edge in edges.iter_mut().flatten() {
             edge.marks = all & !edge.marks;
         }

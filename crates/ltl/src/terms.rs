@@ -521,18 +521,14 @@ impl<'a> Expansion<'a> {
             }
             edges.push(list);
         }
-        let marks = if levels {
-            vec![None]
-        } else {
-            self.promises.names()
-        };
+        let marks = if levels { 1 } else { self.promises.count() };
         if !levels {
-            let all = all_marks(marks.len());
+            let all = all_marks(marks);
             for edge in edges.iter_mut().flatten() {
                 edge.marks = all & !edge.marks;
             }
         }
-        debug_assert!(marks.len() <= MOST_DRAFT_MARKS);
+        debug_assert!(marks <= MOST_DRAFT_MARKS);
         let mut draft = Draft {
             manager: self.manager.clone(),
             atoms: self.atoms.clone(),

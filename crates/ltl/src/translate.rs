@@ -179,7 +179,7 @@ impl Maker<'_> {
         let mut many_marks = options.construction == Construction::Levels;
         if options.construction == Construction::Chosen {
             match self.tableau(root, edges) {
-                Ok(Some(draft)) if draft.marks.len() <= MOST_MARKS as usize => return Ok(draft),
+                Ok(Some(draft)) if draft.marks <= MOST_MARKS as usize => return Ok(draft),
                 Ok(Some(_)) | Err(Untranslatable::TooManyMarks(_)) => many_marks = true,
                 Ok(None) => {}
                 Err(stopped) => return Err(stopped),
@@ -189,7 +189,7 @@ impl Maker<'_> {
                     continue;
                 }
                 match self.terms(root, short(levels))? {
-                    Some(draft) if draft.marks.len() <= MOST_MARKS as usize => return Ok(draft),
+                    Some(draft) if draft.marks <= MOST_MARKS as usize => return Ok(draft),
                     Some(_) => many_marks = true,
                     None => {}
                 }

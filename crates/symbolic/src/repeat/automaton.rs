@@ -50,7 +50,7 @@ pub fn of_monitor(monitor: &Monitor) -> (Vec<Proposition>, Tgba) {
     }
     let states = vec![StateInfo::default(); monitor.states.len()];
     let atoms = propositions.len();
-    let automaton = Tgba::new(atoms, monitor.initial, states, edges, vec![None]);
+    let automaton = Tgba::new(atoms, monitor.initial, states, edges, 1);
     (propositions, automaton)
 }
 
@@ -75,7 +75,7 @@ pub fn of_nodes(program: &Program, nodes: &[NodeId]) -> (Vec<Proposition>, Tgba)
         target: 0,
     };
     let edges = vec![edge(true), edge(false)];
-    let automaton = Tgba::new(1, 0, vec![StateInfo::default()], edges, vec![None]);
+    let automaton = Tgba::new(1, 0, vec![StateInfo::default()], edges, 1);
     (vec![here], automaton)
 }
 
