@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use droste_base::Limits;
+use droste_base::{Deadline, Limits};
 use droste_calculus::{Solver, load_text, report};
 use libfuzzer_sys::fuzz_target;
 
@@ -19,7 +19,7 @@ fuzz_target!(|data: &[u8]| {
     }
     let actions = theory.actions().to_vec();
     let limits = Limits {
-        timeout: Some(Duration::from_millis(200)),
+        deadline: Some(Deadline::after(Duration::from_millis(200))),
         ..Limits::default()
     };
     let mut solver = Solver::new(theory, &limits, None);

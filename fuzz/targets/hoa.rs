@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use droste_base::Limits;
+use droste_base::{Deadline, Limits};
 use droste_source::diagnostics::render;
 use droste_source::SourceFile;
 use droste_ltl::{Atoms, Formulas, HoaError, read_hoa, write_dot, write_hoa};
@@ -13,7 +13,7 @@ fuzz_target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(data);
     let source = SourceFile::new("fuzz", &*text);
     let limits = Limits {
-        timeout: Some(Duration::from_millis(200)),
+        deadline: Some(Deadline::after(Duration::from_millis(200))),
         ..Limits::default()
     };
     let mut atoms = Atoms::new();

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use droste_base::Limits;
+use droste_base::{Deadline, Limits};
 use droste_source::diagnostics::render;
 use droste_source::SourceFile;
 use droste_ltl::{
@@ -38,7 +38,7 @@ fuzz_target!(|data: &[u8]| {
     let simple = simplify(&mut formulas, formula);
     assert_eq!(simplify(&mut formulas, Formulas::TRUE), Formulas::TRUE);
     let limits = Limits {
-        timeout: Some(Duration::from_millis(200)),
+        deadline: Some(Deadline::after(Duration::from_millis(200))),
         ..Limits::default()
     };
     let _ = translate(&mut formulas, simple, atoms.len(), &Options::default(), &limits);

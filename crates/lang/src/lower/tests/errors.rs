@@ -356,7 +356,7 @@ fn many_errors_are_reported_at_once_but_not_too_many() {
     assert_eq!(diagnostics.len(), 100);
     assert_eq!(
         diagnostics[99].help.last().map(String::as_str),
-        Some("900 more errors are not shown")
+        Some("not shown: 900 more errors")
     );
 }
 
