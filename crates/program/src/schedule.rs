@@ -134,6 +134,8 @@ pub struct Stop {
     pub ended: Vec<bool>,
     /// The frames in which other threads may be started: they are blocked there.
     pub others: Vec<Start>,
+    /// If no other thread is blocked: a thread that starts at least one of those.
+    pub starter: Option<usize>,
 }
 
 /// A context.

@@ -455,16 +455,34 @@ impl<W: Words> Search<'_, W> {
                     continue 'outs;
                 }
             }
+            let starter = match ended.contains(&false) {
+                true => None,
+                false => self.starter(id, starts),
+            };
             let threading = self.spaces.threading;
             let stop = Stop {
                 globals: threading.globals(self.spaces.globals.get(globals)),
                 alone: false,
                 ended,
                 others: passive.iter().map(|&thread| self.frame(thread)).collect(),
+                starter,
             };
             return Ok(Some(self.schedule(id, starts, Some(stop))));
         }
         Ok(None)
+    }
+
+    /// Who has started a thread that is never active, if the context of node `id` starts these.
+    fn starter(&self, id: u32, starts: u32) -> Option<usize> {
+        let (mut at, mut starts) = (id, starts);
+        while at != NONE {
+            let node = &self.nodes[at as usize];
+            if self.spaces.passive(starts).next().is_some() {
+                return Some(node.active as usize);
+            }
+            (at, starts) = (node.parent, node.starts);
+        }
+        None
     }
 
     /// The end of a run in which only the active thread counts. The globals are those that it has.
@@ -474,6 +492,7 @@ impl<W: Words> Search<'_, W> {
             alone: true,
             ended: Vec::new(),
             others: Vec::new(),
+            starter: None,
         }
     }
 

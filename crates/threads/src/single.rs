@@ -4,7 +4,7 @@
 //! Every node of the program gets a choice in front: execute the statement, or, if this is where a turn of the schedule
 //! can end (the globals are as they are at the switch, no atomic section is open, the threads
 //! wanted have been started), *jump*: take the globals of the thread's next turn and go
-//! on, or stop after its last one. Three extra globals keep track of turn, atomic section and starts. A run of the result is thus a run
+//! on, or stop after its last one. Four extra globals keep track of turn, atomic section and starts. A run of the result is thus a run
 //! of the thread within the schedule, and all that is there for sequential programs, unknown values, summaries,
 //! folded traces that are made concrete, is there for threads.
 //!
@@ -86,6 +86,8 @@ struct Builder<'a> {
     /// How many turns of the thread end with a switch, or with the run.
     jumps: usize,
     finale: Finale,
+    /// Whether it has to start a thread that the schedule says nothing about.
+    is_starter: bool,
     ends: Vec<NodeId>,
     finals: Vec<NodeId>,
 }
@@ -116,6 +118,7 @@ pub(super) fn single(
         meaning: Vec::new(),
         only_at: init.filter(|_| thread == 0),
         finale,
+        is_starter: schedule.stop.as_ref().and_then(|stop| stop.starter) == Some(thread),
         ends: Vec::new(),
         finals: Vec::new(),
     };
@@ -157,7 +160,8 @@ fn equals(var: VarRef, value: Value) -> Vec<ExprNode> {
 }
 
 impl Builder<'_> {
-    /// The extra globals: number of the thread's turn, atomic section, threads started.
+    /// The extra globals: number of the thread's turn, atomic section, threads started, and whether
+    /// one was started that the schedule says nothing about.
     fn extra(&self, index: usize) -> VarRef {
         VarRef::Global((self.program.globals.len() + index) as u32)
     }
@@ -193,8 +197,13 @@ impl Builder<'_> {
             equals(self.extra(0), turn as Value),
             equals(self.extra(2), self.started_by(turn) as Value),
         ];
-        if !ended && self.only_at.is_none() && !self.is_alone(turn) {
-            conditions.push(equals(self.extra(1), 0));
+        if !ended && self.only_at.is_none() {
+            // Whoever is blocked alone is so because it is inside an atomic section.
+            let atomic = Value::from(self.is_alone(turn));
+            conditions.push(equals(self.extra(1), atomic));
+        }
+        if self.is_starter && turn + 1 == self.turns.len() {
+            conditions.push(equals(self.extra(3), 1));
         }
         let at_switch = self.globals(after);
         for &i in &self.shared {
@@ -385,7 +394,7 @@ impl Builder<'_> {
         let ops = frames.map(|frame| {
             let locals = (0..).map(VarRef::Local).zip(&frame.locals);
             Op::Assign {
-                assigns: Vec::new(),
+                assigns: vec![(self.extra(3), Expr::constant(1))],
                 discards: Vec::new(),
                 constrain: Some(all(locals
                     .map(|(var, &value)| equals(var, value))
@@ -457,6 +466,7 @@ impl Builder<'_> {
             ("turn", range(self.turns.len())),
             ("atomic", Type::Bool),
             ("started", range(starts)),
+            ("another", Type::Bool),
         ] {
             globals.push(Variable {
                 name: Arc::from(name),
@@ -560,7 +570,7 @@ impl Builder<'_> {
                 assigns.push((VarRef::Global(i as u32), Expr::constant(value)));
             }
         }
-        for i in 0..3 {
+        for i in 0..4 {
             assigns.push((self.extra(i), Expr::constant(0)));
         }
         let op = Op::Assign {
