@@ -157,5 +157,5 @@ fn stuck_runs_agree_with_the_oracle() {
 #[test]
 #[ignore = "sweep; run in release"]
 fn stuck_runs_agree_with_the_oracle_on_many_programs() {
-    sweep(&Config::tiny(), 4_000_000, 20_000);
+    sweep(&Config::tiny(), 4_000_000, 8_000);
 }
