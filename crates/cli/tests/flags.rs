@@ -661,3 +661,41 @@ fn quiet_json_is_json() {
     let done = droste(&["check", "lock.bp", "--json", "-q"]).expect(1);
     assert_eq!(done.json()["verdict"], "violated");
 }
+
+#[test]
+fn deadlocks() {
+    droste(&["check", "philosophers-fixed.bp", "--deadlock"]).expect(0);
+    let done = droste(&["check", "philosophers.bp", "--deadlock"]).expect(1);
+    assert!(
+        done.out
+            .starts_with("violated: a run with 3 switches gets stuck"),
+        "{done:#?}"
+    );
+    assert!(done.out.contains("✗ nothing can happen here"), "{done:#?}");
+    assert!(done.out.contains("main has ended"), "{done:#?}");
+    let few = ["check", "philosophers.bp", "--deadlock", "--rounds", "1"];
+    let done = droste(&[&few[..], &["--json"]].concat()).expect(1);
+    let ending = &done.json()["trace"]["ending"];
+    assert_eq!(ending["kind"], "stuck", "{done:#?}");
+    assert_eq!(ending["threads"][0]["standing"], "ended", "{done:#?}");
+    assert_eq!(ending["threads"][1]["standing"], "blocked", "{done:#?}");
+    let refused = ["check", "philosophers.bp", "--deadlock", "--engine", "bdd"];
+    droste(&refused).expect(2);
+    let text = b"decl g; void main() begin assume(g); end";
+    for engine in ["explicit", "bdd", "auto"] {
+        let arguments = ["check", "-", "--deadlock", "--engine", engine];
+        let done = droste_with(text, &arguments).expect(1);
+        assert!(
+            done.out.starts_with("violated: a run gets stuck"),
+            "{done:#?}"
+        );
+        assert!(
+            done.out.contains("assume(g)   ✗ nothing can happen here"),
+            "{done:#?}"
+        );
+    }
+    droste_with(text, &["check", "-", "--deadlock", "--engine", "calculus"]).expect(2);
+    // One property at a time.
+    droste(&["check", "lock.bp", "--deadlock", "--reach", "TAKE"]).expect(2);
+    droste(&["check", "lock.bp", "--deadlock", "--ltl", "G T"]).expect(2);
+}

@@ -297,6 +297,38 @@ fn enforce_and_constrain_block() {
     }
 }
 
+/// A run that ends at its first statement, with these globals, and is said to be stuck there.
+fn stuck_at_once(text: &str, globals: &[Value]) -> bool {
+    let program = load(text);
+    let main = program.procedure(program.main);
+    let execution = Execution {
+        start: Valuation {
+            globals: globals.to_vec(),
+            locals: main.locals.iter().map(|local| local.ty.lo()).collect(),
+        },
+        runs: Vec::new().into(),
+        steps: Vec::new(),
+        ending: Ending::Stuck(main.entry),
+    };
+    replay(&program, &execution, Claim::Stuck, false).is_ok()
+}
+
+#[test]
+fn stuck_is_where_no_choice_lets_anything_happen() {
+    let main = |body: &str| format!("decl a; decl n : u64; void main() begin {body} end");
+    assert!(stuck_at_once(&main("assume(a);"), &[0, 0]));
+    assert!(!stuck_at_once(&main("assume(a);"), &[1, 0]));
+    assert!(!stuck_at_once(&main("assume(*);"), &[0, 0]));
+    assert!(!stuck_at_once(&main("assert(a);"), &[0, 0]));
+    assert!(!stuck_at_once(&main("assume(1 / n = 5);"), &[0, 0]));
+    assert!(stuck_at_once(&main("assume(1 / n = 5);"), &[0, 1]));
+    // Far more values than can be tried one by one.
+    let few = "n := * constrain ('n > 7 & 'n < 9 & 'n != 8);";
+    assert!(stuck_at_once(&main(few), &[0, 0]));
+    assert!(!stuck_at_once(&main(&few.replace("!=", "=")), &[0, 0]));
+    assert!(!stuck_at_once(&main(""), &[0, 0]));
+}
+
 #[test]
 fn a_long_walk_is_accepted() {
     let program = load(

@@ -79,6 +79,30 @@ fn mutants_are_accepted_only_if_they_are_runs() {
     }
 }
 
+#[test]
+fn a_walk_is_stuck_where_every_choice_is_blocked() {
+    let mut found = [0, 0];
+    for seed in seeds(0, 3000) {
+        let program = program(seed);
+        let mut walk = random_walk(&program, seed, 25);
+        let Ending::At(node) = walk.ending else {
+            continue;
+        };
+        walk.ending = Ending::Stuck(node);
+        let verdict = valid(&program, &walk);
+        let naive = naive::flatten(&program, &walk).is_some();
+        assert_eq!(
+            verdict.is_ok(),
+            naive,
+            "seed {seed}: {verdict:?}\n{walk:#?}"
+        );
+        found[usize::from(naive)] += 1;
+    }
+    if std::env::var("SEED").is_err() {
+        assert!(found[0] > 100 && found[1] > 100, "{found:?}");
+    }
+}
+
 /// Whether the run that was rejected is one that no step leads to.
 fn unused(execution: &Execution, verdict: &Result<(), droste_replay::Rejection>) -> bool {
     use droste_program::execution::Action;

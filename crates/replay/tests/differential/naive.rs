@@ -353,6 +353,19 @@ fn possible(p: &Program, config: &Config, wanted: &Outcome) -> bool {
     }
 }
 
+/// Whether every choice is blocked.
+fn is_stuck(p: &Program, config: &Config) -> bool {
+    let mut chooser = Chooser::default();
+    loop {
+        if step(p, config, &mut chooser) != Outcome::Blocked {
+            return false;
+        }
+        if !chooser.another() {
+            return true;
+        }
+    }
+}
+
 /// An execution, written out.
 pub(crate) struct Flat<'a> {
     p: &'a Program,
@@ -518,8 +531,9 @@ pub(crate) fn flatten(p: &Program, e: &Execution) -> Option<(Vec<(NodeId, Valuat
     let ok = match e.ending {
         Ending::At(node) => over.is_none() && flat.here(node).is_some(),
         Ending::Final => over.is_some(),
-        // The walks that are compared do not say so.
-        Ending::Stuck(_) => false,
+        Ending::Stuck(node) => {
+            over.is_none() && flat.here(node).is_some() && is_stuck(p, &flat.config)
+        }
         Ending::Terminated => over == Some(&Action::Terminate),
         Ending::Lasso { pumping, .. } => {
             let (_, start) = cycle.as_ref()?;
