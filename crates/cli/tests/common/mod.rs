@@ -133,8 +133,8 @@ fn normalise(text: &str) -> String {
     let text = text.replace(env!("CARGO_PKG_VERSION"), "VERSION");
     let mut normal = String::new();
     for line in text.lines() {
-        if line.contains(" context") && line.contains(" state") {
-            normal += "N contexts, N states, N s";
+        if line.contains(" path edge") && line.contains(" state") {
+            normal += "N path edges, N states, N s";
         } else {
             normal += line.trim_end();
         }
