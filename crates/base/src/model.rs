@@ -193,7 +193,7 @@ impl<S> Default for Steps<S> {
 
 impl<S> Steps<S> {
     /// More successors of a single state than this are not stored; the search then
-    /// stops with [`Countable::Choices`](crate::Countable::Choices).
+    /// stops with [`Countable::Choices`].
     pub const MOST: usize = 1 << 24;
 
     /// Why a search stops if there are more.

@@ -1,4 +1,4 @@
-//! Every kind of question about a model, answered by [`reach`], [`stuck`] or [`repeat`].
+//! Every kind of question about a model, answered by [`reach()`], [`stuck()`] or [`repeat()`].
 //!
 //! A monitor, an automaton or a tableau is run beside the model. The product is a model again
 //! (crate `omega`), and what is asked of it is reachability or repetition. This is the one place

@@ -9,7 +9,7 @@
 //! 2009), section 5.
 //!
 //! A call that begins and ends within one context may be kept folded, as in
-//! [`Execution`](crate::execution::Execution); a call that is interrupted is written out, with a
+//! [`Execution`]; a call that is interrupted is written out, with a
 //! step for the call and one for the return.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A concrete run of a [`Program`](crate::program::Program): the form in which a violation is
+//! A concrete run of a [`Program`]: the form in which a violation is
 //! shown, stored and replayed.
 //!
 //! Every variable has a value in every configuration; a step lists those that changed.

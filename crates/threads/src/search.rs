@@ -455,9 +455,10 @@ impl<W: Words> Search<'_, W> {
                     continue 'outs;
                 }
             }
-            let starter = match ended.contains(&false) {
-                true => None,
-                false => self.starter(id, starts),
+            let starter = if ended.contains(&false) {
+                None
+            } else {
+                self.starter(id, starts)
             };
             let threading = self.spaces.threading;
             let stop = Stop {

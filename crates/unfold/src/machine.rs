@@ -92,7 +92,7 @@ pub struct Machine {
     pub(crate) main: u32,
     /// Per node `layout.words` words: the bits that are kept on arrival.
     pub(crate) masks: Vec<u64>,
-    /// Per node: where its bits are in `reads`, if calls look ahead beyond it; [`NOT`] otherwise.
+    /// Per node: where its bits are in `reads`, if calls look ahead beyond it; `NOT` otherwise.
     pub(crate) ahead: Vec<u32>,
     /// `layout.words` words for each such node: the bits that it and its observers read.
     pub(crate) reads: Vec<u64>,

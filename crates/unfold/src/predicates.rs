@@ -13,7 +13,7 @@ use crate::code::{Code, Outcome, Scope, TRUE};
 use crate::layout::Status;
 use crate::machine::{Machine, Needs};
 
-/// What is asked about states, by [`PropId`](droste_base::PropId).
+/// What is asked about states, by [`PropId`].
 pub(crate) enum StatePredicate {
     /// Control is at one of these nodes (a bit set).
     At(Vec<u64>),
