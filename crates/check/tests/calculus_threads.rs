@@ -89,7 +89,7 @@ fn formulas_for_threads_agree_with_the_explicit_engine() {
 #[test]
 #[ignore = "sweep; run in release"]
 fn formulas_for_many_threads_agree_with_the_explicit_engine() {
-    sweep(1000, 1000);
+    sweep(1000, 600);
 }
 
 /// Both engines say so about the label `bad`.

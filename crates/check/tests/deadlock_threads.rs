@@ -151,7 +151,7 @@ fn stuck_threads_agree_with_all_interleavings() {
 #[test]
 #[ignore = "sweep; run in release"]
 fn stuck_threads_agree_with_all_interleavings_of_many_programs() {
-    compare(50_000, 800);
+    compare(50_000, 300);
 }
 
 fn stuck(text: &str, bound: Bound) -> Option<usize> {

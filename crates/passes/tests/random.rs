@@ -153,5 +153,5 @@ fn cleaning_changes_no_answer() {
 #[test]
 #[ignore = "sweep; run in release"]
 fn cleaning_changes_no_answer_of_many_programs() {
-    sweep(3_000..33_000);
+    sweep(3_000..18_000);
 }
