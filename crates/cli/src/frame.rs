@@ -24,6 +24,8 @@ use crate::watchdog::Watchdog;
 
 /// The exit code of a shell command that Ctrl-C killed.
 const KILLED: i32 = 130;
+/// Signals that come so soon after the first count as one: `timeout` sends two at once.
+const ONE_SIGNAL: Duration = Duration::from_millis(200);
 /// The exit code if a limit was reached.
 pub(crate) const UNKNOWN: u8 = 3;
 
@@ -65,8 +67,14 @@ impl<'a> Frame<'a> {
         let heard = Arc::clone(&watchdog);
         // The first signal ends the search. The second one ends the process, and so does the first
         // one when the answer is being written. If there are no signals here, nobody can send one.
+        let mut first: Option<Instant> = None;
         let _ = ctrlc::set_handler(move || {
-            if heard.cancel.swap(true, Ordering::Relaxed) || heard.is_answering() {
+            let since = first.get_or_insert_with(Instant::now).elapsed();
+            let again = heard.cancel.swap(true, Ordering::Relaxed);
+            if again && since < ONE_SIGNAL {
+                return;
+            }
+            if again || heard.is_answering() {
                 std::process::exit(KILLED);
             }
         });
