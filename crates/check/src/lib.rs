@@ -17,6 +17,7 @@ mod report;
 mod sequential;
 mod symbolic;
 mod threads;
+mod vacuity;
 
 use std::time::Instant;
 
@@ -36,6 +37,7 @@ pub use options::{Engine, EngineId, Evidence, Options};
 pub use property::{ERROR_LABELS, Property};
 pub use report::{Effort, Explored, Fault, Report, Violators};
 pub use threads::rebuild;
+pub use vacuity::{StopKind, StopPlace, Vacuity};
 
 use prepared::Prepared;
 use report::Halt;

@@ -10,7 +10,7 @@ use droste_program::execution::Execution;
 use droste_program::schedule::Levels;
 use droste_symbolic::Stats as SymbolicStats;
 
-use crate::EngineId;
+use crate::{EngineId, Vacuity};
 
 /// Which of the runs that violate a property of infinite runs are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +67,9 @@ pub struct Report {
     pub violators: Option<Violators>,
     /// For a program with threads: how far it has been explored.
     pub explored: Option<Explored>,
+    /// With `Holds`: why that says little, if it does. Where that is not easy to find out, it is left
+    /// open.
+    pub vacuous: Option<Vacuity>,
     /// Which engine answered.
     pub engine: EngineId,
     /// Whether it had a rival.
@@ -84,6 +87,7 @@ impl Report {
             verdict: Verdict::Unknown(reason),
             violators: None,
             explored: None,
+            vacuous: None,
             engine,
             raced: false,
             effort: None,

@@ -13,6 +13,7 @@ use droste_unfold::Gap;
 use crate::prepared::Prepared;
 use crate::race::{Contender, race};
 use crate::report::{Answer, Halt};
+use crate::vacuity::vacuity;
 use crate::{
     Effort, Engine, EngineId, Evidence, Options, Report, Run, Violators, calculus, explicit,
     symbolic,
@@ -66,6 +67,7 @@ pub(crate) fn made_concrete(
 /// Answers the question.
 pub(crate) fn answer(prepared: &Prepared<'_>, options: &Options<'_>) -> Result<Report, Halt> {
     options.log("searching");
+    let start = Instant::now();
     let (mut answer, violators) = search_runs(prepared, options)?;
     if let Verdict::Violated(violation) = &mut answer.found
         && violation.run.is_some()
@@ -80,10 +82,15 @@ pub(crate) fn answer(prepared: &Prepared<'_>, options: &Options<'_>) -> Result<R
         }
     }
     let violators = violators.filter(|_| answer.found.is_violated());
+    let vacuous = match &answer.found {
+        Verdict::Holds(_) => vacuity(prepared, options, answer.effort.as_ref(), start.elapsed()),
+        _ => None,
+    };
     Ok(Report {
         verdict: answer.found.map(|violation| violation.map(Run::Sequential)),
         violators,
         explored: None,
+        vacuous,
         engine: answer.engine,
         raced: answer.raced,
         effort: answer.effort,

@@ -1,6 +1,6 @@
 //! Programs with threads: an engine or a race, the execution that a schedule stands for, the replay.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use droste_base::{
     Certificate, Counterexample, Limits, Progress, Runs, StopReason, Verdict, on_worker,
@@ -19,6 +19,7 @@ use crate::prepared::Prepared;
 use crate::property::Resolved;
 use crate::race::{Contender, race};
 use crate::report::{Answer, Halt};
+use crate::vacuity::vacuity_of_threads;
 use crate::{Effort, Engine, EngineId, Evidence, Explored, Options, Report, Run, sequential};
 
 impl Contender for Answer<Finding> {
@@ -98,6 +99,7 @@ fn unbounded_rounds(program: &Program, node: NodeId) -> String {
 pub(crate) fn answer(prepared: &Prepared<'_>, options: &Options<'_>) -> Result<Report, Halt> {
     let query = query(prepared, options)?;
     options.log("searching");
+    let start = Instant::now();
     let answer = match options.engine {
         Engine::Auto | Engine::Explicit if query.target.stops() => {
             by_explicit(&query, options, &options.limits)
@@ -144,6 +146,12 @@ pub(crate) fn answer(prepared: &Prepared<'_>, options: &Options<'_>) -> Result<R
             witness(&query, &schedule, level, options)?
         }
     };
+    let vacuous = match &verdict {
+        Verdict::Holds(_) => {
+            vacuity_of_threads(prepared, options, answer.effort.as_ref(), start.elapsed())
+        }
+        _ => None,
+    };
     Ok(Report {
         verdict: verdict.map(|run| Counterexample {
             run: run.map(Run::Threads),
@@ -151,6 +159,7 @@ pub(crate) fn answer(prepared: &Prepared<'_>, options: &Options<'_>) -> Result<R
         }),
         violators: None,
         explored: Some(explored),
+        vacuous,
         engine: answer.engine,
         raced: answer.raced,
         effort: answer.effort,

@@ -122,9 +122,9 @@ impl Run<'_> {
         };
         if subject.is_vacuous() {
             let ask = if program.is_concurrent() {
-                "ask about a label with --reach"
+                "ask about a label with --reach, or use --deadlock"
             } else {
-                "ask about a label with --reach or --repeat, or use --ltl or a --monitor"
+                "ask about a label with --reach or --repeat, or use --ltl, --deadlock or a --monitor"
             };
             run.frame.warn(&format!(
                 "there is nothing to check: no assertion, no label ERROR or SLIC_ERROR, and only \
@@ -519,6 +519,7 @@ impl Run<'_> {
                 verdict: Verdict::Unknown(reason),
                 violators: None,
                 explored: None,
+                vacuous: None,
                 engine,
                 raced: false,
                 effort: known.effort(),
@@ -563,7 +564,7 @@ impl Run<'_> {
             self.frame.claim();
             output::print(&object)?;
         } else if !flags.quiet {
-            let page = self.page(subject, report, trace.as_ref());
+            let page = self.page(source, subject, report, trace.as_ref());
             self.frame.claim();
             Console::print(&page)?;
         }
@@ -584,8 +585,12 @@ impl Run<'_> {
         trace: Option<&'t Shown<'_>>,
     ) -> Answer<RunJson<'t>> {
         let total = self.frame.elapsed();
+        let mut fields = verdict::object(source.name(), &subject.question(), report, total);
+        if let Some(vacuity) = &report.vacuous {
+            fields["vacuous"] = subject.vacuous(source, vacuity).into();
+        }
         Answer {
-            fields: verdict::object(source.name(), &subject.question(), report, total),
+            fields,
             trace: trace.map(Shown::json),
         }
     }
@@ -601,6 +606,7 @@ impl Run<'_> {
     /// The answer as text.
     pub(crate) fn page(
         &self,
+        source: &SourceFile,
         subject: &Subject<'_>,
         report: &Report,
         trace: Option<&Shown<'_>>,
@@ -609,6 +615,9 @@ impl Run<'_> {
         let mut page = format!("{word}: {}\n", subject.sentence(report));
         if let Some(violators) = report.violators {
             page += verdict::which_runs(violators, subject.runs, self.tells_apart());
+        }
+        if let Some(vacuity) = &report.vacuous {
+            page += &format!("{}\n", subject.vacuous(source, vacuity));
         }
         if let Some(trace) = trace {
             page.push('\n');

@@ -190,7 +190,7 @@ impl Run<'_> {
                 answer.fields["name"] = name.as_str().into();
                 object = Some(answer.raw()?);
             } else if !flags.quiet {
-                page = self.page(&subject, &report, trace.as_ref());
+                page = self.page(source, &subject, &report, trace.as_ref());
                 page = format!("{}\n{page}\n", self.frame.console.paint("1", name));
             }
             if last {

@@ -7,7 +7,8 @@ use std::time::Duration;
 use droste_base::words::{counted, seconds};
 use droste_base::{Countable, StopReason, Verdict};
 use droste_check::{
-    ERROR_LABELS, Effort, EngineId, Levels, Property, Report, Run, Runs, Violators,
+    ERROR_LABELS, Effort, EngineId, Levels, Property, Report, Run, Runs, StopKind, Vacuity,
+    Violators,
 };
 use droste_program::concurrent::ThreadAction;
 use droste_program::execution::{Action, Ending};
@@ -99,6 +100,55 @@ impl Subject<'_> {
         } else {
             ""
         }
+    }
+
+    /// Why a verdict of `holds` says little: a sentence.
+    pub(crate) fn vacuous(&self, source: &SourceFile, vacuity: &Vacuity) -> String {
+        let (stops, all) = match vacuity {
+            Vacuity::NoRun { stops, all } => (stops, *all),
+            Vacuity::NoBoundedRun => {
+                return "No run was at stake: every infinite run recurses for ever.".to_owned();
+            }
+            Vacuity::NoAssertion => {
+                return "No run gets to an assertion: there was nothing to check.".to_owned();
+            }
+            Vacuity::NoValue(node) => {
+                let node = self.program.node(*node);
+                return format!(
+                    "Some runs are not at stake: they get to the end of `{}` at line {}, which \
+                     should have returned a value, and are stuck there.",
+                    self.program.procedure(node.procedure).name,
+                    source.line_number(node.span.start),
+                );
+            }
+        };
+        let mut ways: Vec<&str> = (stops.iter())
+            .map(|stop| match stop.how {
+                StopKind::Stuck => "gets stuck",
+                StopKind::Fails => "fails",
+                StopKind::Ends => "ends with its thread",
+            })
+            .collect();
+        ways.sort_unstable();
+        ways.dedup();
+        let how = match &ways[..] {
+            [] => "gets stuck or fails".to_owned(),
+            ways => ways.join(" or "),
+        };
+        let mut lines: Vec<u32> = (stops.iter())
+            .map(|stop| source.line_number(self.program.node(stop.node).span.start))
+            .collect();
+        lines.sort_unstable();
+        lines.dedup();
+        let many = lines.len() > MOST_LINES;
+        lines.truncate(MOST_LINES);
+        let lines: Vec<String> = lines.iter().map(|line| format!("line {line}")).collect();
+        let place = match (&lines[..], many || !all) {
+            ([], _) => String::new(),
+            (lines, false) => format!(" at {}", lines.join(" or ")),
+            (lines, true) => format!(", for example at {}", lines.join(" or ")),
+        };
+        format!("No run was at stake: every run {how}{place}.")
     }
 
     /// What a run does that violates the property.
@@ -320,6 +370,9 @@ fn has_target(monitor: &Monitor) -> bool {
     let mut states = monitor.states.iter();
     states.any(|state| state.kind == StateKind::Target)
 }
+
+/// So many of the places where runs stop are named.
+const MOST_LINES: usize = 3;
 
 /// Longer formulas are cut in the middle where people read them.
 const LONGEST: usize = 200;

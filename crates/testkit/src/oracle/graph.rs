@@ -111,6 +111,12 @@ impl Runs {
         }
     }
 
+    /// Whether there is an infinite run at all: among all runs, and among those whose stack stays
+    /// bounded.
+    pub(super) fn have_cycles(&self) -> [bool; 2] {
+        self.cycles.each_ref().map(|edges| !edges.is_empty())
+    }
+
     /// Whether some infinite run visits nodes that the watcher calls good infinitely often: among
     /// all runs, and among those whose stack stays bounded.
     pub(super) fn good_cycles(&self, watcher: &dyn Watcher) -> [bool; 2] {

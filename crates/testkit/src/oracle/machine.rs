@@ -128,6 +128,20 @@ impl<'a> Machine<'a> {
         Ok(machine)
     }
 
+    /// Whether there is an assertion at a position.
+    pub(super) fn asserts(&self, position: usize) -> bool {
+        let Action::Do(id, _) = self.positions[position].action else {
+            return false;
+        };
+        let kind = &self.ast.stmt(id).kind;
+        matches!(kind, StmtKind::Assert(_) | StmtKind::AbortIf(_))
+    }
+
+    /// Whether a position is the end of a procedure that should have returned a value.
+    pub(super) fn lacks_value(&self, position: usize) -> bool {
+        matches!(self.positions[position].action, Action::Stuck)
+    }
+
     pub(super) fn procedure(&self, name: &str) -> Option<usize> {
         self.procedures.iter().position(|p| p.name == name)
     }

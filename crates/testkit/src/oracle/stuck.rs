@@ -1,4 +1,5 @@
-//! Which programs get stuck: the oracle's answer, and programs whose answer is known.
+//! Which programs get stuck, and which go on: the oracle's answers, and programs whose answer is
+//! known.
 
 use super::Oracle;
 use super::graph::ROOT;
@@ -79,6 +80,33 @@ pub const PROGRAMS: [(&str, bool); 19] = [
 ];
 
 impl Oracle<'_> {
+    /// Whether some run goes on for ever, or `main` returns: among all runs, and among those whose
+    /// stack stays bounded.
+    pub fn goes_on(&self) -> [bool; 2] {
+        self.runs.have_cycles()
+    }
+
+    /// Whether the program has assertions, and whether some run gets to one.
+    pub fn assertions(&self) -> [bool; 2] {
+        let exist = (0..self.machine.positions.len()).any(|at| self.machine.asserts(at));
+        [
+            exist,
+            self.gets_to(|position| self.machine.asserts(position)),
+        ]
+    }
+
+    /// Whether some run gets to the end of a procedure that should have returned a value.
+    pub fn lacks_value(&self) -> bool {
+        self.gets_to(|position| self.machine.lacks_value(position))
+    }
+
+    fn gets_to(&self, wanted: impl Fn(usize) -> bool) -> bool {
+        (self.runs.graph.nodes.iter()).any(|(state, _)| match state {
+            State::At(position, _) => wanted(*position),
+            State::Terminated(_) => false,
+        })
+    }
+
     /// Whether some run comes to where nothing can happen, other than the end of `main`: no step, no
     /// violation, and no return that the caller can take.
     pub fn gets_stuck(&self) -> bool {

@@ -1,0 +1,305 @@
+//! Whether a verdict of `holds` is about any run at all.
+//!
+//! If every run gets stuck or fails, there is no infinite run, and every formula is true. If no run
+//! gets to an assertion, none fails. Such an answer is right and says little, and the reason is most
+//! often a mistake in the program. So after `holds` four things are asked:
+//!
+//! * Is there an infinite run of the kind that counts, or one that terminates?
+//! * If there is none: where do the runs stop?
+//! * For the default property: does a run get to an assertion?
+//! * Does a run come to the end of a procedure that should return a value?
+//!
+//! For programs with threads only the last two are asked.
+//!
+//! The explicit engine answers them, in the program as it was written. It is given little to do:
+//! where there is a run, the first one it finds will do, and what it cannot find out with a small
+//! part of the effort of the search itself is left open. The answers are compared with the oracle's
+//! (`tests/vacuity.rs`).
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use droste_base::{Limits, Model, PropId, Runs, Steps, Verdict, Where};
+use droste_explicit::{reach, repeat, stuck};
+use droste_program::schedule::{Finding, Target};
+use droste_program::{NodeId, Op, Program};
+use droste_unfold::{AllLive, Machine, ThreadControl, Threading, Unfolding, Words};
+
+use crate::prepared::Prepared;
+use crate::property::Resolved;
+use crate::{Effort, Options};
+
+/// Why `holds` says little: which runs were not at stake.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Vacuity {
+    /// Every run stops before it has done anything for ever, or ended.
+    NoRun {
+        /// Places where runs stop.
+        stops: Vec<StopPlace>,
+        /// Whether these are all.
+        all: bool,
+    },
+    /// Only runs of bounded stack count, and every infinite run recurses for ever.
+    NoBoundedRun,
+    /// No run gets to an assertion.
+    NoAssertion,
+    /// Some run comes to this end of a procedure that should return a value, and is stuck there.
+    NoValue(NodeId),
+}
+
+/// Where runs stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct StopPlace {
+    /// The statement.
+    pub node: NodeId,
+    /// How.
+    pub how: StopKind,
+}
+
+/// How runs stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum StopKind {
+    /// Nothing can happen.
+    Stuck,
+    /// With a violation.
+    Fails,
+    /// With the only thread.
+    Ends,
+}
+
+/// Larger programs are not looked at.
+const MOST_NODES: usize = 50_000;
+/// So many path edges may be looked at in any case,
+const PATH_EDGES: u64 = 2_000;
+/// and so much time may be taken.
+const TIME: Duration = Duration::from_millis(250);
+
+/// What may be spent on finding out, after an answer that has taken so long.
+fn limits(options: &Options<'_>, effort: Option<&Effort>, time: Duration) -> Limits {
+    let path_edges = effort.map_or(0, Effort::path_edges) / 4;
+    options
+        .limits
+        .with_part_of_time(0.1, Some((time / 4).max(TIME)))
+        .with_path_edges(path_edges.max(PATH_EDGES))
+}
+
+/// Why `holds` says little about a program without threads, if that is so and easy to find out. The
+/// answer has taken so long.
+pub(crate) fn vacuity(
+    prepared: &Prepared<'_>,
+    options: &Options<'_>,
+    effort: Option<&Effort>,
+    time: Duration,
+) -> Option<Vacuity> {
+    let program = prepared.program;
+    if program.nodes.len() > MOST_NODES {
+        return None;
+    }
+    let mut machine = Machine::new(program, &AllLive, false);
+    machine.localise(program);
+    let mut ask = |nodes: &[NodeId]| {
+        let prop = machine.ask_control(nodes, false);
+        (!nodes.is_empty()).then_some(prop)
+    };
+    let assertion = ask(&assertions(&prepared.question, program));
+    let falls = ask(&ends_without_value(program));
+    let infinite = prepared.question.is_about_infinite_runs();
+    let look = Look {
+        program,
+        machine: &machine,
+        limits: limits(options, effort, time),
+        infinite,
+        runs: if infinite { options.runs } else { Runs::All },
+        assertion,
+        falls,
+    };
+    match machine.words() {
+        1 => look.look::<[u64; 1]>(),
+        2 => look.look::<[u64; 2]>(),
+        3 | 4 => look.look::<[u64; 4]>(),
+        5..=8 => look.look::<[u64; 8]>(),
+        _ => look.look::<Box<[u64]>>(),
+    }
+}
+
+/// The same for a program with threads, where it is only asked which nodes are reached.
+pub(crate) fn vacuity_of_threads(
+    prepared: &Prepared<'_>,
+    options: &Options<'_>,
+    effort: Option<&Effort>,
+    time: Duration,
+) -> Option<Vacuity> {
+    let program = prepared.program;
+    if program.nodes.len() > MOST_NODES {
+        return None;
+    }
+    let limits = limits(options, effort, time);
+    let reaches = |nodes: &[NodeId]| {
+        if nodes.is_empty() {
+            return None;
+        }
+        let query = droste_threads::query(program, Target::Reach(nodes), options.bound);
+        let search = droste_threads::Options {
+            limits: limits.clone(),
+            reporter: None,
+            level: None,
+        };
+        match droste_threads::search(&query, &search).0 {
+            Finding::Hit(..) => Some(true),
+            Finding::Nothing { .. } => Some(false),
+            Finding::Stopped(..) => None,
+        }
+    };
+    if reaches(&assertions(&prepared.question, program)) == Some(false) {
+        return Some(Vacuity::NoAssertion);
+    }
+    let ends = ends_without_value(program);
+    (ends.into_iter())
+        .find(|&node| reaches(&[node]) == Some(true))
+        .map(Vacuity::NoValue)
+}
+
+/// The nodes of all assertions, if they are what is asked about: a program that has other ways to
+/// violate the property is left alone.
+fn assertions(question: &Resolved<'_>, program: &Program) -> Vec<NodeId> {
+    match question {
+        Resolved::Default(errors) if errors.is_empty() => {
+            nodes(program, |op| matches!(op, Op::Assert { .. }))
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The ends of procedures that should have returned a value before, where control may get there.
+fn ends_without_value(program: &Program) -> Vec<NodeId> {
+    let ends = nodes(program, |op| *op == Op::Stuck);
+    if ends.is_empty() {
+        return ends;
+    }
+    let mut reached = vec![false; program.nodes.len()];
+    for node in &program.nodes {
+        node.op
+            .for_each_next(|next| reached[next.0 as usize] = true);
+    }
+    let mut ends = ends;
+    ends.retain(|end| reached[end.0 as usize]);
+    ends
+}
+
+fn nodes(program: &Program, wanted: impl Fn(&Op) -> bool) -> Vec<NodeId> {
+    let nodes = (0..).map(NodeId).zip(&program.nodes);
+    let nodes = nodes.filter(|(_, node)| wanted(&node.op));
+    nodes.map(|(id, _)| id).collect()
+}
+
+struct Look<'a> {
+    program: &'a Program,
+    machine: &'a Machine,
+    limits: Limits,
+    /// Whether infinite runs are asked about. If not, a run that ends is as good as one that goes
+    /// on for ever.
+    infinite: bool,
+    runs: Runs,
+    /// Control is at an assertion, if that is of interest.
+    assertion: Option<PropId>,
+    /// Control is at the end of a procedure that should have returned a value, if there is one.
+    falls: Option<PropId>,
+}
+
+impl Look<'_> {
+    fn options(&self, verdict_only: bool) -> droste_explicit::Options<'static> {
+        droste_explicit::Options {
+            limits: self.limits.clone(),
+            verdict_only,
+            ..droste_explicit::Options::default()
+        }
+    }
+
+    fn look<W: Words>(&self) -> Option<Vacuity> {
+        let model = Unfolding::<W>::new(self.machine);
+        let goes_on = |runs| is_found(&repeat(&model, &[], runs, &self.options(true)).verdict);
+        match goes_on(self.runs) {
+            Some(true) | None => self.reached(&model),
+            Some(false) if self.runs == Runs::FiniteStack && goes_on(Runs::All)? => {
+                Some(Vacuity::NoBoundedRun)
+            }
+            Some(false) => {
+                let mut machine = Machine::for_stops(self.program, &AllLive);
+                machine.localise(self.program);
+                let (stops, all) = self.stops::<W>(&machine);
+                let ends = |stop: &StopPlace| stop.how == StopKind::Ends;
+                if self.infinite || !stops.iter().any(ends) {
+                    return Some(Vacuity::NoRun { stops, all });
+                }
+                self.reached(&model)
+            }
+        }
+    }
+
+    /// What is to be said because of the places that runs get to or do not.
+    fn reached<W: Words>(&self, model: &Unfolding<'_, W>) -> Option<Vacuity> {
+        if let Some(assertion) = self.assertion
+            && is_found(&reach(model, assertion, &self.options(true)).verdict) == Some(false)
+        {
+            return Some(Vacuity::NoAssertion);
+        }
+        let verdict = reach(model, self.falls?, &self.options(false)).verdict;
+        let state = verdict.run()?.positions.last()?;
+        match Threading::<W>::new(self.machine, &[]).control(&state.state) {
+            ThreadControl::At(node) => Some(Vacuity::NoValue(node)),
+            _ => None,
+        }
+    }
+
+    /// Where runs stop, and whether these are all such places.
+    fn stops<W: Words>(&self, machine: &Machine) -> (Vec<StopPlace>, bool) {
+        let model = Unfolding::<W>::new(machine);
+        let threading = Threading::<W>::new(machine, &[]);
+        let found = RefCell::new(BTreeSet::new());
+        let is_stuck = |state: &W| {
+            let mut steps = Steps::new();
+            model.steps(state, &mut steps);
+            steps.items().is_empty() && steps.as_split().is_none() && !steps.overflowed()
+        };
+        let add = |node, how| found.borrow_mut().insert(StopPlace { node, how });
+        let note = |state: &W| {
+            match threading.control(state) {
+                ThreadControl::Failed(node) => _ = add(node, StopKind::Fails),
+                ThreadControl::At(node) if self.program.node(node).op == Op::EndThread => {
+                    add(node, StopKind::Ends);
+                }
+                ThreadControl::At(node) if is_stuck(state) => _ = add(node, StopKind::Stuck),
+                ThreadControl::At(_) | ThreadControl::Exited => {}
+            }
+            false
+        };
+        let everything = Where {
+            model: &model,
+            predicate: note,
+        };
+        let seen = reach(&everything, PropId(0), &self.options(true)).verdict;
+        // Returns that callers refuse are not states without steps.
+        let returns = Where {
+            model: &model,
+            predicate: is_stuck,
+        };
+        let refused = stuck(&returns, &[PropId(0)], &self.options(false)).verdict;
+        if let Some(state) = refused.run().and_then(|trace| trace.positions.last())
+            && let ThreadControl::At(node) = threading.control(&state.state)
+        {
+            add(node, StopKind::Stuck);
+        }
+        let all = seen.holds() && refused.holds();
+        (found.take().into_iter().collect(), all)
+    }
+}
+
+/// Whether there is one; nothing if that is not known.
+fn is_found<T>(verdict: &Verdict<T>) -> Option<bool> {
+    match verdict {
+        Verdict::Violated(_) => Some(true),
+        Verdict::Holds(_) => Some(false),
+        Verdict::Unknown(_) => None,
+    }
+}
