@@ -37,8 +37,12 @@ fn start(args: &[&str]) -> (Child, BufReader<ChildStderr>) {
 }
 
 fn interrupt(child: &Child) {
+    signal(child, "-INT");
+}
+
+fn signal(child: &Child, which: &str) {
     let status = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
+        .args([which, &child.id().to_string()])
         .status();
     assert!(status.expect("kill runs").success());
 }
@@ -56,13 +60,15 @@ fn the_first_one_ends_the_search() {
 }
 
 #[test]
-fn with_json_too() {
-    let (child, _stderr) = start(&["check", "-", "-v", "--json"]);
-    interrupt(&child);
-    let done = Done::of(&child.wait_with_output().expect("droste ends")).expect(3);
-    let json = done.json();
-    assert_eq!(json["verdict"], "unknown");
-    assert_eq!(json["reason"], "interrupted");
+fn with_json_too_and_by_a_request_to_terminate() {
+    for which in ["-INT", "-TERM"] {
+        let (child, _stderr) = start(&["check", "-", "-v", "--json"]);
+        signal(&child, which);
+        let done = Done::of(&child.wait_with_output().expect("droste ends")).expect(3);
+        let json = done.json();
+        assert_eq!(json["verdict"], "unknown");
+        assert_eq!(json["reason"], "interrupted");
+    }
 }
 
 #[test]
