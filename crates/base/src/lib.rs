@@ -22,7 +22,7 @@ pub mod worker;
 pub use flatten::{Event, FlatPosition, FlatTrace};
 pub use interner::Interner;
 pub use limits::{Countable, Deadline, Guard, Limits, Rival, StopReason};
-pub use model::{CallId, Model, PropId, Split, Step, Steps, Where};
+pub use model::{CallId, Model, PropId, Split, Step, Steps, Watch, Where};
 pub use progress::{Counters, Progress, Reporter};
 pub use replay::{Claim, Mismatch, replay_trace};
 pub use trace::{Cycle, Position, Run, RunId, Trace, Via};

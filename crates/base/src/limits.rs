@@ -66,6 +66,8 @@ pub struct Limits {
     pub memory: Option<u64>,
     /// Path edges (pairs of an entry state and a state) that an explicit search may explore.
     pub path_edges: Option<u64>,
+    /// Choices that may be tried out in one state, if fewer than an engine's own bound.
+    pub choices: Option<u64>,
     /// Set by somebody else (Ctrl-C) to stop the search.
     pub cancel: Option<Arc<AtomicBool>>,
     /// Who else is searching.

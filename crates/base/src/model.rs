@@ -17,9 +17,11 @@
 //! * **Termination.** When the outermost procedure is left, the run goes on in
 //!   [`Model::terminated`], if the model says so.
 
+use std::cell::RefCell;
 use std::hash::Hash;
+use std::rc::Rc;
 
-use crate::{Countable, StopReason};
+use crate::{Countable, Guard, Limits, StopReason};
 
 /// Which call of a state: what [`Model::resume`] gets to tell several calls of one
 /// state apart. Its meaning belongs to the model.
@@ -179,6 +181,26 @@ pub struct Steps<S> {
     items: Vec<Step<S>>,
     split: Option<Split>,
     overflow: bool,
+    /// How many choices have been tried out.
+    tried: u64,
+    watch: Option<Rc<Watch>>,
+}
+
+/// Who stops a model that is trying out the choices in one state.
+#[derive(Debug)]
+pub struct Watch {
+    most: u64,
+    guard: RefCell<Guard>,
+}
+
+impl Watch {
+    /// Somebody who watches over these limits.
+    pub fn new(limits: &Limits) -> Rc<Self> {
+        Rc::new(Watch {
+            most: limits.choices.unwrap_or(u64::MAX),
+            guard: RefCell::new(limits.guard()),
+        })
+    }
 }
 
 impl<S> Default for Steps<S> {
@@ -187,6 +209,8 @@ impl<S> Default for Steps<S> {
             items: Vec::new(),
             split: None,
             overflow: false,
+            tried: 0,
+            watch: None,
         }
     }
 }
@@ -251,11 +275,41 @@ impl<S> Steps<S> {
         self.overflow = true;
     }
 
+    /// From now on, [`Self::go_on`] asks this watch.
+    #[inline]
+    pub fn watch(&mut self, watch: &Rc<Watch>) {
+        if self.watch.is_none() {
+            self.watch = Some(watch.clone());
+        }
+    }
+
+    /// To be asked before each choice that is tried out: false if there have been too many, or if
+    /// a limit has been reached. Then the steps count as [overflowed](Self::overflowed).
+    #[inline]
+    pub fn go_on(&mut self) -> bool {
+        self.tried += 1;
+        if self.tried.trailing_zeros() >= 10 {
+            self.ask();
+        }
+        !self.overflow
+    }
+
+    #[cold]
+    fn ask(&mut self) {
+        let watch = self.watch.as_deref();
+        let most = watch.map_or(u64::MAX, |watch| watch.most);
+        let is_over = |watch: &Watch| watch.guard.borrow_mut().check_now().is_err();
+        if self.tried > most.min(Self::MOST as u64) || watch.is_some_and(is_over) {
+            self.overflow = true;
+        }
+    }
+
     /// Takes back every step given so far, to split the state instead.
     pub fn clear(&mut self) {
         self.items.clear();
         self.split = None;
         self.overflow = false;
+        self.tried = 0;
     }
 
     /// The split, if the state was split.
@@ -276,7 +330,8 @@ impl<S> Steps<S> {
         self.items.drain(..)
     }
 
-    /// Whether steps are missing: there were more than [`Self::MOST`], or the model gave up.
+    /// Whether steps are missing: there were more than [`Self::MOST`], the model gave up, or a limit
+    /// was reached. The engine looks at its limits first.
     pub fn overflowed(&self) -> bool {
         self.overflow
     }

@@ -66,7 +66,7 @@ struct Task<'a> {
 impl Task<'_> {
     fn run<W: Words>(&self, guard: &mut Guard) -> Result<(Found, droste_explicit::Stats), Halt> {
         let options = self.options;
-        let model = Unfolding::<W>::new(&self.compiled.machine);
+        let model = Unfolding::<W>::within(&self.compiled.machine, &options.limits);
         let search = droste_explicit::Options {
             order: options.order,
             limits: options.limits.clone(),

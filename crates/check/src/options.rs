@@ -1,6 +1,7 @@
 //! How to search.
 
 use std::fmt;
+use std::time::Duration;
 
 use droste_base::{Limits, Reporter, Runs};
 use droste_explicit::Order;
@@ -114,6 +115,9 @@ pub struct Options<'a> {
     pub tuning: Tuning,
     /// What is done to show that a violation is one.
     pub evidence: Evidence,
+    /// How long it may take, after `holds`, to find out whether any run was at stake
+    /// ([`Report::vacuous`](crate::Report::vacuous)).
+    pub vacuity: Duration,
     /// When to give up.
     pub limits: Limits,
     /// Whom to tell about progress.
@@ -141,6 +145,7 @@ impl Default for Options<'_> {
             eager: false,
             tuning: Tuning::default(),
             evidence: Evidence::default(),
+            vacuity: Duration::from_millis(100),
             limits: Limits::default(),
             reporter: None,
             log: None,

@@ -15,6 +15,9 @@ use droste_base::{Limits, Rival, StopReason};
 /// The explicit engine takes no more memory than this beside a rival.
 const MOST_MEMORY: u64 = 4_000_000_000;
 
+/// At least this many choices are tried out in one state of the trial.
+const FEW_CHOICES: u64 = 1 << 12;
+
 /// What the explicit engine may use beside a rival: the program that is there already, and half of
 /// what is left.
 fn share(memory: Option<u64>, used: u64) -> u64 {
@@ -44,7 +47,9 @@ pub(crate) fn race<A: Contender + Send, E: Send>(
     mut explicit: impl FnMut(&Limits, &dyn Fn()) -> Result<A, E>,
     rival: impl FnOnce(&Limits) -> Result<A, E> + Send,
 ) -> Result<A, E> {
-    let first = explicit(&limits.with_path_edges(trial), &|| {})?;
+    let mut short = limits.with_path_edges(trial);
+    short.choices = Some(trial.max(FEW_CHOICES));
+    let first = explicit(&short, &|| {})?;
     match first.stopped() {
         // The bound that was asked for, and not the trial's.
         Some(StopReason::PathEdges(most)) if limits.path_edges == Some(*most) => return Ok(first),

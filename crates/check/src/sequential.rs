@@ -67,7 +67,6 @@ pub(crate) fn made_concrete(
 /// Answers the question.
 pub(crate) fn answer(prepared: &Prepared<'_>, options: &Options<'_>) -> Result<Report, Halt> {
     options.log("searching");
-    let start = Instant::now();
     let (mut answer, violators) = search_runs(prepared, options)?;
     if let Verdict::Violated(violation) = &mut answer.found
         && violation.run.is_some()
@@ -83,7 +82,7 @@ pub(crate) fn answer(prepared: &Prepared<'_>, options: &Options<'_>) -> Result<R
     }
     let violators = violators.filter(|_| answer.found.is_violated());
     let vacuous = match &answer.found {
-        Verdict::Holds(_) => vacuity(prepared, options, answer.effort.as_ref(), start.elapsed()),
+        Verdict::Holds(_) => vacuity(prepared, options),
         _ => None,
     };
     Ok(Report {

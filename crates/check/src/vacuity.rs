@@ -12,28 +12,28 @@
 //! For programs with threads only the last two are asked.
 //!
 //! The explicit engine answers them, in the program as it was written. It is given little to do:
-//! where there is a run, the first one it finds will do, and what it cannot find out with a small
-//! part of the effort of the search itself is left open. The answers are compared with the oracle's
+//! where there is a run, the first one it finds will do, and what it cannot find out in
+//! [`Options::vacuity`] is left open. The answers are compared with the oracle's
 //! (`tests/vacuity.rs`).
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::time::Duration;
 
-use droste_base::{Limits, Model, PropId, Runs, Steps, Verdict, Where};
+use droste_base::{Deadline, Limits, Model, PropId, Runs, Steps, Verdict, Where};
 use droste_explicit::{reach, repeat, stuck};
 use droste_program::schedule::{Finding, Target};
 use droste_program::{NodeId, Op, Program};
 use droste_unfold::{AllLive, Machine, ThreadControl, Threading, Unfolding, Words};
 
+use crate::Options;
 use crate::prepared::Prepared;
 use crate::property::Resolved;
-use crate::{Effort, Options};
 
 /// Why `holds` says little: which runs were not at stake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Vacuity {
-    /// Every run stops before it has done anything for ever, or ended.
+    /// Every run stops before it has done anything for ever, or ended. If finite runs are asked
+    /// about, none has got to an assertion.
     NoRun {
         /// Places where runs stop.
         stops: Vec<StopPlace>,
@@ -69,29 +69,27 @@ pub enum StopKind {
 }
 
 /// Larger programs are not looked at.
-const MOST_NODES: usize = 50_000;
-/// So many path edges may be looked at in any case,
-const PATH_EDGES: u64 = 2_000;
-/// and so much time may be taken.
-const TIME: Duration = Duration::from_millis(250);
+const MOST_NODES: usize = 20_000;
+/// So many path edges are looked at for each question,
+const PATH_EDGES: u64 = 20_000;
+/// and so many choices in one state.
+const CHOICES: u64 = 10_000;
 
-/// What may be spent on finding out, after an answer that has taken so long.
-fn limits(options: &Options<'_>, effort: Option<&Effort>, time: Duration) -> Limits {
-    let path_edges = effort.map_or(0, Effort::path_edges) / 4;
-    options
-        .limits
-        .with_part_of_time(0.1, Some((time / 4).max(TIME)))
-        .with_path_edges(path_edges.max(PATH_EDGES))
+/// What may be spent on finding out. The verdict must not be lost: less than half of the time that
+/// is left, and no race.
+fn limits(options: &Options<'_>) -> Limits {
+    let left = options.limits.deadline.map(Deadline::left);
+    let time = left.map_or(options.vacuity, |left| options.vacuity.min(left / 2));
+    Limits {
+        deadline: Some(Deadline::after(time)),
+        choices: Some(CHOICES),
+        rival: None,
+        ..options.limits.with_path_edges(PATH_EDGES)
+    }
 }
 
-/// Why `holds` says little about a program without threads, if that is so and easy to find out. The
-/// answer has taken so long.
-pub(crate) fn vacuity(
-    prepared: &Prepared<'_>,
-    options: &Options<'_>,
-    effort: Option<&Effort>,
-    time: Duration,
-) -> Option<Vacuity> {
+/// Why `holds` says little about a program without threads, if that is so and easy to find out.
+pub(crate) fn vacuity(prepared: &Prepared<'_>, options: &Options<'_>) -> Option<Vacuity> {
     let program = prepared.program;
     if program.nodes.len() > MOST_NODES {
         return None;
@@ -108,7 +106,7 @@ pub(crate) fn vacuity(
     let look = Look {
         program,
         machine: &machine,
-        limits: limits(options, effort, time),
+        limits: limits(options),
         infinite,
         runs: if infinite { options.runs } else { Runs::All },
         assertion,
@@ -127,14 +125,12 @@ pub(crate) fn vacuity(
 pub(crate) fn vacuity_of_threads(
     prepared: &Prepared<'_>,
     options: &Options<'_>,
-    effort: Option<&Effort>,
-    time: Duration,
 ) -> Option<Vacuity> {
     let program = prepared.program;
     if program.nodes.len() > MOST_NODES {
         return None;
     }
-    let limits = limits(options, effort, time);
+    let limits = limits(options);
     let reaches = |nodes: &[NodeId]| {
         if nodes.is_empty() {
             return None;
@@ -217,10 +213,16 @@ impl Look<'_> {
     }
 
     fn look<W: Words>(&self) -> Option<Vacuity> {
-        let model = Unfolding::<W>::new(self.machine);
+        let model = Unfolding::<W>::within(self.machine, &self.limits);
+        // Runs that have been looked at may stop after that.
+        if let Some(assertion) = self.assertion
+            && is_found(&reach(&model, assertion, &self.options(true)).verdict)?
+        {
+            return self.falls(&model);
+        }
         let goes_on = |runs| is_found(&repeat(&model, &[], runs, &self.options(true)).verdict);
         match goes_on(self.runs) {
-            Some(true) | None => self.reached(&model),
+            Some(true) | None => self.nothing_stops(&model),
             Some(false) if self.runs == Runs::FiniteStack && goes_on(Runs::All)? => {
                 Some(Vacuity::NoBoundedRun)
             }
@@ -232,18 +234,21 @@ impl Look<'_> {
                 if self.infinite || !stops.iter().any(ends) {
                     return Some(Vacuity::NoRun { stops, all });
                 }
-                self.reached(&model)
+                self.nothing_stops(&model)
             }
         }
     }
 
-    /// What is to be said because of the places that runs get to or do not.
-    fn reached<W: Words>(&self, model: &Unfolding<'_, W>) -> Option<Vacuity> {
-        if let Some(assertion) = self.assertion
-            && is_found(&reach(model, assertion, &self.options(true)).verdict) == Some(false)
-        {
-            return Some(Vacuity::NoAssertion);
+    /// What is to be said if not every run stops.
+    fn nothing_stops<W: Words>(&self, model: &Unfolding<'_, W>) -> Option<Vacuity> {
+        match self.assertion {
+            Some(_) => Some(Vacuity::NoAssertion),
+            None => self.falls(model),
         }
+    }
+
+    /// What is to be said because of a procedure that returns no value.
+    fn falls<W: Words>(&self, model: &Unfolding<'_, W>) -> Option<Vacuity> {
         let verdict = reach(model, self.falls?, &self.options(false)).verdict;
         let state = verdict.run()?.positions.last()?;
         match Threading::<W>::new(self.machine, &[]).control(&state.state) {
@@ -254,7 +259,7 @@ impl Look<'_> {
 
     /// Where runs stop, and whether these are all such places.
     fn stops<W: Words>(&self, machine: &Machine) -> (Vec<StopPlace>, bool) {
-        let model = Unfolding::<W>::new(machine);
+        let model = Unfolding::<W>::within(machine, &self.limits);
         let threading = Threading::<W>::new(machine, &[]);
         let found = RefCell::new(BTreeSet::new());
         let is_stuck = |state: &W| {

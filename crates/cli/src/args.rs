@@ -506,22 +506,31 @@ fn megabytes(text: &str) -> Result<u64, String> {
 
 /// A number of switches.
 fn switches(text: &str) -> Result<usize, String> {
-    text.parse()
-        .map_err(|_| "must be a whole number of switches, zero or greater".to_owned())
+    number(text, "must be a whole number of switches, zero or greater")
 }
 
 /// A number of rounds.
 fn rounds(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(0) | Err(_) => Err("must be a whole number of rounds, one or greater".to_owned()),
-        Ok(number) => Ok(number),
+    let expected = "must be a whole number of rounds, one or greater";
+    match number(text, expected)? {
+        0 => Err(expected.to_owned()),
+        number => Ok(number),
     }
 }
 
 /// A number of steps.
 fn steps(text: &str) -> Result<usize, String> {
+    number(text, "must be a whole number, zero or greater")
+}
+
+fn number(text: &str, expected: &str) -> Result<usize, String> {
     text.parse()
-        .map_err(|_| "must be a whole number, zero or greater".to_owned())
+        .map_err(|error: std::num::ParseIntError| match error.kind() {
+            std::num::IntErrorKind::PosOverflow => {
+                "too large; leave the flag out for no limit".to_owned()
+            }
+            _ => expected.to_owned(),
+        })
 }
 
 #[cfg(test)]

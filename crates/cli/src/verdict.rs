@@ -148,7 +148,15 @@ impl Subject<'_> {
             (lines, false) => format!(" at {}", lines.join(" or ")),
             (lines, true) => format!(", for example at {}", lines.join(" or ")),
         };
-        format!("No run was at stake: every run {how}{place}.")
+        match self.property {
+            Property::Default if self.has_assertions() && !self.has_error_label() => {
+                format!("No run gets to an assertion: every run {how}{place}.")
+            }
+            _ if self.is_about_infinite_runs() => {
+                format!("No run was at stake: every run {how}{place}.")
+            }
+            _ => format!("Every run {how}{place}."),
+        }
     }
 
     /// What a run does that violates the property.
@@ -283,12 +291,15 @@ impl Subject<'_> {
         parts.join(" or ")
     }
 
+    fn has_error_label(&self) -> bool {
+        ERROR_LABELS.iter().any(|label| self.has_label(label))
+    }
+
     /// Whether there is nothing that could violate the default property.
     pub(crate) fn is_vacuous(&self) -> bool {
         matches!(self.property, Property::Default)
-            && !self.has_assertions()
-            && !ERROR_LABELS.iter().any(|label| self.has_label(label))
-            && self.variables().all(|variable| variable.ty == Type::Bool)
+            && !self.has_error_label()
+            && !self.program.can_fail()
     }
 }
 
@@ -507,6 +518,9 @@ pub(crate) fn object(file: &str, question: &str, report: &Report, total: Duratio
     });
     if let Verdict::Unknown(reason) = &report.verdict {
         object["reason"] = reason.to_string().into();
+        if matches!(reason, StopReason::Unwritten(_)) {
+            object["violation_found"] = true.into();
+        }
     }
     if let Some(violators) = report.violators {
         object["violated_by"] = match violators {

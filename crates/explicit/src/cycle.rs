@@ -478,6 +478,7 @@ impl<'a, M: Model> Search<'a, M> {
                     &mut self.resumed,
                 );
                 if !complete {
+                    self.guard.check_now()?;
                     return Err(Steps::<M::State>::TOO_MANY);
                 }
                 self.successors
@@ -537,6 +538,7 @@ impl<'a, M: Model> Search<'a, M> {
             });
         } else {
             if steps.overflowed() {
+                self.guard.check_now()?;
                 return Err(Steps::<M::State>::TOO_MANY);
             }
             own = self.own_marks(&state);

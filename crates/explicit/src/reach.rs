@@ -217,6 +217,7 @@ impl<'a, M: Model> Search<'a, M> {
                 return Ok(Some(Witness::At(context)));
             }
             if steps.overflowed() {
+                self.guard.check_now()?;
                 return Err(Steps::<M::State>::TOO_MANY);
             }
             let leaves = self.returns.is_some()
@@ -327,6 +328,7 @@ impl<'a, M: Model> Search<'a, M> {
             &mut resumed,
         );
         if !complete {
+            self.guard.check_now()?;
             return Err(Steps::<M::State>::TOO_MANY);
         }
         let cost = match &self.agenda {

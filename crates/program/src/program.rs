@@ -324,6 +324,24 @@ impl Program {
         &self.nodes[id.0 as usize]
     }
 
+    /// Whether some run might end in a violation, by the text: there is an assertion, an integer, or
+    /// an arithmetic operation.
+    pub fn can_fail(&self) -> bool {
+        let locals = self.procedures.iter().flat_map(|p| &p.locals);
+        let mut types = (self.globals.iter().chain(locals).map(|v| v.ty))
+            .chain(self.procedures.iter().flat_map(|p| &p.results).copied());
+        types.any(|ty| ty != Type::Bool)
+            || self.nodes.iter().any(|node| {
+                let mut found = matches!(node.op, Op::Assert { .. });
+                node.op.for_each_expr(|expr| found |= expr.is_arithmetic());
+                found
+                    || node
+                        .ensure
+                        .as_ref()
+                        .is_some_and(|ensure| ensure.is_arithmetic())
+            })
+    }
+
     /// The procedure with this id.
     #[inline]
     pub fn procedure(&self, id: ProcId) -> &Procedure {
@@ -455,6 +473,23 @@ impl Op {
 }
 
 impl Expr {
+    /// Whether it computes with integers, or compares which is less.
+    fn is_arithmetic(&self) -> bool {
+        self.nodes.iter().any(|node| match node {
+            ExprNode::BitNot(_) | ExprNode::Neg(_) => true,
+            ExprNode::Binary(operator, ..) => !matches!(
+                operator,
+                Operator::And
+                    | Operator::Or
+                    | Operator::Implies
+                    | Operator::Xor
+                    | Operator::Eq
+                    | Operator::Ne
+            ),
+            _ => false,
+        })
+    }
+
     /// A constant.
     pub fn constant(value: Value) -> Self {
         Expr {

@@ -1,8 +1,12 @@
 //! Names, values, source lines and lengths: what text and JSON both show.
 
+use std::collections::HashMap;
+
 use droste_base::words::counted;
 use droste_program::execution::{CalleeRun, Lengths};
-use droste_program::{Node, NodeId, Op, Procedure, Program, Type, Value, VarRef, Variable};
+use droste_program::{
+    Node, NodeId, Op, Procedure, Program, Threads, Type, Value, VarRef, Variable,
+};
 use droste_source::{LineColumn, SourceFile};
 
 use crate::follow::Choices;
@@ -119,6 +123,23 @@ impl<'a> View<'a> {
             && locals.iter().any(|local| local.name == variable.name);
         Some(if hidden { format!("::{text}") } else { text })
     }
+}
+
+/// For each global whose name several `thread` sections have: its section.
+pub(crate) fn sections(program: &Program) -> Vec<Option<&str>> {
+    let mut often: HashMap<&str, usize> = HashMap::new();
+    for global in &program.globals {
+        *often.entry(&global.name).or_default() += 1;
+    }
+    let section = |thread: Option<u32>| match &program.threads {
+        Threads::Sections(sections) => Some(&*sections.get(thread? as usize)?.0),
+        _ => None,
+    };
+    let globals = program.globals.iter();
+    let ambiguous = |name: &str| often.get(name).is_some_and(|&count| count > 1);
+    globals
+        .map(|global| section(global.thread).filter(|_| ambiguous(&global.name)))
+        .collect()
 }
 
 /// A value as it is written in programs.

@@ -18,7 +18,8 @@ impl<W: Words> Spaces<'_, W> {
             if (entry, rest) != ENDED && !blocked {
                 let words = self.threading.join(self.rests.get(rest), &shared);
                 let callers = &self.entries[entry as usize];
-                blocked = self.is_blocked(words, entry == ROOT, callers)?;
+                let found = self.is_blocked(words, entry == ROOT, callers);
+                blocked = self.or_limit(found)?;
             }
         }
         self.blocked.insert((parked, globals), blocked);
@@ -47,11 +48,20 @@ impl<W: Words> Spaces<'_, W> {
                 0 => &self.entries[entry as usize][..],
                 _ => &work.entries[(entry & !NEW) as usize].callers,
             };
-            if self.is_blocked(local.words.clone(), entry == ROOT, callers)? {
+            let blocked = self.is_blocked(local.words.clone(), entry == ROOT, callers);
+            if self.or_limit(blocked)? {
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    /// A limit that was reached meanwhile is the reason, rather than what there is too much of.
+    fn or_limit(&mut self, found: Result<bool, StopReason>) -> Result<bool, StopReason> {
+        if found.is_err() {
+            self.guard.check_now()?;
+        }
+        found
     }
 
     /// Whether a thread in this state cannot move, for some values of what is unknown. It has been

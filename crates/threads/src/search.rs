@@ -135,7 +135,7 @@ fn one<W: Words>(
     limits: &Limits,
     only: Option<usize>,
 ) -> (Finding, Stats) {
-    let model = Unfolding::<W>::new(task.machine);
+    let model = Unfolding::<W>::within(task.machine, limits);
     let threading = Threading::<W>::new(task.machine, &shared(task.query.program));
     let target = (task.target, task.query.target.stops());
     let spaces = Spaces::new(task.query.program, &model, &threading, target, limits);

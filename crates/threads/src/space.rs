@@ -376,6 +376,7 @@ impl<'a, W: Words> Spaces<'a, W> {
             return self.refine(work, (entry, state), &local, split.tag, top);
         }
         if steps.overflowed() {
+            self.guard.check_now()?;
             return Err(TOO_MANY);
         }
         let atomic = match op {
@@ -539,6 +540,7 @@ impl<'a, W: Words> Spaces<'a, W> {
             .model
             .resume(&caller.words, CallId(0), &exit.words, &mut after);
         if !complete {
+            self.guard.check_now()?;
             return Err(TOO_MANY);
         }
         for words in after {

@@ -242,11 +242,8 @@ impl Machine {
     ) -> Result<(), Needs> {
         // States, and the values of a variable still to be tried in them.
         let mut work: Vec<(W, Option<(Field, u64)>)> = vec![(post, None)];
-        let mut effort = 0;
         'work: while let Some((mut post, rest)) = work.pop() {
-            effort += 1;
-            if effort > Steps::<W>::MOST {
-                out.give_up();
+            if !out.go_on() {
                 return Ok(());
             }
             if let Some((field, offset)) = rest {

@@ -2,8 +2,9 @@
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
+use std::rc::Rc;
 
-use droste_base::{CallId, Model, PropId, Step, Steps};
+use droste_base::{CallId, Limits, Model, PropId, Step, Steps, Watch};
 
 use crate::machine::Machine;
 use crate::words::Words;
@@ -13,6 +14,7 @@ use crate::words::Words;
 pub struct Unfolding<'a, W> {
     machine: &'a Machine,
     scratch: RefCell<Steps<W>>,
+    watch: Option<Rc<Watch>>,
     words: PhantomData<W>,
 }
 
@@ -26,7 +28,16 @@ impl<'a, W: Words> Unfolding<'a, W> {
         Unfolding {
             machine,
             scratch: RefCell::default(),
+            watch: None,
             words: PhantomData,
+        }
+    }
+
+    /// The same; the limits are also looked at while the choices in one state are tried out.
+    pub fn within(machine: &'a Machine, limits: &Limits) -> Self {
+        Unfolding {
+            watch: Some(Watch::new(limits)),
+            ..Unfolding::new(machine)
         }
     }
 }
@@ -40,12 +51,18 @@ impl<W: Words> Model for Unfolding<'_, W> {
 
     #[inline]
     fn steps(&self, state: &W, out: &mut Steps<W>) {
+        if let Some(watch) = &self.watch {
+            out.watch(watch);
+        }
         self.machine.steps(state, out);
     }
 
     fn resume(&self, caller: &W, _: CallId, exit: &W, out: &mut Vec<W>) -> bool {
         let mut steps = self.scratch.borrow_mut();
         steps.clear();
+        if let Some(watch) = &self.watch {
+            steps.watch(watch);
+        }
         self.machine.resume(caller, exit, None, &mut steps);
         out.extend(steps.drain().filter_map(|step| match step {
             Step::Internal(state) => Some(state),

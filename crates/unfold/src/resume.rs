@@ -46,10 +46,7 @@ impl Machine {
                         let mut exit = exit.clone();
                         from.set(exit.words_mut(), Some(offset));
                         self.resume(caller, &exit, goal, out);
-                        if offset > Steps::<W>::MOST as u64 {
-                            out.give_up();
-                        }
-                        if out.overflowed() {
+                        if !out.go_on() {
                             return;
                         }
                     }

@@ -165,6 +165,11 @@ impl PropertyLeaves<'_> {
 
     fn unknown(&self, name: &Name) -> Diagnostic {
         let program = self.program;
+        // `var(L)`: a label on its own is known.
+        if program.nodes.iter().any(|n| n.labels.contains(&name.text)) {
+            return Diagnostic::error(name.span, format!("`{name}` is a label, not a variable"))
+                .help(format!("write `at({name})` for control being at it"));
+        }
         let diagnostic = Diagnostic::error(
             name.span,
             format!("`{name}` is neither a global variable nor a label"),

@@ -1,9 +1,11 @@
 //! The names that variables have in JSON: different ones for different variables of an object.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use droste_program::{ProcId, Program, Threads};
+use droste_program::{ProcId, Program};
+
+use crate::view::sections;
 
 /// The names of all variables.
 pub(super) struct Names<'a> {
@@ -14,20 +16,11 @@ pub(super) struct Names<'a> {
 
 impl<'a> Names<'a> {
     pub(super) fn new(program: &'a Program) -> Self {
-        let mut often: HashMap<&str, usize> = HashMap::new();
-        for global in &program.globals {
-            *often.entry(&global.name).or_default() += 1;
-        }
-        let section = |thread: Option<u32>| match &program.threads {
-            Threads::Sections(sections) => Some(&sections.get(thread? as usize)?.0),
-            _ => None,
-        };
-        let globals = program.globals.iter().map(|global| {
-            let name = &*global.name;
-            match section(global.thread) {
-                Some(section) if often[name] > 1 => Cow::Owned(format!("{section}::{name}")),
-                _ => Cow::Borrowed(name),
-            }
+        let of_globals: HashSet<&str> = program.globals.iter().map(|g| &*g.name).collect();
+        let globals = program.globals.iter().zip(sections(program));
+        let globals = globals.map(|(global, section)| match section {
+            Some(section) => Cow::Owned(format!("{section}::{}", global.name)),
+            None => Cow::Borrowed(&*global.name),
         });
         let locals = program.procedures.iter().map(|procedure| {
             let locals = procedure.locals.iter().enumerate();
@@ -35,7 +28,7 @@ impl<'a> Names<'a> {
             let locals = procedure.locals.iter().enumerate().map(|(i, local)| {
                 let name = &*local.name;
                 (last[name] == i).then(|| {
-                    if often.contains_key(name) {
+                    if of_globals.contains(name) {
                         Cow::Owned(format!("{}::{name}", procedure.name))
                     } else {
                         Cow::Borrowed(name)

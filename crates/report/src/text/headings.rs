@@ -8,7 +8,7 @@ use droste_replay::Reading;
 
 use super::{LISTED, TITLE, Writer};
 use crate::explain;
-use crate::view::{binding, name, shorten, steps as steps_text, visible};
+use crate::view::{binding, name, sections, shorten, steps as steps_text, visible};
 
 impl<'a> Writer<'a> {
     /// Where it happens, what happens, and how long it takes.
@@ -153,8 +153,15 @@ impl<'a> Writer<'a> {
         let globals = program.globals.iter().zip(start.globals.iter().copied());
         let total = globals.len();
         let listed = self.listed(total, actions);
-        let words = globals.zip(listed).filter(|(_, listed)| *listed);
-        let words = words.map(|((variable, value), _)| binding(variable, value));
+        let globals = globals.zip(sections(program)).zip(listed);
+        let words = globals.filter(|(_, listed)| *listed);
+        let words = words.map(|(((variable, value), section), _)| {
+            let text = binding(variable, value);
+            section.map_or_else(
+                || text.clone(),
+                |section| format!("{}::{text}", name(section)),
+            )
+        });
         self.values("globals", words.collect(), total, &mut out);
         if let Some(main) = program.procedures.get(program.main.0 as usize) {
             let (params, others) = self.frame_of(program.main, &start.locals);
