@@ -617,7 +617,8 @@ impl Run<'_> {
             page += verdict::which_runs(violators, subject.runs, self.tells_apart());
         }
         if let Some(vacuity) = &report.vacuous {
-            page += &format!("{}\n", subject.vacuous(source, vacuity));
+            page += &subject.vacuous(source, vacuity);
+            page.push('\n');
         }
         if let Some(trace) = trace {
             page.push('\n');
