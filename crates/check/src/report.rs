@@ -81,8 +81,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// A limit was reached before the search began.
-    pub(crate) fn stopped(engine: EngineId, reason: StopReason) -> Self {
+    /// Nothing is known but why.
+    pub fn stopped(engine: EngineId, reason: StopReason) -> Self {
         Report {
             verdict: Verdict::Unknown(reason),
             violators: None,

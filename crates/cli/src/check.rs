@@ -516,14 +516,9 @@ impl Run<'_> {
             let goal = verdict::known(&verdict::cut(&question));
             let text = verdict::undecided(&reason, &goal);
             let report = Report {
-                verdict: Verdict::Unknown(reason),
-                violators: None,
-                explored: None,
-                vacuous: None,
-                engine,
-                raced: false,
                 effort: known.effort(),
                 time,
+                ..Report::stopped(engine, reason)
             };
             let object = |question: &str| verdict::object(&file, question, &report, time);
             let mut several = several.lock().unwrap_or_else(PoisonError::into_inner);
