@@ -1,0 +1,7 @@
+//! The weight domains that are shipped.
+
+mod ordered;
+mod relation;
+
+pub use ordered::{Boolean, MinPlus, Pair};
+pub use relation::{Matrix, Relations};
