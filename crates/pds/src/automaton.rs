@@ -143,6 +143,61 @@ impl<W: Clone> Automaton<W> {
         Some(&self.weights[id as usize])
     }
 
+    /// The same automaton without weights: only whether there is a path.
+    pub(crate) fn skeleton(&self) -> Automaton<bool> {
+        Automaton {
+            direction: self.direction,
+            control: self.control,
+            accepting: self
+                .accepting
+                .iter()
+                .map(|w| w.as_ref().map(|_| true))
+                .collect(),
+            transitions: self.transitions.clone(),
+            weights: vec![true; self.weights.len()],
+            index: self.index.clone(),
+        }
+    }
+
+    /// An automaton with the states of this one and no transitions.
+    pub(crate) fn bare(&self, direction: Direction) -> Self {
+        Automaton {
+            direction,
+            accepting: self.accepting.clone(),
+            ..Automaton::new(self.control, direction)
+        }
+    }
+
+    /// Without the transitions that are on no path to a final state.
+    pub(crate) fn trimmed(mut self) -> Self {
+        let mut into: Vec<Vec<u32>> = vec![Vec::new(); self.accepting.len()];
+        for (id, transition) in (0..).zip(&self.transitions) {
+            into[transition.to.0 as usize].push(id);
+        }
+        let mut useful: Vec<bool> = self.accepting.iter().map(Option::is_some).collect();
+        let mut work: Vec<u32> = (0..self.states()).filter(|&s| useful[s as usize]).collect();
+        while let Some(state) = work.pop() {
+            for &id in &into[state as usize] {
+                let from = self.transitions[id as usize].from.0;
+                if !std::mem::replace(&mut useful[from as usize], true) {
+                    work.push(from);
+                }
+            }
+        }
+        let keeps = |t: &Transition| useful[t.to.0 as usize];
+        if !self.transitions.iter().all(keeps) {
+            let mut all = std::mem::take(&mut self.transitions).into_iter();
+            self.weights.retain(|_| {
+                let next = all.next();
+                let keep = next.as_ref().is_some_and(keeps);
+                self.transitions.extend(next.filter(|_| keep));
+                keep
+            });
+            self.index = self.transitions.iter().copied().zip(0..).collect();
+        }
+        self
+    }
+
     /// What a path that has one weight has after a transition with another.
     fn after<D: Domain<Weight = W>>(
         &self,

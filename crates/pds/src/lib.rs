@@ -9,9 +9,13 @@
 //! system model checking, 2006), called the FWPDS paper here.
 
 pub mod automaton;
+mod by_paths;
+mod components;
 pub mod domain;
 pub mod domains;
+mod expression;
 pub mod laws;
+mod paths;
 mod post;
 mod pre;
 mod saturate;
@@ -21,5 +25,5 @@ pub use automaton::{Automaton, Direction, Transition};
 pub use domain::Domain;
 pub use post::poststar;
 pub use pre::prestar;
-pub use saturate::{Options, Order};
+pub use saturate::{Method, Options, Order};
 pub use system::{MergeId, Pds, PdsBuilder, Replace, Rule, StateId, SymbolId};

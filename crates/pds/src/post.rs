@@ -13,8 +13,9 @@ use droste_base::StopReason;
 use droste_base::interner::Interner;
 
 use crate::automaton::{Automaton, Direction, Transition};
+use crate::by_paths;
 use crate::domain::Domain;
-use crate::saturate::{Lists, NONE, Options, Table};
+use crate::saturate::{Lists, Method, NONE, Options, Table};
 use crate::system::{Pds, Replace, StateId, SymbolId};
 
 /// The automaton of all configurations that are reachable from those of `from`, with the combined
@@ -26,22 +27,79 @@ pub fn poststar<D: Domain>(
     options: &Options,
 ) -> Result<Automaton<D::Weight>, StopReason> {
     let start = from.normalised(domain)?;
-    let mut middles = Interner::new();
-    let mut middle = vec![NONE; pds.rules().len()];
-    for (place, rule) in middle.iter_mut().zip(pds.rules()) {
-        if let Replace::Push(first, _) = rule.replace {
-            let key = (rule.to, first, rule.merge.is_some());
-            *place = start.states() + middles.intern(key)?.0;
-        }
+    let middles = Middles::new(pds, start.states())?;
+    if options.method == Method::Paths {
+        let found = by_paths::poststar(domain, pds, &start, &middles, options)?;
+        return Ok(found.trimmed());
     }
-    let states = start.states() + middles.len() as u32;
-    let merges = (0..middles.len() as u32).map(|i| middles.get(i).2);
+    let table = saturate(domain, pds, &start, &middles, options)?;
+    let bare = start.bare(Direction::Backward);
+    let found = table.automaton(bare, middles.states(), |t| middles.is_wanted(t))?;
+    Ok(found.trimmed())
+}
+
+/// The states of callees.
+pub(crate) struct Middles {
+    /// The first of them.
+    pub(crate) first: u32,
+    /// For each, whether its callers merge.
+    merges: Vec<bool>,
+    /// For each push rule, the state of its callee.
+    of_rule: Vec<u32>,
+}
+
+impl Middles {
+    fn new<W>(pds: &Pds<W>, first: u32) -> Result<Self, StopReason> {
+        let mut keys = Interner::new();
+        let mut of_rule = vec![NONE; pds.rules().len()];
+        for (place, rule) in of_rule.iter_mut().zip(pds.rules()) {
+            if let Replace::Push(top, _) = rule.replace {
+                let key = (rule.to, top, rule.merge.is_some());
+                *place = first + keys.intern(key)?.0;
+            }
+        }
+        let merges = (0..keys.len() as u32).map(|i| keys.get(i).2);
+        Ok(Middles {
+            first,
+            merges: merges.collect(),
+            of_rule,
+        })
+    }
+
+    pub(crate) fn states(&self) -> u32 {
+        self.first + self.merges.len() as u32
+    }
+
+    #[inline]
+    pub(crate) fn of(&self, rule: u32) -> StateId {
+        StateId(self.of_rule[rule as usize])
+    }
+
+    #[inline]
+    pub(crate) fn merges(&self, state: StateId) -> bool {
+        let middle = state.0.checked_sub(self.first);
+        middle.is_some_and(|middle| self.merges.get(middle as usize) == Some(&true))
+    }
+
+    /// What is behind a call has been added for every callee that returns. To get there over the
+    /// state of the callee as well would go past the merge function.
+    pub(crate) fn is_wanted(&self, t: Transition) -> bool {
+        t.symbol != SymbolId::EPSILON || t.to.0 < self.first
+    }
+}
+
+/// All transitions with their weights.
+pub(crate) fn saturate<'a, D: Domain>(
+    domain: &'a D,
+    pds: &'a Pds<D::Weight>,
+    start: &Automaton<D::Weight>,
+    middles: &'a Middles,
+    options: &Options,
+) -> Result<Table<'a, D>, StopReason> {
     let mut post = Post {
         pds,
         control: pds.states(),
-        first_middle: start.states(),
-        merges: merges.collect(),
-        middle,
+        middles,
         table: Table::new(domain, options),
         leaving: Lists::default(),
         returned: Lists::default(),
@@ -54,30 +112,13 @@ pub fn poststar<D: Domain>(
     while let Some((id, new)) = post.table.next()? {
         post.grow(id, &new)?;
     }
-    let mut bare = Automaton::new(start.control(), Direction::Backward);
-    while bare.states() < start.states() {
-        bare.state();
-    }
-    for state in (0..start.states()).map(StateId) {
-        if let Some(weight) = start.final_weight(state) {
-            bare.accept(domain, state, weight.clone())?;
-        }
-    }
-    // What is behind a call has been added for every callee that returns. To get there over the
-    // state of the callee as well would go past the merge function.
-    let first = start.states();
-    let wanted = |t: Transition| t.symbol != SymbolId::EPSILON || t.to.0 < first;
-    post.table.automaton(bare, states, wanted)
+    Ok(post.table)
 }
 
 struct Post<'a, D: Domain> {
     pds: &'a Pds<D::Weight>,
     control: u32,
-    /// The first state of a callee, and for each whether its callers merge.
-    first_middle: u32,
-    merges: Vec<bool>,
-    /// For each push rule, the state of its callee.
-    middle: Vec<u32>,
+    middles: &'a Middles,
     table: Table<'a, D>,
     /// For each state that is no control state: the transitions that leave it.
     leaving: Lists,
@@ -107,7 +148,7 @@ impl<D: Domain> Post<'_, D> {
     /// A transition has grown.
     fn grow(&mut self, id: u32, new: &D::Weight) -> Result<(), StopReason> {
         let Transition { from, symbol, to } = self.table.name(id);
-        if self.merges(from) {
+        if self.middles.merges(from) {
             // That has been done for each rule.
             return Ok(());
         }
@@ -155,7 +196,7 @@ impl<D: Domain> Post<'_, D> {
                 symbol,
                 to,
             };
-            if self.merges(middle) {
+            if self.middles.merges(middle) {
                 self.merge_all(behind, go_on, summary)?;
             } else {
                 let weight = self
@@ -216,7 +257,7 @@ impl<D: Domain> Post<'_, D> {
                 )?;
             }
             Replace::Push(first, second) => {
-                let middle = StateId(self.middle[number as usize]);
+                let middle = self.middles.of(number);
                 let entry = Transition {
                     from: rule.to,
                     symbol: first,
@@ -235,11 +276,6 @@ impl<D: Domain> Post<'_, D> {
             }
         }
         Ok(())
-    }
-
-    fn merges(&self, state: StateId) -> bool {
-        let middle = state.0.checked_sub(self.first_middle);
-        middle.is_some_and(|middle| self.merges.get(middle as usize) == Some(&true))
     }
 
     /// A call whose rule has a merge function, with what is new about the weight before it.

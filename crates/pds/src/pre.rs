@@ -8,8 +8,9 @@ use droste_base::StopReason;
 use droste_base::interner::Interner;
 
 use crate::automaton::{Automaton, Direction, Transition};
+use crate::by_paths;
 use crate::domain::Domain;
-use crate::saturate::{Lists, Options, Table};
+use crate::saturate::{Lists, Method, Options, Table};
 use crate::system::{Pds, Replace, Rule, StateId, SymbolId};
 
 /// The automaton of all configurations from which those of `to` can be reached, with the combined
@@ -21,6 +22,21 @@ pub fn prestar<D: Domain>(
     options: &Options,
 ) -> Result<Automaton<D::Weight>, StopReason> {
     let target = to.normalised(domain)?;
+    if options.method == Method::Paths {
+        return by_paths::prestar(domain, pds, &target, options);
+    }
+    let table = saturate(domain, pds, &target, options)?;
+    let bare = target.bare(Direction::Forward);
+    table.automaton(bare, target.states(), |_| true)
+}
+
+/// All transitions with their weights.
+pub(crate) fn saturate<'a, D: Domain>(
+    domain: &'a D,
+    pds: &'a Pds<D::Weight>,
+    target: &Automaton<D::Weight>,
+    options: &Options,
+) -> Result<Table<'a, D>, StopReason> {
     let mut pre = Pre {
         pds,
         table: Table::new(domain, options),
@@ -45,16 +61,22 @@ pub fn prestar<D: Domain>(
     while let Some((id, new)) = pre.table.next()? {
         pre.grow(id, &new)?;
     }
-    let mut bare = Automaton::new(target.control(), Direction::Forward);
-    for state in (0..target.states()).map(StateId) {
-        if state.0 >= target.control() {
-            bare.state();
-        }
-        if let Some(weight) = target.final_weight(state) {
-            bare.accept(domain, state, weight.clone())?;
-        }
+    Ok(pre.table)
+}
+
+/// What is before the rest of a push: a step of the rule, and its callee, which ends in `ends`.
+pub(crate) fn called<D: Domain>(
+    domain: &D,
+    pds: &Pds<D::Weight>,
+    rule: u32,
+    callee: &D::Weight,
+    ends: StateId,
+) -> Result<D::Weight, StopReason> {
+    match pds.rules()[rule as usize].merge {
+        // The callee has returned, case 5.
+        Some(merge) if ends.0 < pds.states() => domain.merge(merge, &domain.one(), callee),
+        _ => domain.extend(pds.weight(rule), callee),
     }
-    pre.table.automaton(bare, target.states(), |_| true)
 }
 
 struct Pre<'a, D: Domain> {
@@ -81,21 +103,6 @@ impl<D: Domain> Pre<'_, D> {
         Ok(())
     }
 
-    /// What is before the rest: a step of the rule, and its callee.
-    fn called(
-        &self,
-        rule: u32,
-        callee: &D::Weight,
-        ends: StateId,
-    ) -> Result<D::Weight, StopReason> {
-        let domain = self.table.domain;
-        match self.pds.rules()[rule as usize].merge {
-            // The callee has returned, case 5.
-            Some(merge) if ends.0 < self.pds.states() => domain.merge(merge, &domain.one(), callee),
-            _ => domain.extend(self.pds.weight(rule), callee),
-        }
-    }
-
     /// A transition has grown.
     fn grow(&mut self, id: u32, new: &D::Weight) -> Result<(), StopReason> {
         let Transition { from, symbol, to } = self.table.name(id);
@@ -107,7 +114,7 @@ impl<D: Domain> Pre<'_, D> {
             let Some((callee, next)) = self.waiting.get(next) else {
                 break;
             };
-            let before = self.called(rule, self.table.weight(callee), from)?;
+            let before = called(domain, pds, rule, self.table.weight(callee), from)?;
             let weight = domain.extend(&before, new)?;
             let Rule { from, top, .. } = pds.rules()[rule as usize];
             self.add(
@@ -153,7 +160,7 @@ impl<D: Domain> Pre<'_, D> {
         new: &D::Weight,
     ) -> Result<(), StopReason> {
         let ends = self.table.name(callee).to;
-        let before = self.called(number, new, ends)?;
+        let before = called(self.table.domain, self.pds, number, new, ends)?;
         let (head, _) = self.heads.intern((ends, second))?;
         if first {
             // The rule is read first.

@@ -31,9 +31,21 @@ pub enum Order {
     FirstIn,
 }
 
+/// How the weights of transitions are found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Method {
+    /// By chaotic iteration (section 3.1): what has grown is handed on until nothing grows.
+    #[default]
+    Chaotic,
+    /// By path expressions (section 3.2): loops are summed up before they are left.
+    Paths,
+}
+
 /// How to saturate.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
+    /// How weights are found.
+    pub method: Method,
     /// Which transition is looked at next.
     pub order: Order,
     /// When to give up.
@@ -153,6 +165,11 @@ impl<'a, D: Domain> Table<'a, D> {
                 return Ok(Some((id, new)));
             }
         }
+    }
+
+    /// All transitions, by number.
+    pub(crate) fn names(&self) -> impl Iterator<Item = Transition> {
+        (0..self.names.len() as u32).map(|id| *self.names.get(id))
     }
 
     /// The transitions that are wanted, with what is known about states, as an automaton.

@@ -7,6 +7,7 @@
 //! the number of their rule.
 
 use std::fmt;
+use std::sync::Arc;
 
 /// A control state of a system, or a state of an automaton: those of the system come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -149,15 +150,21 @@ impl Index {
     }
 }
 
+/// The rules of a system, and where to find them.
+#[derive(Debug)]
+struct Rules {
+    states: u32,
+    symbols: u32,
+    all: Vec<Rule>,
+    by_left: Index,
+    by_right: Index,
+}
+
 /// A pushdown system with a weight for every rule.
 #[derive(Clone, Debug)]
 pub struct Pds<W> {
-    states: u32,
-    symbols: u32,
-    rules: Vec<Rule>,
+    rules: Arc<Rules>,
     weights: Vec<W>,
-    by_left: Index,
-    by_right: Index,
 }
 
 /// Rules are added here, and then sorted once.
@@ -256,13 +263,16 @@ impl<W: Clone> PdsBuilder<W> {
             Replace::Pop => None,
             Replace::Step(first) | Replace::Push(first, _) => Some((first.0, rules[i].to.0)),
         });
-        Pds {
+        let rules = Rules {
             states,
             symbols,
-            rules,
-            weights,
+            all: rules,
             by_left,
             by_right,
+        };
+        Pds {
+            rules: Arc::new(rules),
+            weights,
         }
     }
 }
@@ -270,17 +280,17 @@ impl<W: Clone> PdsBuilder<W> {
 impl<W> Pds<W> {
     /// How many control states there are.
     pub fn states(&self) -> u32 {
-        self.states
+        self.rules.states
     }
 
     /// How many stack symbols there are.
     pub fn symbols(&self) -> u32 {
-        self.symbols
+        self.rules.symbols
     }
 
     /// The rules, in the order in which they were added.
     pub fn rules(&self) -> &[Rule] {
-        &self.rules
+        &self.rules.all
     }
 
     /// The weight of a rule.
@@ -289,15 +299,23 @@ impl<W> Pds<W> {
         &self.weights[rule as usize]
     }
 
+    /// The same rules without weights: only whether there is a path.
+    pub(crate) fn skeleton(&self) -> Pds<bool> {
+        Pds {
+            rules: self.rules.clone(),
+            weights: vec![true; self.weights.len()],
+        }
+    }
+
     /// The rules for a head.
     #[inline]
     pub fn from(&self, state: StateId, top: SymbolId) -> &[u32] {
-        self.by_left.get(top.0, state.0)
+        self.rules.by_left.get(top.0, state.0)
     }
 
     /// The rules that lead to a control state with this symbol on top. A pop has none.
     #[inline]
     pub fn into(&self, state: StateId, top: SymbolId) -> &[u32] {
-        self.by_right.get(top.0, state.0)
+        self.rules.by_right.get(top.0, state.0)
     }
 }

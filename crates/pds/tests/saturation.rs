@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use droste_pds::domains::{Boolean, MinPlus, Pair, Relations};
 use droste_pds::{
-    Automaton, Direction, Domain, MergeId, Options, Order, Pds, PdsBuilder, Replace, Rule, StateId,
-    SymbolId, Transition, poststar, prestar,
+    Automaton, Direction, Domain, MergeId, Method, Options, Order, Pds, PdsBuilder, Replace, Rule,
+    StateId, SymbolId, Transition, poststar, prestar,
 };
 
 /// xorshift64*
@@ -49,7 +49,7 @@ impl Sample for MinPlus {
 impl Sample for Relations {
     fn sample(&self, random: &mut Random) -> Self::Weight {
         let size = self.size();
-        let pairs: Vec<_> = (0..size + 1)
+        let pairs: Vec<_> = (0..=size)
             .map(|_| (random.below(size), random.below(size)))
             .collect();
         self.of(pairs)
@@ -196,6 +196,31 @@ fn stacks(symbols: u32, height: usize) -> Vec<Vec<SymbolId>> {
     all
 }
 
+/// Whether two automata have the same transitions with the same weights.
+fn same<D: Domain>(
+    domain: &D,
+    what: &str,
+    a: &Automaton<D::Weight>,
+    b: &Automaton<D::Weight>,
+) -> Result<(), String> {
+    for (transition, weight) in a.iter() {
+        let other = b.weight(transition);
+        if !other.is_some_and(|other| domain.equal(other, weight)) {
+            return Err(format!(
+                "{what}, {transition:?}: {weight:?}, by paths {other:?}"
+            ));
+        }
+    }
+    if a.len() != b.len() {
+        return Err(format!(
+            "{what}: {} transitions, by paths {}",
+            a.len(),
+            b.len()
+        ));
+    }
+    Ok(())
+}
+
 fn compare<D: Sample>(domain: &D, seed: u64) -> Result<(), String> {
     let mut random = Random::new(seed);
     let pds = system(domain, &mut random);
@@ -222,10 +247,22 @@ fn compare<D: Sample>(domain: &D, seed: u64) -> Result<(), String> {
     if expected.len() != pre.len() {
         return Err(format!("{} transitions, not {}", pre.len(), expected.len()));
     }
+    let paths = Options {
+        method: Method::Paths,
+        ..options.clone()
+    };
+    same(
+        domain,
+        "pre*",
+        &pre,
+        &prestar(domain, &pds, &to, &paths).expect("pre*"),
+    )?;
     for _ in 0..3 {
         let (source, top) = pick(&mut random);
         let from = single(domain, &pds, (source, &top), Direction::Backward);
         let post = poststar(domain, &pds, &from, &options).expect("post*");
+        let other = poststar(domain, &pds, &from, &paths).expect("post*");
+        same(domain, "post*", &post, &other)?;
         for stack in &all {
             for state in (0..pds.states()).map(StateId) {
                 let to = single(domain, &pds, (state, stack), Direction::Forward);
