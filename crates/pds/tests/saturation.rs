@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use droste_pds::domains::{Boolean, MinPlus, Pair, Relations};
+use droste_pds::domains::{Boolean, CopyConstants, GenKill, Known, MinPlus, Pair, Relations};
 use droste_pds::{
     Automaton, Direction, Domain, MergeId, Method, Options, Order, Pds, PdsBuilder, Replace, Rule,
     StateId, SymbolId, Transition, poststar, prestar,
@@ -57,6 +57,25 @@ impl Sample for Relations {
 
     fn merges(&self) -> u32 {
         1
+    }
+}
+
+impl Sample for GenKill {
+    fn sample(&self, random: &mut Random) -> Self::Weight {
+        let bits: Vec<u32> = (0..4).map(|_| random.below(70)).collect();
+        self.of(bits[..2].iter().copied(), bits[2..].iter().copied())
+    }
+}
+
+impl Sample for CopyConstants {
+    fn sample(&self, random: &mut Random) -> Self::Weight {
+        let (variable, other) = (random.below(3), random.below(3));
+        match random.below(5) {
+            0 => self.one(),
+            1 => self.assign(variable, Known::Anything),
+            2 | 3 => self.assign(variable, Known::Constant(i64::from(random.below(2)))),
+            _ => self.copy(variable, other),
+        }
     }
 }
 
@@ -301,6 +320,8 @@ fn random_systems() {
     sweep(&Relations::new(3), 2000, 60);
     sweep(&Relations::with_locals(2, 2), 3000, 150);
     sweep(&Pair(MinPlus, Boolean), 4000, 50);
+    sweep(&GenKill::new(70), 5000, 50);
+    sweep(&CopyConstants::new(3), 6000, 50);
 }
 
 #[test]
@@ -311,6 +332,8 @@ fn many_random_systems() {
     sweep(&Relations::new(3), 30_000, 3_000);
     sweep(&Relations::with_locals(2, 2), 40_000, 5_000);
     sweep(&Pair(MinPlus, Relations::new(2)), 50_000, 2_000);
+    sweep(&GenKill::new(70), 60_000, 2_000);
+    sweep(&CopyConstants::new(3), 70_000, 2_000);
 }
 
 #[test]
@@ -319,6 +342,17 @@ fn laws_hold() {
     droste_pds::laws::check(&Boolean, &[true, false], &[]).expect("laws");
     let numbers = [0, 1, 2, 7, u64::MAX - 1, u64::MAX];
     droste_pds::laws::check(&MinPlus, &numbers, &[]).expect("laws");
+    let domain = GenKill::new(70);
+    let mut weights: Vec<_> = (0..10).map(|_| domain.sample(&mut random)).collect();
+    weights.extend([domain.one(), domain.zero()]);
+    droste_pds::laws::check(&domain, &weights, &[]).expect("laws");
+    let domain = CopyConstants::new(3);
+    let mut weights: Vec<_> = (0..12).map(|_| domain.sample(&mut random)).collect();
+    weights.extend([domain.one(), domain.zero()]);
+    for i in 0..6 {
+        weights.push(domain.combine(&weights[i], &weights[i + 1]).expect("a sum"));
+    }
+    droste_pds::laws::check(&domain, &weights, &[]).expect("laws");
     for domain in [Relations::new(3), Relations::with_locals(2, 2)] {
         let mut weights: Vec<_> = (0..8).map(|_| domain.sample(&mut random)).collect();
         weights.extend([domain.one(), domain.zero()]);
