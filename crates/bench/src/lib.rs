@@ -5,9 +5,11 @@
 //! own, and prints one line of tab-separated values per case. See `docs/BENCHMARKS.md`.
 
 pub mod arbiter;
+pub mod bluetooth;
 pub mod cases;
 pub mod driver;
 pub mod driver_large;
+pub mod fibonacci;
 pub mod flip;
 pub mod locks;
 pub mod measure;
