@@ -42,7 +42,7 @@ pub struct Shape {
     pub begin: Begin,
     /// The mistake.
     pub version: Version,
-    /// An adder uses the driver again from within, as often as it likes.
+    /// An adder may call itself before it uses the driver, as often as it likes.
     pub recursive: bool,
 }
 
@@ -102,17 +102,23 @@ end
 "
         }
     });
-    let again = if recursive { "    if * then add(); fi\n" } else { "" };
+    let again = if recursive {
+        "  if * then add(); fi\n"
+    } else {
+        ""
+    };
     let (inside, outside) = match version {
         Version::GivesBackTwice => ("", "  giveBack();\n"),
         _ => ("    giveBack();\n", ""),
     };
     let once = match version {
-        Version::Correct => "  atomic_begin;
+        Version::Correct => {
+            "  atomic_begin;
   if stoppingFlag then atomic_end; return; fi
   stoppingFlag := T;
   atomic_end;
-",
+"
+        }
         _ => "  stoppingFlag := T;\n",
     };
     let _ = write!(
@@ -120,10 +126,10 @@ end
         "
 void add() begin
   decl status;
-  status := enter();
+{again}  status := enter();
   if status then
     assert(!stopped);
-{again}{inside}  fi
+{inside}  fi
 {outside}end
 
 void stop() begin

@@ -30,6 +30,7 @@
 //! concrete run is rebuilt from it (crate `threads`), and replayed.
 
 mod contexts;
+mod locals;
 mod park;
 mod prepare;
 mod product;

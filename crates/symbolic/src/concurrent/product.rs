@@ -13,9 +13,11 @@
 //! there are no such configurations, no number of switches leads to anything new.
 //!
 //! * `places`: stacks without their data.
-//! * `facts`: which locals matter, and after which steps a thread need not be interrupted.
 //! * `run`: one thread in one context.
 //! * `back`: from a configuration that meets a target to the schedule of a run.
+//!
+//! A thread is interrupted only after steps that others can notice ([`droste_program::quiet`]), and
+//! locals that do not matter are forgotten.
 //!
 //! This is the search of S. Qadeer and J. Rehof (TACAS 2005), section 3, for stacks of bounded
 //! height. If a stack grows too high, or there are too many places, the search gives up, and
@@ -23,7 +25,6 @@
 //! interleavings; every schedule becomes a run that is replayed.
 
 mod back;
-mod facts;
 mod places;
 mod run;
 
@@ -32,18 +33,19 @@ use std::rc::Rc;
 use droste_base::{Counters, Limits, Progress};
 use droste_bdd::{Bdd, Cube, Manager, Var};
 use droste_program::effects::Effects;
+use droste_program::quiet::Accesses;
 use droste_program::schedule::Schedule;
 use droste_program::{ExprNode, NodeId, Op, Program, Threads, VarRef};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::PreparedQuery;
+use super::locals::LiveLocals;
 use super::prepare::Prepared;
 use crate::compile::{Back, Enter};
 use crate::control::marked;
 use crate::encode::{Copy, Encoding, Result};
 use crate::relation::Relation;
 use crate::{Stats, Tuning};
-use facts::{Accesses, LiveLocals};
 use places::{NOWHERE, Places};
 
 /// Open calls of a thread, if procedures do not call themselves.
@@ -128,16 +130,15 @@ impl<'a, 'r> Product<'a, 'r> {
         if prepared.slots > 16 || program.nodes.iter().any(|node| remembers(&node.op)) {
             return Ok(None);
         }
-        let mut roots: Vec<Vec<NodeId>> = question
-            .declared
-            .iter()
-            .map(|&procedure| vec![program.procedure(procedure).entry])
-            .collect();
-        roots.extend(vec![prepared.starts.clone(); prepared.slots]);
+        let accesses = Accesses::new(question.program, &prepared.roots(question.declared));
+        let entries = question.declared.iter();
+        let entries = entries.map(|&procedure| vec![program.procedure(procedure).entry]);
+        let started = std::iter::repeat_n(prepared.starts.clone(), prepared.slots);
         let mut frame = 0;
         let mut drafts = Vec::new();
         let mut widths = Vec::new();
-        for roots in &roots {
+        for roots in entries.chain(started) {
+            let roots = &roots[..];
             let most = tuning.most_places;
             let (mut places, all) = Places::new(program, roots, most, MOST_DEPTH);
             let mut depth = places.depth();
@@ -183,13 +184,9 @@ impl<'a, 'r> Product<'a, 'r> {
                 initial = initial.and(&frame.in_range(procedure, local, Copy::Current)?)?;
             }
         }
-        // `init` is done before the others begin.
-        if let Threads::Init { .. } = program.threads {
-            roots[0].clear();
-        }
         let mut product = Product {
             live: LiveLocals::new(program),
-            accesses: Accesses::new(question.program, &roots),
+            accesses,
             effects: Effects::new(program),
             is_target: marked(program, question.query.targets),
             prepared,

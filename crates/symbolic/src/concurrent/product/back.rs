@@ -70,7 +70,12 @@ impl Product<'_, '_> {
         }
         // The thread has ended, or is `init`.
         let mut gone = self.threads[thread].control.clone();
-        gone.extend(self.prepared.atomic.iter().flat_map(|&i| self.global_bits(i)));
+        gone.extend(
+            self.prepared
+                .atomic
+                .iter()
+                .flat_map(|&i| self.global_bits(i)),
+        );
         let places: Vec<u32> = self.log[at].new.keys().copied().collect();
         for id in places {
             let place: Place = *self.threads[thread].places.get(id);
@@ -116,7 +121,12 @@ impl Product<'_, '_> {
         places.sort_unstable();
         for place in places {
             let program = self.program();
-            for to in self.threads[thread].places.successors(program, place).into_iter().flatten() {
+            for to in self.threads[thread]
+                .places
+                .successors(program, place)
+                .into_iter()
+                .flatten()
+            {
                 from.entry(to).or_default().push(place);
             }
         }

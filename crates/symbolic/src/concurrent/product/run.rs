@@ -193,12 +193,7 @@ impl<'a> Product<'a, '_> {
     }
 
     /// Some locals of a frame of the node's procedure.
-    fn locals(
-        &self,
-        frame: usize,
-        node: NodeId,
-        which: impl Fn(u32) -> bool,
-    ) -> Result<Cube> {
+    fn locals(&self, frame: usize, node: NodeId, which: impl Fn(u32) -> bool) -> Result<Cube> {
         let procedure = self.program().node(node).procedure;
         let count = self.program().procedure(procedure).locals.len() as u32;
         let bits: Vec<Var> = (0..count)
@@ -217,16 +212,18 @@ impl<'a> Product<'a, '_> {
         let known = self.threads[thread].reached.get(&id);
         let (new, reached) = match known {
             Some(known) => (all.minus(known)?, known.or(&all)?),
-            None => (all.clone(), all),
+            None => (all.clone(), all.clone()),
         };
         if new.is_false() {
             return Ok(None);
         }
         self.threads[thread].reached.insert(id, reached);
         if let Some(activation) = self.log.last_mut() {
-            let met = activation.new.entry(id);
-            let met = met.or_insert_with(|| self.nothing.clone());
-            *met = met.or(&new)?;
+            let met = match activation.new.get(&id) {
+                Some(met) => met.or(&new)?,
+                None => new.clone(),
+            };
+            activation.new.insert(id, met);
         }
         let place = *self.threads[thread].places.get(id);
         if self.ends_init(thread, place.node) {
@@ -237,9 +234,13 @@ impl<'a> Product<'a, '_> {
         if let Some(heard) = heard
             && !self.is_init(thread)
         {
-            let mut parked = heard.and(&new)?.and(&self.is_at(thread, id)?)?;
+            let mut parked = self.is_at(thread, id)?;
             if let Some(atomic) = self.prepared.atomic {
                 parked = parked.and(&self.current_is(atomic, 0)?)?;
+            }
+            parked = new.and(&parked)?;
+            if heard != all {
+                parked = parked.and(&heard)?;
             }
             work.parked.push(parked);
         }
@@ -251,7 +252,11 @@ impl<'a> Product<'a, '_> {
         match self.program().node(place.node).op {
             Op::Call { callee, .. } => {
                 let entry = self.program().procedure(callee).entry;
-                if self.threads[thread].places.number(Some(id), entry).is_none() {
+                if self.threads[thread]
+                    .places
+                    .number(Some(id), entry)
+                    .is_none()
+                {
                     self.deep = true;
                     return Ok(None);
                 }
@@ -276,13 +281,7 @@ impl<'a> Product<'a, '_> {
     }
 
     /// A step within a procedure.
-    fn step(
-        &mut self,
-        work: &mut Work,
-        thread: usize,
-        id: u32,
-        new: &Bdd,
-    ) -> Result<Option<Goal>> {
+    fn step(&mut self, work: &mut Work, thread: usize, id: u32, new: &Bdd) -> Result<Option<Goal>> {
         let place = *self.threads[thread].places.get(id);
         let frame = self.threads[thread].frame + place.depth;
         let relation = self.relation(frame, place.node)?;
@@ -301,7 +300,9 @@ impl<'a> Product<'a, '_> {
         if let Op::StartThread { start, .. } = self.program().node(place.node).op {
             for slot in 0..self.prepared.slots {
                 if let Some(begin) = self.started(frame, place.node, start, slot)? {
-                    let set = new.and_exists(&begin.before, &begin.gone)?.and(&begin.after)?;
+                    let set = new
+                        .and_exists(&begin.before, &begin.gone)?
+                        .and(&begin.after)?;
                     sets.push(set);
                 }
             }
