@@ -138,6 +138,7 @@ fn size(program: &Program, declared: usize, bound: Bound) -> Result<(u32, u32), 
     }
 }
 
+#[allow(clippy::struct_excessive_bools, reason = "independent facts")]
 struct Threaded<'a> {
     program: &'a Program,
     relations: &'a relations::Relations<'a>,

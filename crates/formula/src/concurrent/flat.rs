@@ -42,7 +42,7 @@ impl Threaded<'_> {
             let _ = write!(handles, ", PC q{i}, Local k{i}");
         }
         for context in 0..=self.switches {
-            let active = (!self.in_turn).then_some(", Thread t").unwrap_or_default();
+            let active = if self.in_turn { "" } else { ", Thread t" };
             let _ = writeln!(out, "mu bool Reach{context}(State v{active}{handles})");
             let mut clauses = Vec::new();
             let turn = context as usize % threads;

@@ -52,7 +52,7 @@ use places::{NOWHERE, Places};
 const MOST_DEPTH: usize = 64;
 
 /// Places of a thread and open calls if they do: a stack that grows higher may be of any height.
-const MOST_RECURSIVE: (usize, usize) = (4095, 16);
+const MOST_RECURSIVE: (usize, usize) = (4095, 32);
 
 pub(super) enum Answer {
     Hit(Schedule, usize),

@@ -84,12 +84,11 @@ impl Places {
                 let Some((id, next)) = stack.last_mut() else {
                     break;
                 };
-                match next.pop() {
-                    Some(to) => enter = Some(to),
-                    None => {
-                        order.push(*id);
-                        stack.pop();
-                    }
+                if let Some(to) = next.pop() {
+                    enter = Some(to);
+                } else {
+                    order.push(*id);
+                    stack.pop();
                 }
             }
         }

@@ -133,18 +133,15 @@ impl<'a> Product<'a, '_> {
             return Ok(Some((place, set.clone())));
         }
         let heard = (!is_quiet).then(|| set.clone());
-        match work.pending.get_mut(&place) {
-            Some((all, known)) => {
-                *all = all.or(set)?;
-                *known = match (known.take(), heard) {
-                    (Some(a), Some(b)) => Some(a.or(&b)?),
-                    (a, b) => a.or(b),
-                };
-            }
-            None => {
-                work.pending.insert(place, (set.clone(), heard));
-                work.queue.push(Reverse(place));
-            }
+        if let Some((all, known)) = work.pending.get_mut(&place) {
+            *all = all.or(set)?;
+            *known = match (known.take(), heard) {
+                (Some(a), Some(b)) => Some(a.or(&b)?),
+                (a, b) => a.or(b),
+            };
+        } else {
+            work.pending.insert(place, (set.clone(), heard));
+            work.queue.push(Reverse(place));
         }
         Ok(None)
     }
