@@ -285,7 +285,8 @@ impl Threaded<'_> {
                 let places = interruptible(self.program, &accesses, thread);
                 let nodes = (0..).map(NodeId).zip(&self.program.nodes).zip(places);
                 let own = nodes.filter(|((_, node), place)| *place && node.procedure == procedure);
-                list.extend(own.filter_map(|((node, _), _)| points.node(node)));
+                // Nodes that do nothing have no program counter.
+                list.extend(own.filter_map(|((node, _), _)| points.node(points.forward(node))));
                 list.push(points.entry(self.program, procedure));
             }
             calm.push(format!("({} | {})", one_of("u.pc", list), self.ended()));

@@ -120,13 +120,8 @@ impl Product<'_, '_> {
         let mut places: Vec<u32> = new.keys().copied().collect();
         places.sort_unstable();
         for place in places {
-            let program = self.program();
-            for to in self.threads[thread]
-                .places
-                .successors(program, place)
-                .into_iter()
-                .flatten()
-            {
+            let places = &self.threads[thread].places;
+            for to in places.known_successors(self.program(), place) {
                 from.entry(to).or_default().push(place);
             }
         }

@@ -97,31 +97,39 @@ impl Places {
 
     /// Where control can go from a place; `None` if there are too many places. After a call comes
     /// what the callee does, and then what follows the call.
-    pub(super) fn successors(&mut self, program: &Program, id: u32) -> Option<Vec<u32>> {
+    fn successors(&mut self, program: &Program, id: u32) -> Option<Vec<u32>> {
+        let next = self.next(program, id);
+        let numbers = next.into_iter();
+        numbers
+            .map(|(below, node)| self.number(below, node))
+            .collect()
+    }
+
+    /// Where control can go from a place, as far as the places are known.
+    pub(super) fn known_successors(&self, program: &Program, id: u32) -> Vec<u32> {
+        let next = self.next(program, id).into_iter();
+        next.filter_map(|place| self.ids.get(&place).copied())
+            .collect()
+    }
+
+    /// The calls that are open, and the nodes, to which control can go from a place.
+    fn next(&self, program: &Program, id: u32) -> Vec<(Option<u32>, NodeId)> {
         let Place { below, node, .. } = *self.get(id);
-        let mut nodes = Vec::new();
-        let (mut to, mut enters) = (below, None);
+        let mut next = Vec::new();
         match &program.node(node).op {
-            Op::Call { callee, .. } => enters = Some(program.procedure(*callee).entry),
+            Op::Call { callee, .. } => next.push((Some(id), program.procedure(*callee).entry)),
             Op::Return(_) => {
                 if let Some(call) = below {
-                    to = self.get(call).below;
-                    let call = self.get(call).node;
-                    program.node(call).op.for_each_next(|next| nodes.push(next));
+                    let Place { below, node, .. } = *self.get(call);
+                    let op = &program.node(node).op;
+                    op.for_each_next(|to| next.push((below, to)));
                 }
             }
             // The new thread is another one.
-            Op::StartThread { next, .. } => nodes.push(*next),
-            op => op.for_each_next(|next| nodes.push(next)),
+            Op::StartThread { next: to, .. } => next.push((below, *to)),
+            op => op.for_each_next(|to| next.push((below, to))),
         }
-        let mut next = Vec::new();
-        for node in nodes {
-            next.push(self.number(to, node)?);
-        }
-        if let Some(entry) = enters {
-            next.push(self.number(Some(id), entry)?);
-        }
-        Some(next)
+        next
     }
 
     /// The number of a place; `None` if there are too many.
