@@ -13,7 +13,7 @@
 //! there are no such configurations, no number of switches leads to anything new.
 //!
 //! * `places`: stacks without their data.
-//! * `run`: one thread in one context.
+//! * `run`: one thread in one context; `parts`: what its steps are made of.
 //! * `back`: from a configuration that meets a target to the schedule of a run.
 //!
 //! A thread is interrupted only after steps that others can notice ([`droste_program::quiet`]), and
@@ -25,6 +25,7 @@
 //! interleavings; every schedule becomes a run that is replayed.
 
 mod back;
+mod parts;
 mod places;
 mod run;
 
