@@ -2,7 +2,9 @@
 
 use crate::driver::{self, Shape};
 use crate::papers::{VERA_DRIVERS, VERA_QUICKSORT, VERA_RIO, resource_flip};
-use crate::{Ask, Case, Goal, Setup, flip, locks, quicksort, raw, symbolic, temporal, wide};
+use crate::{
+    Ask, Case, Goal, Setup, flip, locks, quicksort, raw, symbolic, temporal, threads, wide,
+};
 
 /// All cases, family by family.
 pub fn all() -> Vec<Case> {
@@ -15,6 +17,7 @@ pub fn all() -> Vec<Case> {
     ablations(&mut cases);
     symbolic::cases(&mut cases);
     temporal::cases(&mut cases);
+    threads::cases(&mut cases);
     cases
 }
 

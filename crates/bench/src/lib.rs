@@ -5,9 +5,11 @@
 //! own, and prints one line of tab-separated values per case. See `docs/BENCHMARKS.md`.
 
 pub mod arbiter;
+pub mod bluetooth;
 pub mod cases;
 pub mod driver;
 pub mod driver_large;
+pub mod fibonacci;
 pub mod flip;
 pub mod locks;
 pub mod measure;
@@ -18,6 +20,7 @@ pub mod raw;
 pub mod symbolic;
 pub mod temporal;
 pub mod terminator;
+pub mod threads;
 pub mod wide;
 pub mod yardsticks;
 
@@ -42,6 +45,8 @@ pub enum Ask {
     FiniteStack(&'static str),
     /// As [`Ask::Default`], for a program with threads and at most this number of switches.
     Switches(usize),
+    /// The same for rounds.
+    Rounds(usize),
 }
 
 impl fmt::Display for Ask {
@@ -51,6 +56,7 @@ impl fmt::Display for Ask {
             Ask::Reach(label) => write!(f, "reach {label}"),
             Ask::Repeat(label) => write!(f, "repeat {label}"),
             Ask::Switches(most) => write!(f, "{most} switches"),
+            Ask::Rounds(most) => write!(f, "{most} rounds"),
             Ask::Ltl(formula) => f.write_str(formula),
             Ask::FiniteStack(formula) => write!(f, "{formula} (finite-stack)"),
             // `monitor NAME {`: the first two words say it.

@@ -174,7 +174,7 @@ fn options(setup: Setup, cap: Option<Cap>) -> Options<'static> {
 
 fn ask(program: &Program, ask: &Ask, setup: Setup, cap: Option<Cap>) -> Result<Report, String> {
     let property = match ask {
-        Ask::Default | Ask::Switches(_) => Property::Default,
+        Ask::Default | Ask::Switches(_) | Ask::Rounds(_) => Property::Default,
         Ask::Reach(label) => Property::Reach(vec![(*label).to_owned()]),
         Ask::Repeat(label) => Property::Repeat(vec![(*label).to_owned()]),
         Ask::Monitor(text) => Property::Monitor(load_monitor(text, program)?),
@@ -184,6 +184,7 @@ fn ask(program: &Program, ask: &Ask, setup: Setup, cap: Option<Cap>) -> Result<R
     match ask {
         Ask::FiniteStack(_) => options.runs = Runs::FiniteStack,
         Ask::Switches(most) => options.bound = Some(Bound::Switches(*most)),
+        Ask::Rounds(most) => options.bound = Some(Bound::Rounds(*most)),
         _ => {}
     }
     check(program, &property, &options).map_err(|fault| fault.to_string())

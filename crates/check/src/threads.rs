@@ -121,12 +121,18 @@ pub(crate) fn answer(prepared: &Prepared<'_>, options: &Options<'_>) -> Result<R
             return Err(Halt::refused("the tableau is for programs without threads"));
         }
         Engine::Auto => {
-            let limits = &options.limits;
+            let (limits, tuning) = (&options.limits, options.tuning);
             race(
                 limits,
                 options.trial,
                 |limits, _| Ok::<_, Halt>(by_explicit(&query, options, limits)),
-                |limits| Ok(by_sets(&query, &Options::default(), limits)),
+                |limits| {
+                    let quiet = Options {
+                        tuning,
+                        ..Options::default()
+                    };
+                    Ok(by_sets(&query, &quiet, limits))
+                },
             )?
         }
     };
@@ -196,10 +202,11 @@ fn by_sets(query: &ThreadQuery<'_>, options: &Options<'_>, limits: &Limits) -> A
         (News::Level(level), _, Some(tell)) => tell(query.levels, level),
         _ => {}
     };
+    let tuning = options.tuning;
     let (found, stats) = on_worker(STACK, listen, |tell| {
         let report = |progress| tell(News::Progress(progress));
         let level = |level| tell(News::Level(level));
-        droste_symbolic::concurrent::reach(query, limits, &report, &level)
+        droste_symbolic::concurrent::reach(query, tuning, limits, &report, &level)
     });
     Answer::new(found, EngineId::Bdd, Effort::Symbolic(stats))
 }

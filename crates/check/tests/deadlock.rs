@@ -83,6 +83,7 @@ fn configurations() -> Vec<(&'static str, Options<'static>)> {
                     sift_from: 100,
                     shortest_times: 0,
                     shortest_plus: 0,
+                    ..Tuning::default()
                 },
                 ..bdd()
             },

@@ -45,6 +45,7 @@ fn configurations(seed: u64) -> Vec<(&'static str, Options<'static>)> {
             sift_from: 100,
             shortest_times: 0,
             shortest_plus: 0,
+            ..Tuning::default()
         },
         ..bdd(passes)
     };

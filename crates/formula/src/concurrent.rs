@@ -23,18 +23,25 @@
 //!   bit `top`: this is the frame in which the thread began.
 //! * With a bound on rounds, context c is one of thread c mod n, and may be empty; there are no ti.
 //!
+//! If no thread is started, and the calls of threads can be replaced by what is called (`inline`),
+//! the formula is another one, about whole configurations: see `flat`.
+//!
 //! What keeps it honest: random programs of all three conventions are asked here and of the
 //! explicit engine.
 
+mod flat;
 mod reach;
 
 use std::fmt::Write as _;
 
 use droste_program::concurrent::most_started;
+use droste_program::liveness::AllLive;
+use droste_program::quiet::{Accesses, interruptible};
 use droste_program::schedule::Bound;
 use droste_program::{Node, NodeId, Op, ProcId, Program, Threads};
 
 use crate::Relations;
+use crate::inline::inlined;
 use crate::relations::{self, Reachability, one_of, or_false};
 
 /// The most switches for which a formula is written: it has one clause for each pair of switches.
@@ -46,6 +53,29 @@ pub fn concurrent(
     program: &Program,
     question: &Reachability<'_>,
     bound: Bound,
+) -> Result<Relations, String> {
+    let Some(flat) = inlined(program) else {
+        return formula(program, question, bound, false);
+    };
+    let is_target = |node: &NodeId| question.targets.contains(node);
+    let copies = (0..).map(NodeId).zip(&flat.origin);
+    let targets: Vec<NodeId> = copies
+        .filter(|(_, origin)| is_target(origin))
+        .map(|(node, _)| node)
+        .collect();
+    let question = Reachability {
+        targets: &targets,
+        violations: question.violations,
+        live: &AllLive,
+    };
+    formula(&flat.program, &question, bound, true)
+}
+
+fn formula(
+    program: &Program,
+    question: &Reachability<'_>,
+    bound: Bound,
+    flat: bool,
 ) -> Result<Relations, String> {
     let (threads, last) = match &program.threads {
         Threads::Dynamic => (vec![program.main], None),
@@ -72,6 +102,7 @@ pub fn concurrent(
         atomic: relations.fields.atomic.is_some(),
         top: slots > 0 || ambiguous,
         last,
+        flat,
     }
     .text();
     relations.out.push_str(&text);
@@ -107,6 +138,7 @@ fn size(program: &Program, declared: usize, bound: Bound) -> Result<(u32, u32), 
     }
 }
 
+#[allow(clippy::struct_excessive_bools, reason = "independent facts")]
 struct Threaded<'a> {
     program: &'a Program,
     relations: &'a relations::Relations<'a>,
@@ -123,6 +155,8 @@ struct Threaded<'a> {
     top: bool,
     /// Where `init` hands over.
     last: Option<NodeId>,
+    /// Whether threads make no calls.
+    flat: bool,
 }
 
 impl Threaded<'_> {
@@ -219,17 +253,49 @@ impl Threaded<'_> {
             out,
             "// The thread may be left here.\nbool Free(State u{})\n      {};\n",
             if self.top { ", bool top" } else { "" },
-            if self.atomic {
-                format!("!u.g.atomic | {}", self.ended())
-            } else {
-                "true".to_owned()
-            }
+            self.free()
         );
         self.start(&mut out);
         self.starts(&mut out);
         self.ready(&mut out);
-        self.reach(&mut out);
+        if self.flat {
+            self.flat(&mut out);
+        } else {
+            self.reach(&mut out);
+        }
         out
+    }
+
+    /// That a thread may be left. If configurations are enough, only after steps that others can
+    /// notice ([`droste_program::quiet`]): a thread is at such a place whenever it has been left.
+    fn free(&self) -> String {
+        let mut calm: Vec<String> = Vec::new();
+        if self.atomic {
+            calm.push("!u.g.atomic".to_owned());
+        }
+        if self.flat {
+            let entry = |p: &ProcId| vec![self.program.procedure(*p).entry];
+            let accesses = Accesses::new(
+                self.program,
+                &self.threads.iter().map(entry).collect::<Vec<_>>(),
+            );
+            let points = &self.relations.points;
+            let mut list: Vec<u32> = Vec::new();
+            for (thread, &procedure) in self.threads.iter().enumerate() {
+                let places = interruptible(self.program, &accesses, thread);
+                let nodes = (0..).map(NodeId).zip(&self.program.nodes).zip(places);
+                let own = nodes.filter(|((_, node), place)| *place && node.procedure == procedure);
+                // Nodes that do nothing have no program counter.
+                list.extend(own.filter_map(|((node, _), _)| points.node(points.forward(node))));
+                list.push(points.entry(self.program, procedure));
+            }
+            calm.push(format!("({} | {})", one_of("u.pc", list), self.ended()));
+        }
+        match (&calm[..], self.atomic) {
+            ([], _) => "true".to_owned(),
+            (_, false) => calm.join(" & "),
+            (_, true) => format!("{} | {}", calm.join(" & "), self.ended()),
+        }
     }
 
     /// That a thread has ended.

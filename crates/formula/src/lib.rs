@@ -12,6 +12,7 @@
 
 mod concurrent;
 mod fields;
+mod inline;
 mod points;
 mod relations;
 mod term;

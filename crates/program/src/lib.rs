@@ -21,6 +21,7 @@ mod lasso;
 pub mod liveness;
 pub mod monitor;
 mod program;
+pub mod quiet;
 pub mod schedule;
 pub mod standing;
 pub mod temporal;

@@ -1,4 +1,5 @@
-//! From the operation of a node to its [`Relation`]. Calls and returns into callers are in `call`.
+//! From the operation of a node to its [`Relation`]. Calls and returns into callers are in `call`,
+//! and in `frame` where the caller's frame is kept beside the callee's.
 //!
 //! `blast` gives what an operation does, bit by bit, over current values and choices. Here choices
 //! are quantified, the conjuncts are put together as long as they stay small, and each gets the
@@ -8,6 +9,7 @@
 //! (`check/tests/engines.rs`).
 
 mod call;
+mod frame;
 
 use droste_bdd::{Bdd, Cube, Manager, Var};
 use droste_blast::{After, Blaster, Destination, Effect, Logic as _, New, Store};
@@ -17,6 +19,7 @@ use rustc_hash::FxHashSet;
 
 use crate::encode::{Copy, Encoding, Result};
 use crate::relation::{Action, Edge, Part, Relation};
+pub(crate) use frame::{Back, Enter};
 
 /// Conjuncts are merged as long as they have at most this number of nodes.
 const SMALL: usize = 400;
@@ -209,7 +212,7 @@ impl Compiler<'_, '_> {
                 let cube = self.encoding.logic().cube(&effect.choices)?;
                 possible.push(guard.exists(&cube)?);
             }
-            edges.push(self.edge(*to, procedure, &effect, relations, &kept)?);
+            edges.push(self.edge(*to, procedure, &effect, relations, &kept, &[])?);
         }
         Ok(Relation {
             stuck: self.stuck(node, &failures, possible)?,
@@ -275,7 +278,7 @@ impl Compiler<'_, '_> {
     }
 
     /// The edge to a node, with these relations. Of what is stored, `kept` has its new values in
-    /// the relations; the rest may have any value.
+    /// the relations; the rest may have any value. After the step nobody looks at `gone`.
     fn edge(
         &mut self,
         to: NodeId,
@@ -283,6 +286,7 @@ impl Compiler<'_, '_> {
         effect: &Effect<Bdd>,
         relations: Vec<Bdd>,
         kept: &[Destination],
+        gone: &[Var],
     ) -> Result<Edge> {
         let manager = self.encoding.manager.clone();
         let mut written = Vec::new();
@@ -299,9 +303,10 @@ impl Compiler<'_, '_> {
                 range = range.and(&valid)?;
             }
         }
+        let quantified = [&written, gone].concat();
         Ok(Edge {
             to,
-            parts: schedule(&manager, merge(relations)?, &written)?,
+            parts: schedule(&manager, merge(relations)?, &quantified)?,
             rename: (!moves.is_empty()).then(|| manager.renaming(&moves)),
             range,
             written,

@@ -30,8 +30,10 @@
 //! concrete run is rebuilt from it (crate `threads`), and replayed.
 
 mod contexts;
+mod locals;
 mod park;
 mod prepare;
+mod product;
 mod schedule;
 mod seeds;
 
@@ -41,13 +43,15 @@ use droste_program::concurrent::{declared, most_started};
 use droste_program::schedule::{Finding, Levels, Schedule, ThreadQuery, shared};
 use droste_program::{ProcId, Program};
 
-use crate::{Query, Stats};
+use crate::{Query, Stats, Tuning};
 use contexts::Search;
 use prepare::Prepared;
+use product::Product;
 
 /// Searches with more and more switches, or rounds. `level` is told before each of them.
 pub fn reach(
     query: &ThreadQuery<'_>,
+    tuning: Tuning,
     limits: &Limits,
     report: &(dyn Fn(Progress) + Sync),
     level: &(dyn Fn(usize) + Sync),
@@ -70,7 +74,10 @@ pub fn reach(
         rounds: query.levels == Levels::Rounds,
         most: query.most,
     };
-    run(&question, limits, report, level)
+    let mut stats = Stats::default();
+    let found = by_configurations(&question, tuning, limits, report, level, &mut stats);
+    let found = found.unwrap_or_else(|| by_tuples(&question, limits, report, level, &mut stats));
+    (found, stats)
 }
 
 /// What is asked, and what follows from the program's text.
@@ -108,13 +115,60 @@ const NOTHING: Finding = Finding::Nothing { exhaustive: false };
 /// The first attempt has copies of the globals for at most this number of switches.
 const MOST: usize = 30;
 
-fn run(
+/// Whole configurations; `None` if there are too many places.
+fn by_configurations(
+    question: &PreparedQuery<'_>,
+    tuning: Tuning,
+    limits: &Limits,
+    report: &(dyn Fn(Progress) + Sync),
+    level: &(dyn Fn(usize) + Sync),
+    stats: &mut Stats,
+) -> Option<Finding> {
+    let mut guard = limits.guard();
+    let mut done = None;
+    // How many started threads may ever be active.
+    let mut capacity = if question.rounds {
+        question.most_started
+    } else {
+        question.most.unwrap_or(4).min(MOST)
+    };
+    loop {
+        let attempt = Prepared::new(question, capacity);
+        let threads = question.declared.len() + attempt.slots;
+        let found = guard.check_now().and_then(|()| {
+            let variables = (all_bits(question.program) + 64) * 2 * (threads + 1) * 17;
+            droste_bdd::on_large_stack(variables, || {
+                let product = Product::new(&attempt, question, tuning, limits, report)?;
+                let Some(mut product) = product else {
+                    return Ok(product::Answer::Deep);
+                };
+                let found = product.search(capacity, level, &mut done);
+                product.count(stats);
+                found
+            })
+        });
+        match found {
+            Err(reason) => return Some(Finding::Stopped(reason, done)),
+            Ok(product::Answer::Hit(schedule, level)) => {
+                return Some(Finding::Hit(schedule, level));
+            }
+            Ok(product::Answer::Nothing { exhaustive }) => {
+                return Some(Finding::Nothing { exhaustive });
+            }
+            Ok(product::Answer::Capacity) => capacity *= 2,
+            Ok(product::Answer::Deep) => return None,
+        }
+    }
+}
+
+/// Tuples over all switches.
+fn by_tuples(
     question: &PreparedQuery<'_>,
     limits: &Limits,
     report: &(dyn Fn(Progress) + Sync),
     level: &(dyn Fn(usize) + Sync),
-) -> (Finding, Stats) {
-    let mut stats = Stats::default();
+    stats: &mut Stats,
+) -> Finding {
     let mut guard = limits.guard();
     let mut capacity = if question.rounds {
         8
@@ -134,21 +188,21 @@ fn run(
             droste_bdd::on_large_stack(variables, || {
                 let mut search = Search::new(&attempt, question, capacity, bound, limits, report)?;
                 let found = search.run(question.most, level, &mut done);
-                search.count(&mut stats);
+                search.count(stats);
                 found
             })
         });
         match found {
-            Err(reason) => return (Finding::Stopped(reason, done), stats),
-            Ok(Answer::Hit(schedule, level)) => return (Finding::Hit(schedule, level), stats),
+            Err(reason) => return Finding::Stopped(reason, done),
+            Ok(Answer::Hit(schedule, level)) => return Finding::Hit(schedule, level),
             Ok(Answer::Exhausted) if question.rounds => {
                 done = Some(rounds);
                 if question.most == Some(rounds) {
-                    return (NOTHING, stats);
+                    return NOTHING;
                 }
                 rounds += 1;
             }
-            Ok(Answer::Exhausted) => return (NOTHING, stats),
+            Ok(Answer::Exhausted) => return NOTHING,
             Ok(Answer::Capacity) => capacity *= 2,
         }
     }

@@ -31,7 +31,7 @@ struct Copies([Var; 3]);
 pub(crate) struct Encoding<'a> {
     pub(crate) program: &'a Program,
     pub(crate) manager: Manager,
-    arrangement: Arrangement,
+    arrangement: Rc<Arrangement>,
     copies: Vec<Copies>,
     /// Variables for choices; reused by every relation.
     choices: Vec<Var>,
@@ -107,12 +107,68 @@ impl<'a> Encoding<'a> {
             nexts: manager.cube(&nexts)?,
             enter: manager.renaming(&enter),
             leave: manager.renaming(&leave),
-            arrangement,
+            arrangement: Rc::new(arrangement),
             copies,
             extra,
             states: FxHashMap::default(),
             manager,
         })
+    }
+
+    /// Many frames side by side, with the globals in common, and `first` variables above all others.
+    /// There is an encoding for each frame. Nothing has an entry copy.
+    pub(crate) fn frames(
+        program: &'a Program,
+        limits: &Limits,
+        first: u32,
+        count: usize,
+    ) -> Result<Vec<Self>> {
+        let arrangement = Rc::new(Arrangement::new(program));
+        let manager = Manager::new(limits);
+        manager.new_vars(first);
+        let mut copies = vec![Vec::with_capacity(arrangement.kinds.len()); count];
+        let mut nexts = vec![Vec::new(); count];
+        let mut locals = vec![Vec::new(); count];
+        let mut next_locals = vec![Vec::new(); count];
+        for kind in &arrangement.kinds {
+            let mut vars = Vec::new();
+            for frame in 0..count {
+                // The frames have locals of their own, and nothing else.
+                if frame == 0 || *kind == Kind::Local {
+                    vars = manager.new_vars(2);
+                }
+                let (current, next) = (vars[0], vars[1]);
+                copies[frame].push(Copies([current, current, next]));
+                if *kind != Kind::Result {
+                    nexts[frame].push(next);
+                }
+                if *kind == Kind::Local {
+                    locals[frame].push(current);
+                    next_locals[frame].push(next);
+                }
+            }
+        }
+        let none = manager.renaming(&[]);
+        let frames = copies.into_iter().enumerate();
+        let encoding = |(frame, copies): (usize, Vec<Copies>)| {
+            Ok(Encoding {
+                program,
+                choices: Vec::new(),
+                any_results: Vec::new(),
+                entries: manager.cube(&[])?,
+                current_locals: manager.cube(&locals[frame])?,
+                next_locals: manager.cube(&next_locals[frame])?,
+                nexts: manager.cube(&nexts[frame])?,
+                enter: none.clone(),
+                leave: none.clone(),
+                arrangement: Rc::clone(&arrangement),
+                extra: vec![Vec::new(); copies.len()],
+                copies,
+                states: FxHashMap::default(),
+                manager: manager.clone(),
+            })
+        };
+        frames.map(encoding).collect()
     }
 
     /// The copies of each slot, which stay together when variables are reordered.

@@ -59,6 +59,10 @@ pub struct Tuning {
     pub shortest_times: u64,
     /// See [`shortest_times`](Self::shortest_times).
     pub shortest_plus: u64,
+    /// With threads: if a thread has more places than this (a place is a node and the calls that
+    /// are open below it), runs are represented by tuples instead of configurations. See
+    /// [`concurrent`].
+    pub most_places: usize,
 }
 
 impl Default for Tuning {
@@ -68,6 +72,7 @@ impl Default for Tuning {
             sift_from: 1 << 22,
             shortest_times: 4,
             shortest_plus: 1 << 22,
+            most_places: (1 << 14) - 1,
         }
     }
 }

@@ -7,6 +7,7 @@
 
 use droste_bdd::{Bdd, Cube, Renaming, Var};
 use droste_program::{NodeId, ProcId, Violation};
+use rustc_hash::FxHashSet;
 
 use crate::encode::{Encoding, Result};
 
@@ -92,6 +93,26 @@ impl Edge {
             set = set.rename(rename)?;
         }
         set.and(&self.range)
+    }
+
+    /// Where the step leads into `set` from: the image from right to left.
+    pub(crate) fn before(&self, encoding: &Encoding<'_>, set: &Bdd) -> Result<Bdd> {
+        let manager = &encoding.manager;
+        let moved: FxHashSet<Var> = self.moves.iter().map(|&(_, to)| to).collect();
+        // Variables that get any value.
+        let any: Vec<Var> = self
+            .written
+            .iter()
+            .copied()
+            .filter(|var| !moved.contains(var))
+            .collect();
+        let set = set.exists(&manager.cube(&any)?)?;
+        let back: Vec<(Var, Var)> = self.moves.iter().map(|&(from, to)| (to, from)).collect();
+        let mut set = set.rename(&manager.renaming(&back))?;
+        for part in &self.parts {
+            set = set.and(&part.relation)?;
+        }
+        set.exists(&encoding.nexts)
     }
 }
 

@@ -9,6 +9,7 @@ use droste_base::{Counters, Limits, Progress};
 use droste_bdd::{Bdd, Cube, Var};
 use droste_blast::order::Kind;
 use droste_program::effects::Effects;
+use droste_program::quiet::{Accesses, interruptible};
 use droste_program::{NodeId, Op, ProcId, Program, Threads, VarRef};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -60,6 +61,8 @@ pub(super) struct Search<'a, 'r> {
     callers: Vec<Vec<NodeId>>,
     identities: Vec<Option<Bdd>>,
     is_target: Vec<bool>,
+    /// By thread and node: whether the thread need be interrupted there.
+    pub(super) interruptible: Vec<Vec<bool>>,
     pub(super) contexts: Vec<Context>,
     /// Tuples of the context being explored that have not been propagated.
     pending: FxHashMap<Key, Bdd>,
@@ -120,6 +123,7 @@ impl<'a, 'r> Search<'a, 'r> {
         // Whether a thread may be interrupted has to be known everywhere.
         let mut always = prepared.shared.clone();
         always.extend(prepared.atomic);
+        let accesses = Accesses::new(question.program, &prepared.roots(question.declared));
         Ok(Search {
             effects: Effects::new(program).with(&always),
             relations: vec![None; program.nodes.len()],
@@ -134,6 +138,9 @@ impl<'a, 'r> Search<'a, 'r> {
             nothing,
             callers: callers(program),
             is_target: marked(program, question.query.targets),
+            interruptible: (0..threads)
+                .map(|thread| interruptible(question.program, &accesses, thread))
+                .collect(),
             contexts: Vec::new(),
             pending: FxHashMap::default(),
             used: FxHashMap::default(),

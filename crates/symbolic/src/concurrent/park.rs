@@ -57,6 +57,9 @@ impl Search<'_, '_> {
                     .or_insert_with(|| self.nothing.clone());
                 *known = known.or(&ended)?;
             }
+            if !is_init && !self.interruptible[thread][node.0 as usize] {
+                continue;
+            }
             let mut set = set;
             if let Some(calm) = &calm {
                 set = set.and(calm)?;

@@ -1,6 +1,6 @@
 //! What is special about threads, as ordinary globals.
 
-use droste_program::{Expr, NodeId, Op, Program, Threads, Type, VarRef, Variable};
+use droste_program::{Expr, NodeId, Op, ProcId, Program, Threads, Type, VarRef, Variable};
 use droste_source::Span;
 
 use super::PreparedQuery;
@@ -83,5 +83,16 @@ impl Prepared {
             starts,
             shared,
         }
+    }
+
+    /// Where each thread begins; `init`, which is done before the others begin, nowhere.
+    pub(super) fn roots(&self, declared: &[ProcId]) -> Vec<Vec<NodeId>> {
+        let entry = |procedure: &ProcId| vec![self.program.procedure(*procedure).entry];
+        let mut roots: Vec<Vec<NodeId>> = declared.iter().map(entry).collect();
+        roots.extend(vec![self.starts.clone(); self.slots]);
+        if let Threads::Init { .. } = self.program.threads {
+            roots[0].clear();
+        }
+        roots
     }
 }

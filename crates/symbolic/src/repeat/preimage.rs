@@ -6,10 +6,9 @@
 
 use droste_bdd::{Bdd, Var};
 use droste_program::{NodeId, VarRef};
-use rustc_hash::FxHashSet;
 
 use crate::encode::{Copy, Result};
-use crate::relation::{Action, Call, Edge};
+use crate::relation::{Action, Call};
 use crate::search::Search;
 
 /// The heads at `from` from which an edge leads into `set`, a set of heads at `to`; `calls` says
@@ -27,7 +26,7 @@ pub(crate) fn of(
         Action::Steps(edges) => {
             for edge in edges.iter().filter(|edge| edge.to == to) {
                 search.images += 1;
-                found = found.or(&step(search, edge, set)?)?;
+                found = found.or(&edge.before(&search.encoding, set)?)?;
             }
         }
         Action::Call(call) => {
@@ -43,25 +42,6 @@ pub(crate) fn of(
         Action::Return(_) => {}
     }
     Ok(found)
-}
-
-fn step(search: &Search<'_>, edge: &Edge, set: &Bdd) -> Result<Bdd> {
-    let manager = &search.encoding.manager;
-    let moved: FxHashSet<Var> = edge.moves.iter().map(|&(_, to)| to).collect();
-    // Variables that get any value.
-    let any: Vec<Var> = edge
-        .written
-        .iter()
-        .copied()
-        .filter(|var| !moved.contains(var))
-        .collect();
-    let set = set.exists(&manager.cube(&any)?)?;
-    let back: Vec<(Var, Var)> = edge.moves.iter().map(|&(from, to)| (to, from)).collect();
-    let mut set = set.rename(&manager.renaming(&back))?;
-    for part in &edge.parts {
-        set = set.and(&part.relation)?;
-    }
-    set.exists(&search.encoding.nexts)
 }
 
 fn summary(search: &Search<'_>, call: &Call, set: &Bdd) -> Result<Bdd> {

@@ -1,0 +1,162 @@
+//! Where a thread can be: a node, and the calls that are open below it.
+//!
+//! If procedures do not call themselves, all places are known from the start. They are numbered in
+//! reverse postorder of the flow of control, calls and returns included. Otherwise places are
+//! numbered when they are met.
+
+use droste_program::{NodeId, Op, Program};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// A stack without its data.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Place {
+    /// The call that is open below, if there is one.
+    pub(super) below: Option<u32>,
+    pub(super) node: NodeId,
+    /// The number of open calls.
+    pub(super) depth: usize,
+}
+
+/// In place of a number: the thread does not run. It has not been started, or has ended.
+pub(super) const NOWHERE: u32 = 0;
+
+/// The places of one thread, numbered from 1.
+#[derive(Default)]
+pub(super) struct Places {
+    list: Vec<Place>,
+    ids: FxHashMap<(Option<u32>, NodeId), u32>,
+    most: usize,
+    most_depth: usize,
+}
+
+impl Places {
+    /// The places of a thread that begins at one of `roots`: `most` of them at most, with at most
+    /// `most_depth` open calls. Whether these are all.
+    pub(super) fn new(
+        program: &Program,
+        roots: &[NodeId],
+        most: usize,
+        most_depth: usize,
+    ) -> (Self, bool) {
+        let empty = || Places {
+            most,
+            most_depth,
+            ..Places::default()
+        };
+        let mut met = empty();
+        let mut order = Vec::new();
+        if !met.walk(program, roots, &mut order) {
+            let mut places = empty();
+            for &root in roots {
+                places.number(None, root);
+            }
+            return (places, false);
+        }
+        // Again in the order of the flow of control: a call comes before what it leads to.
+        let mut places = empty();
+        let mut renumbered: FxHashMap<u32, u32> = FxHashMap::default();
+        for id in order.into_iter().rev() {
+            let Place { below, node, .. } = *met.get(id);
+            let below = below.map(|below| renumbered[&below]);
+            if let Some(new) = places.number(below, node) {
+                renumbered.insert(id, new);
+            }
+        }
+        (places, true)
+    }
+
+    /// All places in postorder, with a stack of its own; whether there are few enough.
+    fn walk(&mut self, program: &Program, roots: &[NodeId], order: &mut Vec<u32>) -> bool {
+        let mut seen: FxHashSet<u32> = FxHashSet::default();
+        let mut stack: Vec<(u32, Vec<u32>)> = Vec::new();
+        for &root in roots {
+            let mut enter = self.number(None, root);
+            if enter.is_none() {
+                return false;
+            }
+            loop {
+                if let Some(id) = enter.take().filter(|id| seen.insert(*id)) {
+                    let Some(next) = self.successors(program, id) else {
+                        return false;
+                    };
+                    stack.push((id, next));
+                }
+                let Some((id, next)) = stack.last_mut() else {
+                    break;
+                };
+                if let Some(to) = next.pop() {
+                    enter = Some(to);
+                } else {
+                    order.push(*id);
+                    stack.pop();
+                }
+            }
+        }
+        true
+    }
+
+    /// Where control can go from a place; `None` if there are too many places. After a call comes
+    /// what the callee does, and then what follows the call.
+    fn successors(&mut self, program: &Program, id: u32) -> Option<Vec<u32>> {
+        let next = self.next(program, id);
+        let numbers = next.into_iter();
+        numbers
+            .map(|(below, node)| self.number(below, node))
+            .collect()
+    }
+
+    /// Where control can go from a place, as far as the places are known.
+    pub(super) fn known_successors(&self, program: &Program, id: u32) -> Vec<u32> {
+        let next = self.next(program, id).into_iter();
+        next.filter_map(|place| self.ids.get(&place).copied())
+            .collect()
+    }
+
+    /// The calls that are open, and the nodes, to which control can go from a place.
+    fn next(&self, program: &Program, id: u32) -> Vec<(Option<u32>, NodeId)> {
+        let Place { below, node, .. } = *self.get(id);
+        let mut next = Vec::new();
+        match &program.node(node).op {
+            Op::Call { callee, .. } => next.push((Some(id), program.procedure(*callee).entry)),
+            Op::Return(_) => {
+                if let Some(call) = below {
+                    let Place { below, node, .. } = *self.get(call);
+                    let op = &program.node(node).op;
+                    op.for_each_next(|to| next.push((below, to)));
+                }
+            }
+            // The new thread is another one.
+            Op::StartThread { next: to, .. } => next.push((below, *to)),
+            op => op.for_each_next(|to| next.push((below, to))),
+        }
+        next
+    }
+
+    /// The number of a place; `None` if there are too many.
+    pub(super) fn number(&mut self, below: Option<u32>, node: NodeId) -> Option<u32> {
+        if let Some(&id) = self.ids.get(&(below, node)) {
+            return Some(id);
+        }
+        let depth = below.map_or(0, |below| self.get(below).depth + 1);
+        if depth > self.most_depth || self.list.len() >= self.most {
+            return None;
+        }
+        self.list.push(Place { below, node, depth });
+        let id = self.list.len() as u32;
+        self.ids.insert((below, node), id);
+        Some(id)
+    }
+
+    pub(super) fn get(&self, id: u32) -> &Place {
+        &self.list[id as usize - 1]
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// The most calls that are open at a place so far.
+    pub(super) fn depth(&self) -> usize {
+        self.list.iter().map(|place| place.depth).max().unwrap_or(0)
+    }
+}
