@@ -15,7 +15,6 @@ use droste_base::{Limits, StopReason};
 use droste_bdd::{Bdd, Cube, Manager, Renaming, Var};
 use rustc_hash::FxHashMap;
 
-use crate::order::{Order, order};
 use crate::product;
 use crate::ranged::Ranged;
 use crate::term::{Argument, DefId, Of, Term, TermId, VarId};
@@ -93,9 +92,8 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    pub(crate) fn new(mut theory: Theory, limits: &Limits) -> Self {
-        let chosen = theory.order.take();
-        let Order { level, count } = chosen.unwrap_or_else(|| order(&theory));
+    /// Has nothing computed yet. `level` has the BDD variable of each bit, and there are `count`.
+    pub(crate) fn new(theory: Theory, limits: &Limits, level: Vec<u32>, count: u32) -> Self {
         let manager = Manager::new(limits);
         manager.new_vars(count);
         Engine {

@@ -9,9 +9,16 @@
 //! is passed to, if they are free. So most applications rename nothing, and the others keep the
 //! order.
 //!
-//! A cell holds at most one bit of any one variable. Where that stands in the way of an argument or
-//! a comparison of two or more bits, the cells become neighbours instead (a *cluster*). Clusters
-//! are ordered by the layouts ([`crate::layout`]) of the parameter lists, the widest first.
+//! A cell holds at most one bit of any one variable, and not too many parameters of one predicate.
+//! Where that stands in the way of an argument or a comparison of two or more bits, the cells can
+//! become neighbours instead (a *cluster*). Clusters are ordered by the layouts
+//! ([`crate::layout`]) of the parameter lists, the widest first.
+//!
+//! A cluster of two bits of one variable is against the order in which a class lists its parts.
+//! MUCKE keeps that order. Mostly it is the better one: in a ring of cells that are passed to one
+//! predicate, it leaves the bits of a cell together. It is the worse one if parts of one variable
+//! are compared with each other. So where the two differ there are two orders, and
+//! [`crate::trial`] finds out.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -28,8 +35,11 @@ const MOST_PARAMETERS: u32 = 4;
 /// Where each bit is.
 #[derive(Debug, Default)]
 pub(crate) struct Order {
-    /// For each bit of the theory its level, the top of the order being 0.
-    pub(crate) level: Vec<u32>,
+    /// For each bit of the theory its level, the top of the order being 0. Parts of variables are
+    /// in the order of declaration.
+    pub(crate) declared: Vec<u32>,
+    /// The same with related parts next to each other, if that makes a difference.
+    pub(crate) clustered: Option<Vec<u32>>,
     /// How many levels there are.
     pub(crate) count: u32,
 }
@@ -47,7 +57,10 @@ struct Allocator<'a> {
     holds: FxHashSet<(u32, VarId)>,
     /// How many parameters of which predicate are in a cell (by root).
     parameters: FxHashMap<(u32, DefId), u32>,
+    /// Cells that are neighbours whatever the order of parts.
     clusters: Union,
+    /// Bits of one variable that would be neighbours if the order of parts did not matter.
+    related: Vec<(u32, u32)>,
     /// The slot of each bit.
     slot: Vec<u32>,
     /// How many slots each cell has, at its root.
@@ -83,6 +96,7 @@ pub(crate) fn order(theory: &Theory) -> Order {
         cells: Union::new(bits),
         members: (0..bits).map(|bit| vec![bit]).collect(),
         clusters: Union::new(bits),
+        related: Vec::new(),
         slot: vec![NONE; bits as usize],
         slots: vec![0; bits as usize],
     };
@@ -91,7 +105,25 @@ pub(crate) fn order(theory: &Theory) -> Order {
     allocator.join_wishes();
     allocator.join_terms(&bodies);
     allocator.assign_slots(&bodies);
-    allocator.place()
+    let (declared, count) = allocator.place();
+    let related = std::mem::take(&mut allocator.related);
+    for (a, b) in related {
+        allocator.clusters.join(a, b);
+    }
+    let (clustered, _) = allocator.place();
+    Order {
+        clustered: (clustered != declared).then_some(clustered),
+        declared,
+        count,
+    }
+}
+
+/// Why two bits are not put into one cell.
+enum Clash {
+    /// Both cells have a bit of the same variable.
+    SameVariable,
+    /// There would be too many parameters of one predicate.
+    Full,
 }
 
 /// The terms of a body that matter here.
@@ -146,11 +178,11 @@ impl Allocator<'_> {
         body
     }
 
-    /// Puts two bits into one cell, if that is allowed.
-    fn join(&mut self, a: u32, b: u32, limited: bool) -> bool {
+    /// Puts two bits into one cell, or says why that is not allowed.
+    fn join(&mut self, a: u32, b: u32, limited: bool) -> Result<(), Clash> {
         let (a, b) = (self.cells.find(a), self.cells.find(b));
         if a == b {
-            return true;
+            return Ok(());
         }
         let (small, large) = if self.members[a as usize].len() < self.members[b as usize].len() {
             (a, b)
@@ -158,18 +190,24 @@ impl Allocator<'_> {
             (b, a)
         };
         let moved = std::mem::take(&mut self.members[small as usize]);
-        let clash = moved.iter().any(|&bit| {
-            let owner = self.owner[bit as usize];
-            self.holds.contains(&(large, owner))
-                || limited
-                    && self.predicate[owner.0 as usize].is_some_and(|def| {
-                        let count = |root| self.parameters.get(&(root, def)).copied().unwrap_or(0);
-                        count(small) + count(large) > MOST_PARAMETERS
-                    })
-        });
-        if clash {
+        let mut owners = moved.iter().map(|&bit| self.owner[bit as usize]);
+        let clash = if owners.clone().any(|id| self.holds.contains(&(large, id))) {
+            Some(Clash::SameVariable)
+        } else if limited
+            && owners.any(|owner| {
+                self.predicate[owner.0 as usize].is_some_and(|def| {
+                    let count = |root| self.parameters.get(&(root, def)).copied().unwrap_or(0);
+                    count(small) + count(large) > MOST_PARAMETERS
+                })
+            })
+        {
+            Some(Clash::Full)
+        } else {
+            None
+        };
+        if let Some(clash) = clash {
             self.members[small as usize] = moved;
-            return false;
+            return Err(clash);
         }
         // The union keeps the lower root.
         let root = a.min(b);
@@ -184,14 +222,16 @@ impl Allocator<'_> {
         }
         all.extend(moved);
         self.members[root as usize] = all;
-        true
+        Ok(())
     }
 
     /// Joins rows of bits, or makes them neighbours.
     fn join_rows(&mut self, a: u32, b: u32, bits: u32) {
         for k in 0..bits {
-            if !self.join(a + k, b + k, true) && bits > 1 {
-                self.clusters.join(a + k, b + k);
+            match self.join(a + k, b + k, true) {
+                Err(Clash::SameVariable) if bits > 1 => self.related.push((a + k, b + k)),
+                Err(Clash::Full) if bits > 1 => self.clusters.join(a + k, b + k),
+                _ => {}
             }
         }
     }
@@ -217,7 +257,8 @@ impl Allocator<'_> {
             if known != id {
                 let from = self.theory.variable(known).first;
                 for k in 0..self.theory.width(id) {
-                    self.join(from + k, variable.first + k, false);
+                    // Two variables of one type never clash: nothing else has been joined yet.
+                    let _ = self.join(from + k, variable.first + k, false);
                 }
             }
         }
@@ -238,7 +279,7 @@ impl Allocator<'_> {
                 });
                 for (a, b) in rows[0].1.iter().zip(&rows[1].1) {
                     let (a, b) = (rows[0].0 + a, rows[1].0 + b);
-                    if !self.join(a, b, false) {
+                    if self.join(a, b, false).is_err() {
                         self.clusters.join(a, b);
                     }
                 }
@@ -364,8 +405,9 @@ impl Allocator<'_> {
         slot
     }
 
-    /// The order of the clusters, of the cells in them, and of the slots in those.
-    fn place(mut self) -> Order {
+    /// The order of the clusters, of the cells in them, and of the slots in those: levels, and how
+    /// many there are.
+    fn place(&mut self) -> (Vec<u32>, u32) {
         let theory = self.theory;
         // Which cells a cluster has: joined bits stand for their cells.
         for bit in 0..theory.bits {
@@ -412,14 +454,14 @@ impl Allocator<'_> {
             for block in blocks {
                 for (item, bit) in interleave(&block, |i| layouts[i as usize].len() as u32) {
                     let first = theory.variable(parameters[item as usize]).first;
-                    put(first + layouts[item as usize][bit as usize], &mut self);
+                    put(first + layouts[item as usize][bit as usize], self);
                 }
             }
         }
         for i in 0..theory.variables.len() {
             let variable = &theory.variables[i];
             for bit in theory.types.layout(variable.ty) {
-                put(variable.first + bit, &mut self);
+                put(variable.first + bit, self);
             }
         }
         let level = (0..theory.bits)
@@ -430,6 +472,6 @@ impl Allocator<'_> {
                 base[cell as usize] + if slot == NONE { 0 } else { slot }
             })
             .collect();
-        Order { level, count }
+        (level, count)
     }
 }
