@@ -132,7 +132,8 @@ impl Writer {
         self.line(&format!("void thread_{number}()"));
         self.line("begin");
         self.depth = 1;
-        self.line("decl h : u3, n : u3, done;");
+        self.line("decl h, n : u3;");
+        self.line("decl done;");
         self.repeat(loops, "*", &mut |w| {
             w.pop(loops);
             w.line("if (done) then");
@@ -155,9 +156,9 @@ pub fn program(threads: usize, loops: Loops, head: Head) -> String {
         depth: 0,
         head,
     };
-    writer.line("decl head : u3, count : u3, out : u3;");
+    writer.line("decl head, count, out : u3;");
     for cell in 0..CELLS {
-        writer.line(&format!("decl value{cell} : u3, next{cell} : u3;"));
+        writer.line(&format!("decl value{cell}, next{cell} : u3;"));
     }
     writer.line("void init()");
     writer.line("begin");

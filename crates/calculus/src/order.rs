@@ -19,6 +19,9 @@
 //! predicate, it leaves the bits of a cell together. It is the worse one if parts of one variable
 //! are compared with each other. So where the two differ there are two orders, and
 //! [`crate::trial`] finds out.
+//!
+//! Bits of two classes that are compared one by one come into one cell last, where nothing else
+//! has been decided: a class of globals and a copy of some of them, say.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -306,6 +309,25 @@ impl Allocator<'_> {
                 }
             }
         }
+        // Classes that are compared bit by bit mean the same although they are not of one type.
+        // Each pair of bits that are far from each other doubles the diagram.
+        for body in bodies {
+            for &(a, b, bits) in &body.equalities {
+                if bits == 1
+                    && !self.is_scalar(a)
+                    && !self.is_scalar(b)
+                    && let Err(Clash::Full) = self.join(a, b, true)
+                {
+                    self.clusters.join(a, b);
+                }
+            }
+        }
+    }
+
+    /// Whether the bit belongs to a variable without parts.
+    fn is_scalar(&self, bit: u32) -> bool {
+        let ty = self.theory.variable(self.owner[bit as usize]).ty;
+        self.theory.types.get(ty).is_scalar()
     }
 
     /// Gives every bit a slot of its cell, predicates that are applied before those that apply
@@ -328,9 +350,12 @@ impl Allocator<'_> {
 
     fn assign_body(&mut self, parameters: &[VarId], locals: &[VarId], body: &Body) {
         let theory = self.theory;
-        // Which slots a bit would like to have: those of the parameters it is passed to.
+        // Which slots a bit would like to have: those of the parameters it is passed to. A relation
+        // between states is dearer to rename than a set of states: wide ones first.
         let mut liked: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
-        for (def, arguments) in &body.applications {
+        let mut applications: Vec<&(DefId, Vec<Argument>)> = body.applications.iter().collect();
+        applications.sort_by_cached_key(|(def, _)| std::cmp::Reverse(theory.total_width(*def)));
+        for (def, arguments) in applications {
             for (argument, &parameter) in arguments.iter().zip(&theory.definition(*def).parameters)
             {
                 let Argument::Bits(first) = argument else {
@@ -434,10 +459,7 @@ impl Allocator<'_> {
             .definitions
             .iter()
             .enumerate()
-            .map(|(i, definition)| {
-                let widths = definition.parameters.iter().map(|id| theory.width(*id));
-                (widths.map(u64::from).sum(), i)
-            })
+            .map(|(i, _)| (theory.total_width(DefId(i as u32)), i))
             .collect();
         lists.sort_by_key(|&(width, i)| (std::cmp::Reverse(width), i));
         for (_, i) in lists {

@@ -22,9 +22,10 @@ use crate::theory::{Action, Theory};
 
 /// How many times smaller relations must be to speak against the order of declaration, and how many
 /// times fewer steps they must take.
-const AT_LEAST: u64 = 4;
-/// Steps that building may take in the first turn; each further one has `AT_LEAST` times as many.
+const AT_LEAST: u64 = 8;
+/// Steps that building may take in the first turn; each further one has `MORE` times as many.
 const FIRST_TURN: u64 = 20_000;
+const MORE: u64 = 4;
 /// No turn takes more. Without a decision by then, the file's own order is kept.
 const LAST_TURN: u64 = 10_000_000;
 
@@ -130,7 +131,7 @@ pub(crate) fn engine(
         match (own, other) {
             (Some(size), Ok(other)) => return (first, ChosenOrder::DeclaredTried(size, other)),
             (_, Err(_)) => break,
-            (None, Ok(_)) => turn *= AT_LEAST,
+            (None, Ok(_)) => turn *= MORE,
         }
     }
     (first, ChosenOrder::Undecided)
