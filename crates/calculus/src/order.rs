@@ -20,8 +20,8 @@
 //! are compared with each other. So where the two differ there are two orders, and
 //! [`crate::trial`] finds out.
 //!
-//! Bits of two classes that are compared one by one come into one cell last, where nothing else
-//! has been decided: a class of globals and a copy of some of them, say.
+//! Bits of two classes that are compared one by one, and many of them, come into one cell last,
+//! where nothing else has been decided: a class of globals and a copy of some of them, say.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -34,6 +34,8 @@ use crate::types::TypeId;
 
 /// How many parameters of one predicate may come into one cell by being passed around.
 const MOST_PARAMETERS: u32 = 4;
+/// Fewer pairs of bits of two classes that are compared are cheap wherever they are.
+const MANY_PAIRS: usize = 10;
 
 /// Where each bit is.
 #[derive(Debug, Default)]
@@ -309,17 +311,27 @@ impl Allocator<'_> {
                 }
             }
         }
-        // Classes that are compared bit by bit mean the same although they are not of one type.
-        // Each pair of bits that are far from each other doubles the diagram.
         for body in bodies {
-            for &(a, b, bits) in &body.equalities {
-                if bits == 1
-                    && !self.is_scalar(a)
-                    && !self.is_scalar(b)
-                    && let Err(Clash::Full) = self.join(a, b, true)
-                {
-                    self.clusters.join(a, b);
-                }
+            self.join_compared(body);
+        }
+    }
+
+    /// Classes that are compared bit by bit mean the same although they are not of one type. Each
+    /// pair of bits that are far from each other doubles the diagram, so many must not be.
+    fn join_compared(&mut self, body: &Body) {
+        let mut pairs: FxHashMap<(VarId, VarId), Vec<(u32, u32)>> = FxHashMap::default();
+        for &(a, b, bits) in &body.equalities {
+            if bits == 1 && !self.is_scalar(a) && !self.is_scalar(b) {
+                let owners = (self.owner[a as usize], self.owner[b as usize]);
+                pairs.entry(owners).or_default().push((a, b));
+            }
+        }
+        let mut pairs: Vec<Vec<(u32, u32)>> = pairs.into_values().collect();
+        pairs.retain(|list| list.len() >= MANY_PAIRS);
+        pairs.sort_unstable();
+        for (a, b) in pairs.into_iter().flatten() {
+            if let Err(Clash::Full) = self.join(a, b, true) {
+                self.clusters.join(a, b);
             }
         }
     }
