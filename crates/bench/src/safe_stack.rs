@@ -192,9 +192,9 @@ mod tests {
     fn the_explicit_engine_agrees() {
         for loops in [Loops::Kept, Loops::Unrolled(2)] {
             let text = program(3, loops, Version::Careful);
-            assert_eq!(verdict(&text, &Ask::Switches(2)), "holds");
+            assert_eq!(verdict(&text, &Ask::Switches(3)), "holds");
             let text = program(3, loops, Version::Careless);
-            assert_eq!(verdict(&text, &Ask::Switches(2)), "violated");
+            assert_eq!(verdict(&text, &Ask::Switches(3)), "violated");
         }
     }
 }

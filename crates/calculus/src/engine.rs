@@ -458,14 +458,17 @@ impl Engine {
         }
         let is_same = |i: usize| same >> i & 1 != 0;
         if last.same != same {
-            // A product that takes more steps than it may have nodes is too large.
+            // A product is seldom smaller than its factors together, and one that takes more steps
+            // than it may have nodes is too large.
             let steps = 4 * LARGEST_PRODUCT as u64;
+            let small = |a: &Bdd, b: &Bdd| a.node_count() + b.node_count() <= LARGEST_PRODUCT;
             let mut products: Vec<Bdd> = Vec::new();
             for (i, value) in values.iter().enumerate() {
                 if !is_same(i) {
                     continue;
                 }
                 if let Some(product) = products.last_mut()
+                    && small(product, value)
                     && let Some(both) = self.manager.within(steps, || product.and(value))?
                     && !both.is_larger_than(LARGEST_PRODUCT)
                 {

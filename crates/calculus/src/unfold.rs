@@ -333,14 +333,12 @@ impl Unfolder<'_> {
         // Variables without bits have the number of the next one's first bit.
         let owner = VarId(after.saturating_sub(1) as u32);
         let offset = bit - self.theory.variable(owner).first;
-        let of = places.parameters.iter().find(|(id, _)| *id == owner);
-        match of {
-            Some((_, first)) => first + offset,
-            None => {
-                let copy = self.copy(owner, places);
-                self.theory.variable(copy).first + offset
-            }
+        let mut parameters = places.parameters.iter();
+        if let Some((_, first)) = parameters.find(|(id, _)| *id == owner) {
+            return first + offset;
         }
+        let copy = self.copy(owner, places);
+        self.theory.variable(copy).first + offset
     }
 
     /// The new variable for a quantifier's variable.
