@@ -297,6 +297,18 @@ impl Manager {
         self.core.store.borrow().ticks
     }
 
+    /// Runs work whose operations may take about this number of `steps` together. If that is not
+    /// enough, one of them stops, and the result is nothing, whatever the work makes of it.
+    pub fn within<T>(&self, steps: u64, work: impl FnOnce() -> Result<T>) -> Result<Option<T>> {
+        let before = self.core.store.borrow_mut().limit(steps);
+        let result = work();
+        let exhausted = self.core.store.borrow_mut().lift(&before);
+        match result {
+            Err(_) if exhausted => Ok(None),
+            other => other.map(Some),
+        }
+    }
+
     /// How often garbage has been collected.
     pub fn collections(&self) -> usize {
         self.core.store.borrow().collections
@@ -391,13 +403,8 @@ impl Bdd {
     /// [`and_exists`](Self::and_exists), if it takes no more than about this number of `steps`;
     /// otherwise nothing.
     pub fn and_exists_within(&self, other: &Bdd, cube: &Cube, steps: u64) -> Result<Option<Bdd>> {
-        let edge = {
-            let mut store = self.core.store.borrow_mut();
-            store.collect_if_worth_while();
-            let (f, g, cube) = (self.edge, other.edge, cube.conjunction.edge);
-            store.within(steps, |store| store.and_exists(f, g, cube))?
-        };
-        Ok(edge.map(|edge| wrap(&self.core, edge)))
+        self.manager()
+            .within(steps, || self.and_exists(other, cube))
     }
 
     /// Simultaneous renaming.

@@ -117,13 +117,19 @@ pub(crate) struct Store {
     /// Steps of operations so far, and when to look at the limits again.
     pub(crate) ticks: u64,
     next_check: u64,
-    /// When the operation that is running has to give up, see [`Store::within`].
+    /// When the operation that is running has to give up, see [`Store::limit`].
     last_tick: u64,
     /// The last walk that came by, for each node.
     visited: Vec<u32>,
     walk: u32,
     pub(crate) level_of: Vec<u32>,
     pub(crate) var_at: Vec<u32>,
+}
+
+/// A limit on steps that was in force before another one.
+pub(crate) struct StepLimit {
+    last_tick: u64,
+    next_check: u64,
 }
 
 /// An edge has 31 bits for its node.
@@ -212,30 +218,31 @@ impl Store {
     #[cold]
     fn look(&mut self) -> Result<(), StopReason> {
         if self.ticks >= self.last_tick {
-            // The reason is not looked at: `within` knows.
+            // The reason is not looked at: who set the limit knows.
             return Err(StopReason::Cancelled);
         }
         self.next_check = (self.ticks + CHECK_EVERY).min(self.last_tick);
         self.guard.check_now()
     }
 
-    /// Runs an operation that may take this number of `steps`; nothing if that is not enough.
-    pub(crate) fn within(
-        &mut self,
-        steps: u64,
-        operation: impl FnOnce(&mut Self) -> Result<Edge, StopReason>,
-    ) -> Result<Option<Edge>, StopReason> {
-        let next_check = self.next_check;
-        self.last_tick = self.ticks.saturating_add(steps);
-        self.next_check = next_check.min(self.last_tick);
-        let result = operation(self);
+    /// From now on, this number of `steps` may be taken, and no more; the limit before that, for
+    /// [`lift`](Self::lift).
+    pub(crate) fn limit(&mut self, steps: u64) -> StepLimit {
+        let before = StepLimit {
+            last_tick: self.last_tick,
+            next_check: self.next_check,
+        };
+        self.last_tick = self.last_tick.min(self.ticks.saturating_add(steps));
+        self.next_check = self.next_check.min(self.last_tick);
+        before
+    }
+
+    /// Ends a limit; whether it was reached.
+    pub(crate) fn lift(&mut self, before: &StepLimit) -> bool {
         let exhausted = self.ticks >= self.last_tick;
-        self.last_tick = u64::MAX;
-        self.next_check = next_check.max(self.ticks);
-        match result {
-            Err(_) if exhausted => Ok(None),
-            other => other.map(Some),
-        }
+        self.last_tick = before.last_tick;
+        self.next_check = before.next_check.max(self.ticks);
+        exhausted
     }
 
     pub(crate) fn reference(&mut self, edge: Edge) {

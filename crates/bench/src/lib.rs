@@ -17,6 +17,7 @@ pub mod papers;
 pub mod quicksort;
 mod random;
 pub mod raw;
+pub mod safe_stack;
 pub mod symbolic;
 pub mod temporal;
 pub mod terminator;

@@ -9,6 +9,7 @@ use droste_check::Engine;
 use crate::cases::{case, within};
 use crate::driver_large::{self, SEEDS, Shape as Large};
 use crate::papers::{GETAFIX_BLUETOOTH, GETAFIX_SEQUENTIAL};
+use crate::safe_stack::{self, Loops, Version};
 use crate::terminator::{self, Dead, Flags, Shape as Loop};
 use crate::yardsticks::{Error, adder, counter, levels, recurse};
 use crate::{Ask, Case, Goal, Setup};
@@ -47,6 +48,7 @@ pub fn cases(cases: &mut Vec<Case>) {
     large(cases);
     terminators(cases);
     bluetooth(cases);
+    safe_stacks(cases);
 }
 
 fn yardsticks(cases: &mut Vec<Case>) {
@@ -224,6 +226,28 @@ fn bluetooth(cases: &mut Vec<Case>) {
                     paper: paper.clone().unwrap_or_default(),
                     quick: who == Engine::Bdd && switches == 3,
                     ..case("bluetooth", &name, Ask::Switches(switches), text.to_owned())
+                });
+            }
+        }
+    }
+}
+
+/// Formulas with many shared bits. MUCKE takes 1.0 to 6.4 s for those that GETAFIX writes for
+/// programs of this kind and one round.
+fn safe_stacks(cases: &mut Vec<Case>) {
+    for (loops, name) in [(Loops::Kept, "loops"), (Loops::Unrolled(3), "unrolled")] {
+        for switches in [1, 2] {
+            for who in [Engine::Calculus, Engine::Explicit] {
+                cases.push(Case {
+                    setup: engine(who),
+                    paper: "mucke_s 1.0 to 6.4".to_owned(),
+                    quick: switches == 1,
+                    ..case(
+                        "safe-stack",
+                        name,
+                        Ask::Switches(switches),
+                        safe_stack::program(3, loops, Version::Careful),
+                    )
                 });
             }
         }

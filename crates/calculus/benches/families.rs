@@ -1,5 +1,5 @@
-//! Families of theories, after the kinds of examples that came with MUCKE: a scheduler, a mutual-exclusion ring, pigeons,
-//! a token ring, swaps, and a counter nested under another fixpoint. The theories are our own making, written from the
+//! Families of theories, after the kinds of examples that came with MUCKE: a scheduler, two mutual-exclusion rings (steps of
+//! one cell at a time, and of all cells with late gates), pigeons, a token ring, swaps, and a counter nested under another fixpoint. The theories are our own making, written from the
 //! names of the families; they are not MUCKE's files, and times are not comparable one to one.
 //!
 //! `cargo bench -p droste-calculus [-- FAMILY]` prints one line per theory: family, size, answers, seconds (reading
@@ -145,6 +145,47 @@ fn dme(n: usize) -> String {
     )
 }
 
+/// A ring of cells that are all passed to one predicate. A cell has a request, a grant and four gates
+/// between them; every gate may be late. The token goes round while nobody works.
+fn cells(n: usize) -> String {
+    let gates = ["a", "b", "c", "d"];
+    let mut next = vec![
+        "(next.ask = own.ask | next.ask != own.d)".to_owned(),
+        "(own.token & !own.ask & !own.d | next.token <-> (own.token | left.token & !left.ask))"
+            .to_owned(),
+        "(next.d -> own.token | own.d)".to_owned(),
+    ];
+    let inputs = ["own.ask", "own.a", "own.b & left.a", "own.c & own.token"];
+    for (gate, input) in gates.iter().zip(inputs) {
+        next.push(format!(
+            "((next.{gate} <-> ({input})) | next.{gate} = own.{gate})"
+        ));
+    }
+    let names: Vec<String> = (0..n).map(|i| format!("e{i}")).collect();
+    let step = |i: usize| {
+        format!(
+            "Next(s.e{}, s.e{i}, t.e{i}) assume Reach(s)",
+            (i + n - 1) % n
+        )
+    };
+    let steps: Vec<String> = (0..n).map(step).collect();
+    let first: Vec<String> = (0..n)
+        .map(|i| format!("Zero(s.e{i}, {})", u8::from(i == 0)))
+        .collect();
+    format!(
+        "class Cell {{ bool ask, token, a, b, c, d; }};\nclass State {{ Cell {}; }};\n\
+         bool Zero(Cell e, bool t) !e.ask & e.token = t & !e.a & !e.b & !e.c & !e.d;\n\
+         bool Next(Cell left, Cell own, Cell next) own ~+ next, left ~- own\n  {};\n\
+         mu bool Reach(State s);\nmu bool Step(State s, State t) s ~+ t\n  {};\n\
+         mu bool Reach(State s) ({}) | (exists State p. Step(p, s) & Reach(p));\n\
+         #ons Reach;\nforall State s. Reach(s) -> !s.e0.d | s.e0.token;\n",
+        names.join(", "),
+        next.join(" & "),
+        steps.join(" & "),
+        first.join(" & ")
+    )
+}
+
 /// One pigeon more than there are holes.
 fn pigeons(n: usize) -> String {
     let some: Vec<String> = (0..n).map(|i| format!("p.h[{i}]")).collect();
@@ -273,9 +314,10 @@ fn main() {
         .collect();
     println!("family\tsize\tanswers\tseconds\trounds\tpeak nodes");
     type Family = (&'static str, fn(usize) -> String, &'static [usize]);
-    let families: [Family; 6] = [
+    let families: [Family; 7] = [
         ("scheduler", scheduler, &[24, 48, 64]),
         ("dme", dme, &[8, 12, 16]),
+        ("cells", cells, &[4, 6, 8]),
         ("pigeons", pigeons, &[6, 8, 10]),
         ("ring", ring, &[48, 96]),
         ("swap", swap, &[128, 512]),

@@ -15,8 +15,7 @@ use droste_base::{Limits, StopReason};
 use droste_bdd::{Bdd, Cube, Manager, Renaming, Var};
 use rustc_hash::FxHashMap;
 
-use crate::order::{Order, order};
-use crate::product;
+use crate::product::{self, Part};
 use crate::ranged::Ranged;
 use crate::term::{Argument, DefId, Of, Term, TermId, VarId};
 use crate::theory::Theory;
@@ -59,7 +58,7 @@ struct Merged {
     values: Vec<Bdd>,
     /// Which of them were the same as at the time before.
     same: u64,
-    products: Vec<Bdd>,
+    products: Vec<Part>,
 }
 
 /// The most nodes that a product of unchanging conjuncts may have.
@@ -93,9 +92,8 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    pub(crate) fn new(mut theory: Theory, limits: &Limits) -> Self {
-        let chosen = theory.order.take();
-        let Order { level, count } = chosen.unwrap_or_else(|| order(&theory));
+    /// Has nothing computed yet. `level` has the BDD variable of each bit, and there are `count`.
+    pub(crate) fn new(theory: Theory, limits: &Limits, level: Vec<u32>, count: u32) -> Self {
         let manager = Manager::new(limits);
         manager.new_vars(count);
         Engine {
@@ -422,6 +420,7 @@ impl Engine {
     ) -> Result<Bdd> {
         let values = self.merge(key, values)?;
         if vars.is_empty() {
+            let values = values.into_iter().map(|part| part.bdd).collect();
             return product::conjunction(&self.manager, values);
         }
         let cube = self.cube(vars)?;
@@ -430,9 +429,10 @@ impl Engine {
         })
     }
 
-    fn merge(&mut self, key: (TermId, u32), values: Vec<Bdd>) -> Result<Vec<Bdd>> {
+    fn merge(&mut self, key: (TermId, u32), values: Vec<Bdd>) -> Result<Vec<Part>> {
+        let parts = |values: Vec<Bdd>| Ok(values.into_iter().map(Part::new).collect());
         if values.len() < 3 || values.len() > 64 {
-            return Ok(values);
+            return parts(values);
         }
         let Some(last) = self
             .merged
@@ -445,7 +445,7 @@ impl Engine {
                 products: Vec::new(),
             };
             self.merged.insert(key, merged);
-            return Ok(values);
+            return parts(values);
         };
         let mut same = 0u64;
         for (i, (old, new)) in last.values.iter().zip(&values).enumerate() {
@@ -454,30 +454,36 @@ impl Engine {
         last.values.clone_from(&values);
         if same.count_ones() < 2 {
             last.same = 0;
-            return Ok(values);
+            return parts(values);
         }
         let is_same = |i: usize| same >> i & 1 != 0;
         if last.same != same {
+            // A product is seldom smaller than its factors together, and one that takes more steps
+            // than it may have nodes is too large.
+            let steps = 4 * LARGEST_PRODUCT as u64;
+            let small = |a: &Bdd, b: &Bdd| a.node_count() + b.node_count() <= LARGEST_PRODUCT;
             let mut products: Vec<Bdd> = Vec::new();
             for (i, value) in values.iter().enumerate() {
                 if !is_same(i) {
                     continue;
                 }
-                if let Some(product) = products.last_mut() {
-                    let both = product.and(value)?;
-                    if both.node_count() <= LARGEST_PRODUCT {
-                        *product = both;
-                        continue;
-                    }
+                if let Some(product) = products.last_mut()
+                    && small(product, value)
+                    && let Some(both) = self.manager.within(steps, || product.and(value))?
+                    && !both.is_larger_than(LARGEST_PRODUCT)
+                {
+                    *product = both;
+                    continue;
                 }
                 products.push(value.clone());
             }
             last.same = same;
-            last.products = products;
+            last.products = products.into_iter().map(Part::new).collect();
         }
         let mut parts = last.products.clone();
         let rest = values.into_iter().enumerate();
-        parts.extend(rest.filter(|(i, _)| !is_same(*i)).map(|(_, value)| value));
+        let rest = rest.filter(|(i, _)| !is_same(*i));
+        parts.extend(rest.map(|(_, value)| Part::new(value)));
         Ok(parts)
     }
 

@@ -24,8 +24,8 @@
 //!
 //! The way of a text: `token`, `parser` and `expressions` make syntax; `resolve` and `formula` make
 //! types, variables and terms in negation normal form; `depend` finds what is recursive and warns;
-//! `order` (with `layout`) chooses one order of BDD variables for everything; `engine` (with
-//! `product` and `ranged`) evaluates terms; `fixpoint` (with `rewrite`) computes values of
+//! `unfold` makes recursion direct; `order` (with `layout`) and `trial` choose one order of BDD
+//! variables for everything; `engine` (with `product` and `ranged`) evaluates terms; `fixpoint` (with `rewrite`) computes values of
 //! predicates; `witness` shows why; `report` writes it down.
 
 mod depend;
@@ -47,7 +47,9 @@ pub mod syntax;
 pub mod term;
 mod theory;
 pub mod token;
+mod trial;
 pub mod types;
+mod unfold;
 mod witness;
 
 pub use fixpoint::{Reporter, Round, Unanswered};
@@ -57,4 +59,5 @@ pub use solver::{Outcome, Solver, Statistics, Tuple, on_large_stack};
 pub use theory::{
     Action, ClosedFormula, Definition, FileSpan, Printed, Sign, Theory, Variable, Wish,
 };
+pub use trial::{ChosenOrder, PreferredOrder};
 pub use witness::{Step, Witness};

@@ -9,9 +9,19 @@
 //! is passed to, if they are free. So most applications rename nothing, and the others keep the
 //! order.
 //!
-//! A cell holds at most one bit of any one variable. Where that stands in the way of an argument or
-//! a comparison of two or more bits, the cells become neighbours instead (a *cluster*). Clusters
-//! are ordered by the layouts ([`crate::layout`]) of the parameter lists, the widest first.
+//! A cell holds at most one bit of any one variable, and not too many parameters of one predicate.
+//! Where that stands in the way of an argument or a comparison of two or more bits, the cells can
+//! become neighbours instead (a *cluster*). Clusters are ordered by the layouts
+//! ([`crate::layout`]) of the parameter lists, the widest first.
+//!
+//! A cluster of two bits of one variable is against the order in which a class lists its parts.
+//! MUCKE keeps that order. Mostly it is the better one: in a ring of cells that are passed to one
+//! predicate, it leaves the bits of a cell together. It is the worse one if parts of one variable
+//! are compared with each other. So where the two differ there are two orders, and
+//! [`crate::trial`] finds out.
+//!
+//! Bits of two classes that are compared one by one, and many of them, come into one cell last,
+//! where nothing else has been decided: a class of globals and a copy of some of them, say.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -24,12 +34,17 @@ use crate::types::TypeId;
 
 /// How many parameters of one predicate may come into one cell by being passed around.
 const MOST_PARAMETERS: u32 = 4;
+/// Fewer pairs of bits of two classes that are compared are cheap wherever they are.
+const MANY_PAIRS: usize = 10;
 
 /// Where each bit is.
 #[derive(Debug, Default)]
 pub(crate) struct Order {
-    /// For each bit of the theory its level, the top of the order being 0.
-    pub(crate) level: Vec<u32>,
+    /// For each bit of the theory its level, the top of the order being 0. Parts of variables are
+    /// in the order of declaration.
+    pub(crate) declared: Vec<u32>,
+    /// The same with related parts next to each other, if that makes a difference.
+    pub(crate) clustered: Option<Vec<u32>>,
     /// How many levels there are.
     pub(crate) count: u32,
 }
@@ -47,7 +62,10 @@ struct Allocator<'a> {
     holds: FxHashSet<(u32, VarId)>,
     /// How many parameters of which predicate are in a cell (by root).
     parameters: FxHashMap<(u32, DefId), u32>,
+    /// Cells that are neighbours whatever the order of parts.
     clusters: Union,
+    /// Bits of one variable that would be neighbours if the order of parts did not matter.
+    related: Vec<(u32, u32)>,
     /// The slot of each bit.
     slot: Vec<u32>,
     /// How many slots each cell has, at its root.
@@ -83,6 +101,7 @@ pub(crate) fn order(theory: &Theory) -> Order {
         cells: Union::new(bits),
         members: (0..bits).map(|bit| vec![bit]).collect(),
         clusters: Union::new(bits),
+        related: Vec::new(),
         slot: vec![NONE; bits as usize],
         slots: vec![0; bits as usize],
     };
@@ -91,7 +110,25 @@ pub(crate) fn order(theory: &Theory) -> Order {
     allocator.join_wishes();
     allocator.join_terms(&bodies);
     allocator.assign_slots(&bodies);
-    allocator.place()
+    let (declared, count) = allocator.place();
+    let related = std::mem::take(&mut allocator.related);
+    for (a, b) in related {
+        allocator.clusters.join(a, b);
+    }
+    let (clustered, _) = allocator.place();
+    Order {
+        clustered: (clustered != declared).then_some(clustered),
+        declared,
+        count,
+    }
+}
+
+/// Why two bits are not put into one cell.
+enum Clash {
+    /// Both cells have a bit of the same variable.
+    SameVariable,
+    /// There would be too many parameters of one predicate.
+    Full,
 }
 
 /// The terms of a body that matter here.
@@ -146,11 +183,11 @@ impl Allocator<'_> {
         body
     }
 
-    /// Puts two bits into one cell, if that is allowed.
-    fn join(&mut self, a: u32, b: u32, limited: bool) -> bool {
+    /// Puts two bits into one cell, or says why that is not allowed.
+    fn join(&mut self, a: u32, b: u32, limited: bool) -> Result<(), Clash> {
         let (a, b) = (self.cells.find(a), self.cells.find(b));
         if a == b {
-            return true;
+            return Ok(());
         }
         let (small, large) = if self.members[a as usize].len() < self.members[b as usize].len() {
             (a, b)
@@ -158,18 +195,24 @@ impl Allocator<'_> {
             (b, a)
         };
         let moved = std::mem::take(&mut self.members[small as usize]);
-        let clash = moved.iter().any(|&bit| {
-            let owner = self.owner[bit as usize];
-            self.holds.contains(&(large, owner))
-                || limited
-                    && self.predicate[owner.0 as usize].is_some_and(|def| {
-                        let count = |root| self.parameters.get(&(root, def)).copied().unwrap_or(0);
-                        count(small) + count(large) > MOST_PARAMETERS
-                    })
-        });
-        if clash {
+        let mut owners = moved.iter().map(|&bit| self.owner[bit as usize]);
+        let clash = if owners.clone().any(|id| self.holds.contains(&(large, id))) {
+            Some(Clash::SameVariable)
+        } else if limited
+            && owners.any(|owner| {
+                self.predicate[owner.0 as usize].is_some_and(|def| {
+                    let count = |root| self.parameters.get(&(root, def)).copied().unwrap_or(0);
+                    count(small) + count(large) > MOST_PARAMETERS
+                })
+            })
+        {
+            Some(Clash::Full)
+        } else {
+            None
+        };
+        if let Some(clash) = clash {
             self.members[small as usize] = moved;
-            return false;
+            return Err(clash);
         }
         // The union keeps the lower root.
         let root = a.min(b);
@@ -184,14 +227,16 @@ impl Allocator<'_> {
         }
         all.extend(moved);
         self.members[root as usize] = all;
-        true
+        Ok(())
     }
 
     /// Joins rows of bits, or makes them neighbours.
     fn join_rows(&mut self, a: u32, b: u32, bits: u32) {
         for k in 0..bits {
-            if !self.join(a + k, b + k, true) && bits > 1 {
-                self.clusters.join(a + k, b + k);
+            match self.join(a + k, b + k, true) {
+                Err(Clash::SameVariable) if bits > 1 => self.related.push((a + k, b + k)),
+                Err(Clash::Full) if bits > 1 => self.clusters.join(a + k, b + k),
+                _ => {}
             }
         }
     }
@@ -217,7 +262,8 @@ impl Allocator<'_> {
             if known != id {
                 let from = self.theory.variable(known).first;
                 for k in 0..self.theory.width(id) {
-                    self.join(from + k, variable.first + k, false);
+                    // Two variables of one type never clash: nothing else has been joined yet.
+                    let _ = self.join(from + k, variable.first + k, false);
                 }
             }
         }
@@ -238,7 +284,7 @@ impl Allocator<'_> {
                 });
                 for (a, b) in rows[0].1.iter().zip(&rows[1].1) {
                     let (a, b) = (rows[0].0 + a, rows[1].0 + b);
-                    if !self.join(a, b, false) {
+                    if self.join(a, b, false).is_err() {
                         self.clusters.join(a, b);
                     }
                 }
@@ -265,6 +311,35 @@ impl Allocator<'_> {
                 }
             }
         }
+        for body in bodies {
+            self.join_compared(body);
+        }
+    }
+
+    /// Classes that are compared bit by bit mean the same although they are not of one type. Each
+    /// pair of bits that are far from each other doubles the diagram, so many must not be.
+    fn join_compared(&mut self, body: &Body) {
+        let mut pairs: FxHashMap<(VarId, VarId), Vec<(u32, u32)>> = FxHashMap::default();
+        for &(a, b, bits) in &body.equalities {
+            if bits == 1 && !self.is_scalar(a) && !self.is_scalar(b) {
+                let owners = (self.owner[a as usize], self.owner[b as usize]);
+                pairs.entry(owners).or_default().push((a, b));
+            }
+        }
+        let mut pairs: Vec<Vec<(u32, u32)>> = pairs.into_values().collect();
+        pairs.retain(|list| list.len() >= MANY_PAIRS);
+        pairs.sort_unstable();
+        for (a, b) in pairs.into_iter().flatten() {
+            if let Err(Clash::Full) = self.join(a, b, true) {
+                self.clusters.join(a, b);
+            }
+        }
+    }
+
+    /// Whether the bit belongs to a variable without parts.
+    fn is_scalar(&self, bit: u32) -> bool {
+        let ty = self.theory.variable(self.owner[bit as usize]).ty;
+        self.theory.types.get(ty).is_scalar()
     }
 
     /// Gives every bit a slot of its cell, predicates that are applied before those that apply
@@ -287,9 +362,12 @@ impl Allocator<'_> {
 
     fn assign_body(&mut self, parameters: &[VarId], locals: &[VarId], body: &Body) {
         let theory = self.theory;
-        // Which slots a bit would like to have: those of the parameters it is passed to.
+        // Which slots a bit would like to have: those of the parameters it is passed to. A relation
+        // between states is dearer to rename than a set of states: wide ones first.
         let mut liked: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
-        for (def, arguments) in &body.applications {
+        let mut applications: Vec<&(DefId, Vec<Argument>)> = body.applications.iter().collect();
+        applications.sort_by_cached_key(|(def, _)| std::cmp::Reverse(theory.total_width(*def)));
+        for (def, arguments) in applications {
             for (argument, &parameter) in arguments.iter().zip(&theory.definition(*def).parameters)
             {
                 let Argument::Bits(first) = argument else {
@@ -364,8 +442,9 @@ impl Allocator<'_> {
         slot
     }
 
-    /// The order of the clusters, of the cells in them, and of the slots in those.
-    fn place(mut self) -> Order {
+    /// The order of the clusters, of the cells in them, and of the slots in those: levels, and how
+    /// many there are.
+    fn place(&mut self) -> (Vec<u32>, u32) {
         let theory = self.theory;
         // Which cells a cluster has: joined bits stand for their cells.
         for bit in 0..theory.bits {
@@ -392,10 +471,7 @@ impl Allocator<'_> {
             .definitions
             .iter()
             .enumerate()
-            .map(|(i, definition)| {
-                let widths = definition.parameters.iter().map(|id| theory.width(*id));
-                (widths.map(u64::from).sum(), i)
-            })
+            .map(|(i, _)| (theory.total_width(DefId(i as u32)), i))
             .collect();
         lists.sort_by_key(|&(width, i)| (std::cmp::Reverse(width), i));
         for (_, i) in lists {
@@ -412,14 +488,14 @@ impl Allocator<'_> {
             for block in blocks {
                 for (item, bit) in interleave(&block, |i| layouts[i as usize].len() as u32) {
                     let first = theory.variable(parameters[item as usize]).first;
-                    put(first + layouts[item as usize][bit as usize], &mut self);
+                    put(first + layouts[item as usize][bit as usize], self);
                 }
             }
         }
         for i in 0..theory.variables.len() {
             let variable = &theory.variables[i];
             for bit in theory.types.layout(variable.ty) {
-                put(variable.first + bit, &mut self);
+                put(variable.first + bit, self);
             }
         }
         let level = (0..theory.bits)
@@ -430,6 +506,6 @@ impl Allocator<'_> {
                 base[cell as usize] + if slot == NONE { 0 } else { slot }
             })
             .collect();
-        Order { level, count }
+        (level, count)
     }
 }

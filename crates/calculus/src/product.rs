@@ -5,6 +5,9 @@
 //! variable, the one with the fewest nodes. This is bucket elimination; compare Burch, Clarke and
 //! Long, VLSI 1991, for transition relations in parts.
 
+use std::cell::OnceCell;
+use std::rc::Rc;
+
 use droste_base::StopReason;
 use droste_bdd::{Bdd, Cube, Manager, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -36,33 +39,31 @@ const MOST: usize = 64;
 /// lists.
 pub(crate) fn exists(
     manager: &Manager,
-    mut list: Vec<Bdd>,
+    mut list: Vec<Part>,
     cube: &Cube,
     vars: impl FnOnce() -> Vec<Var>,
 ) -> Result<Bdd> {
-    list.retain(|part| !part.is_true());
-    if list.iter().any(Bdd::is_false) {
+    list.retain(|part| !part.bdd.is_true());
+    if list.iter().any(|part| part.bdd.is_false()) {
         return Ok(manager.constant(false));
     }
     match &list[..] {
         [] => return Ok(manager.constant(true)),
-        [one] => return one.exists(cube),
-        [one, two] => return one.and_exists(two, cube),
+        [one] => return one.bdd.exists(cube),
+        [one, two] => return one.bdd.and_exists(&two.bdd, cube),
         _ => {}
     }
     while list.len() > MOST {
         let size = list.len().div_ceil(MOST);
-        let chunks: Vec<Vec<Bdd>> = list.chunks(size).map(<[Bdd]>::to_vec).collect();
-        list = Vec::new();
-        for chunk in chunks {
-            list.push(conjunction(manager, chunk)?);
+        let mut fewer = Vec::new();
+        for chunk in list.chunks(size) {
+            let chunk = chunk.iter().map(|part| part.bdd.clone()).collect();
+            fewer.push(Part::new(conjunction(manager, chunk)?));
         }
+        list = fewer;
     }
     let mut quantified: FxHashSet<Var> = vars().into_iter().collect();
-    let mut parts: Vec<Part> = list
-        .into_iter()
-        .map(|b| Part::new(b, &quantified))
-        .collect();
+    let mut parts: Vec<Measured> = list.iter().map(|part| part.measured(&quantified)).collect();
     loop {
         // Which parts mention a variable.
         let mut holders: FxHashMap<Var, u64> = FxHashMap::default();
@@ -119,25 +120,46 @@ pub(crate) fn exists(
         }
         parts = rest;
         if !product.is_true() {
-            parts.push(Part::new(product, &quantified));
+            parts.push(Part::new(product).measured(&quantified));
         }
     }
     parts.sort_by_key(|part| part.size);
     conjunction(manager, parts.into_iter().map(|part| part.bdd).collect())
 }
 
-struct Part {
-    bdd: Bdd,
-    vars: Vec<Var>,
-    size: usize,
+/// A conjunct.
+#[derive(Clone)]
+pub(crate) struct Part {
+    pub(crate) bdd: Bdd,
+    /// Its variables and its size, once they are known. Copies share them: a conjunct that does not
+    /// change from round to round is measured once.
+    measure: Rc<OnceCell<(Vec<Var>, usize)>>,
 }
 
 impl Part {
-    fn new(bdd: Bdd, quantified: &FxHashSet<Var>) -> Self {
-        let (mut vars, size) = bdd.support_and_size();
-        vars.retain(|var| quantified.contains(var));
-        Part { bdd, vars, size }
+    pub(crate) fn new(bdd: Bdd) -> Self {
+        Part {
+            bdd,
+            measure: Rc::default(),
+        }
     }
+
+    fn measured(&self, quantified: &FxHashSet<Var>) -> Measured {
+        let (vars, size) = self.measure.get_or_init(|| self.bdd.support_and_size());
+        let vars = vars.iter().copied();
+        Measured {
+            bdd: self.bdd.clone(),
+            vars: vars.filter(|var| quantified.contains(var)).collect(),
+            size: *size,
+        }
+    }
+}
+
+/// A conjunct, its quantified variables, and its size.
+struct Measured {
+    bdd: Bdd,
+    vars: Vec<Var>,
+    size: usize,
 }
 
 #[cfg(test)]
@@ -179,6 +201,7 @@ mod tests {
                 .unwrap()
                 .exists(&cube)
                 .unwrap();
+            let list = list.into_iter().map(Part::new).collect();
             assert_eq!(
                 exists(&manager, list, &cube, || bound.clone()).unwrap(),
                 expected

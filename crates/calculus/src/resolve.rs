@@ -96,7 +96,10 @@ impl Resolver {
             };
             *next += 1;
             match command.kind {
-                CommandKind::Quit => return,
+                CommandKind::Quit => {
+                    self.quit(&stack);
+                    return;
+                }
                 CommandKind::Load(names) => {
                     let here = self.file;
                     for span in names {
@@ -131,6 +134,17 @@ impl Resolver {
         }
     }
 
+    /// Takes back what has been said about the rest of the files that are open: it is not read.
+    fn quit(&mut self, open: &[(u32, usize)]) {
+        for &(file, next) in open {
+            let commands = &self.theory.syntax[file as usize].commands;
+            let end = commands[next - 1].span.end;
+            self.theory
+                .diagnostics
+                .retain(|(of, error)| *of != file || error.primary.0.start < end);
+        }
+    }
+
     fn open_file(&mut self, source: SourceFile) -> u32 {
         let (syntax, diagnostics) = parse(&source);
         let file = self.theory.files.len() as u32;
@@ -145,7 +159,9 @@ impl Resolver {
     fn finish(mut self) -> Theory {
         // Prototypes without definitions are told where they are used.
         self.theory.query_locals = std::mem::take(&mut self.locals);
+        crate::unfold::replace_care(&mut self.theory);
         crate::depend::check(&mut self.theory);
+        crate::unfold::unfold(&mut self.theory);
         self.theory
     }
 

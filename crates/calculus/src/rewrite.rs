@@ -129,7 +129,7 @@ fn replace(
 }
 
 /// The terms below `root`, conjunctions under `exists` included, operands first.
-fn below_all(terms: &Terms, root: TermId) -> Vec<TermId> {
+pub(crate) fn below_all(terms: &Terms, root: TermId) -> Vec<TermId> {
     let mut seen = FxHashSet::default();
     let mut stack = vec![root];
     while let Some(id) = stack.pop() {

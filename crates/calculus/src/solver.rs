@@ -7,12 +7,12 @@ use droste_bdd::Bdd;
 use droste_source::diagnostics::Diagnostic;
 use num_bigint::BigUint;
 
-use crate::engine::Engine;
 use crate::fixpoint::{Fixpoints, Reporter, Unanswered};
 use crate::order::order;
 use crate::report::dump;
 use crate::term::{DefId, Of};
 use crate::theory::{Action, ClosedFormula, Theory};
+use crate::trial::{ChosenOrder, PreferredOrder, engine};
 use crate::types::TypeId;
 use crate::witness::Witness;
 
@@ -65,6 +65,7 @@ pub struct Statistics {
 /// the solver on a large stack, see [`on_large_stack`].
 pub struct Solver<'a> {
     pub(crate) fixpoints: Fixpoints<'a>,
+    order: ChosenOrder,
     clock: Clock,
 }
 
@@ -83,10 +84,22 @@ pub fn on_large_stack<T: Send>(mut theory: Theory, work: impl FnOnce(Theory) -> 
 }
 
 impl<'a> Solver<'a> {
-    /// Chooses the order of variables; evaluates nothing yet. The limits count from now on.
+    /// Chooses the order of variables; evaluates nothing else yet. The limits count from now on.
     pub fn new(theory: Theory, limits: &Limits, reporter: Option<Reporter<'a>>) -> Self {
+        Self::with_order(theory, limits, reporter, PreferredOrder::default())
+    }
+
+    /// The same with the order of variables that is preferred.
+    pub fn with_order(
+        theory: Theory,
+        limits: &Limits,
+        reporter: Option<Reporter<'a>>,
+        preferred: PreferredOrder,
+    ) -> Self {
+        let (engine, order) = engine(theory, limits, preferred);
         Solver {
-            fixpoints: Fixpoints::new(Engine::new(theory, limits), reporter),
+            fixpoints: Fixpoints::new(engine, reporter),
+            order,
             clock: Clock {
                 past: Duration::ZERO,
                 since: Some(Instant::now()),
@@ -97,6 +110,11 @@ impl<'a> Solver<'a> {
     /// What is solved.
     pub fn theory(&self) -> &Theory {
         &self.fixpoints.engine.theory
+    }
+
+    /// How the order of variables was chosen.
+    pub fn order(&self) -> ChosenOrder {
+        self.order
     }
 
     /// What it has taken so far.

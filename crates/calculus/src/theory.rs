@@ -251,6 +251,12 @@ impl Theory {
         self.types.get(self.variable(id).ty).width
     }
 
+    /// The bits of all parameters of a predicate.
+    pub(crate) fn total_width(&self, def: DefId) -> u64 {
+        let parameters = self.definition(def).parameters.iter();
+        parameters.map(|&id| u64::from(self.width(id))).sum()
+    }
+
     pub(crate) fn definition(&self, id: DefId) -> &Definition {
         &self.definitions[id.0 as usize]
     }

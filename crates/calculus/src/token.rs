@@ -3,7 +3,7 @@
 //! The lexical rules are those of MUCKE 0.5.0, relaxed in two places: carriage returns are white
 //! space, and of a run of operator characters the longest known operator is taken (MUCKE wants the
 //! whole run to be one operator, so that `x &!y` is an error there). Every legal MUCKE text has the
-//! same tokens here.
+//! same tokens here. `#quit` is the last word of a file: what follows it is not looked at.
 
 use droste_source::diagnostics::Diagnostic;
 use droste_source::{SourceFile, Span};
@@ -184,6 +184,9 @@ pub fn tokens(source: &SourceFile) -> (Vec<Token>, Vec<Diagnostic>) {
                     kind: word(&text[start..at]),
                     span: span(at),
                 });
+                if &text[start..at] == "#quit" {
+                    break;
+                }
             }
             b'0'..=b'9' => {
                 at += bytes[at..]
@@ -236,7 +239,7 @@ pub fn tokens(source: &SourceFile) -> (Vec<Token>, Vec<Diagnostic>) {
             }
         }
     }
-    let end = bytes.len() as u32;
+    let end = at as u32;
     list.push(Token {
         kind: Kind::End,
         span: Span::new(end, end),
@@ -306,6 +309,14 @@ mod tests {
         assert_eq!(
             kinds("x'!=0~-\r\n#y$"),
             [Name, Differs, Number, Apart, Name, End]
+        );
+    }
+
+    #[test]
+    fn nothing_is_read_behind_quit() {
+        assert_eq!(
+            kinds("x; #quit \u{e4} + /* \""),
+            [Kind::Name, Kind::Semicolon, Kind::Name, Kind::End]
         );
     }
 

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use droste_base::{Limits, StopReason};
-use droste_calculus::{Action, Outcome, Solver, Unanswered, load_text, on_large_stack};
+use droste_calculus::{Action, Outcome, Solver, Unanswered, load, load_text, on_large_stack};
+use droste_source::SourceFile;
 
 /// The answers to all queries, and counts, as text.
 fn answers(text: &str) -> Vec<String> {
@@ -437,4 +438,24 @@ fn after_an_error_reading_goes_on() {
         .filter(|a| matches!(a, Action::Query(_)))
         .count();
     assert_eq!(queries, 2);
+}
+
+#[test]
+fn quit_ends_reading() {
+    assert_eq!(
+        answers("true; #quit\n Bemerkung: \u{e4} + (; /* \""),
+        ["true"]
+    );
+    assert_eq!(answers("false; #quit; nothere(1); #load gone;"), ["false"]);
+    // In a file that was loaded, it ends reading of all files.
+    let outer = SourceFile::new("outer.mu", "true; #load inner; nothere(1); & ;");
+    let theory = load(outer, &mut |name| {
+        Ok(SourceFile::new(name, "false; #quit ; & ;"))
+    });
+    assert!(!theory.has_errors(), "{}", theory.messages(true, false));
+    assert_eq!(theory.actions().len(), 2);
+    // What is wrong before it is still told.
+    let outer = SourceFile::new("outer.mu", "true & ; #load inner; false;");
+    let theory = load(outer, &mut |name| Ok(SourceFile::new(name, "#quit")));
+    assert_eq!(theory.diagnostics().count(), 1);
 }

@@ -195,6 +195,11 @@ impl Run<'_> {
             });
         };
         let mut solver = Solver::new(theory, &self.frame.limits(), Some(Box::new(reporter)));
+        if self.args.verbose {
+            let order = solver.order();
+            let elapsed = seconds(self.frame.elapsed());
+            Console::note(&format!("{elapsed:>8}  order of variables: {order}\n"));
+        }
         for action in &actions {
             if let Action::Verbose(on) = action {
                 verbose.set(verbose.get() + if *on { 1 } else { -1 });

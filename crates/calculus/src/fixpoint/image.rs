@@ -121,6 +121,11 @@ impl Fixpoints<'_> {
             values.push(engine.space(form.source)?);
         }
         values.sort_by_cached_key(Bdd::node_count);
+        // A product is seldom smaller than its factors together.
+        let sizes = values.iter().map(Bdd::node_count);
+        if sizes.sum::<usize>() > LARGEST + values.len() {
+            return Ok(None);
+        }
         let none = engine.manager.cube(&[])?;
         let inner = engine.cube(&form.inner)?;
         let mut relation = engine.manager.constant(true);

@@ -14,7 +14,9 @@ mod printer;
 mod world;
 
 use droste_base::Limits;
-use droste_calculus::{Action, Outcome, Solver, Unanswered, load_text, report};
+use droste_calculus::{
+    Action, ChosenOrder, Outcome, PreferredOrder, Solver, Unanswered, load_text, report,
+};
 use droste_testkit::random::{Random, seeds};
 use num_bigint::BigUint;
 
@@ -32,6 +34,8 @@ struct Tally {
     skipped: u32,
     witnesses: u32,
     steps: u32,
+    /// How often there were two orders to choose from, and one was forced.
+    forced: u32,
 }
 
 fn compare(seed: u64, tally: &mut Tally) {
@@ -54,17 +58,25 @@ fn compare(seed: u64, tally: &mut Tally) {
         random: &mut random,
     }
     .theory();
-    let theory = load_text("random.mu", text.as_str());
+    // Answers do not depend on the order.
+    for order in [PreferredOrder::Declared, PreferredOrder::Clustered] {
+        compare_in(order, seed, &world, &text, tally);
+    }
+}
+
+fn compare_in(order: PreferredOrder, seed: u64, world: &World, text: &str, tally: &mut Tally) {
+    let theory = load_text("random.mu", text);
     assert!(
         !theory.has_errors(),
         "SEED={seed}\n{text}\n{}",
         theory.messages(false, false)
     );
     let actions = theory.actions().to_vec();
-    let mut solver = Solver::new(theory, &Limits::default(), None);
+    let mut solver = Solver::with_order(theory, &Limits::default(), None, order);
+    tally.forced += u32::from(solver.order() == ChosenOrder::Asked);
     let mut queries = world.queries.iter();
     let mut naive = Naive {
-        world: &world,
+        world,
         fuel: 3_000_000,
     };
     for action in &actions {
