@@ -8,6 +8,7 @@ pub mod arbiter;
 pub mod cases;
 pub mod driver;
 pub mod driver_large;
+pub mod fibonacci;
 pub mod flip;
 pub mod locks;
 pub mod measure;
