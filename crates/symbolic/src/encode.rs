@@ -40,6 +40,7 @@ pub(crate) struct Encoding<'a> {
     /// All variables of each kind.
     pub(crate) entries: Cube,
     pub(crate) current_locals: Cube,
+    pub(crate) next_locals: Cube,
     pub(crate) nexts: Cube,
     /// A call seen from the callee: current globals and next locals become entry values.
     pub(crate) enter: Renaming,
@@ -69,7 +70,7 @@ impl<'a> Encoding<'a> {
         manager.new_vars(first);
         let mut extra = Vec::with_capacity(arrangement.kinds.len());
         let mut copies = Vec::with_capacity(arrangement.kinds.len());
-        let (mut entries, mut locals) = (Vec::new(), Vec::new());
+        let (mut entries, mut locals, mut next_locals) = (Vec::new(), Vec::new(), Vec::new());
         let mut nexts = Vec::new();
         let (mut enter, mut leave) = (Vec::new(), Vec::new());
         for kind in &arrangement.kinds {
@@ -87,6 +88,7 @@ impl<'a> Encoding<'a> {
             nexts.push(next);
             if *kind == Kind::Local {
                 locals.push(current);
+                next_locals.push(next);
                 enter.push((next, entry));
                 leave.push((entry, next));
             } else {
@@ -101,6 +103,7 @@ impl<'a> Encoding<'a> {
             any_results: Vec::new(),
             entries: manager.cube(&entries)?,
             current_locals: manager.cube(&locals)?,
+            next_locals: manager.cube(&next_locals)?,
             nexts: manager.cube(&nexts)?,
             enter: manager.renaming(&enter),
             leave: manager.renaming(&leave),
