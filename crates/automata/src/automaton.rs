@@ -330,25 +330,85 @@ impl Tgba {
 
     /// Whether no two edges of a state can be taken at once.
     pub fn is_deterministic(&self) -> bool {
-        let apart = |a: u32, b: u32| {
-            self.guards.cubes(a).all(|x| {
-                self.guards.cubes(b).all(|y| {
-                    x.iter().any(|&literal| {
-                        y.binary_search(&Literal::new(literal.atom(), !literal.positive()))
-                            .is_ok()
-                    })
-                })
-            })
-        };
+        let mut cubes: Vec<(usize, &[Literal])> = Vec::new();
         (0..self.states.len() as u32).all(|state| {
-            let edges = self.edges_from(state);
-            edges.iter().enumerate().all(|(i, edge)| {
-                edges[i + 1..]
-                    .iter()
-                    .all(|other| apart(edge.guard, other.guard))
-            })
+            cubes.clear();
+            for (i, edge) in self.edges_from(state).iter().enumerate() {
+                cubes.extend(self.guards.cubes(edge.guard).map(|cube| (i, cube)));
+            }
+            are_apart(&cubes)
         })
     }
+}
+
+/// Lists that are compared pair by pair.
+const FEW: usize = 8;
+
+/// Whether no letter is in two cubes with different numbers. The literals of a cube are in order.
+///
+/// Those with an atom and those with its negation have no letter in common; so the list is split by
+/// one atom after the other, as long as that is less work than comparing all pairs.
+fn are_apart(cubes: &[(usize, &[Literal])]) -> bool {
+    let mut left = cubes.len() * cubes.len();
+    let mut open = vec![(cubes.to_vec(), 0)];
+    while let Some((list, from)) = open.pop() {
+        if left < list.len() {
+            return pairs_are_apart(cubes);
+        }
+        left -= list.len();
+        let of_one = list.windows(2).all(|pair| pair[0].0 == pair[1].0);
+        if of_one {
+            continue;
+        }
+        // The next atom that one of them asks about.
+        let place = |cube: &[Literal]| cube.partition_point(|l| l.atom().0 < from);
+        let asked = list.iter().filter_map(|(_, cube)| cube.get(place(cube)));
+        let Some(atom) = asked.map(|literal| literal.atom().0).min() else {
+            return false;
+        };
+        let value = |cube: &[Literal]| {
+            let literal = cube.get(place(cube)).filter(|l| l.atom().0 == atom);
+            literal.map(|literal| literal.positive())
+        };
+        let part = |wanted: bool| -> Vec<(usize, &[Literal])> {
+            let keep = |cube| value(cube).is_none_or(|value| value == wanted);
+            list.iter()
+                .copied()
+                .filter(|(_, cube)| keep(cube))
+                .collect()
+        };
+        if list.len() <= FEW {
+            if !pairs_are_apart(&list) {
+                return false;
+            }
+            continue;
+        }
+        // If one part has them all, the other says nothing new.
+        let (yes, no) = (part(true), part(false));
+        if no.len() == list.len() {
+            open.push((no, atom + 1));
+            continue;
+        }
+        if yes.len() < list.len() {
+            open.push((no, atom + 1));
+        }
+        open.push((yes, atom + 1));
+    }
+    true
+}
+
+fn pairs_are_apart(cubes: &[(usize, &[Literal])]) -> bool {
+    let apart = |a: &[Literal], b: &[Literal]| {
+        a.iter().any(|&literal| {
+            let negation = Literal::new(literal.atom(), !literal.positive());
+            b.binary_search(&negation).is_ok()
+        })
+    };
+    let mut pairs = cubes.iter().enumerate();
+    pairs.all(|(i, (a, cube))| {
+        let others = &cubes[i + 1..];
+        others.iter().all(|(b, other)| a == b || apart(cube, other))
+    })
 }
 
 fn all_marks(count: u32) -> u32 {

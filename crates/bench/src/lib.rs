@@ -22,6 +22,7 @@ pub mod symbolic;
 pub mod temporal;
 pub mod terminator;
 pub mod threads;
+pub mod turns;
 pub mod wide;
 pub mod yardsticks;
 

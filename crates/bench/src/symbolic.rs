@@ -11,6 +11,7 @@ use crate::driver_large::{self, SEEDS, Shape as Large};
 use crate::papers::{GETAFIX_BLUETOOTH, GETAFIX_SEQUENTIAL};
 use crate::safe_stack::{self, Loops, Version};
 use crate::terminator::{self, Dead, Flags, Shape as Loop};
+use crate::turns::{self, Turn};
 use crate::yardsticks::{Error, adder, counter, levels, recurse};
 use crate::{Ask, Case, Goal, Setup};
 
@@ -45,6 +46,8 @@ fn engine(engine: Engine) -> Setup {
 /// The cases of this module.
 pub fn cases(cases: &mut Vec<Case>) {
     yardsticks(cases);
+    twins(cases);
+    turns(cases);
     large(cases);
     terminators(cases);
     bluetooth(cases);
@@ -78,6 +81,56 @@ fn yardsticks(cases: &mut Vec<Case>) {
                 quick: who == Engine::Bdd && size != 14 && size <= 400,
                 ..case(family, size, Ask::Default, program(size, Error::Safe))
             });
+        }
+    }
+}
+
+/// Yardsticks that are violated, after everything else has been gone through; with the run, and
+/// without. The safe twins are among the yardsticks.
+fn twins(cases: &mut Vec<Case>) {
+    let all: [(&str, fn(usize, Error) -> String, [usize; 2]); 3] = [
+        ("counter", counter, [12, 14]),
+        ("recurse", recurse, [12, 16]),
+        ("adder", adder, [11, 13]),
+    ];
+    for (family, program, sizes) in all {
+        for size in sizes {
+            for trace in [true, false] {
+                cases.push(Case {
+                    setup: Setup {
+                        passes: false,
+                        trace,
+                        ..engine(Engine::Bdd)
+                    },
+                    expect: "violated",
+                    ..case(
+                        family,
+                        format!("{size} violated"),
+                        Ask::Default,
+                        program(size, Error::Unsafe),
+                    )
+                });
+            }
+        }
+    }
+}
+
+fn turns(cases: &mut Vec<Case>) {
+    for bits in [5, 6, 7, 8] {
+        for (turn, name) in [(Turn::Once, "once"), (Turn::Recursive, "recursive")] {
+            for who in [Engine::Bdd, Engine::Calculus] {
+                cases.push(Case {
+                    setup: engine(who),
+                    may_give_up: who == Engine::Calculus,
+                    quick: bits == 5,
+                    ..case(
+                        "fibonacci-turns",
+                        format!("{bits} {name}"),
+                        Ask::Default,
+                        turns::program(bits, turn, false),
+                    )
+                });
+            }
         }
     }
 }
@@ -263,7 +316,8 @@ mod tests {
         let mut all = Vec::new();
         cases(&mut all);
         for case in all {
-            let other = case.family == "levels" && case.goal.megabytes.is_none();
+            let ours = case.family == "fibonacci-turns" || case.parameter.ends_with("violated");
+            let other = ours || case.family == "levels" && case.goal.megabytes.is_none();
             assert!(other || !case.paper.is_empty(), "{}", case.name());
         }
     }

@@ -6,9 +6,9 @@
 //! * [`recurse`]: recursion of depth 2ⁿ, one argument of n bits.
 //! * [`adder`]: many arguments and results, all related.
 //!
-//! In none of them is the label `ERROR` reached, so the whole space has to be gone through. What
-//! keeps them honest: the tests ask the explicit engine about small ones, and a variant of each
-//! where the label is reached.
+//! Each comes safe and unsafe. In the safe one the label `ERROR` is not reached; in the unsafe one
+//! it is, but only after everything else. So the whole space has to be gone through in both. What
+//! keeps them honest: the tests ask the explicit engine about small ones.
 
 use std::fmt::Write;
 
@@ -90,13 +90,16 @@ pub fn levels(count: usize, error: Error) -> String {
 }
 
 /// One procedure calls itself with its n-bit parameter less one, down to zero; from any number it
-/// gets there.
+/// gets there. If the label can be reached, it is only from the largest number.
 pub fn recurse(bits: usize, error: Error) -> String {
-    let bad = match error {
-        Error::Safe => "!g",
-        Error::Unsafe => "g",
-    };
     let xs = names("x", bits);
+    let (start, bad) = match error {
+        Error::Safe => (String::new(), "!g"),
+        Error::Unsafe => {
+            let largest = list(bits, |_| "T".to_owned());
+            (format!("  {xs} := {largest};\n"), "g")
+        }
+    };
     // A bit changes if all lower ones are zero.
     let less = list(bits, |i| {
         let low: Vec<_> = (0..i).map(|j| format!("!x{j}")).collect();
@@ -108,7 +111,7 @@ pub fn recurse(bits: usize, error: Error) -> String {
     });
     let some = xs.replace(", ", " | ");
     format!(
-        "decl g;\nvoid main()\nbegin\n  decl {xs};\n  g := F;\n  f({xs});\n  if ({bad}) then ERROR: skip; fi;\nend\n\
+        "decl g;\nvoid main()\nbegin\n  decl {xs};\n{start}  g := F;\n  f({xs});\n  if ({bad}) then ERROR: skip; fi;\nend\n\
          void f({xs})\nbegin\n  if ({some}) then\n    f({less});\n  else\n    g := T;\n  fi;\nend\n"
     )
 }

@@ -15,8 +15,8 @@ use crate::race::{Contender, race};
 use crate::report::{Answer, Halt};
 use crate::vacuity::vacuity;
 use crate::{
-    Effort, Engine, EngineId, Evidence, Options, Report, Run, Violators, calculus, explicit,
-    symbolic,
+    Effort, Engine, EngineId, Evidence, Options, Report, Run, Tuning, Violators, calculus,
+    explicit, symbolic,
 };
 
 /// What an engine has found: a run that is concrete, or values of a lasso that do not repeat because
@@ -212,7 +212,12 @@ fn auto(prepared: &Prepared<'_>, options: &Options<'_>, runs: Runs) -> Result<An
         own.answered = Some(&answered);
         explicit::search(prepared, &own, runs)
     };
-    let (passes, evidence, tuning) = (options.passes, options.evidence, options.tuning);
+    let (passes, evidence) = (options.passes, options.evidence);
+    // The explicit engine is at it already.
+    let tuning = Tuning {
+        path_edges: None,
+        ..options.tuning
+    };
     let by_sets = move |limits: &droste_base::Limits| {
         let own = Options {
             passes,

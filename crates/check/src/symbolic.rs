@@ -1,16 +1,25 @@
 //! The symbolic engine: sets of states as decision diagrams.
+//!
+//! That there is a run is known from sets of states; which run it is, is not. A long run that hardly
+//! branches is found state by state in a fraction of the time that going back through sets takes.
+//! So the explicit engine is asked first, and given about as much time as the search has taken.
 
-use droste_base::{Runs, StopReason, Trace, Verdict};
+use std::sync::{Mutex, PoisonError};
+
+use droste_base::{Counterexample, Runs, StopReason, Trace, Verdict};
 use droste_program::execution::Execution;
 use droste_program::valued::Valued;
 use droste_symbolic::repeat::AutomatonQuery;
-use droste_symbolic::{Outcome, Query};
+use droste_symbolic::{Outcome, Query, STEPS};
 use droste_unfold::{AllLive, Gap, Machine};
 
 use crate::prepared::Prepared;
 use crate::report::{Answer, Halt};
 use crate::sequential::{Found, made_concrete};
-use crate::{Effort, EngineId, Evidence, Options};
+use crate::{Effort, EngineId, Evidence, Options, explicit};
+
+/// The most path edges that are looked at for a run.
+const MOST_PATH_EDGES: u64 = 4_000_000;
 
 /// Answers a question about reachability, about runs that get stuck or about infinite runs; others
 /// are none of its business.
@@ -25,7 +34,27 @@ pub(crate) fn search(
              use --engine explicit",
         ));
     }
-    let outcome = match decide(prepared, options, runs) {
+    let by_states: Mutex<Option<Counterexample<Execution>>> = Mutex::new(None);
+    let (passes, eager, limits) = (options.passes, options.eager, options.limits.clone());
+    let (evidence, tuning) = (options.evidence, options.tuning);
+    let elsewhere = |steps: u64| {
+        let Some(least) = tuning.path_edges else {
+            return false;
+        };
+        let own = Options {
+            passes,
+            eager,
+            evidence,
+            limits: limits.clone(),
+            ..Options::default()
+        };
+        let most = MOST_PATH_EDGES.min(least + steps / STEPS);
+        let found = explicit::shortest(prepared, &own, most);
+        let is_found = found.is_some();
+        *by_states.lock().unwrap_or_else(PoisonError::into_inner) = found;
+        is_found
+    };
+    let outcome = match decide(prepared, options, runs, &elsewhere) {
         Ok(outcome) => outcome,
         Err(reason) => return Ok(Answer::nothing(Verdict::Unknown(reason), EngineId::Bdd)),
     };
@@ -38,7 +67,13 @@ pub(crate) fn search(
         }
         violation.map(|trace| concrete(prepared, options, trace))
     });
-    let found = made_concrete(verdict)?;
+    let mut found = made_concrete(verdict)?;
+    let by_states = by_states.into_inner();
+    if let Verdict::Violated(violation) = &mut found
+        && let Some(run) = by_states.unwrap_or_else(PoisonError::into_inner)
+    {
+        *violation = Ok(run);
+    }
     Ok(Answer::new(
         found,
         EngineId::Bdd,
@@ -50,6 +85,7 @@ fn decide(
     prepared: &Prepared<'_>,
     options: &Options<'_>,
     runs: Runs,
+    elsewhere: &(dyn Fn(u64) -> bool + Sync),
 ) -> Result<Outcome, StopReason> {
     let cleaned = prepared.cleaned_for_sets(options)?;
     let search = droste_symbolic::Options {
@@ -57,6 +93,7 @@ fn decide(
         limits: options.limits.clone(),
         reporter: options.reporter,
         verdict_only: options.evidence == Evidence::Verdict,
+        elsewhere: Some(elsewhere),
     };
     let stops = prepared.question.stops();
     let targets = prepared.question.targets();

@@ -69,9 +69,13 @@ fn configurations() -> Vec<(&'static str, Options<'static>)> {
             },
         ),
         (
-            "bdd, no passes",
+            "bdd, in rounds, no passes",
             Options {
                 passes: Passes::none(),
+                tuning: Tuning {
+                    path_edges: None,
+                    ..Tuning::default()
+                },
                 ..bdd()
             },
         ),
@@ -83,6 +87,7 @@ fn configurations() -> Vec<(&'static str, Options<'static>)> {
                     sift_from: 100,
                     shortest_times: 0,
                     shortest_plus: 0,
+                    path_edges: None,
                     ..Tuning::default()
                 },
                 ..bdd()

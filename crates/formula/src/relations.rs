@@ -9,6 +9,8 @@
 //!   matter, and is left open.
 //! * Steps that change the same components are put together, so that what they do not change is
 //!   written, and computed, once.
+//! * A value that cannot matter any more is forgotten: the step that it mattered to last leaves it
+//!   open. Otherwise it would have to be told apart for ever, and with it what it was computed of.
 
 mod calls;
 mod control;
@@ -17,7 +19,7 @@ mod steps;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use droste_blast::{After, Blaster, Destination, Effect, New, State, Store, in_range};
+use droste_blast::{After, Blaster, Destination, Effect, New, State, Store, bits, in_range};
 use droste_program::liveness::Liveness;
 use droste_program::{NodeId, Op, ProcId, Program, Threads, VarRef, Violation};
 
@@ -53,8 +55,10 @@ impl Frame {
                 Component::Global(place) => globals.push(place),
             }
         }
-        locals.sort_unstable();
-        globals.sort_unstable();
+        for list in [&mut locals, &mut globals] {
+            list.sort_unstable();
+            list.dedup();
+        }
         Frame {
             locals: Some(locals),
             globals: Some(globals),
@@ -181,19 +185,67 @@ impl<'a> Relations<'a> {
         }
     }
 
-    /// That a store has been made in `to`.
+    /// Whether the value of a variable matters at a node; those that do not have all codes are kept
+    /// in any case.
+    fn keeps(&self, node: NodeId, var: VarRef) -> bool {
+        let procedure = self.program.node(node).procedure;
+        self.question.live.live(node, var) || !self.is_full(procedure, var)
+    }
+
+    /// Whether each code of the variable's bits is a value.
+    fn is_full(&self, procedure: ProcId, var: VarRef) -> bool {
+        let ty = self.program.variable(procedure, var).ty;
+        ty.hi().abs_diff(ty.lo()).checked_add(1) == 1u128.checked_shl(bits(ty) as u32)
+    }
+
+    /// The components of variables that matter before a step, or get a value in it, and do not
+    /// matter after it.
+    fn dying(
+        &self,
+        procedure: ProcId,
+        before: &dyn Fn(VarRef) -> bool,
+        after: &dyn Fn(VarRef) -> bool,
+    ) -> Vec<Component> {
+        let globals = (0..self.program.globals.len() as u32).map(VarRef::Global);
+        let locals = self.program.procedure(procedure).locals.len() as u32;
+        let vars = globals.chain((0..locals).map(VarRef::Local));
+        let vars = vars.filter(|&var| self.is_full(procedure, var) && before(var) && !after(var));
+        let places = vars.flat_map(|var| self.places(procedure, Destination::Var(var), None));
+        let mut places: Vec<Component> = places.collect();
+        places.sort_unstable();
+        places
+    }
+
+    /// [`dying`](Self::dying), from one node of a procedure to the next, which may be passed over.
+    fn dying_between(&self, from: NodeId, to: NodeId, stored: &[Store<Term>]) -> Vec<Component> {
+        let to = self.points.forward(to);
+        let is_stored = |var| {
+            stored
+                .iter()
+                .any(|s| matches!(s.place, Destination::Var(v) if v == var))
+        };
+        self.dying(
+            self.program.node(from).procedure,
+            &|var| self.question.live.live(from, var) || is_stored(var),
+            &|var| self.keeps(to, var),
+        )
+    }
+
+    /// That a store has been made in `to`, but for components that are `open`.
     fn stored(
         &mut self,
         procedure: ProcId,
         store: &Store<Term>,
         callee: Option<ProcId>,
         to: fn(&Self) -> &Copy,
+        open: &[Component],
         pieces: &mut Vec<Piece>,
     ) {
         let places = self.places(procedure, store.place, callee);
         match &store.new {
             // A parameter that the callee does not mention has no bits.
             New::Any if places.is_empty() => {}
+            New::Any if open.contains(&places[0]) => {}
             New::Any => {
                 let bits: Vec<Term> = places.iter().map(|&c| Self::bit(to(self), c)).collect();
                 let Ok(bit) = in_range(&mut self.terms, store.ty, &bits);
@@ -201,6 +253,9 @@ impl<'a> Relations<'a> {
             }
             New::Code(code) => {
                 for (&component, &bit) in places.iter().zip(code) {
+                    if open.contains(&component) {
+                        continue;
+                    }
                     pieces.push(Piece::Is(self.path(to(self), component), bit));
                 }
             }

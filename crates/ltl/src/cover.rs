@@ -24,12 +24,30 @@ pub(crate) fn cover(manager: &Manager, function: &Bdd) -> Result<Vec<Cube>, Stop
     Ok(cover_at_most(manager, function, usize::MAX)?.unwrap_or_default())
 }
 
+/// The function as one cube, if it is one.
+fn only_cube(function: &Bdd) -> Option<Cube> {
+    let mut cube = Vec::new();
+    let mut rest = function.clone();
+    while let Some((var, low, high)) = rest.decision() {
+        let value = low.is_false();
+        if !value && !high.is_false() {
+            return None;
+        }
+        cube.push((var, value));
+        rest = if value { high } else { low };
+    }
+    rest.is_true().then_some(cube)
+}
+
 /// [`cover`], if there are not more than `most` cubes.
 pub(crate) fn cover_at_most(
     manager: &Manager,
     function: &Bdd,
     most: usize,
 ) -> Result<Option<Vec<Cube>>, StopReason> {
+    if let Some(cube) = only_cube(function) {
+        return Ok((most > 0).then(|| vec![cube]));
+    }
     let mut cubes = Vec::new();
     let mut path: Cube = Vec::new();
     let mut frames: Vec<Frame> = Vec::new();

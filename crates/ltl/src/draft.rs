@@ -36,6 +36,8 @@ pub(crate) struct Draft {
     pub(crate) formulas: Vec<Option<FormulaId>>,
     /// How many marks there are.
     pub(crate) marks: usize,
+    /// Whether it is known that no two edges of a state have a letter in common.
+    pub(crate) deterministic: bool,
     /// Variables below the atoms for whoever needs some for a while.
     pub(crate) spare: Vec<Var>,
 }
@@ -74,6 +76,9 @@ impl Draft {
     /// In how many states two edges can be taken at once.
     pub(crate) fn nondeterministic_states(&self) -> Result<usize, StopReason> {
         let mut count = 0;
+        if self.deterministic {
+            return Ok(count);
+        }
         for edges in &self.edges {
             let mut taken = self.manager.constant(false);
             for edge in edges {

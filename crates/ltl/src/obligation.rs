@@ -12,8 +12,10 @@
 //! A formula may be an obligation without its syntax showing it. Then the result is compared with
 //! the automata of the formula and of its negation, and dropped if it differs.
 
+use std::collections::hash_map::Entry;
+
 use droste_base::StopReason;
-use droste_bdd::Bdd;
+use droste_bdd::{Bdd, Manager};
 use rustc_hash::FxHashMap;
 
 use crate::draft::{Draft, DraftEdge, MOST_DRAFT_MARKS, Marks};
@@ -47,16 +49,72 @@ pub(crate) fn minimal_weak(
         return Ok(None);
     }
     let known = negation.is_none();
-    let Some(mut weak) = subsets(draft, known)? else {
-        return Ok(None);
+    let weak = if draft.deterministic && known {
+        completed(draft)?
+    } else {
+        let Some(mut weak) = subsets(draft, known)? else {
+            return Ok(None);
+        };
+        mark_accepting(draft, &mut weak)?;
+        weak
     };
-    mark_accepting(draft, &mut weak)?;
     if let Some(negation) = negation
         && !(disjoint(&weak, true, negation)? && disjoint(&weak, false, draft)?)
     {
         return Ok(None);
     }
     minimize(draft, &weak).map(Some)
+}
+
+/// The subset construction for an automaton that is deterministic: a state for the letters that it
+/// has no edge for.
+fn completed(draft: &Draft) -> Result<Weak, StopReason> {
+    let all = draft.all_marks();
+    let (component, marks) = draft.components();
+    let states = draft.len() as u32;
+    let mut weak = Weak {
+        edges: Vec::with_capacity(draft.len() + 1),
+        accepting: Vec::with_capacity(draft.len() + 1),
+        subsets: (0..states).map(|state| vec![state]).collect(),
+    };
+    let mut sink = false;
+    for (edges, component) in draft.edges.iter().zip(component) {
+        draft.manager.check_limits()?;
+        let mut list: Vec<(Bdd, u32)> = edges
+            .iter()
+            .map(|edge| (edge.guard.clone(), edge.target))
+            .collect();
+        let guards = list.iter().map(|(guard, _)| guard.clone()).collect();
+        let missing = union(&draft.manager, guards)?.not();
+        if !missing.is_false() {
+            sink = true;
+            list.push((missing, states));
+        }
+        weak.edges.push(list);
+        weak.accepting.push(marks[component as usize] == Some(all));
+    }
+    if sink {
+        weak.edges
+            .push(vec![(draft.manager.constant(true), states)]);
+        weak.accepting.push(false);
+        weak.subsets.push(Vec::new());
+    }
+    Ok(weak)
+}
+
+/// The disjunction, of neighbours first: so intermediate diagrams stay small.
+fn union(manager: &Manager, mut list: Vec<Bdd>) -> Result<Bdd, StopReason> {
+    while list.len() > 1 {
+        let mut joined = Vec::with_capacity(list.len().div_ceil(2));
+        for pair in list.chunks(2) {
+            joined.push(match pair {
+                [a, b] => a.or(b)?,
+                _ => pair[0].clone(),
+            });
+        }
+        list = joined;
+    }
+    Ok(list.pop().unwrap_or_else(|| manager.constant(false)))
 }
 
 /// The subset construction; the empty subset is included.
@@ -220,7 +278,125 @@ fn disjoint(weak: &Weak, positive: bool, other: &Draft) -> Result<bool, StopReas
     Ok(!common)
 }
 
-/// Löding's colours, then the partition of Moore.
+/// Stands for the state's own class in a signature.
+const OWN: u32 = u32::MAX;
+
+/// Where the letters lead: classes in order, and all letters that lead there.
+type Signature = Vec<(u32, Bdd)>;
+
+fn signature(mut edges: Signature) -> Result<Signature, StopReason> {
+    edges.sort_by_key(|&(class, _)| class);
+    let mut result: Signature = Vec::with_capacity(edges.len());
+    for (class, letters) in edges {
+        match result.last_mut() {
+            Some((last, known)) if *last == class => *known = known.or(&letters)?,
+            _ => result.push((class, letters)),
+        }
+    }
+    Ok(result)
+}
+
+/// The classes of states that accept the same words, if every cycle is that of a single state, from
+/// the last states up. When a state's turn comes, the classes of all others that it leads to are
+/// known. It is of one of these classes if it has that class's signature once its own cycle is said
+/// to lead there. If it is of none of them, it is of the class of any other state with the same
+/// signature.
+fn upwards(
+    weak: &Weak,
+    members: &[Vec<u32>],
+    accepts: &dyn Fn(usize) -> bool,
+) -> Result<Vec<u32>, StopReason> {
+    let mut class = vec![OWN; weak.edges.len()];
+    // Signatures with a class's own number in place of `OWN`.
+    let mut signatures: Vec<(bool, Signature)> = Vec::new();
+    let mut known: FxHashMap<(bool, Signature), u32> = FxHashMap::default();
+    let numbered = |own: &Signature, number: u32| {
+        let rename = |class| if class == OWN { number } else { class };
+        signature(own.iter().map(|(c, l)| (rename(*c), l.clone())).collect())
+    };
+    for &state in members.iter().flatten() {
+        let state = state as usize;
+        let edges = weak.edges[state].iter();
+        // A state's own class is not known yet: that is `OWN`.
+        let own = signature(
+            edges
+                .map(|(l, t)| (class[*t as usize], l.clone()))
+                .collect(),
+        )?;
+        let accepting = accepts(state);
+        let loops = usize::from(own.last().is_some_and(|&(class, _)| class == OWN));
+        let mut found = None;
+        for &(candidate, _) in own.iter().filter(|&&(class, _)| class != OWN) {
+            let (other, theirs) = &signatures[candidate as usize];
+            if *other == accepting
+                && theirs.len() == own.len() - loops
+                && *theirs == numbered(&own, candidate)?
+            {
+                found = Some(candidate);
+                break;
+            }
+        }
+        class[state] = match found {
+            Some(found) => found,
+            None => match known.entry((accepting, own)) {
+                Entry::Occupied(entry) => *entry.get(),
+                Entry::Vacant(entry) => {
+                    let number = signatures.len() as u32;
+                    signatures.push((accepting, numbered(&entry.key().1, number)?));
+                    *entry.insert(number)
+                }
+            },
+        };
+    }
+    // In the order of the states.
+    let mut number = vec![OWN; signatures.len()];
+    let mut next = 0;
+    for class in &mut class {
+        let number = &mut number[*class as usize];
+        if *number == OWN {
+            *number = next;
+            next += 1;
+        }
+        *class = *number;
+    }
+    Ok(class)
+}
+
+/// The classes of states that accept the same words: Moore's partition, round by round.
+fn in_rounds(
+    draft: &mut Draft,
+    weak: &Weak,
+    accepts: &dyn Fn(usize) -> bool,
+) -> Result<Vec<u32>, StopReason> {
+    let manager = draft.manager.clone();
+    let vars = draft.spare_vars(weak.edges.len() + 1);
+    let mut class: Vec<u32> = (0..weak.edges.len())
+        .map(|state| u32::from(accepts(state)))
+        .collect();
+    let mut classes = 0;
+    loop {
+        let mut numbers: FxHashMap<(u32, Bdd), u32> = FxHashMap::default();
+        let mut next = Vec::with_capacity(class.len());
+        for (state, edges) in weak.edges.iter().enumerate() {
+            manager.check_limits()?;
+            let mut signature = manager.constant(false);
+            for (guard, target) in edges {
+                let var = manager.var(vars[class[*target as usize] as usize])?;
+                signature = signature.or(&guard.and(&var)?)?;
+            }
+            let number = numbers.len() as u32;
+            next.push(*numbers.entry((class[state], signature)).or_insert(number));
+        }
+        let found = numbers.len();
+        class = next;
+        if found == classes {
+            return Ok(class);
+        }
+        classes = found;
+    }
+}
+
+/// Löding's colours, then the classes of states that accept the same words.
 fn minimize(draft: &mut Draft, weak: &Weak) -> Result<Draft, StopReason> {
     let component = weak_components(weak);
     let count = component.iter().max().map_or(0, |&c| c as usize + 1);
@@ -254,33 +430,13 @@ fn minimize(draft: &mut Draft, weak: &Weak) -> Result<Draft, StopReason> {
         let fits = trivial[own] || accepting[own] == (least % 2 == 0);
         colour[own] = if fits { least } else { least - 1 };
     }
-    let manager = draft.manager.clone();
-    let vars = draft.spare_vars(weak.edges.len() + 1);
     let accepts = |state: usize| colour[component[state] as usize] % 2 == 0;
-    let mut class: Vec<u32> = (0..weak.edges.len())
-        .map(|state| u32::from(accepts(state)))
-        .collect();
-    let mut classes = 0;
-    loop {
-        let mut numbers: FxHashMap<(u32, Bdd), u32> = FxHashMap::default();
-        let mut next = Vec::with_capacity(class.len());
-        for (state, edges) in weak.edges.iter().enumerate() {
-            manager.check_limits()?;
-            let mut signature = manager.constant(false);
-            for (guard, target) in edges {
-                let var = manager.var(vars[class[*target as usize] as usize])?;
-                signature = signature.or(&guard.and(&var)?)?;
-            }
-            let number = numbers.len() as u32;
-            next.push(*numbers.entry((class[state], signature)).or_insert(number));
-        }
-        let found = numbers.len();
-        class = next;
-        if found == classes {
-            break;
-        }
-        classes = found;
-    }
+    let class = if members.iter().all(|states| states.len() == 1) {
+        upwards(weak, &members, &accepts)?
+    } else {
+        in_rounds(draft, weak, &accepts)?
+    };
+    let classes = class.iter().max().map_or(0, |&c| c as usize + 1);
     let mut edges: Vec<Vec<DraftEdge>> = vec![Vec::new(); classes];
     let mut formulas = vec![None; classes];
     let mut done = vec![false; classes];
@@ -310,6 +466,7 @@ fn minimize(draft: &mut Draft, weak: &Weak) -> Result<Draft, StopReason> {
         edges,
         formulas,
         marks: 1,
+        deterministic: true,
         spare: draft.spare.clone(),
     };
     result.merge_edges()?;

@@ -38,6 +38,11 @@ impl Promises {
         }
     }
 
+    /// Whether there is one promise for all eventualities.
+    pub(crate) fn is_common(&self) -> bool {
+        self.common
+    }
+
     /// Whether putting off this formula needs a promise.
     pub(crate) fn is_eventuality(formulas: &Formulas, f: FormulaId) -> bool {
         matches!(

@@ -16,6 +16,11 @@
 //! simulate the class it leads to. Apart from letters a signature is monotone, so that implication
 //! of signatures is simulation.
 //!
+//! In a deterministic automaton a prefix of a word leads to one state at most. So no state has the
+//! past of another, and the reverse simulation relates nothing. Two edges of a state have no letter
+//! in common, so none makes another superfluous. What is left is to find states that simulate each
+//! other, and for that signatures need only be compared for equality.
+//!
 //! What keeps it honest: automata are compared with the meaning of random formulas on random words,
 //! reduced and unreduced (`tests/random.rs`).
 
@@ -50,8 +55,11 @@ struct Relation {
     above: Vec<Vec<u32>>,
 }
 
-/// Reduces an automaton once; it has to be pruned afterwards.
+/// Reduces an automaton without useless states once; it has to be pruned afterwards.
 pub(crate) fn reduce(draft: &mut Draft, direction: Direction) -> Result<(), StopReason> {
+    if draft.deterministic && direction == Direction::Reverse {
+        return Ok(());
+    }
     if draft.len() > LARGEST || draft.edge_count() > 10 * LARGEST {
         return Ok(());
     }
@@ -125,6 +133,7 @@ fn relate(draft: &mut Draft, direction: Direction) -> Result<Option<Relation>, S
             let mut row = Vec::new();
             for d in 0..count {
                 let candidate = count <= ORDERED
+                    && !draft.deterministic
                     && related[members[c] as usize]
                         .binary_search(&members[d])
                         .is_ok();
@@ -188,6 +197,9 @@ fn quotient(
     draft.initial = class(draft.initial);
     draft.edges = edges;
     draft.merge_edges()?;
+    if draft.deterministic {
+        return Ok(());
+    }
     // Edges that another makes superfluous, letter by letter.
     let mut new: Vec<Vec<DraftEdge>> = vec![Vec::new(); count];
     let mut groups: Vec<Vec<(u32, DraftEdge)>> = vec![Vec::new(); count];

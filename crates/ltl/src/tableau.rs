@@ -31,10 +31,26 @@ enum Meaning {
     Promise(u32),
 }
 
-/// Diagrams with more nodes are too large. So are diagrams that leave more than `MOST_LETTERS`
-/// different things to do, depending on the letter.
-const MOST_NODES: usize = 1500;
-const MOST_LETTERS: usize = 1000;
+/// Diagrams with more nodes are too large. So are diagrams that leave more than so many different
+/// things to do, depending on the letter.
+#[derive(Clone, Copy)]
+struct Most {
+    nodes: usize,
+    letters: usize,
+}
+
+const MOST: Most = Most {
+    nodes: 1500,
+    letters: 1000,
+};
+
+/// Where the letter decides what is left to do, there are as many edges as there are things to do,
+/// and no other construction has fewer.
+const MOST_DETERMINED: Most = Most {
+    nodes: 1 << 18,
+    letters: 1 << 16,
+};
+
 /// The most edges for the same letters.
 const MOST_CUBES: usize = 10_000;
 
@@ -50,11 +66,54 @@ impl From<StopReason> for Stop {
     }
 }
 
-fn small(diagram: Bdd) -> Result<Bdd, Stop> {
-    if diagram.is_larger_than(MOST_NODES) {
-        return Err(Stop::Large);
+/// Whether a letter leaves at most one thing to do, in the formula and in all that come after it.
+/// Only plain forms are recognised. They are those in which of two choices one is always about the
+/// letter alone.
+fn is_determined(formulas: &Formulas, root: FormulaId) -> bool {
+    #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    enum Kind {
+        Letter,
+        Determined,
+        Other,
     }
-    Ok(diagram)
+    use Kind::{Determined, Letter, Other};
+    let mut kinds: FxHashMap<FormulaId, Kind> = FxHashMap::default();
+    for id in formulas.closure(root) {
+        let of = |f: FormulaId| kinds[&f];
+        // Either `a`, or something that is put off, with or without `b`.
+        let choice = |a, b| {
+            if of(a) == Letter {
+                of(b).max(Determined)
+            } else {
+                Other
+            }
+        };
+        let kind = match formulas.node(id) {
+            Node::True | Node::False | Node::Atom(_) => Letter,
+            Node::Not(a) | Node::Globally(a) | Node::Next(a) => {
+                let least = match formulas.node(id) {
+                    Node::Not(_) => Letter,
+                    _ => Determined,
+                };
+                of(a).max(least)
+            }
+            Node::And(operands) => operands.iter().map(|&f| of(f)).max().unwrap_or(Letter),
+            Node::Or(operands) => {
+                let mut others = operands.iter().map(|&f| of(f)).filter(|&k| k != Letter);
+                match (others.next(), others.next()) {
+                    (None, _) => Letter,
+                    (Some(only), None) => only,
+                    _ => Other,
+                }
+            }
+            Node::Finally(a) => choice(a, a),
+            Node::Until(a, b) | Node::WeakUntil(a, b) => choice(b, a),
+            Node::Release(a, b) | Node::StrongRelease(a, b) => choice(a, b),
+            Node::Implies(..) | Node::Iff(..) | Node::Xor(..) => Other,
+        };
+        kinds.insert(id, kind);
+    }
+    kinds[&root] != Other
 }
 
 pub(crate) struct Tableau<'a> {
@@ -67,6 +126,7 @@ pub(crate) struct Tableau<'a> {
     promise_vars: Vec<Var>,
     meanings: FxHashMap<Var, Meaning>,
     unfolded: FxHashMap<FormulaId, Bdd>,
+    most: Most,
 }
 
 impl<'a> Tableau<'a> {
@@ -87,6 +147,7 @@ impl<'a> Tableau<'a> {
             promise_vars: Vec::new(),
             meanings: FxHashMap::default(),
             unfolded: FxHashMap::default(),
+            most: MOST,
         }
     }
 
@@ -131,6 +192,13 @@ impl<'a> Tableau<'a> {
         Ok(self.manager.var(self.promise_vars[mark as usize])?)
     }
 
+    fn small(&self, diagram: Bdd) -> Result<Bdd, Stop> {
+        if diagram.is_larger_than(self.most.nodes) {
+            return Err(Stop::Large);
+        }
+        Ok(diagram)
+    }
+
     /// The one-step unfolding of a formula.
     fn unfold(&mut self, root: FormulaId) -> Result<Bdd, Stop> {
         let needed = self
@@ -138,7 +206,8 @@ impl<'a> Tableau<'a> {
             .read_now(root, |id| self.unfolded.contains_key(&id));
         for id in needed {
             self.manager.check_limits()?;
-            let diagram = small(self.unfold_one(id)?)?;
+            let diagram = self.unfold_one(id)?;
+            let diagram = self.small(diagram)?;
             self.unfolded.insert(id, diagram);
         }
         Ok(self.unfolded[&root].clone())
@@ -154,14 +223,14 @@ impl<'a> Tableau<'a> {
             Node::And(operands) => {
                 let mut result = self.manager.constant(true);
                 for &operand in operands {
-                    result = small(result.and(&known(self, operand))?)?;
+                    result = self.small(result.and(&known(self, operand))?)?;
                 }
                 result
             }
             Node::Or(operands) => {
                 let mut result = self.manager.constant(false);
                 for &operand in operands {
-                    result = small(result.or(&known(self, operand))?)?;
+                    result = self.small(result.or(&known(self, operand))?)?;
                 }
                 result
             }
@@ -217,7 +286,7 @@ impl<'a> Tableau<'a> {
                 places.insert(f.clone(), list.len());
                 list.push((f, letters));
             }
-            if leaves.len() > MOST_LETTERS {
+            if leaves.len() > self.most.letters {
                 return Err(Stop::Large);
             }
             Ok(())
@@ -259,6 +328,10 @@ impl<'a> Tableau<'a> {
 
     fn explore(mut self, root: FormulaId, most: usize) -> Result<Draft, Stop> {
         let mut left = most;
+        let mut deterministic = true;
+        if self.promises.is_common() && is_determined(self.formulas, root) {
+            self.most = MOST_DETERMINED;
+        }
         let mut states: FxHashMap<Bdd, u32> = FxHashMap::default();
         let mut by_formula: FxHashMap<FormulaId, u32> = FxHashMap::default();
         let mut queue: Vec<(FormulaId, Bdd)> = Vec::new();
@@ -278,6 +351,8 @@ impl<'a> Tableau<'a> {
                     return Err(Stop::Large);
                 };
                 left -= cubes.len();
+                // Diagrams that are left for different letters have no letter in common.
+                deterministic &= cubes.len() == 1;
                 for cube in cubes {
                     self.manager.check_limits()?;
                     let mut put_off: Marks = 0;
@@ -327,6 +402,7 @@ impl<'a> Tableau<'a> {
                 .map(|(formula, _)| Some(formula))
                 .collect(),
             marks,
+            deterministic,
             spare: Vec::new(),
         };
         draft.merge_edges()?;

@@ -539,6 +539,7 @@ impl<'a> Expansion<'a> {
                 .map(|(formula, ..)| Some(formula))
                 .collect(),
             marks,
+            deterministic: false,
             spare: Vec::new(),
         };
         draft.merge_edges()?;

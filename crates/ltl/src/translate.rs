@@ -141,13 +141,7 @@ fn build(
     };
     let mut draft = maker.automaton(root, options)?;
     if options.reduce {
-        draft = reduced(draft)?;
-        if let Some(weak) = maker.weak(root, &mut draft)?
-            && (weak.len(), weak.nondeterministic_states()?)
-                <= (draft.len(), draft.nondeterministic_states()?)
-        {
-            draft = weak;
-        }
+        draft = maker.reduced(root, draft)?;
     }
     draft
         .finish(atoms)?
@@ -223,6 +217,26 @@ impl Maker<'_> {
         );
         let expansion = expansion.ok_or(Untranslatable::TooManyMarks(MOST_DRAFT_MARKS))?;
         tidy(expansion.build(root)?)
+    }
+
+    /// The smallest automaton that reductions lead to.
+    fn reduced(&mut self, root: FormulaId, mut draft: Draft) -> Result<Draft, Untranslatable> {
+        // Simulations join states of a deterministic automaton only if they accept the same words;
+        // the minimal deterministic automaton has one state for all of these.
+        if draft.deterministic
+            && self.simplifier.traits(self.formulas, root).obligation()
+            && let Some(weak) = obligation::minimal_weak(&mut draft, None)?
+        {
+            return Ok(weak);
+        }
+        let mut draft = reduced(draft)?;
+        if let Some(weak) = self.weak(root, &mut draft)?
+            && (weak.len(), weak.nondeterministic_states()?)
+                <= (draft.len(), draft.nondeterministic_states()?)
+        {
+            draft = weak;
+        }
+        Ok(draft)
     }
 
     /// The minimal deterministic weak automaton, if there is one and it can be had without much

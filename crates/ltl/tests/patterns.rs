@@ -105,8 +105,8 @@ fn random() -> String {
         total[2] += usize::from(deterministic);
     }
     format!(
-        "1000 random formulas with 12 operators over 4 atoms (seeds 0 to 999): {} states, {} transitions in all; {} automata are\n\
-         deterministic.\n",
+        "1000 random formulas with 12 operators over 4 atoms (seeds 0 to 999): {} states, {} transitions\n\
+         in all; {} automata are deterministic.\n",
         total[0], total[1], total[2]
     )
 }

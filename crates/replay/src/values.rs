@@ -266,13 +266,16 @@ fn is_at(nodes: &[NodeId], scene: &Scene) -> Value {
     Value::from(scene.at.is_some_and(|at| nodes.binary_search(&at).is_ok()))
 }
 
-/// The value of a short expression without choices, if nothing in it fails: most are of this kind.
+/// The value of an expression without choices, if nothing in it fails: most are of this kind.
 fn certain(expr: &Expr, scene: &Scene) -> Option<Value> {
     const SHORT: usize = 8;
-    let mut values: [Value; SHORT] = [0; SHORT];
-    if expr.nodes.len() > SHORT {
-        return None;
-    }
+    let (mut short, mut long) = ([0; SHORT], Vec::new());
+    let values: &mut [Value] = if expr.nodes.len() > SHORT {
+        long.resize(expr.nodes.len(), 0);
+        &mut long
+    } else {
+        &mut short
+    };
     for (i, node) in expr.nodes.iter().enumerate() {
         // Operands come before their operators. One that does not has no value.
         let operand = |index: u32| values[..i].get(index as usize).copied();

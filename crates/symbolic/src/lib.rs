@@ -63,15 +63,24 @@ pub struct Tuning {
     /// are open below it), runs are represented by tuples instead of configurations. See
     /// [`concurrent`].
     pub most_places: usize,
+    /// Before any search for a run, a search state by state may look at this number of path edges,
+    /// and at one more for every [`STEPS`] steps of diagram operations that the search which found
+    /// the violation took. With nothing here there is no such search.
+    pub path_edges: Option<u64>,
 }
+
+/// A search state by state takes about as long for a path edge as diagram operations for so many
+/// steps.
+pub const STEPS: u64 = 8;
 
 impl Default for Tuning {
     /// Reordering from four million nodes on, and well below a second more.
     fn default() -> Self {
         Tuning {
             sift_from: 1 << 22,
-            shortest_times: 4,
-            shortest_plus: 1 << 22,
+            shortest_times: 1,
+            shortest_plus: 1 << 21,
+            path_edges: Some(1 << 16),
             most_places: (1 << 14) - 1,
         }
     }
@@ -117,6 +126,9 @@ pub struct Options<'a> {
     pub reporter: Option<Reporter<'a>>,
     /// Do not write down the run of a violation.
     pub verdict_only: bool,
+    /// For reachability. Told, when a violation has been found, how many steps diagram operations
+    /// have taken. If the answer is true, somebody else has the run, and none is written down.
+    pub elsewhere: Option<&'a (dyn Fn(u64) -> bool + Sync)>,
 }
 
 /// Whether a target of the query is reachable.
@@ -133,6 +145,7 @@ pub fn reach(
         tuning: options.tuning,
         limits: &options.limits,
         verdict_only: options.verdict_only,
+        elsewhere: options.elsewhere,
     };
     on_worker(program, options.reporter, |report| {
         let mut stats = Stats::default();
@@ -175,6 +188,7 @@ struct Work<'a> {
     tuning: Tuning,
     limits: &'a Limits,
     verdict_only: bool,
+    elsewhere: Option<&'a (dyn Fn(u64) -> bool + Sync)>,
 }
 
 impl Work<'_> {
@@ -191,7 +205,8 @@ impl Work<'_> {
         if found?.is_none() {
             return Ok(Verdict::Holds(Certificate::default()));
         }
-        let run = if self.verdict_only {
+        let steps = search.encoding.manager.steps();
+        let run = if self.verdict_only || self.elsewhere.is_some_and(|ask| ask(steps)) {
             None
         } else {
             Some(trace::trace(search, tuning, stats).map_err(StopReason::unwritten)?)

@@ -6,6 +6,7 @@ use droste_blast::{Blaster, Destination};
 use droste_program::{NodeId, Op, ProcId, VarRef};
 
 use super::{Clauses, Frame, Relations, copy_of, one_of, or_false};
+use crate::fields::Component;
 use crate::points::Point;
 use crate::term::Term;
 use crate::write::{Piece, conjunction};
@@ -67,7 +68,7 @@ impl Relations<'_> {
             ];
             let procedure = self.program.node(node).procedure;
             for store in &effect.stores {
-                self.stored(procedure, store, Some(callee), |r| &r.v, &mut pieces);
+                self.stored(procedure, store, Some(callee), |r| &r.v, &[], &mut pieces);
             }
             clauses.extend(conjunction(&self.terms, &pieces));
             self.terms.forget(mark);
@@ -107,6 +108,12 @@ impl Relations<'_> {
             };
             let procedure = self.program.node(node).procedure;
             let (here, exit) = (self.points.at(node), self.points.exit(callee));
+            let after = self.after(node);
+            // Conditions on the outcome read it once more.
+            let open = match after {
+                Some(_) => Vec::new(),
+                None => self.dying_across(node, *next, callee, targets),
+            };
             let next = self.points.at(*next);
             across.push((here, next));
             // In `ReturnB` the callee's last state is u; in `ReturnA` u is the caller's.
@@ -121,7 +128,6 @@ impl Relations<'_> {
                 })
                 .collect();
             let Ok(effect) = Blaster::new(self.program, &mut self.terms).resume(node, &results);
-            let after = self.after(node);
             let mut ends = vec![next];
             for (violation, bit) in after.iter().flat_map(|after| &after.failures) {
                 let Some(to) = self.points.fail(*violation) else {
@@ -131,23 +137,23 @@ impl Relations<'_> {
                 across.push((here, to));
                 let text = format!("u.pc = {here} & e = {exit} & v.pc = {to}");
                 let pieces = [Piece::Text(text), Piece::Holds(*bit)];
-                let frame = self.caller_frame(procedure, targets);
+                let frame = self.caller_frame(procedure, targets, &[]);
                 self.add(&mut a, frame, &pieces);
             }
             let text = format!("u.pc = {here} & e = {exit} & v.pc = {next}");
             let mut pieces = vec![Piece::Text(text)];
             pieces.extend(after.as_ref().map(|after| Piece::Holds(after.holds)));
-            let frame = self.caller_frame(procedure, targets);
+            let frame = self.caller_frame(procedure, targets, &open);
             self.add(&mut a, frame, &pieces);
             // The part of the callee.
             let text = format!("u.pc = {exit} & c = {here} & {}", one_of("v.pc", ends));
             let mut pieces = vec![Piece::Text(text), Piece::Holds(effect.guard)];
             for store in &effect.stores {
-                self.stored(procedure, store, None, |r| &r.v, &mut pieces);
+                self.stored(procedure, store, None, |r| &r.v, &open, &mut pieces);
             }
             let places = effect.stores.iter();
             let places = places.flat_map(|s| self.places(procedure, s.place, None));
-            let mut frame = Frame::changing(places);
+            let mut frame = Frame::changing(places.chain(open));
             frame.locals = None;
             self.add(&mut b, frame, &pieces);
             for (violation, bit) in &effect.failures {
@@ -201,11 +207,37 @@ impl Relations<'_> {
         );
     }
 
-    /// The locals of the caller stay, but for those that get results.
-    fn caller_frame(&self, procedure: ProcId, targets: &[Option<VarRef>]) -> Frame {
+    /// What does not matter any more after a call: locals of the caller, and globals.
+    fn dying_across(
+        &self,
+        call: NodeId,
+        next: NodeId,
+        callee: ProcId,
+        targets: &[Option<VarRef>],
+    ) -> Vec<Component> {
+        let next = self.points.forward(next);
+        let live = self.question.live;
+        let before = |var| {
+            targets.contains(&Some(var))
+                || match var {
+                    VarRef::Local(_) => live.live(call, var),
+                    VarRef::Global(i) => live.live_at_exit(callee, i),
+                }
+        };
+        let procedure = self.program.node(call).procedure;
+        self.dying(procedure, &before, &|var| self.keeps(next, var))
+    }
+
+    /// The locals of the caller stay, but for those that get results or are `open`.
+    fn caller_frame(
+        &self,
+        procedure: ProcId,
+        targets: &[Option<VarRef>],
+        open: &[Component],
+    ) -> Frame {
         let vars = targets.iter().flatten();
         let places = vars.flat_map(|&var| self.places(procedure, Destination::Var(var), None));
-        let mut frame = Frame::changing(places);
+        let mut frame = Frame::changing(places.chain(open.iter().copied()));
         frame.globals = None;
         frame
     }

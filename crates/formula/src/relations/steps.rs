@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use droste_blast::{Destination, Logic, in_range};
+use droste_blast::{Destination, Logic, Store, in_range};
 use droste_program::{NodeId, Op, ProcId, VarRef, Violation};
 
 use super::{Clauses, Frame, Relations, one_of, uninitialised};
@@ -31,56 +31,66 @@ impl Relations<'_> {
                     Piece::Holds(effect.guard),
                 ];
                 for store in &effect.stores {
-                    self.stored(procedure, store, None, |r| &r.v, &mut pieces);
+                    self.stored(procedure, store, None, |r| &r.v, &[], &mut pieces);
                 }
-                let frame = Frame {
-                    locals: None,
-                    globals: Some(Vec::new()),
-                };
+                let live = self.question.live;
+                let open = self.dying(procedure, &|var| live.live(node, var), &|var| match var {
+                    VarRef::Global(i) => live.live_at_exit(procedure, i),
+                    VarRef::Local(_) => false,
+                });
+                let mut frame = Frame::changing(open);
+                frame.locals = None;
                 self.add(clauses, frame, &pieces);
             }
             // Arguments are a matter of `IntoCall1`.
             Op::Call { .. } => {}
             _ => {
-                let mut stores = Vec::new();
-                for store in &effect.stores {
-                    self.stored(procedure, store, None, |r| &r.v, &mut stores);
-                }
                 let changed = effect.stores.iter();
                 let changed = changed.flat_map(|s| self.places(procedure, s.place, None));
                 let mut changed: Vec<Component> = changed.collect();
+                let mut more = Vec::new();
                 if let (Some(place), Op::AtomicBegin(_) | Op::AtomicEnd(_)) =
                     (self.fields.atomic, op)
                 {
                     let component = Component::Global(place);
                     let begins = self.terms.constant(matches!(op, Op::AtomicBegin(_)));
-                    stores.push(Piece::Is(self.path(&self.v, component), begins));
+                    more.push(Piece::Is(self.path(&self.v, component), begins));
                     changed.push(component);
                 }
-                let frame = Frame::changing(changed);
                 let after = self.after(node);
                 // Edges to the same place, or with the same guard, are one clause.
-                let mut guards: BTreeMap<u32, Term> = BTreeMap::new();
+                let mut guards: BTreeMap<u32, (Term, Vec<Component>)> = BTreeMap::new();
                 for (to, guard) in &effect.edges {
-                    let known = guards.entry(self.points.at(*to)).or_insert(*guard);
-                    let Ok(either) = self.terms.or(known, guard);
-                    *known = either;
+                    let at = self.points.at(*to);
+                    if let Some((known, _)) = guards.get_mut(&at) {
+                        let Ok(either) = self.terms.or(known, guard);
+                        *known = either;
+                        continue;
+                    }
+                    // Conditions on the outcome read it once more.
+                    let open = match after {
+                        Some(_) => Vec::new(),
+                        None => self.dying_between(node, *to, &effect.stores),
+                    };
+                    guards.insert(at, (*guard, open));
                 }
-                let mut edges: BTreeMap<Term, Vec<u32>> = BTreeMap::new();
-                for (to, guard) in guards {
-                    edges.entry(guard).or_default().push(to);
+                let mut edges: BTreeMap<(Term, Vec<Component>), Vec<u32>> = BTreeMap::new();
+                for (to, way) in guards {
+                    edges.entry(way).or_default().push(to);
                 }
                 let mut some = self.terms.constant(false);
-                for (guard, targets) in edges {
+                for ((guard, open), targets) in edges {
                     let Ok(either) = self.terms.or(&some, &guard);
                     some = either;
+                    let stores = self.all_stored(procedure, &effect.stores, &open, &more);
+                    let frame = Frame::changing(changed.iter().chain(&open).copied());
                     let mut pieces = vec![
                         Piece::Text(format!("u.pc = {here} & {}", one_of("v.pc", targets))),
                         Piece::Holds(guard),
                     ];
-                    pieces.extend(stores.iter().cloned());
+                    pieces.extend(stores);
                     pieces.extend(after.as_ref().map(|after| Piece::Holds(after.holds)));
-                    self.add(clauses, frame.clone(), &pieces);
+                    self.add(clauses, frame, &pieces);
                     if let (Op::StartThread { start, .. }, false) =
                         (op, self.fields.started.is_empty())
                     {
@@ -100,12 +110,28 @@ impl Relations<'_> {
                 }
                 for (violation, bit) in after.iter().flat_map(|after| &after.failures) {
                     let mut pieces = vec![Piece::Holds(some), Piece::Holds(*bit)];
-                    pieces.extend(stores.iter().cloned());
+                    pieces.extend(self.all_stored(procedure, &effect.stores, &[], &more));
                     self.failure(here, *violation, &pieces, clauses);
                 }
             }
         }
         self.terms.forget(mark);
+    }
+
+    /// That the stores have been made, but for components that are `open`, and `more`.
+    fn all_stored(
+        &mut self,
+        procedure: ProcId,
+        stores: &[Store<Term>],
+        open: &[Component],
+        more: &[Piece],
+    ) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        for store in stores {
+            self.stored(procedure, store, None, |r| &r.v, open, &mut pieces);
+        }
+        pieces.extend_from_slice(more);
+        pieces
     }
 
     fn failure(&mut self, here: u32, violation: Violation, when: &[Piece], clauses: &mut Clauses) {

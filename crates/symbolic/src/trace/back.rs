@@ -104,14 +104,14 @@ impl Walk<'_, '_> {
                     for edge in edges.iter().filter(|edge| edge.to == node) {
                         let set = self.step_back(edge, node, values, &set)?;
                         if !set.is_false() {
-                            return Ok(Some(self.step(from, Self::pick(&set), Via::Step)));
+                            return Ok(Some(self.step(from, Self::pick(&set), before, Via::Step)));
                         }
                     }
                 }
                 Action::Call(_) => {
                     if let Some((values, fact)) = self.try_join(from, Some(values), None, round)? {
                         let via = Via::Summary(CallId(0), RunId(fact));
-                        return Ok(Some(self.step(from, values, via)));
+                        return Ok(Some(self.step(from, values, before, via)));
                     }
                 }
                 Action::Return(_) => {}
@@ -145,11 +145,11 @@ impl Walk<'_, '_> {
             for argument in &call.arguments {
                 set = set.and(&argument.and(&seen)?)?;
             }
-            let set = set.exists(&self.search.encoding.next_locals)?;
             if !set.is_false() {
                 return Ok(Some(self.step(
                     from,
                     Self::pick(&set),
+                    before,
                     Via::Call(CallId(0)),
                 )));
             }
@@ -157,8 +157,9 @@ impl Walk<'_, '_> {
         Ok(None)
     }
 
-    fn step(&self, node: NodeId, values: Values, via: Via) -> Step {
-        let round = self.log.nodes[node.0 as usize].round_of(&values);
+    /// To these values, found not after the round `before`.
+    fn step(&self, node: NodeId, values: Values, before: u64, via: Via) -> Step {
+        let round = self.log.nodes[node.0 as usize].round_of(&values, before);
         Step {
             node,
             values,
@@ -184,7 +185,7 @@ impl Walk<'_, '_> {
         Ok(out)
     }
 
-    /// The pairs of `set` from which the edge leads to this pair.
+    /// The pairs of `set` from which the edge leads to this pair, with next values.
     fn step_back(&mut self, edge: &Edge, node: NodeId, values: &Values, set: &Bdd) -> Result<Bdd> {
         let manager = self.search.encoding.manager.clone();
         let renamed: FxHashMap<Var, Var> = edge.moves.iter().map(|&(a, b)| (b, a)).collect();
@@ -202,7 +203,7 @@ impl Walk<'_, '_> {
         for part in &edge.parts {
             set = set.and(&part.relation.and(&after)?)?;
         }
-        set.exists(&self.search.encoding.nexts)
+        Ok(set)
     }
 
     /// A caller and an exit of its callee, found in time for `round`, that lead to this pair after
@@ -241,7 +242,7 @@ impl Walk<'_, '_> {
             return Ok(None);
         }
         let picked = Self::pick(&all);
-        let fact = self.fact(callee, &picked);
+        let fact = self.fact(callee, &picked, before);
         Ok(Some((picked, fact)))
     }
 
@@ -328,8 +329,9 @@ impl Walk<'_, '_> {
         values
     }
 
-    /// The exit that goes with a joined caller, among those met.
-    fn fact(&mut self, callee: ProcId, joined: &Values) -> u32 {
+    /// The exit that goes with a joined caller, among those met. It was found not after the round
+    /// `before`.
+    fn fact(&mut self, callee: ProcId, joined: &Values, before: u64) -> u32 {
         let values = self.seen_by_callee(callee, joined);
         let mut key: Vec<(Var, bool)> =
             values.0.iter().map(|(&var, &value)| (var, value)).collect();
@@ -338,7 +340,7 @@ impl Walk<'_, '_> {
         let next = self.goals.len() as u32;
         let id = *self.facts.entry((callee, key)).or_insert(next);
         if id == next {
-            let round = self.log.exits[callee.0 as usize].round_of(&values);
+            let round = self.log.exits[callee.0 as usize].round_of(&values, before);
             self.goals.push((callee, values, round));
         }
         id

@@ -36,12 +36,25 @@ impl Layers {
         Some(&self.0[i.checked_sub(1)?].all)
     }
 
-    /// The round in which this was found.
-    pub(super) fn round_of(&self, values: &Values) -> u64 {
-        let i = self
-            .0
-            .partition_point(|layer| !layer.all.eval(|var| values.get(var)));
-        self.0[i].round
+    /// The round in which this was found. It is none after `round`, and most often not long before
+    /// it.
+    pub(super) fn round_of(&self, values: &Values, round: u64) -> u64 {
+        let has = |layer: &Layer| layer.all.eval(|var| values.get(var));
+        // In the last of these layers, and perhaps in earlier ones.
+        let mut end = self.0.partition_point(|layer| layer.round <= round);
+        let mut step = 1;
+        let start = loop {
+            let Some(start) = end.checked_sub(1 + step) else {
+                break 0;
+            };
+            if !has(&self.0[start]) {
+                break start + 1;
+            }
+            end = start + 1;
+            step *= 2;
+        };
+        let i = start + self.0[start..end].partition_point(|layer| !has(layer));
+        self.0[i.min(end - 1)].round
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -22,7 +22,7 @@ impl Walk<'_, '_> {
             Goal::Refused(node, refused) => {
                 let values = Self::pick(refused);
                 self.inside(*node, &values, round, &mut path)?;
-                let round = self.log.nodes[node.0 as usize].round_of(&values);
+                let round = self.log.nodes[node.0 as usize].round_of(&values, round);
                 (*node, values, round)
             }
             Goal::Fails(node, violation, failing) => {
@@ -53,7 +53,7 @@ impl Walk<'_, '_> {
                     via: Via::Summary(CallId(0), RunId(fact)),
                     state,
                 });
-                let round = self.log.nodes[node.0 as usize].round_of(&values);
+                let round = self.log.nodes[node.0 as usize].round_of(&values, round);
                 (*node, values, round)
             }
         };
@@ -100,7 +100,7 @@ impl Walk<'_, '_> {
             leaves.0.insert(any, values.get(any));
         }
         let (node, values) = self.before_leaving(callee, &leaves, round)?;
-        let round = self.log.nodes[node.0 as usize].round_of(&values);
+        let round = self.log.nodes[node.0 as usize].round_of(&values, round);
         let entered = Via::Call(CallId(0));
         self.back_to_entry(node, values, round, entered, path)
     }

@@ -30,6 +30,8 @@ struct Frame<W> {
     /// How many summary edges lie behind.
     summaries: usize,
     state: W,
+    /// What the call at `at` enters its callee with, if the run of that has been waited for.
+    entered: Option<W>,
     steps: Vec<Step>,
     /// The bits of all that the statements so far mention.
     mentioned: W,
@@ -278,9 +280,11 @@ impl<'a, 'b, W: Words> Forward<'a, 'b, W> {
         let fails = matches!(machine.layout.status(target.words()), Status::Failed(_));
         let same_frame = path.edge(i) == Edge::Step && !fails;
         let choice: crate::machine::Goal<'_> = if same_frame { &goal } else { none };
-        if machine
-            .execute(&frame.state, Some(choice), &mut self.steps)
-            .is_err()
+        let entered = frame.entered.take();
+        if entered.is_none()
+            && machine
+                .execute(&frame.state, Some(choice), &mut self.steps)
+                .is_err()
         {
             return Err(gap());
         }
@@ -307,8 +311,12 @@ impl<'a, 'b, W: Words> Forward<'a, 'b, W> {
                 let inner = work.inner(plan, frame.summaries);
                 let first = &work.paths.run(run).states[0];
                 let at_entry = work.wants_at(&work.plans[inner as usize], 0);
-                let entry = self.pick(first, at_entry, None, entry_of).ok_or_else(gap)?;
+                let entry = match entered {
+                    Some(entry) => entry,
+                    None => self.pick(first, at_entry, None, entry_of).ok_or_else(gap)?,
+                };
                 let Some((exit, run)) = self.finished(inner, &entry) else {
+                    frame.entered = Some(entry.clone());
                     return Ok(Advance::Enter(inner, entry));
                 };
                 frame.summaries += 1;
@@ -473,6 +481,7 @@ impl<'a, 'b, W: Words> Forward<'a, 'b, W> {
                     at: 0,
                     summaries: 0,
                     state,
+                    entered: None,
                     steps: Vec::with_capacity(path.states.len() - 1),
                     mentioned: W::zeroed(work.machine.layout.words),
                 });
@@ -498,6 +507,7 @@ impl<'a, 'b, W: Words> Forward<'a, 'b, W> {
             at: 0,
             summaries: 0,
             state,
+            entered: None,
             steps: Vec::new(),
             mentioned: W::zeroed(work.machine.layout.words),
         };
