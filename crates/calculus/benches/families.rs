@@ -145,18 +145,20 @@ fn dme(n: usize) -> String {
     )
 }
 
-/// A ring of cells that are all passed to one predicate. A cell has a request, a grant and four gates
-/// between them; every gate may be late. The token goes round while nobody works.
+/// A ring of cells that are all passed to one predicate. In each, a request goes through gates, and
+/// every gate may be late. Who has the token may work, and gives it away when it does not.
 fn cells(n: usize) -> String {
-    let gates = ["a", "b", "c", "d"];
     let mut next = vec![
         "(next.ask = own.ask | next.ask != own.d)".to_owned(),
-        "(own.token & !own.ask & !own.d | next.token <-> (own.token | left.token & !left.ask))"
-            .to_owned(),
-        "(next.d -> own.token | own.d)".to_owned(),
+        "(next.token <-> (own.token & !own.give | left.token & left.give))".to_owned(),
+        "(next.give -> own.token & !own.give & !own.d & !next.d)".to_owned(),
     ];
-    let inputs = ["own.ask", "own.a", "own.b & left.a", "own.c & own.token"];
-    for (gate, input) in gates.iter().zip(inputs) {
+    for (gate, input) in [
+        ("a", "own.ask"),
+        ("b", "own.a"),
+        ("c", "own.b & !left.d"),
+        ("d", "own.c & own.token & !own.give"),
+    ] {
         next.push(format!(
             "((next.{gate} <-> ({input})) | next.{gate} = own.{gate})"
         ));
@@ -173,12 +175,12 @@ fn cells(n: usize) -> String {
         .map(|i| format!("Zero(s.e{i}, {})", u8::from(i == 0)))
         .collect();
     format!(
-        "class Cell {{ bool ask, token, a, b, c, d; }};\nclass State {{ Cell {}; }};\n\
-         bool Zero(Cell e, bool t) !e.ask & e.token = t & !e.a & !e.b & !e.c & !e.d;\n\
+        "class Cell {{ bool ask, a, b, c, d, token, give; }};\nclass State {{ Cell {}; }};\n\
+         bool Zero(Cell e, bool t) !e.ask & !e.a & !e.b & !e.c & !e.d & e.token = t & !e.give;\n\
          bool Next(Cell left, Cell own, Cell next) own ~+ next, left ~- own\n  {};\n\
          mu bool Reach(State s);\nmu bool Step(State s, State t) s ~+ t\n  {};\n\
          mu bool Reach(State s) ({}) | (exists State p. Step(p, s) & Reach(p));\n\
-         #ons Reach;\nforall State s. Reach(s) -> !s.e0.d | s.e0.token;\n",
+         #ons Reach;\nforall State s. Reach(s) -> !(s.e0.d & s.e1.d);\n",
         names.join(", "),
         next.join(" & "),
         steps.join(" & "),
@@ -317,7 +319,7 @@ fn main() {
     let families: [Family; 7] = [
         ("scheduler", scheduler, &[24, 48, 64]),
         ("dme", dme, &[8, 12, 16]),
-        ("cells", cells, &[4, 6, 8]),
+        ("cells", cells, &[8, 16, 32]),
         ("pigeons", pigeons, &[6, 8, 10]),
         ("ring", ring, &[48, 96]),
         ("swap", swap, &[128, 512]),
