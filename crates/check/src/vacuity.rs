@@ -71,7 +71,7 @@ pub enum StopKind {
 /// Larger programs are not looked at.
 const MOST_NODES: usize = 20_000;
 /// So many path edges are looked at for each question,
-const PATH_EDGES: u64 = 20_000;
+const PATH_EDGES: u64 = 4_000;
 /// and so many choices in one state.
 const CHOICES: u64 = 10_000;
 

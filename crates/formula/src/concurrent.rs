@@ -38,7 +38,7 @@ use droste_program::concurrent::most_started;
 use droste_program::liveness::AllLive;
 use droste_program::quiet::{Accesses, interruptible};
 use droste_program::schedule::Bound;
-use droste_program::{Node, NodeId, Op, ProcId, Program, Threads};
+use droste_program::{Node, NodeId, Op, ProcId, Program, Threads, Variable};
 
 use crate::Relations;
 use crate::inline::inlined;
@@ -54,7 +54,7 @@ pub fn concurrent(
     question: &Reachability<'_>,
     bound: Bound,
 ) -> Result<Relations, String> {
-    let Some(flat) = inlined(program) else {
+    let Some(flat) = inlined(program).filter(|_| is_for_configurations(program, bound)) else {
         return formula(program, question, bound, false);
     };
     let is_target = |node: &NodeId| question.targets.contains(node);
@@ -70,6 +70,21 @@ pub fn concurrent(
     };
     formula(&flat.program, &question, bound, true)
 }
+
+/// Whether the formula about configurations is the better one. With three threads or more and
+/// `--contexts`, it was found to be slower, up to 27 times, unless data is wide.
+fn is_for_configurations(program: &Program, bound: Bound) -> bool {
+    let threads = match &program.threads {
+        Threads::Dynamic => 1,
+        Threads::Init { threads, .. } => threads.len(),
+        Threads::Sections(sections) => sections.len(),
+    };
+    let wide = |variable: &Variable| variable.ty.hi() - variable.ty.lo() >= WIDE;
+    matches!(bound, Bound::Rounds(_)) || threads < 3 || program.globals.iter().any(wide)
+}
+
+/// Integers with a range like this are wide.
+const WIDE: i128 = 255;
 
 fn formula(
     program: &Program,
