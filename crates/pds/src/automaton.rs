@@ -32,6 +32,13 @@ pub struct Transition {
     pub to: StateId,
 }
 
+impl Transition {
+    /// The transition from one state to another that reads a symbol.
+    pub fn new(from: StateId, symbol: SymbolId, to: StateId) -> Self {
+        Transition { from, symbol, to }
+    }
+}
+
 /// A weighted P-automaton.
 #[derive(Clone, Debug)]
 pub struct Automaton<W> {

@@ -99,11 +99,7 @@ pub(crate) fn prestar<D: Domain>(
     }
     for (number, rule) in (0..).zip(pds.rules()) {
         if rule.replace == Replace::Pop {
-            let pops = Transition {
-                from: rule.from,
-                symbol: rule.top,
-                to: rule.to,
-            };
+            let pops = Transition::new(rule.from, rule.top, rule.to);
             graph.edge(None, pops, Label::Rule(number));
         }
     }
@@ -112,11 +108,7 @@ pub(crate) fn prestar<D: Domain>(
         let Transition { from, symbol, to } = graph.transitions[id as usize];
         for &number in pds.into(from, symbol) {
             let rule = pds.rules()[number as usize];
-            let made = |to| Transition {
-                from: rule.from,
-                symbol: rule.top,
-                to,
-            };
+            let made = |to| Transition::new(rule.from, rule.top, to);
             match rule.replace {
                 Replace::Pop => {}
                 Replace::Step(_) => graph.edge(Some(id), made(to), Label::Rule(number)),
@@ -168,7 +160,11 @@ pub(crate) fn poststar<D: Domain>(
             for &back in returned.get(&from).into_iter().flatten() {
                 if !middles.merges(from) {
                     let from = graph.transitions[back as usize].from;
-                    graph.edge(Some(id), Transition { from, symbol, to }, Label::Back(back));
+                    graph.edge(
+                        Some(id),
+                        Transition::new(from, symbol, to),
+                        Label::Back(back),
+                    );
                 }
             }
             continue;
@@ -178,38 +174,22 @@ pub(crate) fn poststar<D: Domain>(
         }
         for &number in pds.from(from, symbol) {
             let rule = pds.rules()[number as usize];
-            let made = |symbol| Transition {
-                from: rule.to,
-                symbol,
-                to,
-            };
+            let made = |symbol| Transition::new(rule.to, symbol, to);
             match rule.replace {
                 Replace::Pop => graph.edge(Some(id), made(SymbolId::EPSILON), Label::Rule(number)),
                 Replace::Step(symbol) => graph.edge(Some(id), made(symbol), Label::Rule(number)),
                 Replace::Push(first, second) => {
                     let middle = middles.of(number);
                     if !std::mem::replace(&mut entered[middle.0 as usize], true) {
-                        let entry = Transition {
-                            from: rule.to,
-                            symbol: first,
-                            to: middle,
-                        };
+                        let entry = Transition::new(rule.to, first, middle);
                         graph.edge(None, entry, Label::One);
                     }
-                    let behind = Transition {
-                        from: middle,
-                        symbol: second,
-                        to,
-                    };
+                    let behind = Transition::new(middle, second, to);
                     graph.edge(Some(id), behind, Label::Rule(number));
                     if rule.merge.is_some() {
                         for &back in returned.get(&middle).into_iter().flatten() {
                             let from = graph.transitions[back as usize].from;
-                            let go_on = Transition {
-                                from,
-                                symbol: second,
-                                to,
-                            };
+                            let go_on = Transition::new(from, second, to);
                             graph.edge(Some(id), go_on, Label::Call(number, back));
                         }
                     }

@@ -159,14 +159,7 @@ impl<D: Domain> Post<'_, D> {
                 let summary = self.table.weight(returned).clone();
                 let back = self.table.name(returned).from;
                 let weight = self.table.domain.extend(new, &summary)?;
-                self.add(
-                    Transition {
-                        from: back,
-                        symbol,
-                        to,
-                    },
-                    weight,
-                )?;
+                self.add(Transition::new(back, symbol, to), weight)?;
                 place = next;
             }
             return Ok(());
@@ -191,11 +184,7 @@ impl<D: Domain> Post<'_, D> {
         let mut place = self.leaving.start(middle.0);
         while let Some((behind, next)) = self.leaving.get(place) {
             let Transition { symbol, to, .. } = self.table.name(behind);
-            let go_on = Transition {
-                from: back,
-                symbol,
-                to,
-            };
+            let go_on = Transition::new(back, symbol, to);
             if self.middles.merges(middle) {
                 self.merge_all(behind, go_on, summary)?;
             } else {
@@ -237,38 +226,16 @@ impl<D: Domain> Post<'_, D> {
         match rule.replace {
             Replace::Pop => {
                 let symbol = SymbolId::EPSILON;
-                self.add(
-                    Transition {
-                        from: rule.to,
-                        symbol,
-                        to,
-                    },
-                    weight,
-                )?;
+                self.add(Transition::new(rule.to, symbol, to), weight)?;
             }
             Replace::Step(symbol) => {
-                self.add(
-                    Transition {
-                        from: rule.to,
-                        symbol,
-                        to,
-                    },
-                    weight,
-                )?;
+                self.add(Transition::new(rule.to, symbol, to), weight)?;
             }
             Replace::Push(first, second) => {
                 let middle = self.middles.of(number);
-                let entry = Transition {
-                    from: rule.to,
-                    symbol: first,
-                    to: middle,
-                };
+                let entry = Transition::new(rule.to, first, middle);
                 self.add(entry, domain.one())?;
-                let behind = Transition {
-                    from: middle,
-                    symbol: second,
-                    to,
-                };
+                let behind = Transition::new(middle, second, to);
                 let behind = self.add(behind, weight)?;
                 if rule.merge.is_some() {
                     self.call(number, behind, new)?;
@@ -305,14 +272,7 @@ impl<D: Domain> Post<'_, D> {
         while let Some((returned, next)) = self.returned.get(place) {
             let back = self.table.name(returned).from;
             let weight = domain.merge(merge, new, self.table.weight(returned))?;
-            self.add(
-                Transition {
-                    from: back,
-                    symbol,
-                    to,
-                },
-                weight,
-            )?;
+            self.add(Transition::new(back, symbol, to), weight)?;
             place = next;
         }
         Ok(())

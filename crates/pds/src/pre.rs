@@ -50,11 +50,7 @@ pub(crate) fn saturate<'a, D: Domain>(
     }
     for (number, rule) in (0..).zip(pds.rules()) {
         if rule.replace == Replace::Pop {
-            let pops = Transition {
-                from: rule.from,
-                symbol: rule.top,
-                to: rule.to,
-            };
+            let pops = Transition::new(rule.from, rule.top, rule.to);
             pre.add(pops, pds.weight(number).clone())?;
         }
     }
@@ -117,14 +113,7 @@ impl<D: Domain> Pre<'_, D> {
             let before = called(domain, pds, rule, self.table.weight(callee), from)?;
             let weight = domain.extend(&before, new)?;
             let Rule { from, top, .. } = pds.rules()[rule as usize];
-            self.add(
-                Transition {
-                    from,
-                    symbol: top,
-                    to,
-                },
-                weight,
-            )?;
+            self.add(Transition::new(from, top, to), weight)?;
             place = next;
         }
         let place = id as usize;
@@ -138,11 +127,7 @@ impl<D: Domain> Pre<'_, D> {
                 Replace::Pop => {}
                 Replace::Step(_) => {
                     let weight = domain.extend(pds.weight(number), new)?;
-                    let step = Transition {
-                        from: rule.from,
-                        symbol: rule.top,
-                        to,
-                    };
+                    let step = Transition::new(rule.from, rule.top, to);
                     self.add(step, weight)?;
                 }
                 Replace::Push(_, second) => self.wait((number, first), id, second, new)?,
@@ -175,14 +160,7 @@ impl<D: Domain> Pre<'_, D> {
                 .domain
                 .extend(&before, self.table.weight(behind))?;
             let to = self.table.name(behind).to;
-            self.add(
-                Transition {
-                    from,
-                    symbol: top,
-                    to,
-                },
-                weight,
-            )?;
+            self.add(Transition::new(from, top, to), weight)?;
             place = next;
         }
         Ok(())
