@@ -87,6 +87,8 @@ pub enum Countable {
     Summaries,
     /// Nodes of decision diagrams.
     DiagramNodes,
+    /// Nodes of one abstract heap.
+    HeapNodes,
     /// Eventualities of a formula, or acceptance marks of an automaton.
     Eventualities,
 }
@@ -106,6 +108,8 @@ pub enum StopReason {
     Cancelled,
     /// There are more of something than there is room for; the number is how many there may be.
     TooMany(Countable, u64),
+    /// A weight is outside of the numbers that its domain has.
+    OutOfRange,
     /// A violation had been found. Before its run was written down and replayed, this happened.
     Unwritten(Box<StopReason>),
     /// Before the automaton of a formula had been made, this happened.
@@ -135,6 +139,7 @@ impl StopReason {
             StopReason::Time(_)
             | StopReason::Memory(_)
             | StopReason::Cancelled
+            | StopReason::OutOfRange
             | StopReason::Unwritten(_)
             | StopReason::Untranslated(_) => false,
         }
@@ -159,6 +164,9 @@ impl fmt::Display for StopReason {
                 write!(f, "the limit of {} path edges was reached", count(*limit))
             }
             StopReason::Cancelled => f.write_str("interrupted"),
+            StopReason::OutOfRange => {
+                f.write_str("a weight is outside of the numbers that its domain has")
+            }
             StopReason::Unwritten(reason) | StopReason::Untranslated(reason) => reason.fmt(f),
             StopReason::TooMany(what, most) => {
                 let what = match what {
@@ -167,6 +175,7 @@ impl fmt::Display for StopReason {
                     Countable::PathEdges => "path edges",
                     Countable::Summaries => "entries and exits of procedures",
                     Countable::DiagramNodes => "nodes of decision diagrams",
+                    Countable::HeapNodes => "nodes in one heap",
                     Countable::Eventualities => "eventualities to be kept apart",
                 };
                 write!(f, "there are more than {} {what}", count(*most))
@@ -174,6 +183,8 @@ impl fmt::Display for StopReason {
         }
     }
 }
+
+impl std::error::Error for StopReason {}
 
 /// Watches over [`Limits`] while a search runs. Cheap enough to ask at every state:
 /// the clock is read once in 1024 times, memory ten times a second.

@@ -96,6 +96,21 @@ pub trait Model {
         None
     }
 
+    /// A state that stands for all that `state` stands for, and for more, if the model knows one:
+    /// whatever can be reached from `state` can be reached from it, at the same place. A search for
+    /// states that can be reached does not go on from `state` if it has been at the other one within
+    /// the same call. Searches for cycles do not ask. The state that covers others is covered by none.
+    fn covered_by(&self, state: &Self::State) -> Option<Self::State> {
+        let _ = state;
+        None
+    }
+
+    /// Why steps are missing, or the states in which a caller goes on: the bound of the model that
+    /// was hit. By default it is the number of choices.
+    fn gave_up(&self) -> StopReason {
+        Steps::<Self::State>::TOO_MANY
+    }
+
     /// What a call is called in traces: the name of the callee, say. The default is its number.
     fn call_name(&self, call: CallId) -> String {
         call.0.to_string()
@@ -146,6 +161,14 @@ impl<M: Model, F: Fn(&M::State) -> bool> Model for Where<'_, M, F> {
 
     fn terminated(&self, exit: &M::State) -> Option<M::State> {
         self.model.terminated(exit)
+    }
+
+    fn covered_by(&self, state: &M::State) -> Option<M::State> {
+        self.model.covered_by(state)
+    }
+
+    fn gave_up(&self) -> StopReason {
+        self.model.gave_up()
     }
 
     fn call_name(&self, call: CallId) -> String {

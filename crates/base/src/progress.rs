@@ -20,6 +20,13 @@ pub enum Counters {
         /// Nodes of decision diagrams in use.
         nodes: u64,
     },
+    /// post* of a weighted pushdown system.
+    Weighted {
+        /// Weights composed so far.
+        products: u64,
+        /// Nodes of decision diagrams in use.
+        nodes: u64,
+    },
     /// A fixed point of the calculus.
     Calculus {
         /// Rounds of the outermost fixed point so far.

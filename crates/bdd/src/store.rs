@@ -104,8 +104,10 @@ pub(crate) struct Store {
     pub(crate) nodes: Vec<Node>,
     /// References from outside, by node.
     references: Vec<u32>,
-    /// Node ids by hash of their contents, 0 for an empty place; a power of two long.
-    unique: Vec<u32>,
+    /// Node ids by hash of their contents, 0 for an empty place; a power of two long. The upper
+    /// half of an entry is a part of the hash: other nodes need not be looked at to tell that they
+    /// are others.
+    unique: Vec<u64>,
     computed: Vec<Computed>,
     free: u32,
     free_count: usize,
@@ -142,10 +144,40 @@ const CHECK_EVERY: u64 = 1 << 14;
 const FIRST_THRESHOLD: usize = 1 << 16;
 
 #[inline]
-fn mix(a: u32, b: u32, c: u32) -> usize {
+fn mix(a: u32, b: u32, c: u32) -> u64 {
     let x = (u64::from(a) << 32 | u64::from(b)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    let x = (x ^ (x >> 29) ^ u64::from(c)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    (x >> 31) as usize
+    (x ^ (x >> 29) ^ u64::from(c)).wrapping_mul(0xBF58_476D_1CE4_E5B9)
+}
+
+/// The place for a hash in a table of `mask + 1` entries.
+#[inline]
+fn place(hash: u64, mask: usize) -> usize {
+    (hash >> 31) as usize & mask
+}
+
+/// An entry of the unique table.
+#[inline]
+fn entry(hash: u64, id: u32) -> u64 {
+    hash << 32 | u64::from(id)
+}
+
+/// A set of nodes, a bit for each.
+struct Marks(Vec<u64>);
+
+impl Marks {
+    #[inline]
+    fn has(&self, id: u32) -> bool {
+        self.0[id as usize / 64] >> (id % 64) & 1 != 0
+    }
+
+    /// Adds a node; whether it was not there.
+    #[inline]
+    fn mark(&mut self, id: u32) -> bool {
+        let word = &mut self.0[id as usize / 64];
+        let is_new = *word >> (id % 64) & 1 == 0;
+        *word |= 1 << (id % 64);
+        is_new
+    }
 }
 
 impl Store {
@@ -183,7 +215,7 @@ impl Store {
     pub(crate) fn bytes(&self) -> usize {
         self.nodes.capacity() * size_of::<Node>()
             + self.references.capacity() * 4
-            + self.unique.capacity() * 4
+            + self.unique.capacity() * 8
             + self.computed.capacity() * size_of::<Computed>()
     }
 
@@ -263,21 +295,25 @@ impl Store {
         let negate = high.is_complement();
         let (low, high) = (low.not_if(negate), high.not_if(negate));
         let mask = self.unique.len() - 1;
-        let mut place = mix(low.0, high.0, level) & mask;
+        let hash = mix(low.0, high.0, level);
+        let mut place = place(hash, mask);
         loop {
-            let id = self.unique[place];
-            if id == 0 {
+            let known = self.unique[place];
+            if known == 0 {
                 break;
             }
-            let node = &self.nodes[id as usize];
-            if node.low == low && node.high == high && node.level == level {
-                return Ok(Edge::new(id).not_if(negate));
+            let id = known as u32;
+            if known == entry(hash, id) {
+                let node = &self.nodes[id as usize];
+                if node.low == low && node.high == high && node.level == level {
+                    return Ok(Edge::new(id).not_if(negate));
+                }
             }
             place = (place + 1) & mask;
         }
         let id = self.allocate(Node { level, low, high })?;
         if self.unique.len() == mask + 1 {
-            self.unique[place] = id;
+            self.unique[place] = entry(hash, id);
         } // Otherwise the table has grown and the node is already in it.
         Ok(Edge::new(id).not_if(negate))
     }
@@ -306,11 +342,12 @@ impl Store {
             if node.level == FREE {
                 continue;
             }
-            let mut place = mix(node.low.0, node.high.0, node.level) & mask;
+            let hash = mix(node.low.0, node.high.0, node.level);
+            let mut place = place(hash, mask);
             while self.unique[place] != 0 {
                 place = (place + 1) & mask;
             }
-            self.unique[place] = id as u32;
+            self.unique[place] = entry(hash, id as u32);
         }
         // The computed table grows with the number of nodes; what it knows is kept.
         let wanted = len.min(LARGEST_COMPUTED);
@@ -327,7 +364,8 @@ impl Store {
 
     #[inline]
     fn computed_place(&self, operation: Operation, f: Edge, g: Edge, h: u32) -> usize {
-        mix(f.0, g.0, h.wrapping_mul(16).wrapping_add(operation as u32)) & (self.computed.len() - 1)
+        let hash = mix(f.0, g.0, h.wrapping_mul(16).wrapping_add(operation as u32));
+        place(hash, self.computed.len() - 1)
     }
 
     #[inline]
@@ -372,19 +410,17 @@ impl Store {
     /// Frees every node that is not reachable from a referenced one.
     pub(crate) fn collect(&mut self) {
         self.collections += 1;
-        let mut marked = vec![false; self.nodes.len()];
-        marked[0] = true;
+        let mut marked = Marks(vec![0; self.nodes.len().div_ceil(64)]);
+        marked.mark(0);
         let mut stack: Vec<u32> = Vec::new();
-        for (id, &count) in self.references.iter().enumerate() {
-            if count > 0 && !marked[id] {
-                marked[id] = true;
-                stack.push(id as u32);
+        for (id, &count) in (0..).zip(&self.references) {
+            if count > 0 && marked.mark(id) {
+                stack.push(id);
             }
             while let Some(id) = stack.pop() {
                 let node = self.nodes[id as usize];
                 for child in [node.low.node(), node.high.node()] {
-                    if !marked[child as usize] {
-                        marked[child as usize] = true;
+                    if marked.mark(child) {
                         stack.push(child);
                     }
                 }
@@ -393,7 +429,7 @@ impl Store {
         self.free = 0;
         self.free_count = 0;
         for (id, node) in self.nodes.iter_mut().enumerate().rev() {
-            if !marked[id] {
+            if !marked.has(id as u32) {
                 *node = Node {
                     level: FREE,
                     low: TRUE,
@@ -403,7 +439,7 @@ impl Store {
                 self.free_count += 1;
             }
         }
-        let alive = |edge: Edge| marked[edge.node() as usize];
+        let alive = |edge: Edge| marked.has(edge.node());
         for entry in &mut self.computed {
             let third = match entry.operation {
                 Operation::None => continue,

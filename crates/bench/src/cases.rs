@@ -3,7 +3,8 @@
 use crate::driver::{self, Shape};
 use crate::papers::{VERA_DRIVERS, VERA_QUICKSORT, VERA_RIO, resource_flip};
 use crate::{
-    Ask, Case, Goal, Setup, flip, locks, quicksort, raw, symbolic, temporal, threads, wide,
+    Ask, Case, Goal, Setup, flip, locks, quicksort, raw, symbolic, temporal, threads, weighted,
+    wide,
 };
 
 /// All cases, family by family.
@@ -16,6 +17,7 @@ pub fn all() -> Vec<Case> {
     raws(&mut cases);
     ablations(&mut cases);
     symbolic::cases(&mut cases);
+    weighted::cases(&mut cases);
     temporal::cases(&mut cases);
     threads::cases(&mut cases);
     cases

@@ -14,15 +14,18 @@ pub mod flip;
 pub mod locks;
 pub mod measure;
 pub mod papers;
+pub mod pushdown;
 pub mod quicksort;
 mod random;
 pub mod raw;
+pub mod recursion;
 pub mod safe_stack;
 pub mod symbolic;
 pub mod temporal;
 pub mod terminator;
 pub mod threads;
 pub mod turns;
+pub mod weighted;
 pub mod wide;
 pub mod yardsticks;
 
@@ -73,11 +76,12 @@ impl fmt::Display for Ask {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools, reason = "independent switches")]
 pub struct Setup {
-    /// The engine that searches. [`Engine::Calculus`] solves the formulas of its usual algorithm,
-    /// EF.
+    /// The engine that searches. [`Engine::Calculus`] solves the better one of its formulas.
     pub engine: Engine,
     /// Breadth first.
     pub bfs: bool,
+    /// For [`Engine::Wpds`]: chaotic iteration instead of path expressions.
+    pub chaotic: bool,
     /// Values at once instead of on demand.
     pub eager: bool,
     /// The cleaning passes.
@@ -91,6 +95,7 @@ impl Default for Setup {
         Setup {
             engine: Engine::Explicit,
             bfs: false,
+            chaotic: false,
             eager: false,
             passes: true,
             trace: true,
@@ -104,8 +109,10 @@ impl fmt::Display for Setup {
             Engine::Explicit if self.bfs => "explicit bfs",
             Engine::Explicit => "explicit dfs",
             Engine::Bdd => "bdd",
-            Engine::Calculus => "calculus ef",
+            Engine::Calculus => "calculus",
             Engine::Tableau => "tableau",
+            Engine::Wpds if self.chaotic => "wpds chaotic",
+            Engine::Wpds => "wpds",
             Engine::Auto => "auto",
         })?;
         for (said, word) in [

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use droste_base::{Deadline, Limits, Verdict};
 use droste_check::{
-    Bound, Effort, Evidence, Ltl, Options, Order, Passes, Property, Report, Runs, check,
+    Bound, Effort, Evidence, Ltl, Method, Options, Order, Passes, Property, Report, Runs, Weighing,
+    check,
 };
 use droste_lang::lexer::Dialect;
 use droste_lang::lower::lower;
@@ -150,6 +151,14 @@ fn load_formula(text: &str, program: &Program) -> Result<Arc<Ltl>, String> {
 fn options(setup: Setup, cap: Option<Cap>) -> Options<'static> {
     Options {
         engine: setup.engine,
+        weighing: if setup.chaotic {
+            Weighing {
+                method: Method::Chaotic,
+                ..Weighing::default()
+            }
+        } else {
+            Weighing::default()
+        },
         order: if setup.bfs { Order::Bfs } else { Order::Dfs },
         passes: if setup.passes {
             Passes::default()
@@ -188,6 +197,11 @@ fn ask(program: &Program, ask: &Ask, setup: Setup, cap: Option<Cap>) -> Result<R
         _ => {}
     }
     check(program, &property, &options).map_err(|fault| fault.to_string())
+}
+
+/// Loads and checks, within limits.
+pub fn limited(text: &str, question: &Ask, setup: Setup, cap: Cap) -> Result<Report, String> {
+    ask(&load(text)?, question, setup, Some(cap))
 }
 
 /// Loads and checks, without limits.
@@ -241,7 +255,10 @@ pub fn measure(text: &str, question: &Ask, setup: Setup, cap: Cap) -> Measuremen
         Ok(report) => {
             result.verdict = word(&report.verdict);
             result.trace = trace_length(&report);
-            if let Some(Effort::Symbolic(stats) | Effort::Calculus(stats)) = report.effort {
+            if let Some(
+                Effort::Symbolic(stats) | Effort::Calculus(stats) | Effort::Weighted(stats),
+            ) = report.effort
+            {
                 result.images = stats.images;
                 result.nodes = stats.peak_nodes;
             } else {
@@ -253,12 +270,17 @@ pub fn measure(text: &str, question: &Ask, setup: Setup, cap: Cap) -> Measuremen
         }
     }
     result.cpu = cpu_seconds();
-    result.peak_kb = status_kb("VmHWM:");
+    result.peak_kb = peak_kb();
     result
 }
 
+/// The largest resident memory of this process so far, in kB.
+pub fn peak_kb() -> u64 {
+    status_kb("VmHWM:")
+}
+
 /// Processor time of this process from `/proc/self/stat`, 0 where there is no such thing.
-fn cpu_seconds() -> f64 {
+pub fn cpu_seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     // The name of the program, in parentheses, may contain spaces; what follows is fields 3 on.
     let fields = text

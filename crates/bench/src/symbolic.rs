@@ -86,7 +86,7 @@ fn yardsticks(cases: &mut Vec<Case>) {
 }
 
 /// Yardsticks that are violated, after everything else has been gone through; with the run, and
-/// without. The safe twins are among the yardsticks.
+/// without; and their safe twins. (Those of counters and adders are among the yardsticks.)
 fn twins(cases: &mut Vec<Case>) {
     for (family, size, _) in YARDSTICKS {
         let program = match family {
@@ -95,13 +95,21 @@ fn twins(cases: &mut Vec<Case>) {
             "adder" => adder,
             _ => continue,
         };
+        let setup = |trace| Setup {
+            passes: false,
+            trace,
+            ..engine(Engine::Bdd)
+        };
+        if family == "recurse" {
+            let name = format!("{size} from the largest");
+            cases.push(Case {
+                setup: setup(true),
+                ..case(family, name, Ask::Default, program(size, Error::Twin))
+            });
+        }
         for trace in [true, false] {
             cases.push(Case {
-                setup: Setup {
-                    passes: false,
-                    trace,
-                    ..engine(Engine::Bdd)
-                },
+                setup: setup(trace),
                 expect: "violated",
                 ..case(
                     family,
@@ -285,19 +293,32 @@ fn bluetooth(cases: &mut Vec<Case>) {
 }
 
 /// Formulas with many shared bits. MUCKE takes 1.0 to 6.4 s for those that GETAFIX writes for
-/// programs of this kind and one round.
+/// programs of this kind and one round, and 20 to 109 s for two. The goal is a third of that.
 fn safe_stacks(cases: &mut Vec<Case>) {
-    for (loops, name) in [(Loops::Kept, "loops"), (Loops::Unrolled(3), "unrolled")] {
-        for switches in [1, 2] {
-            for who in [Engine::Calculus, Engine::Explicit] {
+    let questions = [
+        (Ask::Switches(1), None, ""),
+        (Ask::Switches(2), None, ""),
+        (Ask::Rounds(1), Some(0.3), "1.0 to 6.4"),
+        (Ask::Rounds(2), Some(6.6), "20 to 109"),
+    ];
+    for (loops, name) in [
+        (Loops::Kept, "loops"),
+        (Loops::Unrolled(2), "unrolled twice"),
+        (Loops::Unrolled(3), "unrolled"),
+    ] {
+        for (question, seconds, mucke) in questions {
+            for who in [Engine::Calculus, Engine::Bdd, Engine::Explicit] {
+                let goal = seconds.filter(|_| who == Engine::Calculus);
                 cases.push(Case {
                     setup: engine(who),
-                    paper: "mucke_s 1.0 to 6.4".to_owned(),
-                    quick: switches == 1,
+                    goal: goal.map_or(Goal::default(), within),
+                    paper: format!("mucke_s {mucke}"),
+                    quick: question == Ask::Switches(1),
+                    may_give_up: who != Engine::Explicit,
                     ..case(
                         "safe-stack",
                         name,
-                        Ask::Switches(switches),
+                        question,
                         safe_stack::program(3, loops, Version::Careful),
                     )
                 });
@@ -315,7 +336,9 @@ mod tests {
         let mut all = Vec::new();
         cases(&mut all);
         for case in all {
-            let ours = case.family == "fibonacci-turns" || case.parameter.ends_with("violated");
+            let ours = case.family == "fibonacci-turns"
+                || case.parameter.contains(' ') && case.family == "recurse"
+                || case.parameter.ends_with("violated");
             let other = ours || case.family == "levels" && case.goal.megabytes.is_none();
             assert!(other || !case.paper.is_empty(), "{}", case.name());
         }

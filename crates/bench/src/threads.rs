@@ -1,5 +1,5 @@
 //! What is measured of programs with threads: the Bluetooth driver and the Fibonacci programs, by
-//! each engine.
+//! each engine; and threads that call themselves, with any number of switches.
 //!
 //! The goal is that `bdd` takes about as long as `explicit` where the data is narrow, and answers
 //! where it is wide.
@@ -9,7 +9,7 @@ use droste_check::Engine;
 use crate::bluetooth::{self, Begin, Version};
 use crate::cases::{case, within};
 use crate::fibonacci::{self, Form, Question};
-use crate::{Ask, Case, Goal, Setup};
+use crate::{Ask, Case, Goal, Setup, recursion};
 
 const ENGINES: [Engine; 4] = [
     Engine::Explicit,
@@ -22,6 +22,7 @@ const ENGINES: [Engine; 4] = [
 pub fn cases(cases: &mut Vec<Case>) {
     drivers(cases);
     sums(cases);
+    recursive(cases);
 }
 
 /// One question to all engines. Those that need not answer are there to show what is not feasible.
@@ -99,6 +100,47 @@ fn sums(cases: &mut Vec<Case>) {
                 ask(cases, ("fibonacci", &name), bound, (&text, "holds"), wide);
             }
         }
+    }
+}
+
+/// Threads that call themselves, with any number of switches.
+fn recursive(cases: &mut Vec<Case>) {
+    let mut any = |name: &str, text: &str| {
+        for engine in [Engine::Explicit, Engine::Auto, Engine::Bdd] {
+            cases.push(Case {
+                setup: Setup {
+                    engine,
+                    ..Setup::default()
+                },
+                expect: "holds",
+                may_give_up: engine == Engine::Bdd,
+                goal: if engine == Engine::Bdd {
+                    Goal::default()
+                } else {
+                    within(2.0)
+                },
+                quick: engine == Engine::Explicit,
+                ..case("recursive-threads", name, Ask::Default, text.to_owned())
+            });
+        }
+    };
+    for (shape, name) in recursion::SHAPES {
+        for threads in [2, 3] {
+            let text = recursion::program(shape, threads, false);
+            any(&format!("{name}, {threads} threads"), &text);
+        }
+    }
+    for (adders, stoppers) in [(1, 1), (2, 1)] {
+        let shape = bluetooth::Shape {
+            adders,
+            stoppers,
+            bits: 3,
+            begin: Begin::One,
+            version: Version::Correct,
+            recursive: true,
+        };
+        let text = bluetooth::program(&shape);
+        any(&format!("driver, {adders} and {stoppers}"), &text);
     }
 }
 

@@ -59,8 +59,24 @@ pub fn program(bits: usize, turn: Turn, violated: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Ask;
-    use crate::measure::verdict;
+    use crate::measure::{Cap, limited, verdict};
+    use crate::{Ask, Setup};
+    use droste_check::Engine;
+
+    /// Large enough for `ef` to be joined by `simple`.
+    #[test]
+    fn both_formulas_of_the_calculus_agree() {
+        let setup = Setup {
+            engine: Engine::Calculus,
+            trace: false,
+            ..Setup::default()
+        };
+        for (violated, expect) in [(false, "holds"), (true, "violated")] {
+            let text = program(6, Turn::Recursive, violated);
+            let answer = limited(&text, &Ask::Default, setup, Cap::DEFAULT).unwrap();
+            assert_eq!(answer.verdict.word(), expect);
+        }
+    }
 
     #[test]
     fn the_explicit_engine_agrees() {

@@ -26,6 +26,8 @@ fn list(count: usize, item: impl Fn(usize) -> String) -> String {
 pub enum Error {
     /// The label cannot be reached.
     Safe,
+    /// It cannot be reached, and all but the condition on it is as if it could.
+    Twin,
     /// The label can be reached.
     Unsafe,
 }
@@ -35,7 +37,7 @@ pub enum Error {
 /// always equals the lowest bit.
 pub fn counter(bits: usize, error: Error) -> String {
     let bad = match error {
-        Error::Safe => "odd != b0".to_owned(),
+        Error::Safe | Error::Twin => "odd != b0".to_owned(),
         // All bits set: the last state that the loop comes to.
         Error::Unsafe => (0..bits)
             .map(|i| format!("b{i}"))
@@ -68,7 +70,7 @@ pub fn counter(bits: usize, error: Error) -> String {
 /// was.
 pub fn levels(count: usize, error: Error) -> String {
     let bad = match error {
-        Error::Safe => "g",
+        Error::Safe | Error::Twin => "g",
         Error::Unsafe => "!g",
     };
     let mut text = format!(
@@ -93,12 +95,12 @@ pub fn levels(count: usize, error: Error) -> String {
 /// gets there. If the label can be reached, it is only from the largest number.
 pub fn recurse(bits: usize, error: Error) -> String {
     let xs = names("x", bits);
+    let largest = list(bits, |_| "T".to_owned());
+    let start = format!("  {xs} := {largest};\n");
     let (start, bad) = match error {
         Error::Safe => (String::new(), "!g"),
-        Error::Unsafe => {
-            let largest = list(bits, |_| "T".to_owned());
-            (format!("  {xs} := {largest};\n"), "g")
-        }
+        Error::Twin => (start, "!g"),
+        Error::Unsafe => (start, "g"),
     };
     // A bit changes if all lower ones are zero.
     let less = list(bits, |i| {
@@ -120,7 +122,7 @@ pub fn recurse(bits: usize, error: Error) -> String {
 /// for ever, so that the sum stays even.
 pub fn adder(bits: usize, error: Error) -> String {
     let bad = match error {
-        Error::Safe => "s0".to_owned(),
+        Error::Safe | Error::Twin => "s0".to_owned(),
         // The largest even number.
         Error::Unsafe => (1..bits)
             .map(|i| format!("s{i}"))
@@ -163,7 +165,11 @@ mod tests {
             ("adder", adder),
         ] {
             for size in [2, 3, 5] {
-                for (error, expect) in [(Error::Safe, "holds"), (Error::Unsafe, "violated")] {
+                for (error, expect) in [
+                    (Error::Safe, "holds"),
+                    (Error::Twin, "holds"),
+                    (Error::Unsafe, "violated"),
+                ] {
                     let text = family(size, error);
                     assert_eq!(verdict(&text, &Ask::Default), expect, "{name} {size}");
                 }

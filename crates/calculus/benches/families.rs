@@ -1,5 +1,5 @@
 //! Families of theories, after the kinds of examples that came with MUCKE: a scheduler, two mutual-exclusion rings (steps of
-//! one cell at a time, and of all cells with late gates), pigeons, a token ring, swaps, and a counter nested under another fixpoint. The theories are our own making, written from the
+//! one cell at a time, and of all cells with late gates), pigeons, a token ring (its steps in one predicate, and in one for each station), swaps, and a counter nested under another fixpoint. The theories are our own making, written from the
 //! names of the families; they are not MUCKE's files, and times are not comparable one to one.
 //!
 //! `cargo bench -p droste-calculus [-- FAMILY]` prints one line per theory: family, size, answers, seconds (reading
@@ -209,7 +209,7 @@ fn pigeons(n: usize) -> String {
 }
 
 /// A token ring of stations with three states.
-fn ring(n: usize) -> String {
+fn ring_system(n: usize) -> System {
     let mut system = System::new("Mode mode; bool token;", &["mode", "token"], n);
     for i in 0..n {
         let k = (i + 1) % n;
@@ -226,12 +226,21 @@ fn ring(n: usize) -> String {
             &[(i, "mode"), (i, "token"), (k, "token")],
         );
     }
-    let init: Vec<String> = (0..n)
-        .map(|i| {
-            let not = if i == 0 { "" } else { "!" };
-            format!("s.c[{i}].mode = rest & {not}s.c[{i}].token")
-        })
-        .collect();
+    system
+}
+
+fn ring_start(n: usize) -> Vec<String> {
+    let station = |i: usize| {
+        let not = if i == 0 { "" } else { "!" };
+        format!("s.c[{i}].mode = rest & {not}s.c[{i}].token")
+    };
+    (0..n).map(station).collect()
+}
+
+/// Nobody works beside the first station.
+fn ring(n: usize) -> String {
+    let system = ring_system(n);
+    let init = ring_start(n);
     let mut bad = Vec::new();
     for i in 1..n {
         bad.push(format!("s.c[0].mode = work & s.c[{i}].mode = work"));
@@ -241,6 +250,29 @@ fn ring(n: usize) -> String {
         &init,
         &format!("!(exists State s. R(s) & ({}));\n#ons R;", bad.join(" | ")),
     )
+}
+
+/// The token ring with a predicate for each station, closed under its steps, and one for all.
+fn stations(n: usize) -> String {
+    let system = ring_system(n);
+    let mut text = format!(
+        "enum Mode {{ rest, want, work }};\nclass Cell {{ {} }};\nclass State {{ Cell c[{n}]; }};\n\
+         bool Init(State s) {};\nmu bool All(State s);\n",
+        system.cell,
+        ring_start(n).join(" & "),
+    );
+    let mut all = "Init(s)".to_owned();
+    for (i, steps) in system.steps.chunks(system.steps.len() / n).enumerate() {
+        let _ = write!(
+            text,
+            "bool T{i}(State s, State t) {};\n\
+             mu bool R{i}(State s) All(s) | (exists State p. T{i}(p, s) & R{i}(p));\n",
+            steps.join(" | ")
+        );
+        let _ = write!(all, " | R{i}(s)");
+    }
+    let _ = writeln!(text, "mu bool All(State s) {all};\n#ons All;");
+    text
 }
 
 /// A mark that moves by swaps of neighbours.
@@ -316,12 +348,13 @@ fn main() {
         .collect();
     println!("family\tsize\tanswers\tseconds\trounds\tpeak nodes");
     type Family = (&'static str, fn(usize) -> String, &'static [usize]);
-    let families: [Family; 7] = [
+    let families: [Family; 8] = [
         ("scheduler", scheduler, &[24, 48, 64]),
         ("dme", dme, &[8, 12, 16]),
         ("cells", cells, &[8, 16, 32]),
         ("pigeons", pigeons, &[6, 8, 10]),
         ("ring", ring, &[48, 96]),
+        ("stations", stations, &[48, 96]),
         ("swap", swap, &[128, 512]),
         ("again", again, &[8, 12]),
     ];

@@ -17,6 +17,7 @@
 //! What keeps it honest: thousands of random theories are compared with a literal `Evaluate` over
 //! sets of tuples (`tests/random`).
 
+mod bodies;
 mod closure;
 mod division;
 mod image;
@@ -31,7 +32,6 @@ use droste_bdd::Bdd;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::engine::Engine;
-use crate::rewrite::Parts;
 use crate::syntax::Fixpoint;
 use crate::term::{DefId, Of, TermId};
 use division::{Component, Kind, Region};
@@ -99,7 +99,7 @@ pub(crate) struct Fixpoints<'a> {
     pub(crate) engine: Engine,
     known: FxHashMap<Key, KnownValue>,
     divisions: FxHashMap<Region, Rc<Vec<Component>>>,
-    parts: FxHashMap<(DefId, Box<[DefId]>), Rc<Parts>>,
+    bodies: FxHashMap<Box<[DefId]>, Rc<bodies::Bodies>>,
     images: FxHashMap<(Option<DefId>, TermId), image::KnownImage>,
     pub(crate) reporter: Option<Reporter<'a>>,
     /// Rounds of fixpoints, in all.
@@ -114,7 +114,7 @@ impl<'a> Fixpoints<'a> {
             engine,
             known: FxHashMap::default(),
             divisions: FxHashMap::default(),
-            parts: FxHashMap::default(),
+            bodies: FxHashMap::default(),
             images: FxHashMap::default(),
             reporter,
             rounds: 0,

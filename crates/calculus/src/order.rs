@@ -12,7 +12,8 @@
 //! A cell holds at most one bit of any one variable, and not too many parameters of one predicate.
 //! Where that stands in the way of an argument or a comparison of two or more bits, the cells can
 //! become neighbours instead (a *cluster*). Clusters are ordered by the layouts
-//! ([`crate::layout`]) of the parameter lists, the widest first.
+//! ([`crate::layout`]) of the parameter lists, first those that say what comes before what (`x < y`),
+//! and of these the widest first.
 //!
 //! A cluster of two bits of one variable is against the order in which a class lists its parts.
 //! MUCKE keeps that order. Mostly it is the better one: in a ring of cells that are passed to one
@@ -22,14 +23,19 @@
 //!
 //! Bits of two classes that are compared one by one, and many of them, come into one cell last,
 //! where nothing else has been decided: a class of globals and a copy of some of them, say.
+//!
+//! Parameters that a predicate wants one behind the other (`x < y`), and not interleaved, are never
+//! in one cell, although they are of one type: the program counters of three threads, say. For such
+//! types it is not the type that decides, but what is passed to what, in wide predicates first. The
+//! sets that are computed stay where they are then, and the steps of a program are renamed, once.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::depend::components;
-use crate::layout::{Union, blocks, interleave};
+use crate::layout::{Blocks, Union, blocks, interleave};
 use crate::syntax::Relation;
 use crate::term::{Argument, DefId, Term, TermId, VarId};
-use crate::theory::{Action, Theory};
+use crate::theory::{Action, Theory, Wish};
 use crate::types::TypeId;
 
 /// How many parameters of one predicate may come into one cell by being passed around.
@@ -62,6 +68,10 @@ struct Allocator<'a> {
     holds: FxHashSet<(u32, VarId)>,
     /// How many parameters of which predicate are in a cell (by root).
     parameters: FxHashMap<(u32, DefId), u32>,
+    /// The block of a parameter, if its predicate says what comes before or after it.
+    block: Vec<Option<(DefId, u32)>>,
+    /// Which block of which predicate is in a cell (by root).
+    blocks: FxHashMap<(u32, DefId), u32>,
     /// Cells that are neighbours whatever the order of parts.
     clusters: Union,
     /// Bits of one variable that would be neighbours if the order of parts did not matter.
@@ -90,12 +100,17 @@ pub(crate) fn order(theory: &Theory) -> Order {
             predicate[id.0 as usize] = Some(DefId(i as u32));
         }
     }
+    let block = placed_blocks(theory);
+    let block_of = |bit: u32| block[owner[bit as usize].0 as usize];
+    let in_blocks = (0..bits).filter_map(|bit| block_of(bit).map(|(def, at)| ((bit, def), at)));
     let mut allocator = Allocator {
         theory,
+        blocks: in_blocks.collect(),
         holds: (0..bits).map(|bit| (bit, owner[bit as usize])).collect(),
         parameters: (0..bits)
             .filter_map(|bit| Some(((bit, predicate[owner[bit as usize].0 as usize]?), 1)))
             .collect(),
+        block,
         owner,
         predicate,
         cells: Union::new(bits),
@@ -106,8 +121,10 @@ pub(crate) fn order(theory: &Theory) -> Order {
         slots: vec![0; bits as usize],
     };
     let bodies = allocator.bodies();
-    allocator.join_types();
+    let split = allocator.split_types();
+    allocator.join_types(&split);
     allocator.join_wishes();
+    allocator.join_wide_first(&bodies, &split);
     allocator.join_terms(&bodies);
     allocator.assign_slots(&bodies);
     let (declared, count) = allocator.place();
@@ -123,12 +140,42 @@ pub(crate) fn order(theory: &Theory) -> Order {
     }
 }
 
+/// For each variable its predicate and its block in the layout, if the predicate says what comes
+/// before or after it.
+fn placed_blocks(theory: &Theory) -> Vec<Option<(DefId, u32)>> {
+    let mut placed = vec![None; theory.variables.len()];
+    for (def, definition) in (0..).map(DefId).zip(&theory.definitions) {
+        let before = |wish: &&Wish| wish.relation == Relation::Before;
+        let wishes = definition.wishes.iter().filter(before);
+        let named: FxHashSet<u32> = wishes.flat_map(|w| [w.left, w.right]).collect();
+        if named.is_empty() {
+            continue;
+        }
+        for (at, block) in (0..).zip(layout(theory, def)) {
+            for item in block.into_iter().filter(|item| named.contains(item)) {
+                placed[definition.parameters[item as usize].0 as usize] = Some((def, at));
+            }
+        }
+    }
+    placed
+}
+
+/// The blocks of a predicate's parameters.
+fn layout(theory: &Theory, def: DefId) -> Blocks {
+    let definition = theory.definition(def);
+    let ty = |i: u32| theory.variable(definition.parameters[i as usize]).ty;
+    let count = definition.parameters.len() as u32;
+    blocks(count, &definition.wishes, |i| ty(i) == ty(i + 1))
+}
+
 /// Why two bits are not put into one cell.
 enum Clash {
     /// Both cells have a bit of the same variable.
     SameVariable,
     /// There would be too many parameters of one predicate.
     Full,
+    /// A predicate wants one behind the other.
+    Apart,
 }
 
 /// The terms of a body that matter here.
@@ -196,8 +243,15 @@ impl Allocator<'_> {
         };
         let moved = std::mem::take(&mut self.members[small as usize]);
         let mut owners = moved.iter().map(|&bit| self.owner[bit as usize]);
+        let elsewhere = |id: VarId| {
+            let block = self.block[id.0 as usize];
+            let there = block.and_then(|(def, _)| self.blocks.get(&(large, def)));
+            there.is_some_and(|&there| block.is_some_and(|(_, here)| here != there))
+        };
         let clash = if owners.clone().any(|id| self.holds.contains(&(large, id))) {
             Some(Clash::SameVariable)
+        } else if owners.clone().any(elsewhere) {
+            Some(Clash::Apart)
         } else if limited
             && owners.any(|owner| {
                 self.predicate[owner.0 as usize].is_some_and(|def| {
@@ -224,6 +278,9 @@ impl Allocator<'_> {
             if let Some(def) = self.predicate[owner.0 as usize] {
                 *self.parameters.entry((root, def)).or_default() += 1;
             }
+            if let Some((def, block)) = self.block[owner.0 as usize] {
+                self.blocks.insert((root, def), block);
+            }
         }
         all.extend(moved);
         self.members[root as usize] = all;
@@ -241,8 +298,25 @@ impl Allocator<'_> {
         }
     }
 
-    /// Variables of the same class or array type.
-    fn join_types(&mut self) {
+    /// The types of which a predicate wants two parameters one behind the other.
+    fn split_types(&self) -> FxHashSet<TypeId> {
+        let mut split = FxHashSet::default();
+        for definition in &self.theory.definitions {
+            let mut first: FxHashMap<TypeId, u32> = FxHashMap::default();
+            for id in &definition.parameters {
+                if let Some((_, block)) = self.block[id.0 as usize] {
+                    let ty = self.theory.variable(*id).ty;
+                    if *first.entry(ty).or_insert(block) != block {
+                        split.insert(ty);
+                    }
+                }
+            }
+        }
+        split
+    }
+
+    /// Variables of the same class or array type, unless it is to be split.
+    fn join_types(&mut self, split: &FxHashSet<TypeId>) {
         let mut apart = FxHashSet::default();
         for definition in &self.theory.definitions {
             for wish in &definition.wishes {
@@ -255,7 +329,8 @@ impl Allocator<'_> {
         let mut first: FxHashMap<TypeId, VarId> = FxHashMap::default();
         for (i, variable) in self.theory.variables.iter().enumerate() {
             let id = VarId(i as u32);
-            if self.theory.types.get(variable.ty).is_scalar() || apart.contains(&id) {
+            let scalar = self.theory.types.get(variable.ty).is_scalar();
+            if scalar || apart.contains(&id) || split.contains(&variable.ty) {
                 continue;
             }
             let known = *first.entry(variable.ty).or_insert(id);
@@ -284,9 +359,44 @@ impl Allocator<'_> {
                 });
                 for (a, b) in rows[0].1.iter().zip(&rows[1].1) {
                     let (a, b) = (rows[0].0 + a, rows[1].0 + b);
-                    if self.join(a, b, false).is_err() {
+                    if let Err(Clash::SameVariable | Clash::Full) = self.join(a, b, false) {
                         self.clusters.join(a, b);
                     }
+                }
+            }
+        }
+    }
+
+    /// What is passed to parameters of types that are to be split: in the bodies of wide predicates
+    /// first, and there to wide predicates first.
+    fn join_wide_first(&mut self, bodies: &[Body], split: &FxHashSet<TypeId>) {
+        if split.is_empty() {
+            return;
+        }
+        let theory = self.theory;
+        let mut all = Vec::new();
+        for (i, body) in bodies.iter().enumerate() {
+            let known = i < theory.definitions.len();
+            let outer = if known {
+                theory.total_width(DefId(i as u32))
+            } else {
+                0
+            };
+            all.extend(
+                body.applications
+                    .iter()
+                    .map(|application| (outer, application)),
+            );
+        }
+        all.sort_by_key(|(outer, (def, _))| std::cmp::Reverse((*outer, theory.total_width(*def))));
+        for (_, (def, arguments)) in all {
+            let parameters = &theory.definition(*def).parameters;
+            for (argument, &parameter) in arguments.iter().zip(parameters) {
+                if let Argument::Bits(first) = argument
+                    && split.contains(&theory.variable(parameter).ty)
+                {
+                    let to = theory.variable(parameter).first;
+                    self.join_rows(*first, to, theory.width(parameter));
                 }
             }
         }
@@ -316,8 +426,9 @@ impl Allocator<'_> {
         }
     }
 
-    /// Classes that are compared bit by bit mean the same although they are not of one type. Each
-    /// pair of bits that are far from each other doubles the diagram, so many must not be.
+    /// Classes that are compared bit by bit, each with one bit only, mean the same although they are
+    /// not of one type. Each pair of bits that are far from each other doubles the diagram, so many
+    /// must not be.
     fn join_compared(&mut self, body: &Body) {
         let mut pairs: FxHashMap<(VarId, VarId), Vec<(u32, u32)>> = FxHashMap::default();
         for &(a, b, bits) in &body.equalities {
@@ -327,7 +438,15 @@ impl Allocator<'_> {
             }
         }
         let mut pairs: Vec<Vec<(u32, u32)>> = pairs.into_values().collect();
-        pairs.retain(|list| list.len() >= MANY_PAIRS);
+        for list in &mut pairs {
+            list.sort_unstable();
+            list.dedup();
+        }
+        pairs.retain(|list| {
+            let left: FxHashSet<u32> = list.iter().map(|pair| pair.0).collect();
+            let right: FxHashSet<u32> = list.iter().map(|pair| pair.1).collect();
+            list.len() >= MANY_PAIRS && left.len() == list.len() && right.len() == list.len()
+        });
         pairs.sort_unstable();
         for (a, b) in pairs.into_iter().flatten() {
             if let Err(Clash::Full) = self.join(a, b, true) {
@@ -350,23 +469,42 @@ impl Allocator<'_> {
         let list = components(&all, |def, out| {
             out.extend(theory.definition(def).references.iter().map(|(d, _)| *d));
         });
-        for def in list.into_iter().flatten() {
-            let definition = theory.definition(def);
-            let body = &bodies[def.0 as usize];
-            self.assign_body(&definition.parameters, &definition.locals, body);
+        for mut members in list {
+            // Those first that apply wide relations: these say where the parameters are to be, and
+            // members that are passed the same get the same places.
+            members.sort_by_cached_key(|def| {
+                let applied = bodies[def.0 as usize].applications.iter();
+                let widths = applied.map(|(def, _)| theory.total_width(*def));
+                std::cmp::Reverse(widths.max())
+            });
+            for def in &members {
+                let definition = theory.definition(*def);
+                let body = &bodies[def.0 as usize];
+                let (parameters, locals) = (&definition.parameters, &definition.locals);
+                self.assign_body(parameters, locals, body, &members);
+            }
         }
         if let Some(queries) = bodies.last() {
-            self.assign_body(&[], &theory.query_locals, queries);
+            self.assign_body(&[], &theory.query_locals, queries, &[]);
         }
     }
 
-    fn assign_body(&mut self, parameters: &[VarId], locals: &[VarId], body: &Body) {
+    fn assign_body(
+        &mut self,
+        parameters: &[VarId],
+        locals: &[VarId],
+        body: &Body,
+        members: &[DefId],
+    ) {
         let theory = self.theory;
         // Which slots a bit would like to have: those of the parameters it is passed to. A relation
-        // between states is dearer to rename than a set of states: wide ones first.
+        // between states is dearer to rename than a set of states: wide ones first. Of equal ones
+        // those come first that are computed together with this one, because they change.
         let mut liked: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
         let mut applications: Vec<&(DefId, Vec<Argument>)> = body.applications.iter().collect();
-        applications.sort_by_cached_key(|(def, _)| std::cmp::Reverse(theory.total_width(*def)));
+        applications.sort_by_cached_key(|(def, _)| {
+            std::cmp::Reverse((theory.total_width(*def), members.contains(def)))
+        });
         for (def, arguments) in applications {
             for (argument, &parameter) in arguments.iter().zip(&theory.definition(*def).parameters)
             {
@@ -467,25 +605,23 @@ impl Allocator<'_> {
                 count += allocator.slots[cell as usize];
             }
         };
-        let mut lists: Vec<(u64, usize)> = theory
-            .definitions
-            .iter()
-            .enumerate()
-            .map(|(i, _)| (theory.total_width(DefId(i as u32)), i))
-            .collect();
-        lists.sort_by_key(|&(width, i)| (std::cmp::Reverse(width), i));
-        for (_, i) in lists {
-            let definition = &theory.definitions[i];
-            let parameters = &definition.parameters;
-            let ty = |i: u32| theory.variable(parameters[i as usize]).ty;
-            let blocks = blocks(parameters.len() as u32, &definition.wishes, |i| {
-                ty(i) == ty(i + 1)
-            });
+        // What the file says about the order comes first.
+        let says = |i: usize| {
+            let mut wishes = theory.definitions[i].wishes.iter();
+            wishes.any(|wish| wish.relation == Relation::Before)
+        };
+        let mut lists: Vec<usize> = (0..theory.definitions.len()).collect();
+        lists.sort_by_cached_key(|&i| {
+            let width = theory.total_width(DefId(i as u32));
+            std::cmp::Reverse((says(i), width))
+        });
+        for i in lists {
+            let parameters = &theory.definitions[i].parameters;
             let layouts: Vec<Vec<u32>> = parameters
                 .iter()
                 .map(|id| theory.types.layout(theory.variable(*id).ty).collect())
                 .collect();
-            for block in blocks {
+            for block in layout(theory, DefId(i as u32)) {
                 for (item, bit) in interleave(&block, |i| layouts[i as usize].len() as u32) {
                     let first = theory.variable(parameters[item as usize]).first;
                     put(first + layouts[item as usize][bit as usize], self);

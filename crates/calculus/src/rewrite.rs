@@ -80,7 +80,7 @@ pub(crate) fn shapes(
 }
 
 /// The term with some of the terms in it replaced.
-fn replace(
+pub(crate) fn replace(
     terms: &mut Terms,
     root: TermId,
     mut which: impl FnMut(&mut Terms, &Term) -> Option<TermId>,

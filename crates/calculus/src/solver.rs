@@ -136,6 +136,20 @@ impl<'a> Solver<'a> {
         self.fixpoints.decide(question.root, question.dual, &uses)
     }
 
+    /// The same, if operations on diagrams take about so many steps at most.
+    pub fn decide_within(
+        &mut self,
+        question: &ClosedFormula,
+        steps: u64,
+    ) -> Result<Option<bool>, Unanswered> {
+        let manager = self.fixpoints.engine.manager.clone();
+        let answer = manager.within(steps, || match self.decide(question) {
+            Err(Unanswered::Stopped(reason)) => Err(reason),
+            other => Ok(other),
+        })?;
+        answer.transpose()
+    }
+
     /// The number of members of a predicate.
     pub fn count(&mut self, def: DefId) -> Result<BigUint, Unanswered> {
         let value = self.fixpoints.value(def)?;

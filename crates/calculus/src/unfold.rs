@@ -174,11 +174,17 @@ pub(crate) fn unfold(theory: &mut Theory) {
     }
 }
 
-/// Whether all of a component are least fixpoints that can be computed.
+/// Whether all of a component are least fixpoints that can be computed, and grow with each other.
+/// Where one uses another negatively, the result depends on which fixpoint is the outer one, and
+/// two negations that meet in a body would hide that.
 fn is_sound(theory: &Theory, members: &[DefId]) -> bool {
     members.iter().all(|&def| {
         let definition = theory.definition(def);
-        definition.fixpoint == Fixpoint::Mu && definition.body.is_some() && !definition.broken
+        let mut used = definition.references.iter();
+        definition.fixpoint == Fixpoint::Mu
+            && definition.body.is_some()
+            && !definition.broken
+            && used.all(|(other, sign)| !sign.negative || !members.contains(other))
     })
 }
 

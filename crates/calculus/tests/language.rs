@@ -114,6 +114,16 @@ fn constants_come_before_variables_on_the_right() {
 }
 
 #[test]
+fn two_negations_do_not_make_a_recursion_direct() {
+    let theory = "mu bool A(bool s); mu bool B(bool s);
+        mu bool A(bool s) !B(s); mu bool B(bool s) s | !A(s);";
+    assert_eq!(answers(&format!("{theory} B(false);")), ["false"]);
+    // What is asked later makes no difference.
+    let text = format!("{theory} B(false); A(true); #ons B;");
+    assert_eq!(answers(&text), ["false", "false", "1"]);
+}
+
+#[test]
 fn classes_interleaved_by_constraint_keep_their_values() {
     // Components of different widths; MUCKE prints `<not true or false>`.
     let text = "enum W {0..9}; class C { W w; bool b; } w ~+ b;

@@ -5,7 +5,7 @@
 //! violation, not which: the run comes from the symbolic engine, and that is a check of the
 //! formula, too.
 
-use droste_base::{Certificate, Counters, Progress, Runs, Verdict, on_worker};
+use droste_base::{Certificate, Counters, Limits, Progress, Runs, StopReason, Verdict, on_worker};
 use droste_calculus::{Action, Round, Solver, Statistics, Theory, Unanswered};
 use droste_formula::Relations;
 use droste_program::Program;
@@ -14,35 +14,42 @@ use droste_program::schedule::{Bound, ThreadQuery};
 use droste_source::SourceFile;
 
 use crate::prepared::Prepared;
+use crate::race::{Contender, side_by_side};
 use crate::report::{Answer, Halt};
 use crate::sequential::Found;
 use crate::{Effort, Engine, EngineId, Fault, Options, Property, SymbolicStats, symbolic, threads};
 
 /// The formulas that decide whether a target can be reached.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub enum Algorithm {
+    /// The better one of `ef` and `simple`: `ef` alone for a while, then both side by side. Summaries
+    /// from the entries that are reached may be fewer, those from all entries more regular; which of
+    /// the two counts, the program does not tell.
+    #[default]
+    Better,
     /// One that comes with Droste.
     Named(droste_formula::Algorithm),
     /// Somebody's own: a text that ends in a query. `docs/FORMULAS.md` says what it may rely on.
     Own(SourceFile),
 }
 
-impl Default for Algorithm {
-    fn default() -> Self {
-        Algorithm::Named(droste_formula::Algorithm::Ef)
-    }
-}
-
 impl Algorithm {
+    /// The formulas; of two, those that begin.
     fn source(&self) -> SourceFile {
         match self {
-            Algorithm::Named(algorithm) => {
-                SourceFile::new(format!("{algorithm}.mu"), algorithm.text())
-            }
+            Algorithm::Better => named(droste_formula::Algorithm::Ef),
+            Algorithm::Named(algorithm) => named(*algorithm),
             Algorithm::Own(source) => source.clone(),
         }
     }
 }
+
+fn named(algorithm: droste_formula::Algorithm) -> SourceFile {
+    SourceFile::new(format!("{algorithm}.mu"), algorithm.text())
+}
+
+/// `ef` takes so many steps of diagram operations before `simple` begins, too.
+const TRIAL: u64 = 400_000;
 
 /// The complete input for the calculus: relations, algorithm, query. For a program with threads,
 /// for the bound in the options.
@@ -148,7 +155,7 @@ pub(crate) fn search(
     if theory.has_errors() {
         let messages = theory.messages(false, false);
         return Err(match options.algorithm {
-            Algorithm::Named(_) => Halt::wrong(messages),
+            Algorithm::Better | Algorithm::Named(_) => Halt::wrong(messages),
             Algorithm::Own(_) => Halt::refused(format!(
                 "`{}` is not an algorithm\n{}",
                 algorithm.name(),
@@ -156,7 +163,10 @@ pub(crate) fn search(
             )),
         });
     }
-    let (answer, statistics) = solve(theory, relations.bits, options);
+    let (answer, statistics) = match options.algorithm {
+        Algorithm::Better => better(theory, &relations, options)?,
+        _ => solve(theory, relations.bits, options),
+    };
     let found = match answer {
         Ok(Some(false)) => Verdict::Holds(Certificate::default()),
         Ok(Some(true)) => run(prepared, options, &algorithm)?,
@@ -179,7 +189,7 @@ fn run(
             "the query in `{}` is true, but no run reaches a target: the algorithm is wrong",
             source.name()
         ))),
-        (Verdict::Holds(_), Algorithm::Named(_)) => Err(Halt::wrong(format!(
+        (Verdict::Holds(_), Algorithm::Better | Algorithm::Named(_)) => Err(Halt::wrong(format!(
             "the formula {} is true, but there is no run",
             algorithm.name()
         ))),
@@ -217,7 +227,46 @@ pub(crate) fn answer_stats(statistics: &Statistics) -> SymbolicStats {
     }
 }
 
+/// The answer, if there is a query, and what it took.
 type Solution = (Result<Option<bool>, Unanswered>, Statistics);
+
+impl Contender for Solution {
+    fn stopped(&self) -> Option<&StopReason> {
+        match &self.0 {
+            Err(Unanswered::Stopped(reason)) => Some(reason),
+            _ => None,
+        }
+    }
+
+    fn neither(self, _: Self, reason: StopReason) -> Self {
+        (Err(Unanswered::Stopped(reason)), self.1)
+    }
+
+    fn raced(&mut self) {}
+}
+
+/// The answer of `ef`, given as a theory, or of `simple`.
+fn better(ef: Theory, relations: &Relations, options: &Options<'_>) -> Result<Solution, Halt> {
+    if let Some(solution) = solve_within(ef, relations.bits, options, Some(TRIAL)) {
+        return Ok(solution);
+    }
+    options.log("ef takes long: simple is solved beside it");
+    let bits = relations.bits;
+    let theory = |algorithm| load(&relations.text, &named(algorithm));
+    let by_ef = |limits: &Limits, _: &dyn Fn()| {
+        let mut own = options.clone();
+        own.limits = limits.clone();
+        Ok(solve(theory(droste_formula::Algorithm::Ef), bits, &own))
+    };
+    let by_simple = |limits: &Limits| {
+        let own = Options {
+            limits: limits.clone(),
+            ..Options::default()
+        };
+        Ok(solve(theory(droste_formula::Algorithm::Simple), bits, &own))
+    };
+    side_by_side(&options.limits, by_ef, by_simple)
+}
 
 /// More BDD variables than an algorithm has for every bit of a state, by far.
 const COPIES: usize = 64;
@@ -225,6 +274,19 @@ const COPIES: usize = 64;
 /// The answer of the last query, computed where there is stack enough for diagrams over the states'
 /// bits.
 pub(crate) fn solve(theory: Theory, bits: u32, options: &Options<'_>) -> Solution {
+    match solve_within(theory, bits, options, None) {
+        Some(solution) => solution,
+        None => unreachable!("there is no bound on steps"),
+    }
+}
+
+/// The same in so many steps of diagram operations, if there is a bound on them.
+fn solve_within(
+    theory: Theory,
+    bits: u32,
+    options: &Options<'_>,
+    steps: Option<u64>,
+) -> Option<Solution> {
     let limits = &options.limits;
     let stack = droste_bdd::stack_size(COPIES * (bits as usize + 64));
     let listen = |progress| {
@@ -248,7 +310,14 @@ pub(crate) fn solve(theory: Theory, bits: u32, options: &Options<'_>) -> Solutio
             });
         });
         let mut solver = Solver::new(theory, limits, Some(report));
-        let answer = last.map(|question| solver.decide(&question)).transpose();
-        (answer, solver.statistics())
+        let answer = match (last, steps) {
+            (None, _) => Ok(None),
+            (Some(question), None) => solver.decide(&question).map(Some),
+            (Some(question), Some(steps)) => solver
+                .decide_within(&question, steps)
+                .transpose()?
+                .map(Some),
+        };
+        Some((answer, solver.statistics()))
     })
 }

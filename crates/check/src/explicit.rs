@@ -17,6 +17,16 @@ pub(crate) fn search(
     options: &Options<'_>,
     runs: Runs,
 ) -> Result<Answer<Found>, Halt> {
+    search_from(prepared, options, runs, &[])
+}
+
+/// The same, with values that globals have from the start.
+fn search_from(
+    prepared: &Prepared<'_>,
+    options: &Options<'_>,
+    runs: Runs,
+    inputs: &[Option<i128>],
+) -> Result<Answer<Found>, Halt> {
     let engine = match prepared.engine {
         Engine::Tableau => EngineId::Tableau,
         _ => EngineId::Explicit,
@@ -37,6 +47,19 @@ pub(crate) fn search(
         }
         Err(halt) => return Err(halt),
     };
+    let (found, stats) = find(prepared, compiled, goal, options, (runs, inputs))?;
+    Ok(Answer::new(found, engine, Effort::Explicit(stats)))
+}
+
+/// Searches for a run of the machine that is as the goal says: which runs count, and which values
+/// globals have from the start.
+pub(crate) fn find(
+    prepared: &Prepared<'_>,
+    compiled: &Compiled,
+    goal: Goal,
+    options: &Options<'_>,
+    (runs, inputs): (Runs, &[Option<i128>]),
+) -> Result<(Found, droste_explicit::Stats), Halt> {
     let mut guard = options.limits.guard();
     let task = Task {
         prepared,
@@ -44,15 +67,15 @@ pub(crate) fn search(
         goal,
         options,
         runs,
+        inputs,
     };
-    let (found, stats) = match compiled.machine.words() {
-        1 => task.run::<[u64; 1]>(&mut guard)?,
-        2 => task.run::<[u64; 2]>(&mut guard)?,
-        3 | 4 => task.run::<[u64; 4]>(&mut guard)?,
-        5..=8 => task.run::<[u64; 8]>(&mut guard)?,
-        _ => task.run::<Box<[u64]>>(&mut guard)?,
-    };
-    Ok(Answer::new(found, engine, Effort::Explicit(stats)))
+    match compiled.machine.words() {
+        1 => task.run::<[u64; 1]>(&mut guard),
+        2 => task.run::<[u64; 2]>(&mut guard),
+        3 | 4 => task.run::<[u64; 4]>(&mut guard),
+        5..=8 => task.run::<[u64; 8]>(&mut guard),
+        _ => task.run::<Box<[u64]>>(&mut guard),
+    }
 }
 
 struct Task<'a> {
@@ -61,12 +84,14 @@ struct Task<'a> {
     goal: Goal,
     options: &'a Options<'a>,
     runs: Runs,
+    inputs: &'a [Option<i128>],
 }
 
 impl Task<'_> {
     fn run<W: Words>(&self, guard: &mut Guard) -> Result<(Found, droste_explicit::Stats), Halt> {
         let options = self.options;
         let model = Unfolding::<W>::within(&self.compiled.machine, &options.limits);
+        let model = model.beginning_with(self.inputs);
         let search = droste_explicit::Options {
             order: options.order,
             limits: options.limits.clone(),
@@ -89,11 +114,12 @@ impl Task<'_> {
     }
 }
 
-/// A run that the explicit engine finds breadth first, if it has to look at no more than so many path edges.
+/// A run that the explicit engine finds breadth first, if it has to look at no more than so many path edges. Globals have these values from the start.
 pub(crate) fn shortest(
     prepared: &Prepared<'_>,
     options: &Options<'_>,
     path_edges: u64,
+    inputs: &[Option<i128>],
 ) -> Option<Counterexample<Execution>> {
     let mut options = options.clone();
     options.order = droste_explicit::Order::Bfs;
@@ -102,7 +128,10 @@ pub(crate) fn shortest(
     // The run that is known has yet to be replayed.
     options.limits = options.limits.with_part_of_time(0.5, None);
     options.limits.path_edges = Some(path_edges);
-    match search(prepared, &options, Runs::All).ok()?.found {
+    match search_from(prepared, &options, Runs::All, inputs)
+        .ok()?
+        .found
+    {
         Verdict::Violated(Ok(short)) => Some(short),
         _ => None,
     }

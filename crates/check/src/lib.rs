@@ -7,6 +7,7 @@
 //! verdict. `sequential` drives this for programs without threads, `threads` for programs with.
 
 mod calculus;
+mod critical;
 mod explicit;
 mod ltl;
 mod options;
@@ -18,12 +19,14 @@ mod sequential;
 mod symbolic;
 mod threads;
 mod vacuity;
+mod wpds;
 
 use std::time::Instant;
 
 use droste_program::Program;
 
 pub use calculus::{Algorithm, formula};
+pub use critical::{CriticalLabel, Fate};
 pub use droste_base::Runs;
 pub use droste_explicit::{Order, Stats};
 pub use droste_formula::Algorithm as Formulas;
@@ -32,6 +35,7 @@ pub use droste_program::concurrent::Run;
 pub use droste_program::schedule::{Bound, Levels};
 pub use droste_symbolic::{Stats as SymbolicStats, Tuning};
 pub use droste_threads::NotRebuilt;
+pub use droste_wpds::{Method, Tuning as Weighing};
 pub use ltl::{Automaton, Ltl};
 pub use options::{Engine, EngineId, Evidence, Options};
 pub use property::{ERROR_LABELS, Property};

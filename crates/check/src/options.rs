@@ -9,7 +9,7 @@ use droste_passes::Config as Passes;
 use droste_program::schedule::{Bound, Levels};
 use droste_symbolic::Tuning;
 
-use crate::Algorithm;
+use crate::{Algorithm, Weighing};
 
 /// An engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,6 +22,8 @@ pub enum EngineId {
     Calculus,
     /// The tableau of a formula, state by state; temporal logic only.
     Tableau,
+    /// A weighted pushdown system over relations; reachability and runs that get stuck.
+    Wpds,
 }
 
 impl EngineId {
@@ -32,6 +34,7 @@ impl EngineId {
             EngineId::Bdd => "bdd",
             EngineId::Calculus => "calculus",
             EngineId::Tableau => "tableau",
+            EngineId::Wpds => "wpds",
         }
     }
 }
@@ -56,6 +59,8 @@ pub enum Engine {
     Calculus,
     /// [`EngineId::Tableau`].
     Tableau,
+    /// [`EngineId::Wpds`], see [`Options::weighing`].
+    Wpds,
 }
 
 impl Engine {
@@ -66,6 +71,7 @@ impl Engine {
             Engine::Bdd => EngineId::Bdd,
             Engine::Calculus => EngineId::Calculus,
             Engine::Tableau => EngineId::Tableau,
+            Engine::Wpds => EngineId::Wpds,
         }
     }
 }
@@ -91,6 +97,8 @@ pub struct Options<'a> {
     pub trial: u64,
     /// The formulas that the calculus solves.
     pub algorithm: Algorithm,
+    /// How the weights of a pushdown system are computed.
+    pub weighing: Weighing,
     /// The order of the explicit search for reachability.
     pub order: Order,
     /// Whether a run that was found is exchanged for a shorter one, if that can be found with little
@@ -136,6 +144,7 @@ impl Default for Options<'_> {
             engine: Engine::default(),
             trial: 20_000,
             algorithm: Algorithm::default(),
+            weighing: Weighing::default(),
             order: Order::default(),
             shorten: true,
             runs: Runs::default(),

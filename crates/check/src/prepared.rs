@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use droste_base::words::counted;
 use droste_base::{Guard, PropId, StopReason, Trace};
-use droste_explicit::Goal;
+use droste_explicit::{Goal, Mark, Tour};
 use droste_omega::{Buchi, Watcher, WatcherState};
 use droste_passes::{Cleaned, Query, clean_within};
 use droste_program::execution::Execution;
@@ -19,7 +19,7 @@ use droste_unfold::{Gap, Machine, Words, concretize, concretize_stuck};
 
 use crate::property::Resolved;
 use crate::report::Halt;
-use crate::{Engine, Options, Passes, Property};
+use crate::{Engine, Options, Passes, Property, critical};
 
 /// A question about a program.
 pub(crate) struct Prepared<'a> {
@@ -127,6 +127,7 @@ impl<'a> Prepared<'a> {
                 self.question,
                 Resolved::Default(_)
                     | Resolved::Reach(_)
+                    | Resolved::Critical(..)
                     | Resolved::Deadlock(_)
                     | Resolved::Repeat(_)
             ),
@@ -202,6 +203,15 @@ impl<'a> Prepared<'a> {
             Resolved::Reach(nodes) | Resolved::Repeat(nodes) => {
                 vec![machine.ask_control(nodes, false)]
             }
+            Resolved::Critical(nodes, critical) => {
+                let mut asked = vec![machine.ask_control(nodes, false)];
+                let ahead = critical::ahead(&cleaned.program, nodes, critical);
+                for (label, ahead) in critical.iter().zip(&ahead) {
+                    asked.push(machine.ask_control(&label.nodes, false));
+                    asked.push(machine.ask_control(ahead, false));
+                }
+                asked
+            }
             question => {
                 let propositions = question.propositions();
                 propositions.iter().map(|p| machine.ask(p)).collect()
@@ -215,6 +225,16 @@ impl<'a> Prepared<'a> {
         let asked = &compiled.asked;
         Ok(match &self.question {
             Resolved::Default(_) | Resolved::Reach(_) => Goal::Reach(asked[0]),
+            Resolved::Critical(..) => Goal::Touch(Tour {
+                target: asked[0],
+                marks: (asked[1..].chunks_exact(2))
+                    .map(|pair| Mark {
+                        at: pair[0],
+                        ahead: Some(pair[1]),
+                    })
+                    .collect(),
+                least: 0,
+            }),
             Resolved::Deadlock(_) => Goal::Stuck(asked.clone()),
             Resolved::Repeat(_) => Goal::Repeat(asked.clone()),
             Resolved::Target(monitor) | Resolved::Repeating(monitor) => {

@@ -10,6 +10,7 @@ use droste_program::temporal::Formula;
 use droste_program::{NodeId, Program, Proposition};
 use droste_replay::Claim;
 
+use crate::critical::Critical;
 use crate::report::Halt;
 use crate::{Automaton, Engine, Ltl, Options};
 
@@ -24,6 +25,14 @@ pub enum Property {
     Default,
     /// None of these labels is reached. `LABEL` in any procedure, or `PROC:LABEL`.
     Reach(Vec<String>),
+    /// As `Reach`; of the runs that reach one of the labels, the one is shown that touches the most
+    /// of the critical labels, and of those a shortest one.
+    Critical {
+        /// The labels to be reached.
+        reach: Vec<String>,
+        /// The critical labels.
+        critical: Vec<String>,
+    },
     /// No run comes to where nothing can happen, other than the end of `main`.
     Deadlock,
     /// No run visits these labels infinitely often.
@@ -59,7 +68,9 @@ impl fmt::Display for Property {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Property::Default => f.write_str("no assertion fails and no error label is reached"),
-            Property::Reach(labels) => write!(f, "{} is never reached", labels.join(" or ")),
+            Property::Reach(labels) | Property::Critical { reach: labels, .. } => {
+                write!(f, "{} is never reached", labels.join(" or "))
+            }
             Property::Deadlock => f.write_str("no run gets stuck"),
             Property::Repeat(labels) => {
                 write!(f, "{} is not visited infinitely often", labels.join(" or "))
@@ -76,6 +87,7 @@ impl fmt::Display for Property {
 pub(crate) enum Resolved<'a> {
     Default(Vec<NodeId>),
     Reach(Vec<NodeId>),
+    Critical(Vec<NodeId>, Vec<Critical>),
     /// Anywhere, or at one of these nodes if there are any.
     Deadlock(Vec<NodeId>),
     Repeat(Vec<NodeId>),
@@ -109,6 +121,9 @@ impl<'a> Resolved<'a> {
                 Resolved::Default(nodes.map(|(i, _)| NodeId(i as u32)).collect())
             }
             Property::Reach(labels) => Resolved::Reach(nodes(labels)?),
+            Property::Critical { reach, critical } => {
+                Resolved::Critical(nodes(reach)?, Critical::resolve(program, critical)?)
+            }
             Property::Deadlock => Resolved::Deadlock(Vec::new()),
             Property::Repeat(labels) => Resolved::Repeat(nodes(labels)?),
             Property::Monitor(monitor) => {
@@ -122,7 +137,7 @@ impl<'a> Resolved<'a> {
             // The tableau does without an automaton, and threads without formulas.
             Property::Ltl(ltl)
                 if options.engine == Engine::Tableau
-                    || options.engine == Engine::Calculus
+                    || matches!(options.engine, Engine::Calculus | Engine::Wpds)
                     || program.is_concurrent() =>
             {
                 Resolved::Ltl(ltl, None)
@@ -144,6 +159,7 @@ impl<'a> Resolved<'a> {
             Resolved::Automaton(automaton) => automaton.monitor.states.len() as u64,
             Resolved::Default(_)
             | Resolved::Reach(_)
+            | Resolved::Critical(..)
             | Resolved::Deadlock(_)
             | Resolved::Repeat(_) => 1,
         }
@@ -153,6 +169,7 @@ impl<'a> Resolved<'a> {
         match self {
             Resolved::Default(_)
             | Resolved::Reach(_)
+            | Resolved::Critical(..)
             | Resolved::Deadlock(_)
             | Resolved::Target(_) => false,
             Resolved::Repeat(_)
@@ -167,6 +184,7 @@ impl<'a> Resolved<'a> {
         match self {
             Resolved::Default(nodes)
             | Resolved::Reach(nodes)
+            | Resolved::Critical(nodes, _)
             | Resolved::Deadlock(nodes)
             | Resolved::Repeat(nodes) => nodes,
             _ => &[],
@@ -221,7 +239,7 @@ impl<'a> Resolved<'a> {
     pub(crate) fn claim(&self) -> Claim<'_> {
         match self {
             Resolved::Default(nodes) => Claim::Default(nodes),
-            Resolved::Reach(nodes) => Claim::Reaches(nodes),
+            Resolved::Reach(nodes) | Resolved::Critical(nodes, _) => Claim::Reaches(nodes),
             Resolved::Deadlock(_) => Claim::Stuck,
             Resolved::Repeat(nodes) => Claim::Repeats(nodes),
             Resolved::Target(monitor) => Claim::MonitorTarget(monitor),

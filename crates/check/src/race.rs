@@ -5,7 +5,7 @@
 //! thread of its own, and the one that has not answered is stopped. An engine that reaches a bound
 //! of its own (more choices than it can store, more path edges than the trial has) hands over to
 //! the other. This is the only race there is: programs without threads, programs with threads and
-//! temporal logic use it.
+//! temporal logic use it, and two formulas for the same question.
 
 use std::sync::atomic::Ordering;
 
@@ -56,7 +56,19 @@ pub(crate) fn race<A: Contender + Send, E: Send>(
         Some(reason) if reason.is_own_bound() => drop(first),
         _ => return Ok(first),
     }
-    let (by_explicit, by_rival) = std::thread::scope(|scope| {
+    let mut winner = side_by_side(limits, explicit, rival)?;
+    winner.raced();
+    Ok(winner)
+}
+
+/// Both at once: the first answer wins, and the other one is stopped. `own` runs on this thread; it
+/// gets something to call as soon as it knows the answer.
+pub(crate) fn side_by_side<A: Contender + Send, E: Send>(
+    limits: &Limits,
+    own: impl FnOnce(&Limits, &dyn Fn()) -> Result<A, E>,
+    rival: impl FnOnce(&Limits) -> Result<A, E> + Send,
+) -> Result<A, E> {
+    let (by_own, by_rival) = std::thread::scope(|scope| {
         let share = share(limits.memory, resident_bytes().unwrap_or(0));
         // Each sees the other's answer, and that the other is gone.
         let ours = Rival {
@@ -68,7 +80,7 @@ pub(crate) fn race<A: Contender + Send, E: Send>(
             gone: ours.answered.clone(),
             share: None,
         };
-        let (own, other) = (with(limits, ours.clone()), with(limits, theirs.clone()));
+        let (own_limits, other) = (with(limits, ours.clone()), with(limits, theirs.clone()));
         let rival = scope.spawn(move || {
             let answer = rival(&other);
             let flag = match &answer {
@@ -80,7 +92,7 @@ pub(crate) fn race<A: Contender + Send, E: Send>(
             answer
         });
         let answered = || theirs.answered.store(true, Ordering::Relaxed);
-        let answer = explicit(&own, &answered);
+        let answer = own(&own_limits, &answered);
         // A refusal is an answer, too.
         if answer
             .as_ref()
@@ -93,9 +105,7 @@ pub(crate) fn race<A: Contender + Send, E: Send>(
             Err(panic) => std::panic::resume_unwind(panic),
         }
     });
-    let mut winner = decide(by_explicit, by_rival)?;
-    winner.raced();
-    Ok(winner)
+    decide(by_own, by_rival)
 }
 
 fn with(limits: &Limits, rival: Rival) -> Limits {

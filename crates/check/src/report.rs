@@ -10,7 +10,7 @@ use droste_program::execution::Execution;
 use droste_program::schedule::Levels;
 use droste_symbolic::Stats as SymbolicStats;
 
-use crate::{EngineId, Vacuity};
+use crate::{CriticalLabel, EngineId, Vacuity};
 
 /// Which of the runs that violate a property of infinite runs are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +32,8 @@ pub enum Effort {
     Symbolic(SymbolicStats),
     /// The solution of a formula; `images` are its rounds.
     Calculus(SymbolicStats),
+    /// post* of a weighted pushdown system; `images` are relations composed.
+    Weighted(SymbolicStats),
 }
 
 impl Effort {
@@ -39,7 +41,7 @@ impl Effort {
     pub fn path_edges(&self) -> u64 {
         match self {
             Effort::Explicit(stats) => stats.path_edges,
-            Effort::Symbolic(_) | Effort::Calculus(_) => 0,
+            Effort::Symbolic(_) | Effort::Calculus(_) | Effort::Weighted(_) => 0,
         }
     }
 }
@@ -67,6 +69,8 @@ pub struct Report {
     pub violators: Option<Violators>,
     /// For a program with threads: how far it has been explored.
     pub explored: Option<Explored>,
+    /// If critical labels were asked about and a run is shown: what became of each of them.
+    pub critical: Vec<CriticalLabel>,
     /// With `Holds`: why that says little, if it does. Where that is not easy to find out, it is left
     /// open.
     pub vacuous: Option<Vacuity>,
@@ -87,6 +91,7 @@ impl Report {
             verdict: Verdict::Unknown(reason),
             violators: None,
             explored: None,
+            critical: Vec::new(),
             vacuous: None,
             engine,
             raced: false,

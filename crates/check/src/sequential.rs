@@ -10,13 +10,15 @@ use droste_program::execution::{Ending, Execution};
 use droste_replay::{Halt as ReplayHalt, Replayer};
 use droste_unfold::Gap;
 
+use crate::critical::fates;
 use crate::prepared::Prepared;
+use crate::property::Resolved;
 use crate::race::{Contender, race};
 use crate::report::{Answer, Halt};
 use crate::vacuity::vacuity;
 use crate::{
     Effort, Engine, EngineId, Evidence, Options, Report, Run, Tuning, Violators, calculus,
-    explicit, symbolic,
+    explicit, symbolic, wpds,
 };
 
 /// What an engine has found: a run that is concrete, or values of a lasso that do not repeat because
@@ -66,6 +68,7 @@ pub(crate) fn made_concrete(
 
 /// Answers the question.
 pub(crate) fn answer(prepared: &Prepared<'_>, options: &Options<'_>) -> Result<Report, Halt> {
+    let start = Instant::now();
     options.log("searching");
     let (mut answer, violators) = search_runs(prepared, options)?;
     if let Verdict::Violated(violation) = &mut answer.found
@@ -80,6 +83,12 @@ pub(crate) fn answer(prepared: &Prepared<'_>, options: &Options<'_>) -> Result<R
             answer.found = Verdict::Unknown(reason.unwritten());
         }
     }
+    let critical = match (&prepared.question, answer.found.run()) {
+        (Resolved::Critical(_, critical), Some(execution)) => {
+            fates(prepared, options, critical, execution, start.elapsed())
+        }
+        _ => Vec::new(),
+    };
     let violators = violators.filter(|_| answer.found.is_violated());
     let vacuous = match &answer.found {
         Verdict::Holds(_) => vacuity(prepared, options),
@@ -89,6 +98,7 @@ pub(crate) fn answer(prepared: &Prepared<'_>, options: &Options<'_>) -> Result<R
         verdict: answer.found.map(|violation| violation.map(Run::Sequential)),
         violators,
         explored: None,
+        critical,
         vacuous,
         engine: answer.engine,
         raced: answer.raced,
@@ -192,9 +202,20 @@ pub(crate) fn search(
     runs: Runs,
 ) -> Result<Answer<Found>, Halt> {
     match prepared.engine {
+        Engine::Auto | Engine::Explicit => {}
+        engine if matches!(prepared.question, Resolved::Critical(..)) => {
+            return Err(Halt::refused(format!(
+                "the {} engine does not look for runs that touch critical labels; use --engine explicit",
+                engine.first()
+            )));
+        }
+        _ => {}
+    }
+    match prepared.engine {
         Engine::Explicit | Engine::Tableau => explicit::search(prepared, options, runs),
         Engine::Bdd => symbolic::search(prepared, options, runs),
         Engine::Calculus => calculus::search(prepared, options),
+        Engine::Wpds => wpds::search(prepared, options),
         Engine::Auto if !prepared.is_for_sets() => explicit::search(prepared, options, runs),
         Engine::Auto => auto(prepared, options, runs),
     }
@@ -245,6 +266,7 @@ fn shorter(
 ) -> Option<Counterexample<Execution>> {
     let long = known.run.as_ref()?;
     let is_wanted = options.shorten
+        && !matches!(prepared.question, Resolved::Critical(..))
         && engine == EngineId::Explicit
         && options.order == Order::Dfs
         && long.length(prepared.program) > SHORT
@@ -253,7 +275,7 @@ fn shorter(
         return None;
     }
     let path_edges = effort.as_ref().map_or(0, Effort::path_edges);
-    explicit::shortest(prepared, options, (2 * path_edges).max(100_000))
+    explicit::shortest(prepared, options, (2 * path_edges).max(100_000), &[])
 }
 
 /// Candidates for a shorter lasso are replayed, which takes time in proportion to their length and

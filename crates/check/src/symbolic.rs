@@ -3,6 +3,7 @@
 //! That there is a run is known from sets of states; which run it is, is not. A long run that hardly
 //! branches is found state by state in a fraction of the time that going back through sets takes.
 //! So the explicit engine is asked first, and given about as much time as the search has taken.
+//! Globals that are never written have the values then that they have in some run to the target.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -10,7 +11,7 @@ use droste_base::{Counterexample, Runs, StopReason, Trace, Verdict};
 use droste_program::execution::Execution;
 use droste_program::valued::Valued;
 use droste_symbolic::repeat::AutomatonQuery;
-use droste_symbolic::{Outcome, Query, STEPS};
+use droste_symbolic::{Elsewhere, Inputs, Outcome, Query, STEPS};
 use droste_unfold::{AllLive, Gap, Machine};
 
 use crate::prepared::Prepared;
@@ -37,7 +38,7 @@ pub(crate) fn search(
     let by_states: Mutex<Option<Counterexample<Execution>>> = Mutex::new(None);
     let (passes, eager, limits) = (options.passes, options.eager, options.limits.clone());
     let (evidence, tuning) = (options.evidence, options.tuning);
-    let elsewhere = |steps: u64| {
+    let elsewhere = |steps: u64, inputs: &Inputs| {
         let Some(least) = tuning.path_edges else {
             return false;
         };
@@ -49,7 +50,7 @@ pub(crate) fn search(
             ..Options::default()
         };
         let most = MOST_PATH_EDGES.min(least + steps / STEPS);
-        let found = explicit::shortest(prepared, &own, most);
+        let found = explicit::shortest(prepared, &own, most, inputs);
         let is_found = found.is_some();
         *by_states.lock().unwrap_or_else(PoisonError::into_inner) = found;
         is_found
@@ -85,7 +86,7 @@ fn decide(
     prepared: &Prepared<'_>,
     options: &Options<'_>,
     runs: Runs,
-    elsewhere: &(dyn Fn(u64) -> bool + Sync),
+    elsewhere: &Elsewhere<'_>,
 ) -> Result<Outcome, StopReason> {
     let cleaned = prepared.cleaned_for_sets(options)?;
     let search = droste_symbolic::Options {

@@ -61,6 +61,9 @@ pub(crate) fn query<'a>(
         Resolved::Default(nodes) => Target::Default(nodes),
         Resolved::Reach(nodes) => Target::Reach(nodes),
         Resolved::Deadlock(nodes) => Target::Stuck(nodes),
+        Resolved::Critical(..) => {
+            return Err(Halt::refused("--critical is for programs without threads"));
+        }
         Resolved::Ltl(..) | Resolved::Automaton(_) => {
             return Err(Halt::refused(
                 "temporal logic and automata are for programs without threads",
@@ -100,6 +103,14 @@ pub(crate) fn answer(prepared: &Prepared<'_>, options: &Options<'_>) -> Result<R
     let query = query(prepared, options)?;
     options.log("searching");
     let answer = match options.engine {
+        Engine::Wpds => {
+            return Err(Halt::refused(
+                "the wpds engine is for programs without threads; use --engine auto, explicit or bdd",
+            ));
+        }
+        Engine::Tableau => {
+            return Err(Halt::refused("the tableau is for programs without threads"));
+        }
         // Nothing that could go wrong.
         _ if matches!(query.target, Target::Default([])) && !query.program.can_fail() => {
             let found = Finding::Nothing { exhaustive: true };
@@ -117,14 +128,11 @@ pub(crate) fn answer(prepared: &Prepared<'_>, options: &Options<'_>) -> Result<R
         Engine::Explicit => by_explicit(&query, options, &options.limits),
         Engine::Bdd => by_sets(&query, options, &options.limits),
         Engine::Calculus => by_formula(&query, options)?,
-        Engine::Tableau => {
-            return Err(Halt::refused("the tableau is for programs without threads"));
-        }
         Engine::Auto => {
             let (limits, tuning) = (&options.limits, options.tuning);
             race(
                 limits,
-                options.trial,
+                options.trial.min(TRIAL),
                 |limits, _| Ok::<_, Halt>(by_explicit(&query, options, limits)),
                 |limits| {
                     let quiet = Options {
@@ -167,6 +175,7 @@ pub(crate) fn answer(prepared: &Prepared<'_>, options: &Options<'_>) -> Result<R
         }),
         violators: None,
         explored: Some(explored),
+        critical: Vec::new(),
         vacuous,
         engine: answer.engine,
         raced: answer.raced,
@@ -185,6 +194,7 @@ fn by_explicit(query: &ThreadQuery<'_>, options: &Options<'_>, limits: &Limits) 
         limits: limits.clone(),
         reporter: options.reporter,
         level: Some(&tell),
+        watching: droste_threads::Watching::default(),
     };
     let (found, stats) = droste_threads::search(query, &search);
     Answer::new(found, EngineId::Explicit, Effort::Explicit(stats))
@@ -210,6 +220,10 @@ fn by_sets(query: &ThreadQuery<'_>, options: &Options<'_>, limits: &Limits) -> A
     });
     Answer::new(found, EngineId::Bdd, Effort::Symbolic(stats))
 }
+
+/// The trial has no more path edges than this: with threads, the symbolic engine often answers in
+/// the time of a few thousand.
+const TRIAL: u64 = 4_000;
 
 /// The engine takes threads with larger stacks where it needs them.
 const STACK: usize = 1 << 21;

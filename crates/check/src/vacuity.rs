@@ -140,6 +140,7 @@ pub(crate) fn vacuity_of_threads(
             limits: limits.clone(),
             reporter: None,
             level: None,
+            watching: droste_threads::Watching::default(),
         };
         match droste_threads::search(&query, &search).0 {
             Finding::Hit(..) => Some(true),

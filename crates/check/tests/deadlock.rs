@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use droste_base::Verdict;
-use droste_check::{Engine, Options, Order, Passes, Property, Tuning, check};
+use droste_check::{Engine, Method, Options, Order, Passes, Property, Tuning, Weighing, check};
 use droste_lang::ast::Ast;
 use droste_lang::lower::lower;
 use droste_program::execution::Ending;
@@ -77,6 +77,18 @@ fn configurations() -> Vec<(&'static str, Options<'static>)> {
                     ..Tuning::default()
                 },
                 ..bdd()
+            },
+        ),
+        ("wpds", engine(Engine::Wpds)),
+        (
+            "wpds, chaotic, no passes",
+            Options {
+                weighing: Weighing {
+                    method: Method::Chaotic,
+                    ..Weighing::default()
+                },
+                passes: Passes::none(),
+                ..engine(Engine::Wpds)
             },
         ),
         // The run that the search itself has gone, in diagrams that are reordered.

@@ -251,13 +251,13 @@ fn monitors_agree_with_the_oracle() {
 #[test]
 #[ignore = "sweep; run in release"]
 fn reachability_agrees_with_the_oracle_on_many_programs() {
-    sweep(&Config::tiny(), 1_000_000, 20_000, reachability);
+    sweep(&Config::tiny(), 1_000_000, 12_000, reachability);
 }
 
 #[test]
 #[ignore = "sweep; run in release"]
 fn liveness_agrees_with_the_oracle_on_many_programs() {
-    sweep(&Config::liveness(), 2_000_000, 20_000, liveness);
+    sweep(&Config::liveness(), 2_000_000, 12_000, liveness);
 }
 
 #[test]

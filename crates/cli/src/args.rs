@@ -5,8 +5,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+
+use crate::heap::args::HeapArgs;
+use crate::pds::args::{self as pds, PdsArgs};
 
 const ABOUT: &str = "Droste: a model checker for programs that call themselves";
 
@@ -15,7 +17,8 @@ Droste: a model checker for programs that call themselves.
 
 Droste reads a recursive program over Booleans and bounded integers and answers, \
 exactly and for an unbounded call stack, whether any of its runs does what it must not do. \
-If one does, Droste shows it.";
+If one does, Droste shows it. Java methods on lists, trees and other linked structures are checked, too, \
+on heaps of any size.";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -24,6 +27,8 @@ Examples:
   droste check flip.bp --repeat again          can `again` be visited for ever?
   droste check flip.bp --ltl 'G F again'       does every run come to `again` again and again?
   droste check lock.bp --monitor twice.mon     does the monitor find anything?
+  droste check List.java --method reverse --grammar SLList --rename ListNode=List --initial list.txt
+                                               a Java method, on lists of any length
   droste check lock.bp --json | jq .verdict    for scripts
 
 Exit codes: 0 holds, 1 violated, 2 could not be checked, 3 unknown (a limit was reached).
@@ -33,6 +38,8 @@ const CHECK_EXAMPLES: &str = "\
 Examples:
   droste check lock.bp                         assertions and the label ERROR
   droste check lock.bp --reach A --reach f:B   is A, or B in the procedure f, reachable?
+  droste check lock.bp --reach A --critical B,f:C,D
+                                               the run to A that touches most of B, C and D
   droste check philosophers.bp --deadlock      can a run get stuck?
   droste check flip.bp --repeat again --runs finite-stack
                                                visited for ever, without recursing for ever?
@@ -44,6 +51,11 @@ Examples:
                                                a shortest violation, also written to t.txt
   droste check big.bp --timeout 60 --memory 4000
                                                give up after a minute or at 4 GB
+  droste check List.java --method reverse --grammar SLList --rename ListNode=List --initial list.txt
+                                               a Java method: is a field of null used?
+  droste check task.attestor                   the same, with formulas, from a settings file
+  droste check task.attestor --emit html > task.html
+                                               a page with the run, the states, the heaps, the grammar
   generate | droste check - --json             from standard input, for scripts
 
 Exit codes:
@@ -78,6 +90,18 @@ Exit codes:
   2  there are errors in the formula or file, or a fault of ours
   3  a limit was reached, or Ctrl-C was pressed";
 
+const ANALYZE_EXAMPLES: &str = "\
+Examples:
+  droste analyze lock.bp --live                which variables may still be read?
+  droste analyze lock.bp --uninit --all        which may be unassigned, at every statement?
+  droste analyze counter.bp --affine           which relations hold between integers?
+  droste analyze lock.bp --constants --json    for scripts
+
+Exit codes:
+  0  done
+  2  could not be analyzed: usage, bad input, or a fault of ours
+  3  a limit was reached, or Ctrl-C was pressed";
+
 /// The whole command line.
 #[derive(Debug, Parser)]
 #[command(name = "droste", version, about = ABOUT, long_about = LONG_ABOUT, after_help = EXAMPLES)]
@@ -92,7 +116,8 @@ pub(crate) enum Command {
     /// Check a program: a verdict, and a trace if it is violated
     ///
     /// Without a property, the question is whether an assertion can fail, a value leave its range,
-    /// something be divided by zero, or one of the labels ERROR and SLIC_ERROR be reached.
+    /// something be divided by zero, or one of the labels ERROR and SLIC_ERROR be reached. Of a heap
+    /// program (Java), it is whether a field of null is used.
     #[command(
         after_help = "`droste check --help` says more, with examples.",
         after_long_help = CHECK_EXAMPLES
@@ -110,6 +135,19 @@ pub(crate) enum Command {
     /// syntax, files of properties, and the automata.
     #[command(after_help = LTL_EXAMPLES)]
     Ltl(LtlArgs),
+    /// Find out what holds at the statements of a program: data flow across procedures
+    ///
+    /// Prints the program with what is known before each statement that has a label. If there is
+    /// no label, or with --all, before each statement. docs/ANALYSES.md says what each analysis
+    /// means.
+    #[command(after_help = ANALYZE_EXAMPLES)]
+    Analyze(AnalyzeArgs),
+    /// Ask about weighted pushdown systems
+    ///
+    /// Which configurations reach a set of them, or are reached from one, with which weight; how one set reaches
+    /// another. docs/WEIGHTED.md describes the files, the weights and the commands.
+    #[command(after_help = pds::EXAMPLES, arg_required_else_help = true)]
+    Pds(PdsArgs),
     /// Print a script that completes droste's commands and flags in a shell
     Completions(CompletionsArgs),
     /// Print the man page
@@ -119,12 +157,17 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
     /// The program; `-` is standard input
+    ///
+    /// A Boolean program; or a heap program: a .java, .class or .jar file, a directory of them, or a
+    /// settings file, NAME.attestor. With --emit, a .json file with a heap or a grammar.
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) property: PropertyArgs,
     #[command(flatten)]
     pub(crate) threads: ThreadArgs,
+    #[command(flatten)]
+    pub(crate) heap: HeapArgs,
     #[command(flatten)]
     pub(crate) search: SearchArgs,
     #[command(flatten)]
@@ -157,6 +200,45 @@ pub(crate) struct SolveArgs {
     /// Say on standard error how every fixpoint was computed
     #[arg(short, long, help_heading = "Output")]
     pub(crate) verbose: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("analysis").required(true))]
+#[allow(clippy::struct_excessive_bools, reason = "independent switches")]
+pub(crate) struct AnalyzeArgs {
+    /// The program; `-` is standard input
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// Which variables may still be read before they are assigned
+    #[arg(long, group = "analysis", help_heading = "Analysis (one at a time)")]
+    pub(crate) live: bool,
+    /// Which variables may not have been assigned yet, and where they are read
+    #[arg(long, group = "analysis", help_heading = "Analysis (one at a time)")]
+    pub(crate) uninit: bool,
+    /// Which variables have the same value whenever control is there
+    #[arg(long, group = "analysis", help_heading = "Analysis (one at a time)")]
+    pub(crate) constants: bool,
+    /// Which affine relations hold between integer variables, modulo powers of two
+    #[arg(long, group = "analysis", help_heading = "Analysis (one at a time)")]
+    pub(crate) affine: bool,
+    /// At every statement, not only at those with a label
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// How the program is read where dialects contradict each other
+    #[arg(long, value_enum, default_value_t = Dialect::Default)]
+    pub(crate) dialect: Dialect,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+    /// Write one JSON object to standard output instead of text
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+    /// When to use colours; NO_COLOR is respected
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
+    #[arg(help_heading = "Output")]
+    pub(crate) color: Color,
+    /// Print no warnings
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) quiet: bool,
 }
 
 #[derive(Debug, Args)]
@@ -207,6 +289,13 @@ pub(crate) struct PropertyArgs {
     #[arg(long, value_name = "LABEL")]
     #[arg(conflicts_with_all = ["deadlock", "repeat", "monitor", "ltl", "ltl_file", "hoa"])]
     pub(crate) reach: Vec<String>,
+    /// With --reach: of all runs, the one that touches the most of these labels
+    ///
+    /// Labels are separated by commas. Of the runs that touch as many of them, a shortest one is
+    /// shown. It is also said why the other labels are not touched.
+    #[arg(long, value_name = "LABELS", value_delimiter = ',', requires = "reach")]
+    #[arg(conflicts_with = "no_trace")]
+    pub(crate) critical: Vec<String>,
     /// Violated if a run gets to where nothing can happen, other than the end of `main`
     ///
     /// At a false `assume`, say, or a `constrain` that no values meet; with threads, where none of
@@ -266,12 +355,17 @@ pub(crate) struct SearchArgs {
     /// Which engine searches
     #[arg(long, value_enum, default_value_t = Engine::Auto)]
     pub(crate) engine: Engine,
-    /// The formulas that `calculus` solves: simple, ef, ef-opt, or a file [default: ef]
+    /// The formulas that `calculus` solves: simple, ef, ef-opt, or a file [default: ef, and simple
+    /// beside it if that takes long]
     ///
     /// docs/FORMULAS.md describes the relations that the program becomes, for those who write
     /// their own algorithm.
     #[arg(long, value_name = "NAME|FILE", value_hint = ValueHint::FilePath)]
     pub(crate) algorithm: Option<PathBuf>,
+    /// How `wpds` finds the weights: path or chaotic [default: path]; for heap programs, the method
+    /// to check [default: main]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) method: Option<String>,
     /// In which order `explicit` looks for a reachable state
     ///
     /// Without this option the search is depth first, and a run it finds is exchanged for a
@@ -324,7 +418,8 @@ pub(crate) struct OutputArgs {
     /// error says why. docs/JSON.md describes every field.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Write the trace of a violation to FILE: JSON if it ends in .json, text otherwise
+    /// Write the trace of a violation to FILE: JSON if it ends in .json, for heap
+    /// programs a page if it ends in .html, text otherwise
     ///
     /// `-` is standard output. Without a violation, FILE is left alone.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -373,6 +468,8 @@ pub(crate) enum Engine {
     Calculus,
     /// State by state through the tableau of a formula, without an automaton; for --ltl only
     Tableau,
+    /// A weighted pushdown system over decision diagrams (see --method); no infinite runs
+    Wpds,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -401,6 +498,15 @@ pub(crate) enum Dialect {
     Satabs,
 }
 
+impl From<Dialect> for droste_lang::parser::Dialect {
+    fn from(dialect: Dialect) -> Self {
+        match dialect {
+            Dialect::Default => droste_lang::parser::Dialect::Union,
+            Dialect::Satabs => droste_lang::parser::Dialect::Satabs,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Pass {
     /// Propagate constants
@@ -417,10 +523,12 @@ pub(crate) enum Pass {
 pub(crate) enum Emit {
     /// The program as Droste understood it, in its own dialect
     Program,
-    /// Its recursive state machine, for Graphviz
+    /// Its recursive state machine, for Graphviz; of a heap program, its state spaces
     Dot,
     /// The question as a formula of the fixed-point calculus, for `droste solve`
     Formula,
+    /// For heap programs: a page for a browser, on which one steps through runs, states, heaps and rules
+    Html,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -446,37 +554,12 @@ pub(crate) struct CompletionsArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Example: droste man --dir /usr/local/share/man/man1")]
 pub(crate) struct ManArgs {
-    /// Of this command instead of droste as a whole
+    /// Of this command instead of droste as a whole: check, say, or pds-reach
     #[arg(value_name = "COMMAND", conflicts_with = "dir")]
     pub(crate) command: Option<String>,
     /// Write one page per command into this directory instead
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: Option<PathBuf>,
-}
-
-/// Engines of later versions.
-const LATER_ENGINES: [&str; 1] = ["wpds"];
-
-/// If a usage error is about something that is planned but not there, says so.
-pub(crate) fn not_there_yet(error: &clap::Error) -> Option<String> {
-    let context = |kind| match error.get(kind) {
-        Some(ContextValue::String(text)) => text.as_str(),
-        _ => "",
-    };
-    let flag = context(ContextKind::InvalidArg);
-    let value = context(ContextKind::InvalidValue);
-    let what = match error.kind() {
-        ErrorKind::InvalidValue
-            if flag.starts_with("--engine") && LATER_ENGINES.contains(&value) =>
-        {
-            format!("the engine `{value}`")
-        }
-        _ => return None,
-    };
-    let version = env!("CARGO_PKG_VERSION");
-    Some(format!(
-        "{what} is not available in this version of droste ({version})"
-    ))
 }
 
 /// A positive number of seconds.

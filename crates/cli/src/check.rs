@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use droste_base::Verdict;
 use droste_base::words::{count, counted};
-use droste_check::{Algorithm, Bound, Effort, Evidence, Options, Passes, Property, Report};
+use droste_check::{
+    Algorithm, Bound, Effort, Evidence, Options, Passes, Property, Report, Weighing,
+};
 use droste_lang::lower::lower;
 use droste_lang::parser::{self, parse, parse_monitor};
 use droste_lang::{printer, properties};
@@ -15,11 +17,12 @@ use droste_program::dot;
 use droste_program::monitor::Monitor;
 use droste_report::{RunJson, Shown, Style, visible};
 use droste_source::SourceFile;
-use droste_source::diagnostics::{Diagnostic, Severity};
+use droste_source::diagnostics::Diagnostic;
 use serde::Serialize;
 
-use crate::args::{CheckArgs, Dialect, Emit, Engine, Order, Pass, Runs, SearchArgs};
+use crate::args::{CheckArgs, Emit, Engine, Order, Pass, Runs, SearchArgs};
 use crate::console::{Console, Failure};
+use crate::critical;
 use crate::frame::{Frame, UNKNOWN, Volume};
 use crate::input;
 use crate::output::{self, Answer};
@@ -177,9 +180,17 @@ impl Run<'_> {
             output,
             ..
         } = self.args;
+        for flag in self.args.heap.given() {
+            self.frame
+                .warn(&format!("{flag} has no effect: it is for heap programs"));
+        }
         if search.no_passes && !search.skip_pass.is_empty() {
             self.frame
                 .warn("--skip-pass has no effect: --no-passes leaves out all of them");
+        }
+        if search.order.is_some() && !property.critical.is_empty() {
+            self.frame
+                .warn("--order has no effect: the run with critical labels is a shortest one");
         }
         let explicit = matches!(search.engine, Engine::Auto | Engine::Explicit);
         let explores = explicit || search.engine == Engine::Tableau;
@@ -200,11 +211,16 @@ impl Run<'_> {
             self.frame
                 .warn("--algorithm has no effect: it is for --engine calculus");
         }
+        if search.method.is_some() && search.engine != Engine::Wpds {
+            self.frame
+                .warn("--method has no effect: it is for --engine wpds");
+        }
         if output.emit.is_none_or(|what| what == Emit::Formula) {
             return;
         }
         for (given, flag) in [
             (!property.reach.is_empty(), "--reach"),
+            (!property.critical.is_empty(), "--critical"),
             (property.deadlock, "--deadlock"),
             (!property.repeat.is_empty(), "--repeat"),
             (property.monitor.is_some(), "--monitor"),
@@ -285,34 +301,11 @@ impl Run<'_> {
         diagnostics: &[Diagnostic],
         source: &SourceFile,
     ) -> Result<(), Failure> {
-        let errors = diagnostics
-            .iter()
-            .filter(|d| d.severity == Severity::Error)
-            .count();
-        if errors > 0 {
-            self.frame.claim();
-        }
-        self.frame
-            .console
-            .diagnostics(diagnostics, source, self.args.output.quiet);
-        if errors == 0 {
-            return Ok(());
-        }
-        if errors > 1 {
-            self.frame.console.error(&format!(
-                "{} in `{}`",
-                counted(errors as u64, "error"),
-                source.name()
-            ));
-        }
-        Err(Failure::Told)
+        self.frame.refused(diagnostics, source)
     }
 
     pub(crate) fn dialect(&self) -> parser::Dialect {
-        match self.args.search.dialect {
-            Dialect::Default => parser::Dialect::Union,
-            Dialect::Satabs => parser::Dialect::Satabs,
-        }
+        self.args.search.dialect.into()
     }
 
     /// Parses and resolves the program; `None` if it was to be printed only, and has been.
@@ -337,6 +330,11 @@ impl Run<'_> {
             None | Some(Emit::Formula) => return Ok(Some(program)),
             Some(Emit::Program) => printer::print(&parsed.ast),
             Some(Emit::Dot) => dot::dot(&program, source),
+            Some(Emit::Html) => {
+                return Err(Failure::Because(
+                    "--emit html and --emit grammar are for heap programs".to_owned(),
+                ));
+            }
         };
         self.frame.claim();
         Console::print(&text)?;
@@ -347,6 +345,10 @@ impl Run<'_> {
         let args = &self.args.property;
         Ok(match &args.monitor {
             Some(file) => Property::Monitor(self.monitor(file, program)?),
+            None if !args.critical.is_empty() => Property::Critical {
+                reach: args.reach.clone(),
+                critical: args.critical.clone(),
+            },
             None if !args.reach.is_empty() => Property::Reach(args.reach.clone()),
             None if args.deadlock => Property::Deadlock,
             None if !args.repeat.is_empty() => Property::Repeat(args.repeat.clone()),
@@ -449,6 +451,21 @@ impl Run<'_> {
         Ok(Options {
             engine: engine(search.engine),
             algorithm: self.algorithm()?,
+            weighing: match search.method.as_deref() {
+                None => Weighing::default(),
+                Some(method) => Weighing {
+                    method: match method {
+                        "chaotic" => droste_check::Method::Chaotic,
+                        "path" => droste_check::Method::Paths,
+                        _ => {
+                            return Err(Failure::Because(format!(
+                                "there is no method `{method}`; there are `chaotic` and `path`"
+                            )));
+                        }
+                    },
+                    ..Weighing::default()
+                },
+            },
             order: match search.order {
                 None | Some(Order::Dfs) => droste_check::Order::Dfs,
                 Some(Order::Bfs) => droste_check::Order::Bfs,
@@ -584,6 +601,9 @@ impl Run<'_> {
         if let Some(vacuity) = &report.vacuous {
             fields["vacuous"] = subject.vacuous(source, vacuity).into();
         }
+        if !report.critical.is_empty() {
+            fields["critical"] = critical::object(subject.program, source, &report.critical);
+        }
         Answer {
             fields,
             trace: trace.map(Shown::json),
@@ -615,6 +635,7 @@ impl Run<'_> {
             page += &subject.vacuous(source, vacuity);
             page.push('\n');
         }
+        page += &critical::text(subject.program, source, &report.critical);
         if let Some(trace) = trace {
             page.push('\n');
             page += &self.trace(trace, self.frame.console.out_color(), Console::width());
@@ -692,6 +713,7 @@ fn engine(engine: Engine) -> droste_check::Engine {
         Engine::Bdd => droste_check::Engine::Bdd,
         Engine::Calculus => droste_check::Engine::Calculus,
         Engine::Tableau => droste_check::Engine::Tableau,
+        Engine::Wpds => droste_check::Engine::Wpds,
     }
 }
 
@@ -708,9 +730,17 @@ fn effort(report: &Report) -> String {
             counted(stats.summaries, "summary"),
             count(stats.bytes),
         ),
-        Some(Effort::Symbolic(stats) | Effort::Calculus(stats)) => format!(
+        Some(
+            effort @ (Effort::Symbolic(stats) | Effort::Calculus(stats) | Effort::Weighted(stats)),
+        ) => format!(
             "{engine} engine: {}, {}, {}, at most {}, {} bytes in tables, {}",
-            counted(stats.images, "image"),
+            counted(
+                stats.images,
+                match effort {
+                    Effort::Weighted(_) => "product",
+                    _ => "image",
+                }
+            ),
             counted(stats.nodes_reached, "program node"),
             counted(stats.variables, "variable"),
             counted(stats.peak_nodes, "diagram node"),

@@ -12,9 +12,10 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use droste_base::memory::{available_bytes, resident_bytes};
-use droste_base::words::seconds;
+use droste_base::words::{counted, seconds};
 use droste_base::{Deadline, Limits, StopReason};
 use droste_source::SourceFile;
+use droste_source::diagnostics::{Diagnostic, Severity};
 
 use crate::args::LimitArgs;
 use crate::console::{Console, Failure};
@@ -93,6 +94,18 @@ impl<'a> Frame<'a> {
         }
     }
 
+    /// The file itself says how much is said, unless the command line does.
+    pub(crate) fn set_volume(&mut self, quiet: bool, verbose: bool) {
+        let volume = self.volume;
+        if !volume.quiet && !volume.verbose {
+            self.volume = Volume {
+                quiet,
+                verbose,
+                ..volume
+            };
+        }
+    }
+
     /// Until when, and with how much.
     pub(crate) fn limits(&self) -> Limits {
         self.limits.clone()
@@ -124,6 +137,39 @@ impl<'a> Frame<'a> {
     /// Reads a file, unless a limit is reached.
     pub(crate) fn read(&self, path: &Path) -> Result<SourceFile, Failure> {
         input::read(path, || self.watchdog.pause_at_limit()).map_err(Failure::Because)
+    }
+
+    /// Shows what is to be said about a file, and whether there is an error in it.
+    pub(crate) fn refused(
+        &self,
+        diagnostics: &[Diagnostic],
+        source: &SourceFile,
+    ) -> Result<(), Failure> {
+        let errors = diagnostics
+            .iter()
+            .filter(|d| d.severity == Severity::Error)
+            .count();
+        if errors > 0 {
+            self.claim();
+        }
+        self.console
+            .diagnostics(diagnostics, source, self.volume.quiet);
+        if errors == 0 {
+            return Ok(());
+        }
+        if errors > 1 {
+            self.console.error(&format!(
+                "{} in `{}`",
+                counted(errors as u64, "error"),
+                source.name()
+            ));
+        }
+        Err(Failure::Told)
+    }
+
+    /// The text of a file that may be large, unless a limit is reached.
+    pub(crate) fn text(&self, path: &Path) -> Result<String, Failure> {
+        input::text(path, || self.watchdog.pause_at_limit()).map_err(Failure::Because)
     }
 
     /// Warns, unless warnings are not wanted.

@@ -25,9 +25,14 @@ pub(crate) fn name(path: &Path) -> String {
 /// Reads the file at `path`, or standard input if it is `-`. Otherwise a message for the user.
 /// `pause` is called now and then.
 pub(crate) fn read(path: &Path, pause: impl Fn()) -> Result<SourceFile, String> {
+    Ok(SourceFile::new(name(path), text(path, pause)?))
+}
+
+/// The same without an index of its lines, for files of hundreds of megabytes.
+pub(crate) fn text(path: &Path, pause: impl Fn()) -> Result<String, String> {
     let name = name(path);
     if path.as_os_str() == "-" {
-        return source(&name, std::io::stdin().lock(), pause);
+        return whole(&name, std::io::stdin().lock(), pause);
     }
     let cannot = |error: std::io::Error| {
         // The system's words, without its number.
@@ -39,10 +44,10 @@ pub(crate) fn read(path: &Path, pause: impl Fn()) -> Result<SourceFile, String> 
     if file.metadata().is_ok_and(|data| data.is_dir()) {
         return Err(format!("cannot read `{name}`: it is a directory"));
     }
-    source(&name, file, pause)
+    whole(&name, file, pause)
 }
 
-fn source(name: &str, mut reader: impl Read, pause: impl Fn()) -> Result<SourceFile, String> {
+fn whole(name: &str, mut reader: impl Read, pause: impl Fn()) -> Result<String, String> {
     let mut bytes = Vec::new();
     loop {
         let read = (&mut reader)
@@ -52,15 +57,14 @@ fn source(name: &str, mut reader: impl Read, pause: impl Fn()) -> Result<SourceF
         pause();
         if bytes.len() > SourceFile::LARGEST {
             return Err(format!(
-                "`{name}` is too large: programs of up to 2 GiB are read"
+                "`{name}` is too large: files of up to 2 GiB are read"
             ));
         }
         if read == 0 {
             break;
         }
     }
-    let text = decode(bytes).map_err(|problem| format!("`{name}` {problem}"))?;
-    Ok(SourceFile::new(name, text))
+    decode(bytes).map_err(|problem| format!("`{name}` {problem}"))
 }
 
 /// The bytes as text; otherwise what is wrong with the file, as the rest of a sentence.

@@ -2,20 +2,25 @@
 //!
 //! Everything that decides anything is in the libraries; here is how they are driven and what
 //! people see. [`args`] declares the flags, [`input`] reads files, [`check`] drives a check, [`solve`]
-//! the fixed-point calculus, [`ltl`] temporal logic,
+//! the fixed-point calculus, [`heap`] heap programs, [`ltl`] temporal logic, [`pds`] weighted pushdown systems, [`analyze`]
+//! data flow,
 //! [`verdict`] words its answer, [`progress`] shows how far it has come, [`console`] and [`output`] write,
 //! [`frame`] and [`watchdog`] enforce limits, [`manual`] makes completions and man pages.
 //!
 //! Exit codes: 0 holds, 1 violated, 2 could not be checked, 3 unknown.
 
+mod analyze;
 mod args;
 mod check;
 mod console;
+mod critical;
 mod frame;
+mod heap;
 mod input;
 mod ltl;
 mod manual;
 mod output;
+mod pds;
 mod progress;
 mod solve;
 mod temporal;
@@ -46,11 +51,8 @@ fn main() -> ExitCode {
             } else {
                 0
             };
-            match args::not_there_yet(&error) {
-                Some(message) => Console::new(args::Color::Auto).error(&message),
-                // Help into a closed pipe is no reason to complain.
-                None => drop(error.print()),
-            }
+            // Help into a closed pipe is no reason to complain.
+            drop(error.print());
             return code.into();
         }
     };
@@ -61,7 +63,11 @@ fn main() -> ExitCode {
     let (console, result) = match &cli.command {
         Command::Check(args) => {
             let console = Console::new(args.output.color);
-            let result = check::check(args, &console);
+            let result = if heap::is_heap_program(args) {
+                heap::check_heaps(args, &console)
+            } else {
+                check::check(args, &console)
+            };
             (console, result)
         }
         Command::Solve(args) => {
@@ -72,6 +78,16 @@ fn main() -> ExitCode {
         Command::Ltl(args) => {
             let console = Console::new(args.color);
             let result = ltl::ltl(args, &console);
+            (console, result)
+        }
+        Command::Analyze(args) => {
+            let console = Console::new(args.color);
+            let result = analyze::analyze(args, &console);
+            (console, result)
+        }
+        Command::Pds(args) => {
+            let console = Console::new(args.command.color());
+            let result = pds::run(&args.command, &console);
             (console, result)
         }
         Command::Completions(args) => {

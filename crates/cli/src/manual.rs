@@ -21,9 +21,12 @@ pub(crate) fn man(args: &ManArgs) -> Result<u8, Failure> {
     if let Some(dir) = &args.dir {
         let write = || {
             std::fs::create_dir_all(dir)?;
-            for command in std::iter::once(&command).chain(command.get_subcommands()) {
+            // Commands of commands have pages, too.
+            let mut commands = vec![&command];
+            while let Some(command) = commands.pop() {
                 let man = clap_mangen::Man::new(command.clone());
                 std::fs::write(dir.join(man.get_filename()), page(command)?)?;
+                commands.extend(command.get_subcommands());
             }
             Ok(())
         };
@@ -32,8 +35,9 @@ pub(crate) fn man(args: &ManArgs) -> Result<u8, Failure> {
     }
     let command = match &args.command {
         None => &command,
-        Some(name) => command
-            .find_subcommand(name)
+        // `pds-reach` is the command `reach` of the command `pds`.
+        Some(name) => (name.split('-'))
+            .try_fold(&command, |command, name| command.find_subcommand(name))
             .ok_or_else(|| Failure::Because(format!("droste has no command `{name}`")))?,
     };
     let page = page(command).map_err(|error| failed("cannot make the man page", error))?;
@@ -48,14 +52,14 @@ fn page(command: &clap::Command) -> std::io::Result<String> {
         .or_else(|| command.get_after_help())
         .map(ToString::to_string);
     let command = command.clone().after_help(None).after_long_help(None);
-    let has_commands = command.get_subcommands().next().is_some();
+    let is_whole = command.get_name() == "droste";
     let mut page = Vec::new();
     clap_mangen::Man::new(command).render(&mut page)?;
     let mut page = String::from_utf8_lossy(&page).into_owned();
     if let Some(extra) = extra {
         page += &examples(&extra);
     }
-    if has_commands {
+    if is_whole {
         page += ".SH SEE ALSO\n\
                  .BR droste\\-check (1),\nwhich \\fBdroste man check\\fR prints, \
                  describes every option of a check.\n";

@@ -1,6 +1,7 @@
 //! How far a search has come: a line that changes on a terminal, lines in a log elsewhere.
 
 use std::cell::{Cell, RefCell};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use droste_base::words::{count, counted};
@@ -96,6 +97,29 @@ impl ProgressLine {
     }
 }
 
+/// Does some work while a thread shows its progress now and then.
+pub(crate) fn show_while<T>(
+    line: ProgressLine,
+    show: impl Fn(&ProgressLine) + Send,
+    work: impl FnOnce() -> T,
+) -> T {
+    if line.shown == Shown::Nothing {
+        return work();
+    }
+    let (over, wait) = mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            while wait.recv_timeout(EVERY) == Err(mpsc::RecvTimeoutError::Timeout) {
+                show(&line);
+            }
+            line.erase();
+        });
+        let result = work();
+        drop(over);
+        result
+    })
+}
+
 /// A search in one line.
 fn line(label: &str, progress: &Progress, elapsed: Duration) -> String {
     let seconds = elapsed.as_secs_f64();
@@ -114,6 +138,14 @@ fn line(label: &str, progress: &Progress, elapsed: Duration) -> String {
         Counters::Symbolic { images, nodes } => (
             format!("{}, {}", counted(images, "image"), counted(nodes, "node")),
             rate(images),
+        ),
+        Counters::Weighted { products, nodes } => (
+            format!(
+                "{}, {}",
+                counted(products, "product"),
+                counted(nodes, "node")
+            ),
+            rate(products),
         ),
         Counters::Calculus { rounds, nodes } => (
             format!("{}, {}", counted(rounds, "round"), counted(nodes, "node")),

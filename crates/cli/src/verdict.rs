@@ -18,6 +18,8 @@ use droste_report::{Shown, Watched};
 use droste_source::SourceFile;
 use serde_json::{Value, json};
 
+use crate::critical;
+
 /// What a verdict is about.
 pub(crate) struct Subject<'a> {
     pub(crate) program: &'a Program,
@@ -44,10 +46,7 @@ impl Subject<'_> {
                     None => what,
                     Some(explored) => match (explored.exhaustive, explored.level) {
                         (false, Some(bound)) => format!("{what} within {}", level(bound)),
-                        _ => format!(
-                            "{what}, however often the active thread changes\n\
-                             More switches lead to no new combination of shared values and stacks."
-                        ),
+                        _ => format!("{what}, however often the active thread changes"),
                     },
                 }
             }
@@ -59,6 +58,12 @@ impl Subject<'_> {
                 };
                 match self.property {
                     Property::Default => self.mishap(run, &with),
+                    Property::Critical { .. } if !report.critical.is_empty() => format!(
+                        "a run {} and touches {} of {}",
+                        self.deed(run),
+                        critical::touched(&report.critical),
+                        counted(report.critical.len() as u64, "critical label")
+                    ),
                     _ => format!("a run{with}{bounded} {}", self.deed(run)),
                 }
             }
@@ -87,7 +92,10 @@ impl Subject<'_> {
     /// Whether the property is about infinite runs.
     pub(crate) fn is_about_infinite_runs(&self) -> bool {
         match self.property {
-            Property::Default | Property::Reach(_) | Property::Deadlock => false,
+            Property::Default
+            | Property::Reach(_)
+            | Property::Critical { .. }
+            | Property::Deadlock => false,
             Property::Repeat(_) | Property::Ltl(_) | Property::Automaton(_) => true,
             Property::Monitor(monitor) => !has_target(monitor),
         }
@@ -163,7 +171,7 @@ impl Subject<'_> {
     fn deed(&self, run: Option<&Run>) -> String {
         match self.property {
             Property::Default => "violates the default property".to_owned(),
-            Property::Reach(labels) => {
+            Property::Reach(labels) | Property::Critical { reach: labels, .. } => {
                 let reached = match run.map(ending) {
                     Some(Ending::At(node)) => self.asked(labels, node),
                     _ => None,
@@ -313,6 +321,7 @@ pub(crate) fn shown<'a>(
     let watched = Watched {
         monitor: subject.property.monitor(),
         formula: subject.property.meaning(),
+        marks: critical::marks(&report.critical),
     };
     Some(Shown::new(subject.program, source, run, watched))
 }
@@ -449,6 +458,7 @@ fn hint(reason: &StopReason) -> Option<&'static str> {
         StopReason::Share(_)
         | StopReason::PathEdges(_)
         | StopReason::Cancelled
+        | StopReason::OutOfRange
         | StopReason::Unwritten(_)
         | StopReason::Untranslated(_) => None,
     }
@@ -458,7 +468,7 @@ fn hint(reason: &StopReason) -> Option<&'static str> {
 pub(crate) fn statistics(report: &Report, total: Duration) -> String {
     let engine = report.engine;
     let (numbers, search) = match &report.effort {
-        None if matches!(engine, EngineId::Bdd | EngineId::Calculus) => {
+        None if matches!(engine, EngineId::Bdd | EngineId::Calculus | EngineId::Wpds) => {
             ("stopped before the first step".to_owned(), None)
         }
         None => ("0 path edges, 0 states".to_owned(), None),
@@ -474,6 +484,14 @@ pub(crate) fn statistics(report: &Report, total: Duration) -> String {
             format!(
                 "{}, {}",
                 counted(stats.images, "image"),
+                counted(stats.peak_nodes, "node")
+            ),
+            None,
+        ),
+        Some(Effort::Weighted(stats)) => (
+            format!(
+                "{}, {}",
+                counted(stats.images, "product"),
                 counted(stats.peak_nodes, "node")
             ),
             None,
@@ -545,16 +563,18 @@ pub(crate) fn object(file: &str, question: &str, report: &Report, total: Duratio
 fn stats(report: &Report, total: Duration) -> Value {
     let seconds = total.as_secs_f64();
     match &report.effort {
-        Some(Effort::Symbolic(stats) | Effort::Calculus(stats)) => json!({
-            "seconds": seconds,
-            "images": stats.images,
-            "nodes_reached": stats.nodes_reached,
-            "variables": stats.variables,
-            "peak_nodes": stats.peak_nodes,
-            "rounds": stats.rounds,
-            "reorderings": stats.reorderings,
-            "bytes": stats.bytes,
-        }),
+        Some(Effort::Symbolic(stats) | Effort::Calculus(stats) | Effort::Weighted(stats)) => {
+            json!({
+                "seconds": seconds,
+                "images": stats.images,
+                "nodes_reached": stats.nodes_reached,
+                "variables": stats.variables,
+                "peak_nodes": stats.peak_nodes,
+                "rounds": stats.rounds,
+                "reorderings": stats.reorderings,
+                "bytes": stats.bytes,
+            })
+        }
         None | Some(Effort::Explicit(_)) => {
             let stats = report.explicit_stats();
             json!({

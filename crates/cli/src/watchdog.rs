@@ -84,6 +84,11 @@ impl Watchdog {
                 peak_nodes: nodes,
                 ..SymbolicStats::default()
             }),
+            Counters::Weighted { products, nodes } => Effort::Weighted(SymbolicStats {
+                images: products,
+                peak_nodes: nodes,
+                ..SymbolicStats::default()
+            }),
             Counters::Calculus { rounds, nodes } => Effort::Calculus(SymbolicStats {
                 rounds,
                 peak_nodes: nodes,

@@ -42,13 +42,17 @@ fn examples_keep_their_promises() {
     let mut count = 0;
     for entry in fs::read_dir(examples()).expect("there are examples") {
         let path = entry.expect("an example").path();
+        // Heap programs have tests of their own (`heap.rs`).
+        if path.is_dir() {
+            continue;
+        }
         let text = fs::read_to_string(&path).expect("examples are text");
         for (command, verdict) in promises(&text) {
             let args = split(&command);
             let args: Vec<&str> = args.iter().map(String::as_str).collect();
             let done = droste(&args);
             let code = match verdict.as_str() {
-                "holds" => 0,
+                "holds" | "shows" => 0,
                 "violated" => 1,
                 other => panic!("{}: `{other}` is no verdict", path.display()),
             };

@@ -300,23 +300,6 @@ fn every_way_to_search_gives_the_same_verdict() {
 }
 
 #[test]
-fn what_does_not_exist_yet_is_refused() {
-    let done = droste(&["check", "flip.bp", "--engine", "wpds"]).expect(2);
-    assert!(
-        done.err.contains("not available in this version"),
-        "{done:#?}"
-    );
-    for help in [
-        &["check", "--help"][..],
-        &["completions", "bash"],
-        &["man", "check"],
-    ] {
-        let done = droste(help).expect(0);
-        assert!(!done.out.contains("wpds"), "{help:?}");
-    }
-}
-
-#[test]
 fn the_calculus_engine_takes_algorithms_by_name_or_from_a_file() {
     for algorithm in ["simple", "ef", "ef-opt"] {
         let flags = ["--engine", "calculus", "--algorithm", algorithm];
@@ -453,6 +436,47 @@ fn traces_are_written() {
         assert!(done.err.contains("cannot write the trace"), "{done:#?}");
     }
     droste(&["check", "lock.bp", "--json", "--trace", "-"]).expect(2);
+}
+
+#[test]
+fn weighted_pushdown_systems() {
+    for method in ["chaotic", "path"] {
+        let with = |arguments: &[&str]| {
+            let common = ["--engine", "wpds", "--method", method];
+            droste(&[&["check"], arguments, &common[..]].concat())
+        };
+        let done = with(&["quicksort.bp"]).expect(0);
+        assert!(done.out.contains("\nwpds: "), "{done:#?}");
+        assert!(done.out.contains(" products, "), "{done:#?}");
+        // The run is that of the symbolic engine.
+        let done = with(&["lock.bp"]).expect(1);
+        let run = |text: &str| {
+            text.lines()
+                .rev()
+                .skip(1)
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        let symbolic = droste(&["check", "lock.bp", "--engine", "bdd"]).expect(1);
+        assert_eq!(run(&done.out), run(&symbolic.out));
+        let done = with(&["lock.bp", "--no-trace"]).expect(1);
+        assert_eq!(done.out.lines().count(), 2, "{done:#?}");
+        let object = with(&["lock.bp", "--json"]).expect(1).json();
+        assert_eq!(object["engine"], "wpds", "{object:#}");
+        assert!(object["stats"]["images"].is_u64(), "{object:#}");
+        assert!(object["trace"].is_object(), "{object:#}");
+        for (refused, why) in [
+            (
+                &["forever.bp", "--ltl", "G F reach"][..],
+                "about reachability",
+            ),
+            (&["flip.bp", "--repeat", "again"], "about reachability"),
+            (&["philosophers.bp", "--deadlock"], "without threads"),
+        ] {
+            let done = with(refused).expect(2);
+            assert!(done.err.contains(why), "{done:#?}");
+        }
+    }
 }
 
 #[test]
@@ -628,6 +652,7 @@ fn flags_without_effect_are_warned_about() {
         (&["lock.bp", "--emit", "dot", "--reach", "A"], "--reach"),
         (&["lock.bp", "--engine", "bdd", "--order", "bfs"], "--order"),
         (&["lock.bp", "--engine", "bdd", "--eager"], "--eager"),
+        (&["lock.bp", "--method", "path"], "--method"),
     ] {
         let mut args = [&["check"], args].concat();
         let warning = format!("warning: {flag} has no effect");
@@ -682,7 +707,7 @@ fn deadlocks() {
     let refused = ["check", "philosophers.bp", "--deadlock", "--engine", "bdd"];
     droste(&refused).expect(2);
     let text = b"decl g; void main() begin assume(g); end";
-    for engine in ["explicit", "bdd", "auto"] {
+    for engine in ["explicit", "bdd", "wpds", "auto"] {
         let arguments = ["check", "-", "--deadlock", "--engine", engine];
         let done = droste_with(text, &arguments).expect(1);
         assert!(

@@ -56,6 +56,54 @@ fn verdicts() {
 }
 
 #[test]
+fn critical_labels() {
+    let ask = |name: &str, critical: &str| {
+        let args = [
+            "check",
+            "upload.bp",
+            "--reach",
+            "FAILED",
+            "--critical",
+            critical,
+        ];
+        shows(name, &args);
+    };
+    ask("critical", "RETRY,TIMEOUT");
+    ask("critical-apart", "RETRY,TIMEOUT,PRIMARY,main:BACKUP,QUICK");
+    ask("critical-unknown", "RETRY,QUCK");
+    shows_of(
+        "critical-threads",
+        "void main() begin start_thread f(); L: skip; end void f() begin A: skip; end",
+        &["--reach", "L", "--critical", "A"],
+    );
+}
+
+#[test]
+fn analyses() {
+    shows("help-analyze", &["analyze", "--help"]);
+    for analysis in ["live", "uninit", "constants", "affine"] {
+        let flag = format!("--{analysis}");
+        shows(
+            &format!("analyze-{analysis}"),
+            &["analyze", "exchange.bp", &flag, "--all"],
+        );
+    }
+    shows("analyze-labels", &["analyze", "exchange.bp", "--affine"]);
+    let threads = "decl x; void main() begin start_thread f(); end void f() begin end";
+    let args = ["analyze", "-", "--live"];
+    golden(
+        "analyze-threads",
+        &args,
+        &droste_with(threads.as_bytes(), &args),
+    );
+    golden(
+        "analyze-errors",
+        &args,
+        &droste_with(b"void main() begin y := x; end", &args),
+    );
+}
+
+#[test]
 fn temporal_logic() {
     shows("help-ltl", &["ltl", "--help"]);
     shows("ltl", &["ltl", "G (p -> F q) & !({x = 3} U at(main:L))"]);
@@ -144,7 +192,6 @@ fn usage_errors() {
         "usage-unknown-flag",
         &["check", "lock.bp", "--raech", "TAKE"],
     );
-    shows("usage-no-engine", &["check", "lock.bp", "--engine", "wpds"]);
     shows(
         "ltl-unknown-name",
         &["check", "lock.bp", "--ltl", "G F locket"],

@@ -72,21 +72,18 @@
 //! | check Boolean programs, with or without threads | [`program`] |
 //! | search without a builder | [`search`] |
 
-mod checker;
-mod error;
 pub mod program;
-mod temporal;
 pub mod tutorial;
 
-pub use checker::{Checker, Outcome};
 pub use droste_base::{
     CallId, Certificate, Claim, Cycle, Event, FlatPosition, FlatTrace, Limits, Mismatch, Model,
     Position, Progress, PropId, Reporter, Run, RunId, Split, Step, Steps, StopReason, Trace,
     Verdict, Via, replay_trace,
 };
+pub use droste_checker::{Checker, Error, Outcome};
 pub use droste_explicit::{Order, Runs, Stats};
+pub use droste_ltl::ResolvedFormula;
 pub use droste_omega::{Product, Watcher, WatcherState};
-pub use error::Error;
 
 /// The searches themselves, of which [`Checker`] calls
 /// [`search_and_replay`](search::search_and_replay). The traces of the others have not been

@@ -334,6 +334,7 @@ impl Loaded {
         let watched = Watched {
             monitor: property.monitor(),
             formula: property.meaning(),
+            ..Watched::default()
         };
         Shown::new(&self.program, &self.source, run, watched)
     }

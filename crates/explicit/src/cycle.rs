@@ -479,7 +479,7 @@ impl<'a, M: Model> Search<'a, M> {
                 );
                 if !complete {
                     self.guard.check_now()?;
-                    return Err(Steps::<M::State>::TOO_MANY);
+                    return Err(self.model.gave_up());
                 }
                 self.successors
                     .extend(self.resumed.drain(..).map(|state| Successor {
@@ -539,7 +539,7 @@ impl<'a, M: Model> Search<'a, M> {
         } else {
             if steps.overflowed() {
                 self.guard.check_now()?;
-                return Err(Steps::<M::State>::TOO_MANY);
+                return Err(self.model.gave_up());
             }
             own = self.own_marks(&state);
             for (index, step) in steps.drain().enumerate() {

@@ -9,12 +9,16 @@ use std::convert::Infallible;
 use droste_base::{Claim, Mismatch, Model, PropId, Runs, Trace, replay_trace};
 use droste_omega::{Buchi, Observed, Product, Tableau, Watcher};
 
-use crate::{Options, Outcome, reach, repeat, stuck};
+use crate::touch::{Touching, touch};
+use crate::{Options, Outcome, Tour, reach, repeat, stuck};
 
 /// What is looked for in the runs of a model.
 pub enum Goal {
     /// A state with this proposition.
     Reach(PropId),
+    /// A state with the target's proposition, by a run that touches the most marks, and of those a
+    /// shortest one.
+    Touch(Tour),
     /// A state without steps, or a return that the caller refuses. Where one of these propositions is
     /// true, a run may end and is not stuck.
     Stuck(Vec<PropId>),
@@ -34,7 +38,7 @@ impl Goal {
     /// Whether it is about infinite runs.
     pub fn is_about_infinite_runs(&self) -> bool {
         match self {
-            Goal::Reach(_) | Goal::Stuck(_) => false,
+            Goal::Reach(_) | Goal::Touch(_) | Goal::Stuck(_) => false,
             Goal::Watch(watcher) => !is_safety(watcher),
             Goal::Repeat(_) | Goal::Accept(..) | Goal::Prove(..) => true,
         }
@@ -120,6 +124,13 @@ fn answer<M: Model, J: Judge>(
     };
     match goal {
         Goal::Reach(target) => find(model, &Claim::Reaches(*target), options, judge),
+        Goal::Touch(tour) => {
+            let (product, outcome) = touch(model, tour, options);
+            if let Some(trace) = outcome.verdict.run() {
+                judge.judge(&product, trace, &Claim::Reaches(Touching::<M>::TOUCHED))?;
+            }
+            Ok(outcome.map(|(state, _)| state))
+        }
         Goal::Stuck(ends) => find(model, &Claim::Stuck { ends }, options, judge),
         Goal::Repeat(marks) => find(model, &repeats(marks), options, judge),
         Goal::Watch(watcher) => {

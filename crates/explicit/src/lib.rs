@@ -5,8 +5,10 @@
 //! * [`stuck()`]: can a run come to where nothing can happen? The same search.
 //! * [`repeat()`]: is there an infinite run that meets given propositions again and again?
 //!   FAIR-CYCLE-DETECT, section 4, in a single depth-first search.
+//! * [`Goal::Touch`]: which run to a target touches the most marks? The first search again.
 //!
-//! [`search()`] answers every kind of question with these: see [`Goal`].
+//! [`search()`] answers every kind of question with these: see [`Goal`]. [`explore()`] gives all
+//! state spaces instead.
 //!
 //! All explore *path edges*: pairs of an entry state and a state reachable from it within the
 //! procedure (type `Context` in the code). All stop as soon as what they have seen contains an
@@ -19,8 +21,10 @@ mod lasso;
 mod path;
 mod reach;
 mod shorten;
+mod spaces;
 mod stuck;
 mod tables;
+mod touch;
 
 use std::time::Duration;
 
@@ -30,7 +34,9 @@ pub use cycle::repeat;
 pub use droste_base::Runs;
 pub use goal::{Goal, search, search_and_replay};
 pub use reach::reach;
+pub use spaces::{Space, Spaces, TopLevel, explore};
 pub use stuck::stuck;
+pub use touch::{MOST_TOUCHED, Mark, Tour};
 
 /// In which order path edges are explored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,6 +94,21 @@ pub struct Stats {
     /// Of [`repeat()`]: whether some run ended that the model does not say how to go on with
     /// ([`Model::terminated`](droste_base::Model::terminated)). The answer is not about such runs.
     pub ended: bool,
+}
+
+impl Stats {
+    /// What this search and a later one took together.
+    fn and(self, later: Stats) -> Stats {
+        Stats {
+            path_edges: self.path_edges + later.path_edges,
+            states: self.states + later.states,
+            entries: self.entries + later.entries,
+            summaries: self.summaries + later.summaries,
+            bytes: self.bytes.max(later.bytes),
+            search: self.search + later.search,
+            ended: self.ended || later.ended,
+        }
+    }
 }
 
 /// A verdict and what it took.

@@ -18,6 +18,7 @@
 //!   always lies further than the exit that resumes it, so contexts leave the queue in the order of
 //!   their true length: this is Dijkstra's argument, and the first target to leave the queue ends a
 //!   shortest run.
+//! * A state that another one of its context covers is not expanded ([`Model::covered_by`]).
 //! * States that split (see [`Model`]) are refined one part at a time: what is not looked at
 //!   costs nothing.
 
@@ -105,10 +106,10 @@ pub(crate) struct Search<'a, M: Model> {
     options: &'a Options<'a>,
     guard: Guard,
     began: Instant,
-    states: Interner<M::State>,
-    contexts: Vec<Context<()>>,
+    pub(crate) states: Interner<M::State>,
+    pub(crate) contexts: Vec<Context<()>>,
     alike: Alike,
-    calls: Calls,
+    pub(crate) calls: Calls,
     agenda: Agenda,
     cursors: FxHashMap<u32, Parts>,
     /// New contexts of the state being expanded: put on the stack in reverse, so that the
@@ -216,19 +217,24 @@ impl<'a, M: Model> Search<'a, M> {
             if met(&state, &steps) {
                 return Ok(Some(Witness::At(context)));
             }
+            if self.is_covered(&state, entry) {
+                continue;
+            }
             if steps.overflowed() {
                 self.guard.check_now()?;
-                return Err(Steps::<M::State>::TOO_MANY);
+                return Err(self.model.gave_up());
             }
             let leaves = self.returns.is_some()
                 && (steps.items().iter()).all(|step| matches!(step, Step::Exit(_)))
                 && !may_end(&state);
             let mut exits = Vec::new();
+            // A silent state is no position, and what it does is no step.
+            let cost = u64::from(!self.model.silent(&state));
             for step in steps.drain() {
                 match step {
                     Step::Internal(next) => {
                         // (lines 10-14)
-                        self.visit(next, entry, context, Edge::Step, 1)?;
+                        self.visit(next, entry, context, Edge::Step, cost)?;
                     }
                     Step::Call(call, callee) => {
                         // (lines 15-24)
@@ -285,6 +291,21 @@ impl<'a, M: Model> Search<'a, M> {
         Ok(refusal.map(|(_, refusal)| Witness::Return(refusal)))
     }
 
+    /// Whether there is a context with a state that stands for this one and more. It is covered by
+    /// none itself, so it has been expanded or will be.
+    fn is_covered(&self, state: &M::State, entry: u32) -> bool {
+        // Which runs get stuck is another question.
+        if self.returns.is_some() {
+            return false;
+        }
+        let cover = self.model.covered_by(state);
+        let known = cover.and_then(|cover| self.states.find(&cover));
+        known.is_some_and(|cover| {
+            let found = self.alike.find(&self.contexts, (entry, cover), |()| true);
+            found.is_ok()
+        })
+    }
+
     /// The length of the run so far, if that is known.
     fn length(&self, context: u32) -> u64 {
         match &self.agenda {
@@ -329,7 +350,7 @@ impl<'a, M: Model> Search<'a, M> {
         );
         if !complete {
             self.guard.check_now()?;
-            return Err(Steps::<M::State>::TOO_MANY);
+            return Err(self.model.gave_up());
         }
         let cost = match &self.agenda {
             Agenda::Stack { .. } => 0,
@@ -513,7 +534,7 @@ impl<'a, M: Model> Search<'a, M> {
         }
     }
 
-    fn stats(&self) -> Stats {
+    pub(crate) fn stats(&self) -> Stats {
         let agenda = match &self.agenda {
             Agenda::Stack { stack, rest } => (stack.capacity() + rest.capacity()) * 4,
             Agenda::Queue { lengths, .. } => lengths.len() * 12,

@@ -18,7 +18,7 @@
 use std::hash::{BuildHasher as _, BuildHasherDefault, Hash};
 
 use droste_base::{
-    CallId, Cycle, Model, Position, PropId, Run, RunId, Step, Steps, Trace, Via, Where,
+    CallId, Cycle, Model, Position, PropId, Run, RunId, Step, Steps, StopReason, Trace, Via, Where,
 };
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;
@@ -132,6 +132,10 @@ impl<M: Model> Model for Round<'_, M> {
     // not known.
     fn terminated(&self, _: &Self::State) -> Option<Self::State> {
         None
+    }
+
+    fn gave_up(&self) -> StopReason {
+        self.model.gave_up()
     }
 
     fn call_name(&self, call: CallId) -> String {

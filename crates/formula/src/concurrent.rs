@@ -35,10 +35,10 @@ mod reach;
 use std::fmt::Write as _;
 
 use droste_program::concurrent::most_started;
-use droste_program::liveness::AllLive;
+use droste_program::liveness::LiveLocals;
 use droste_program::quiet::{Accesses, interruptible};
 use droste_program::schedule::Bound;
-use droste_program::{Node, NodeId, Op, ProcId, Program, Threads, Variable};
+use droste_program::{Node, NodeId, Op, ProcId, Program, Threads};
 
 use crate::Relations;
 use crate::inline::inlined;
@@ -54,7 +54,7 @@ pub fn concurrent(
     question: &Reachability<'_>,
     bound: Bound,
 ) -> Result<Relations, String> {
-    let Some(flat) = inlined(program).filter(|_| is_for_configurations(program, bound)) else {
+    let Some(flat) = inlined(program) else {
         return formula(program, question, bound, false);
     };
     let is_target = |node: &NodeId| question.targets.contains(node);
@@ -66,25 +66,10 @@ pub fn concurrent(
     let question = Reachability {
         targets: &targets,
         violations: question.violations,
-        live: &AllLive,
+        live: &LiveLocals::new(&flat.program),
     };
     formula(&flat.program, &question, bound, true)
 }
-
-/// Whether the formula about configurations is the better one. With three threads or more and
-/// `--contexts`, it was found to be slower, up to 27 times, unless data is wide.
-fn is_for_configurations(program: &Program, bound: Bound) -> bool {
-    let threads = match &program.threads {
-        Threads::Dynamic => 1,
-        Threads::Init { threads, .. } => threads.len(),
-        Threads::Sections(sections) => sections.len(),
-    };
-    let wide = |variable: &Variable| variable.ty.hi() - variable.ty.lo() >= WIDE;
-    matches!(bound, Bound::Rounds(_)) || threads < 3 || program.globals.iter().any(wide)
-}
-
-/// Integers with a range like this are wide.
-const WIDE: i128 = 255;
 
 fn formula(
     program: &Program,
@@ -101,7 +86,7 @@ fn formula(
         return Err("the program has no threads".to_owned());
     }
     let (switches, slots) = size(program, threads.len(), bound)?;
-    let mut relations = relations::Relations::new(program, question, Some((&threads, slots)));
+    let mut relations = relations::Relations::new(program, question, Some((&threads, slots)), flat);
     let called =
         |node: &Node| matches!(&node.op, Op::Call { callee, .. } if threads.contains(callee));
     // At the exit of a procedure one has to know whether the thread has ended.
@@ -264,13 +249,17 @@ impl Threaded<'_> {
             equal(&shared),
             equal(&own)
         );
-        let _ = writeln!(
-            out,
-            "// The thread may be left here.\nbool Free(State u{})\n      {};\n",
-            if self.top { ", bool top" } else { "" },
-            self.free()
-        );
-        self.start(&mut out);
+        if self.flat {
+            self.flat_control(&mut out);
+        } else {
+            let _ = writeln!(
+                out,
+                "// The thread may be left here.\nbool Free(State u{})\n      {};\n",
+                if self.top { ", bool top" } else { "" },
+                self.free()
+            );
+            self.start(&mut out);
+        }
         self.starts(&mut out);
         self.ready(&mut out);
         if self.flat {
@@ -281,40 +270,36 @@ impl Threaded<'_> {
         out
     }
 
-    /// That a thread may be left. If configurations are enough, only after steps that others can
-    /// notice ([`droste_program::quiet`]): a thread is at such a place whenever it has been left.
+    /// That a thread may be left.
     fn free(&self) -> String {
-        let mut calm: Vec<String> = Vec::new();
         if self.atomic {
-            calm.push("!u.g.atomic".to_owned());
-        }
-        if self.flat {
-            let entry = |p: &ProcId| vec![self.program.procedure(*p).entry];
-            let accesses = Accesses::new(
-                self.program,
-                &self.threads.iter().map(entry).collect::<Vec<_>>(),
-            );
-            let points = &self.relations.points;
-            let mut list: Vec<u32> = Vec::new();
-            for (thread, &procedure) in self.threads.iter().enumerate() {
-                let places = interruptible(self.program, &accesses, thread);
-                let nodes = (0..).map(NodeId).zip(&self.program.nodes).zip(places);
-                let own = nodes.filter(|((_, node), place)| *place && node.procedure == procedure);
-                // Nodes that do nothing have no program counter.
-                list.extend(own.filter_map(|((node, _), _)| points.node(points.forward(node))));
-                list.push(points.entry(self.program, procedure));
-            }
-            calm.push(format!("({} | {})", one_of("u.pc", list), self.ended()));
-        }
-        match (&calm[..], self.atomic) {
-            ([], _) => "true".to_owned(),
-            (_, false) => calm.join(" & "),
-            (_, true) => format!("{} | {}", calm.join(" & "), self.ended()),
+            format!("!u.g.atomic | {}", self.ended("u.pc"))
+        } else {
+            "true".to_owned()
         }
     }
 
+    /// That a thread without calls has just begun, or made a step that others can notice
+    /// ([`droste_program::quiet`]): a thread is at such a place whenever it has been left.
+    fn noticed(&self, pc: &str) -> String {
+        let entry = |p: &ProcId| vec![self.program.procedure(*p).entry];
+        let roots: Vec<Vec<NodeId>> = self.threads.iter().map(entry).collect();
+        let accesses = Accesses::new(self.program, &roots);
+        let points = &self.relations.points;
+        let mut list: Vec<u32> = Vec::new();
+        for (thread, &procedure) in self.threads.iter().enumerate() {
+            let places = interruptible(self.program, &accesses, thread);
+            let nodes = (0..).map(NodeId).zip(&self.program.nodes).zip(places);
+            let own = nodes.filter(|((_, node), place)| *place && node.procedure == procedure);
+            // Nodes that do nothing have no program counter.
+            list.extend(own.filter_map(|((node, _), _)| points.node(points.forward(node))));
+            list.push(points.entry(self.program, procedure));
+        }
+        one_of(pc, list)
+    }
+
     /// That a thread has ended.
-    fn ended(&self) -> String {
+    fn ended(&self, pc: &str) -> String {
         let points = &self.relations.points;
         let mut list: Vec<u32> = Vec::new();
         if !self.top {
@@ -326,7 +311,7 @@ impl Threaded<'_> {
             }
         }
         let exit = if self.top { "top & Exit(u.pc) | " } else { "" };
-        format!("{exit}{}", one_of("u.pc", list))
+        format!("{exit}{}", one_of(pc, list))
     }
 
     /// Where threads start: their own globals with any values, those of others 0.

@@ -90,7 +90,7 @@ pub struct Relations {
 
 /// The relations that describe `program`, which has one thread.
 pub fn relations(program: &Program, question: &Reachability<'_>) -> Relations {
-    let mut relations = relations::Relations::new(program, question, None);
+    let mut relations = relations::Relations::new(program, question, None, false);
     relations.write();
     relations.finish()
 }

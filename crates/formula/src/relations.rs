@@ -69,10 +69,10 @@ impl Frame {
 /// Clauses, by what their steps change.
 type Clauses = BTreeMap<Frame, Vec<String>>;
 
-/// The bits of one state of a formula: a variable `name` of type `State`, or of types `Local` and
-/// `Global`.
+/// One state of a formula: a variable `name` of type `State`, or of types `PC`, `Local` and `Global`.
 #[derive(Debug)]
 struct Copy {
+    pc: String,
     locals: String,
     globals: String,
     local_bits: Vec<Term>,
@@ -88,6 +88,8 @@ pub(crate) struct Relations<'a> {
     terms: Terms,
     u: Copy,
     v: Copy,
+    /// Whether threads make no calls: their steps are relations between the parts of states.
+    flat: bool,
     /// Steps that start a thread.
     starts: Clauses,
     /// Where started threads begin: the values of `Beginning`.
@@ -97,11 +99,12 @@ pub(crate) struct Relations<'a> {
 
 impl<'a> Relations<'a> {
     /// With `threads`, the procedures with which they start, and how many more the program may
-    /// start.
+    /// start. `flat`: threads make no calls.
     pub(crate) fn new(
         program: &'a Program,
         question: &'a Reachability<'a>,
         threads: Option<(&[ProcId], u32)>,
+        flat: bool,
     ) -> Self {
         let fields = Fields::new(program, threads.map(|(_, started)| started));
         let mut roots = vec![program.main];
@@ -131,6 +134,7 @@ impl<'a> Relations<'a> {
             terms,
             u,
             v,
+            flat,
             starts: Clauses::new(),
             beginnings: Vec::new(),
             out: String::new(),
@@ -410,10 +414,12 @@ impl<'a> Relations<'a> {
 }
 
 fn copy(terms: &mut Terms, fields: &Fields, name: &str) -> Copy {
-    copy_of(terms, fields, &format!("{name}.l"), &format!("{name}.g"))
+    let [pc, locals, globals] = ["pc", "l", "g"].map(|part| format!("{name}.{part}"));
+    copy_of(terms, fields, [&pc, &locals, &globals])
 }
 
-fn copy_of(terms: &mut Terms, fields: &Fields, locals: &str, globals: &str) -> Copy {
+/// A state of which these are the program counter, the locals and the globals.
+fn copy_of(terms: &mut Terms, fields: &Fields, [pc, locals, globals]: [&str; 3]) -> Copy {
     let local_bits = (0..fields.slots).map(|slot| terms.atom(format!("{locals}.l{slot}")));
     let local_bits = local_bits.collect();
     let global_bits = fields
@@ -421,6 +427,7 @@ fn copy_of(terms: &mut Terms, fields: &Fields, locals: &str, globals: &str) -> C
         .iter()
         .map(|name| terms.atom(format!("{globals}.{name}")));
     Copy {
+        pc: pc.to_owned(),
         locals: locals.to_owned(),
         globals: globals.to_owned(),
         local_bits,

@@ -18,7 +18,7 @@
 
 use std::cell::RefCell;
 
-use droste_base::{CallId, Model, PropId, Step, Steps};
+use droste_base::{CallId, Model, PropId, Step, Steps, StopReason};
 use rustc_hash::FxHashMap;
 
 /// A move of an [`Observer`].
@@ -309,6 +309,10 @@ impl<M: Model, O: Observer> Model for Observed<'_, M, O> {
 
     fn terminated(&self, exit: &Self::State) -> Option<Self::State> {
         Some((self.model.terminated(&exit.0)?, exit.1))
+    }
+
+    fn gave_up(&self) -> StopReason {
+        self.model.gave_up()
     }
 
     fn call_name(&self, call: CallId) -> String {

@@ -8,7 +8,7 @@
 //! caller's is forgotten. A state that splits is not read before it has been refined, and a silent
 //! one is not read at all.
 
-use droste_base::{CallId, Model, PropId, Step, Steps};
+use droste_base::{CallId, Model, PropId, Step, Steps, StopReason};
 
 /// A finite automaton over propositions of a model.
 #[derive(Clone, Debug)]
@@ -128,12 +128,20 @@ impl<M: Model> Model for Product<'_, M> {
         }
     }
 
+    fn silent(&self, (state, _): &Self::State) -> bool {
+        self.model.silent(state)
+    }
+
     fn refine(&self, (state, at): &Self::State, tag: u32, index: u64) -> Self::State {
         (self.model.refine(state, tag, index), *at)
     }
 
     fn terminated(&self, exit: &Self::State) -> Option<Self::State> {
         Some((self.model.terminated(&exit.0)?, exit.1))
+    }
+
+    fn gave_up(&self) -> StopReason {
+        self.model.gave_up()
     }
 
     fn call_name(&self, call: CallId) -> String {

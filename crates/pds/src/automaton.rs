@@ -6,11 +6,37 @@
 //! weights are extended from the top of the stack to its bottom for pre*, the other way round for
 //! post*.
 
+mod combination;
+mod determinisation;
+mod dot;
+mod error;
+mod graph;
+mod inclusion;
+mod reduction;
+mod summary;
+
+use std::sync::OnceLock;
+
 use droste_base::StopReason;
 use rustc_hash::FxHashMap;
 
 use crate::domain::Domain;
 use crate::system::{StateId, SymbolId};
+
+pub use dot::{Names, Numbers};
+pub use error::OperationError;
+pub use inclusion::Side;
+
+use graph::Adjacency;
+
+/// A configuration of a pushdown system.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Configuration {
+    /// The control state.
+    pub state: StateId,
+    /// The stack, its top first.
+    pub stack: Vec<SymbolId>,
+}
 
 /// In which order the weights of a path are extended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +74,8 @@ pub struct Automaton<W> {
     accepting: Vec<Option<W>>,
     transitions: Vec<Transition>,
     weights: Vec<W>,
-    index: FxHashMap<Transition, u32>,
+    /// Where a transition is. Made when first asked for.
+    index: OnceLock<FxHashMap<Transition, u32>>,
 }
 
 impl<W: Clone> Automaton<W> {
@@ -60,7 +87,7 @@ impl<W: Clone> Automaton<W> {
             accepting: vec![None; control as usize],
             transitions: Vec::new(),
             weights: Vec::new(),
-            index: FxHashMap::default(),
+            index: OnceLock::new(),
         }
     }
 
@@ -118,15 +145,44 @@ impl<W: Clone> Automaton<W> {
         transition: Transition,
         weight: W,
     ) -> Result<(), StopReason> {
-        if let Some(&id) = self.index.get(&transition) {
+        if let Some(&id) = self.index().get(&transition) {
             let known = &mut self.weights[id as usize];
             *known = domain.combine(known, &weight)?;
             return Ok(());
         }
-        self.index.insert(transition, self.transitions.len() as u32);
+        if let Some(index) = self.index.get_mut() {
+            index.insert(transition, self.transitions.len() as u32);
+        }
         self.transitions.push(transition);
         self.weights.push(weight);
         Ok(())
+    }
+
+    fn index(&self) -> &FxHashMap<Transition, u32> {
+        (self.index).get_or_init(|| self.transitions.iter().copied().zip(0..).collect())
+    }
+
+    /// Adds transitions, none of which is there, to an automaton that has none.
+    pub(crate) fn fill(&mut self, transitions: impl Iterator<Item = (Transition, W)>) {
+        (self.transitions, self.weights) = transitions.unzip();
+        self.index = OnceLock::new();
+    }
+
+    /// The same, from several lists.
+    pub(crate) fn fill_from(&mut self, lists: Vec<(Vec<Transition>, Vec<W>)>) {
+        let count: usize = lists.iter().map(|(transitions, _)| transitions.len()).sum();
+        (self.transitions, self.weights) = (Vec::new(), Vec::new());
+        for (mut transitions, mut weights) in lists {
+            if self.transitions.is_empty() {
+                (self.transitions, self.weights) = (transitions, weights);
+                self.transitions.reserve(count - self.transitions.len());
+                self.weights.reserve(count - self.weights.len());
+            } else {
+                self.transitions.append(&mut transitions);
+                self.weights.append(&mut weights);
+            }
+        }
+        self.index = OnceLock::new();
     }
 
     /// The transitions and their weights.
@@ -146,7 +202,7 @@ impl<W: Clone> Automaton<W> {
 
     /// The weight of a transition, if there is one.
     pub fn weight(&self, transition: Transition) -> Option<&W> {
-        let id = *self.index.get(&transition)?;
+        let id = *self.index().get(&transition)?;
         Some(&self.weights[id as usize])
     }
 
@@ -162,7 +218,7 @@ impl<W: Clone> Automaton<W> {
                 .collect(),
             transitions: self.transitions.clone(),
             weights: vec![true; self.weights.len()],
-            index: self.index.clone(),
+            index: OnceLock::new(),
         }
     }
 
@@ -175,22 +231,44 @@ impl<W: Clone> Automaton<W> {
         }
     }
 
-    /// Without the transitions that are on no path to a final state.
-    pub(crate) fn trimmed(mut self) -> Self {
-        let mut into: Vec<Vec<u32>> = vec![Vec::new(); self.accepting.len()];
-        for (id, transition) in (0..).zip(&self.transitions) {
-            into[transition.to.0 as usize].push(id);
+    /// Whether all transitions are on a path to a final state.
+    pub(crate) fn is_trim(&self) -> bool {
+        let useful = self.useful();
+        (self.transitions.iter()).all(|transition| useful[transition.to.0 as usize])
+    }
+
+    /// For each state, whether a final state can be reached from there.
+    fn useful(&self) -> Vec<bool> {
+        // The transitions by where they lead: a counting sort.
+        let mut first = vec![0u32; self.accepting.len() + 2];
+        for transition in &self.transitions {
+            first[transition.to.0 as usize + 2] += 1;
+        }
+        for i in 2..first.len() {
+            first[i] += first[i - 1];
+        }
+        let mut sources = vec![StateId(0); self.transitions.len()];
+        for transition in &self.transitions {
+            let place = &mut first[transition.to.0 as usize + 1];
+            sources[*place as usize] = transition.from;
+            *place += 1;
         }
         let mut useful: Vec<bool> = self.accepting.iter().map(Option::is_some).collect();
         let mut work: Vec<u32> = (0..self.states()).filter(|&s| useful[s as usize]).collect();
         while let Some(state) = work.pop() {
-            for &id in &into[state as usize] {
-                let from = self.transitions[id as usize].from.0;
-                if !std::mem::replace(&mut useful[from as usize], true) {
-                    work.push(from);
+            let state = state as usize;
+            for from in &sources[first[state] as usize..first[state + 1] as usize] {
+                if !std::mem::replace(&mut useful[from.0 as usize], true) {
+                    work.push(from.0);
                 }
             }
         }
+        useful
+    }
+
+    /// Without the transitions that are on no path to a final state.
+    pub(crate) fn trimmed(mut self) -> Self {
+        let useful = self.useful();
         let keeps = |t: &Transition| useful[t.to.0 as usize];
         if !self.transitions.iter().all(keeps) {
             let mut all = std::mem::take(&mut self.transitions).into_iter();
@@ -200,7 +278,7 @@ impl<W: Clone> Automaton<W> {
                 self.transitions.extend(next.filter(|_| keep));
                 keep
             });
-            self.index = self.transitions.iter().copied().zip(0..).collect();
+            self.index = OnceLock::new();
         }
         self
     }
@@ -225,38 +303,17 @@ impl<W: Clone> Automaton<W> {
         state: StateId,
         stack: &[SymbolId],
     ) -> Result<W, StopReason> {
-        let mut out: FxHashMap<(StateId, SymbolId), Vec<u32>> = FxHashMap::default();
-        for (id, transition) in (0..).zip(&self.transitions) {
-            let list = out.entry((transition.from, transition.symbol)).or_default();
-            list.push(id);
-        }
-        let empty = Vec::new();
-        let edges = |state, symbol| out.get(&(state, symbol)).unwrap_or(&empty);
-        let mut now: FxHashMap<StateId, W> = FxHashMap::default();
-        now.insert(state, domain.one());
-        for place in 0..=stack.len() {
-            // What epsilon transitions add, until nothing changes.
-            let mut work: Vec<StateId> = now.keys().copied().collect();
-            while let Some(from) = work.pop() {
-                for &id in edges(from, SymbolId::EPSILON) {
-                    let to = self.transitions[id as usize].to;
-                    let weight = self.after(domain, &now[&from], &self.weights[id as usize])?;
-                    if join(domain, &mut now, to, weight)? {
-                        work.push(to);
-                    }
-                }
-            }
-            let Some(&symbol) = stack.get(place) else {
-                break;
-            };
-            let mut next = FxHashMap::default();
-            for (&from, so_far) in &now {
-                for &id in edges(from, symbol) {
+        let leaving = Adjacency::leaving(self, domain);
+        let mut now = self.silently(domain, &leaving, vec![(state, domain.one())])?;
+        for &symbol in stack {
+            let mut next: FxHashMap<StateId, W> = FxHashMap::default();
+            for (from, so_far) in &now {
+                for &id in self.reading(&leaving, *from, symbol) {
                     let weight = self.after(domain, so_far, &self.weights[id as usize])?;
                     join(domain, &mut next, self.transitions[id as usize].to, weight)?;
                 }
             }
-            now = next;
+            now = self.silently(domain, &leaving, next.into_iter().collect())?;
         }
         let mut sum = domain.zero();
         for (state, weight) in &now {
@@ -271,10 +328,9 @@ impl<W: Clone> Automaton<W> {
     /// The same set of configurations with the same weights, without epsilon transitions and
     /// without transitions into control states: as pre* and post* want it.
     pub fn normalised<D: Domain<Weight = W>>(&self, domain: &D) -> Result<Self, StopReason> {
-        let into_control = (self.transitions.iter()).any(|t| t.to.0 < self.control);
-        let epsilon = |t: &Transition| t.symbol == SymbolId::EPSILON;
-        if !into_control && !self.transitions.iter().any(epsilon) {
-            return Ok(self.clone());
+        let plain = self.without_epsilon(domain)?;
+        if plain.transitions.iter().all(|t| t.to.0 >= self.control) {
+            return Ok(plain);
         }
         // A second copy of every control state, which is not the beginning of a configuration.
         let copy = |state: StateId| {
@@ -284,98 +340,41 @@ impl<W: Clone> Automaton<W> {
                 state
             }
         };
-        let mut plain = Automaton::new(self.control, self.direction);
-        for state in (0..self.states()).map(StateId) {
-            if state.0 >= self.control {
-                plain.state();
-            }
+        let mut apart = Automaton::new(self.control, self.direction);
+        while apart.states() < self.states() + self.control {
+            apart.state();
         }
-        for _ in 0..self.control {
-            plain.state();
-        }
-        // Which states a state gets to without reading, and with which weight.
-        let mut out: Vec<Vec<u32>> = vec![Vec::new(); self.states() as usize];
-        for (id, transition) in (0..).zip(&self.transitions) {
-            out[transition.from.0 as usize].push(id);
-        }
-        for start in (0..self.states()).map(StateId) {
-            let mut near: FxHashMap<StateId, W> = FxHashMap::default();
-            near.insert(start, domain.one());
-            let mut work = vec![start];
-            while let Some(from) = work.pop() {
-                for &id in &out[from.0 as usize] {
-                    let transition = self.transitions[id as usize];
-                    if epsilon(&transition) {
-                        let step = &self.weights[id as usize];
-                        let weight = self.after(domain, &near[&from], step)?;
-                        if join(domain, &mut near, transition.to, weight)? {
-                            work.push(transition.to);
-                        }
-                    }
-                }
-            }
-            plain.follow(domain, self, (start, &near), &out, copy)?;
-        }
-        Ok(plain)
-    }
-
-    /// The transitions of `start` in an automaton without epsilon transitions.
-    fn follow<D: Domain<Weight = W>>(
-        &mut self,
-        domain: &D,
-        from: &Self,
-        (start, near): (StateId, &FxHashMap<StateId, W>),
-        out: &[Vec<u32>],
-        copy: impl Fn(StateId) -> StateId,
-    ) -> Result<(), StopReason> {
-        let starts = if start.0 < self.control {
-            vec![start, copy(start)]
-        } else {
-            vec![start]
-        };
-        for (&state, so_far) in near {
-            if let Some(end) = from.final_weight(state) {
-                let weight = from.after(domain, so_far, end)?;
-                for &start in &starts {
-                    self.accept(domain, start, weight.clone())?;
-                }
-            }
-            for &id in &out[state.0 as usize] {
-                let transition = from.transitions[id as usize];
-                if transition.symbol == SymbolId::EPSILON {
-                    continue;
-                }
-                let weight = from.after(domain, so_far, &from.weights[id as usize])?;
-                for &start in &starts {
-                    let transition = Transition {
-                        from: start,
-                        symbol: transition.symbol,
-                        to: copy(transition.to),
-                    };
-                    self.add(domain, transition, weight.clone())?;
+        for (state, end) in (0..).map(StateId).zip(&plain.accepting) {
+            if let Some(end) = end {
+                apart.accept(domain, state, end.clone())?;
+                if state.0 < self.control {
+                    apart.accept(domain, copy(state), end.clone())?;
                 }
             }
         }
-        Ok(())
+        for (Transition { from, symbol, to }, weight) in plain.iter() {
+            let transition = Transition::new(from, symbol, copy(to));
+            apart.add(domain, transition, weight.clone())?;
+            if from.0 < self.control {
+                let transition = Transition::new(copy(from), symbol, copy(to));
+                apart.add(domain, transition, weight.clone())?;
+            }
+        }
+        Ok(apart)
     }
 }
 
-/// Combines a weight with that of a state; whether something changed.
+/// Combines a weight with that of a state.
 fn join<D: Domain>(
     domain: &D,
     weights: &mut FxHashMap<StateId, D::Weight>,
     state: StateId,
     weight: D::Weight,
-) -> Result<bool, StopReason> {
-    let Some(known) = weights.get_mut(&state) else {
-        if domain.is_zero(&weight) {
-            return Ok(false);
-        }
-        weights.insert(state, weight);
-        return Ok(true);
+) -> Result<(), StopReason> {
+    let both = match weights.get(&state) {
+        Some(known) => domain.combine(known, &weight)?,
+        None => weight,
     };
-    let both = domain.combine(known, &weight)?;
-    let changed = !domain.equal(&both, known);
-    *known = both;
-    Ok(changed)
+    weights.insert(state, both);
+    Ok(())
 }

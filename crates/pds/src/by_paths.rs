@@ -2,23 +2,22 @@
 //!
 //! First the transitions are found, without weights. Then they are the vertices of a graph, the
 //! transition dependence graph. A step of a rule is an edge that multiplies. A call is an edge whose
-//! label has the weight of another transition in it, the callee's summary: an *out-node*. Tarjan's
-//! algorithm gives each vertex an expression over edges. The expressions of the out-nodes are
-//! equations, solved along their strongly connected components; the others are evaluated once.
+//! label has the weight of another transition in it, the callee's summary: an *out-node*. Each vertex
+//! gets an expression over edges. The expressions of the out-nodes are equations, solved along their
+//! strongly connected components; the others are evaluated once.
 
 use droste_base::StopReason;
-use rustc_hash::FxHashMap;
 
 use crate::automaton::{Automaton, Direction, Transition};
-use crate::components::components;
 use crate::domain::Domain;
 use crate::domains::Boolean;
-use crate::expression::{Evaluation, ExprId, Expressions, Side};
+use crate::evaluate::{Meaning, Side, evaluate};
+use crate::expression::Expressions;
 use crate::paths::{Edge, paths_from_source};
 use crate::post::{Middles, saturate as saturate_post};
 use crate::pre::{called, saturate as saturate_pre};
-use crate::saturate::{Options, Table};
-use crate::system::{Pds, Replace, StateId, SymbolId};
+use crate::saturate::{Entry, Goal, Lists, NONE, Options, Table};
+use crate::system::{POP, Pds, STEP, StateId, SymbolId};
 
 /// What an edge of the graph multiplies with.
 #[derive(Clone, Copy, Debug)]
@@ -35,29 +34,31 @@ enum Label {
     Back(u32),
 }
 
-struct Graph {
-    transitions: Vec<Transition>,
-    number: FxHashMap<Transition, u32>,
+struct Graph<'a> {
+    /// The transitions, without weights.
+    table: Table<'a, Boolean>,
     edges: Vec<Edge>,
     labels: Vec<Label>,
 }
 
-impl Graph {
-    fn new<D: Domain>(table: &Table<'_, D>) -> Self {
-        let transitions: Vec<Transition> = table.names().collect();
-        let number = transitions.iter().copied().zip(0..).collect();
+impl<'a> Graph<'a> {
+    fn new(table: Table<'a, Boolean>) -> Self {
         Graph {
-            transitions,
-            number,
+            table,
             edges: Vec::new(),
             labels: Vec::new(),
         }
     }
 
+    /// How many transitions there are.
+    fn len(&self) -> u32 {
+        self.table.len() as u32
+    }
+
     /// An edge between transitions by number; from the source, if there is none. An edge to a
     /// transition that does not exist leads nowhere.
-    fn edge(&mut self, from: Option<u32>, to: Transition, label: Label) {
-        let Some(&to) = self.number.get(&to) else {
+    fn edge(&mut self, from: Option<u32>, to: Option<u32>, label: Label) {
+        let Some(to) = to else {
             return;
         };
         self.edges.push(Edge {
@@ -67,19 +68,13 @@ impl Graph {
         });
         self.labels.push(label);
     }
+}
 
-    /// The transitions, by a key.
-    fn by<K: std::hash::Hash + Eq>(
-        &self,
-        key: impl Fn(Transition) -> Option<K>,
-    ) -> FxHashMap<K, Vec<u32>> {
-        let mut lists: FxHashMap<K, Vec<u32>> = FxHashMap::default();
-        for (id, &transition) in (0..).zip(&self.transitions) {
-            if let Some(key) = key(transition) {
-                lists.entry(key).or_default().push(id);
-            }
-        }
-        lists
+/// How transitions are found: without a run.
+fn shape_of(options: &Options) -> Options {
+    Options {
+        witness: false,
+        ..options.clone()
     }
 }
 
@@ -90,128 +85,168 @@ pub(crate) fn prestar<D: Domain>(
     options: &Options,
 ) -> Result<Automaton<D::Weight>, StopReason> {
     let skeleton = pds.skeleton();
-    let table = saturate_pre(&Boolean, &skeleton, &target.skeleton(), options)?;
-    let mut graph = Graph::new(&table);
-    drop(table);
+    let shape = shape_of(options);
+    let table = saturate_pre(
+        &Boolean,
+        &skeleton,
+        &target.skeleton(),
+        (&shape, Goal(None)),
+    )?;
+    let mut graph = Graph::new(table);
     let given: Vec<(Transition, &D::Weight)> = target.iter().collect();
     for (number, (transition, _)) in (0..).zip(&given) {
-        graph.edge(None, *transition, Label::Given(number));
+        let to = graph.table.id(*transition);
+        graph.edge(None, to, Label::Given(number));
     }
-    for (number, rule) in (0..).zip(pds.rules()) {
-        if rule.replace == Replace::Pop {
-            let pops = Transition::new(rule.from, rule.top, rule.to);
-            graph.edge(None, pops, Label::Rule(number));
-        }
+    for &number in pds.pops() {
+        let rule = pds.rules()[number as usize];
+        let pops = Transition::new(rule.from, rule.top, rule.to);
+        graph.edge(None, graph.table.id(pops), Label::Rule(number));
     }
-    let leaving = graph.by(|t| Some((t.from, t.symbol)));
-    for id in 0..graph.transitions.len() as u32 {
-        let Transition { from, symbol, to } = graph.transitions[id as usize];
-        for &number in pds.into(from, symbol) {
-            let rule = pds.rules()[number as usize];
-            let made = |to| Transition::new(rule.from, rule.top, to);
-            match rule.replace {
-                Replace::Pop => {}
-                Replace::Step(_) => graph.edge(Some(id), made(to), Label::Rule(number)),
-                Replace::Push(_, second) => {
-                    for &behind in leaving.get(&(to, second)).into_iter().flatten() {
-                        let end = graph.transitions[behind as usize].to;
-                        graph.edge(Some(behind), made(end), Label::Call(number, id));
+    for id in 0..graph.len() {
+        let Entry { head, to, .. } = graph.table.get(id);
+        for item in pds.right().of(head) {
+            match item.second {
+                POP => {}
+                STEP => {
+                    let made = graph.table.at(item.head, to);
+                    graph.edge(Some(id), made, Label::Rule(item.rule));
+                }
+                second => {
+                    let below = graph.table.names.find(to, SymbolId(second));
+                    let mut behind = below.map_or(NONE, |head| graph.table.newest(head));
+                    while behind != NONE {
+                        let made = graph.table.at(item.head, graph.table.get(behind).to);
+                        graph.edge(Some(behind), made, Label::Call(item.rule, id));
+                        behind = graph.table.before(behind);
                     }
                 }
             }
         }
     }
-    let weigh = |label: Label, out: &dyn Fn(u32) -> (D::Weight, StateId)| match label {
-        Label::One => Ok(domain.one()),
-        Label::Given(number) => Ok(given[number as usize].1.clone()),
-        Label::Rule(rule) => Ok(pds.weight(rule).clone()),
-        Label::Call(rule, callee) => {
-            let (weight, ends) = out(callee);
-            called(domain, pds, rule, &weight, ends)
-        }
-        Label::Back(transition) => Ok(out(transition).0),
+    let one = domain.one();
+    let labels = Labels {
+        one: &one,
+        given: &given,
+        pds,
+        graph: &graph,
+        weigh: |label, weight: &D::Weight, ends| match label {
+            Label::Call(rule, _) => called(domain, pds, rule, weight, ends),
+            _ => Ok(weight.clone()),
+        },
     };
-    let weights = solve(domain, &graph, Side::Left, &weigh, options)?;
+    let weights = solve(domain, &labels, Side::Left, options)?;
     let bare = target.bare(Direction::Forward);
-    collect(domain, bare, target.states(), &graph, weights, |_| true)
+    let all = collect(domain, bare, target.states(), &graph, weights, |_| true);
+    Ok(all)
 }
 
 pub(crate) fn poststar<D: Domain>(
     domain: &D,
     pds: &Pds<D::Weight>,
     start: &Automaton<D::Weight>,
-    middles: &Middles,
+    middles: Middles<'_>,
     options: &Options,
 ) -> Result<Automaton<D::Weight>, StopReason> {
     let skeleton = pds.skeleton();
-    let table = saturate_post(&Boolean, &skeleton, &start.skeleton(), middles, options)?;
-    let mut graph = Graph::new(&table);
-    drop(table);
+    let shape = shape_of(options);
+    let start_shape = start.skeleton();
+    let how = (&shape, Goal(None));
+    let table = saturate_post(&Boolean, &skeleton, &start_shape, middles, how)?;
+    let mut graph = Graph::new(table);
     let given: Vec<(Transition, &D::Weight)> = start.iter().collect();
     for (number, (transition, _)) in (0..).zip(&given) {
-        graph.edge(None, *transition, Label::Given(number));
+        let to = graph.table.id(*transition);
+        graph.edge(None, to, Label::Given(number));
     }
-    let returned = graph.by(|t| (t.symbol == SymbolId::EPSILON).then_some(t.to));
+    let mut returned = Lists::default();
+    for id in 0..graph.len() {
+        let transition = graph.table.name(id);
+        if transition.symbol == SymbolId::EPSILON {
+            returned.push(transition.to.0, id);
+        }
+    }
     let mut entered = vec![false; middles.states() as usize];
-    for id in 0..graph.transitions.len() as u32 {
-        let Transition { from, symbol, to } = graph.transitions[id as usize];
+    for id in 0..graph.len() {
+        let Transition { from, symbol, to } = graph.table.name(id);
         if from.0 >= pds.states() {
             // Callees that have returned go on here.
-            for &back in returned.get(&from).into_iter().flatten() {
-                if !middles.merges(from) {
-                    let from = graph.transitions[back as usize].from;
-                    graph.edge(
-                        Some(id),
-                        Transition::new(from, symbol, to),
-                        Label::Back(back),
-                    );
+            let mut place = returned.start(from.0);
+            while let Some((back, next)) = returned.get(place) {
+                let state = graph.table.name(back).from;
+                if !middles.merges(from) || state.0 >= pds.returns() {
+                    let go_on = graph.table.id(Transition::new(state, symbol, to));
+                    graph.edge(Some(id), go_on, Label::Back(back));
                 }
+                place = next;
             }
             continue;
         }
         if symbol == SymbolId::EPSILON {
             continue;
         }
-        for &number in pds.from(from, symbol) {
-            let rule = pds.rules()[number as usize];
-            let made = |symbol| Transition::new(rule.to, symbol, to);
-            match rule.replace {
-                Replace::Pop => graph.edge(Some(id), made(SymbolId::EPSILON), Label::Rule(number)),
-                Replace::Step(symbol) => graph.edge(Some(id), made(symbol), Label::Rule(number)),
-                Replace::Push(first, second) => {
-                    let middle = middles.of(number);
+        let head = graph.table.get(id).head;
+        for place in pds.left().range(head) {
+            let item = pds.left().items[place];
+            match item.second {
+                POP => {
+                    let epsilon = graph.table.names.epsilon(StateId(item.head));
+                    let made = graph.table.at(epsilon, to);
+                    graph.edge(Some(id), made, Label::Rule(item.rule));
+                }
+                STEP => {
+                    let made = graph.table.at(item.head, to);
+                    graph.edge(Some(id), made, Label::Rule(item.rule));
+                }
+                second => {
+                    let (middle, second) = (middles.of(place), SymbolId(second));
                     if !std::mem::replace(&mut entered[middle.0 as usize], true) {
-                        let entry = Transition::new(rule.to, first, middle);
+                        let entry = graph.table.at(item.head, middle);
                         graph.edge(None, entry, Label::One);
                     }
-                    let behind = Transition::new(middle, second, to);
-                    graph.edge(Some(id), behind, Label::Rule(number));
-                    if rule.merge.is_some() {
-                        for &back in returned.get(&middle).into_iter().flatten() {
-                            let from = graph.transitions[back as usize].from;
-                            let go_on = Transition::new(from, second, to);
-                            graph.edge(Some(id), go_on, Label::Call(number, back));
+                    let behind = graph.table.id(Transition::new(middle, second, to));
+                    graph.edge(Some(id), behind, Label::Rule(item.rule));
+                    if pds.rules()[item.rule as usize].merge.is_none() {
+                        continue;
+                    }
+                    let mut place = returned.start(middle.0);
+                    while let Some((back, next)) = returned.get(place) {
+                        let from = graph.table.name(back).from;
+                        if from.0 < pds.returns() {
+                            let go_on = graph.table.id(Transition::new(from, second, to));
+                            graph.edge(Some(id), go_on, Label::Call(item.rule, back));
                         }
+                        place = next;
                     }
                 }
             }
         }
     }
-    let weigh = |label: Label, out: &dyn Fn(u32) -> (D::Weight, StateId)| match label {
-        Label::One => Ok(domain.one()),
-        Label::Given(number) => Ok(given[number as usize].1.clone()),
-        Label::Rule(rule) => Ok(pds.weight(rule).clone()),
-        Label::Call(rule, callee) => match pds.rules()[rule as usize].merge {
-            Some(merge) => domain.merge(merge, &domain.one(), &out(callee).0),
-            None => domain.extend(pds.weight(rule), &out(callee).0),
+    let one = domain.one();
+    let labels = Labels {
+        one: &one,
+        given: &given,
+        pds,
+        graph: &graph,
+        weigh: |label, weight: &D::Weight, _| match label {
+            Label::Call(rule, _) => match pds.rules()[rule as usize].merge {
+                Some(merge) => domain.merge(merge, &one, weight),
+                None => domain.extend(pds.weight(rule), weight),
+            },
+            _ => Ok(weight.clone()),
         },
-        Label::Back(transition) => Ok(out(transition).0),
     };
-    let weights = solve(domain, &graph, Side::Right, &weigh, options)?;
+    let weights = solve(domain, &labels, Side::Right, options)?;
     let bare = start.bare(Direction::Backward);
-    collect(domain, bare, middles.states(), &graph, weights, |t| {
-        middles.is_wanted(t)
-    })
+    let wanted = |t| middles.is_wanted(t);
+    Ok(collect(
+        domain,
+        bare,
+        middles.states(),
+        &graph,
+        weights,
+        wanted,
+    ))
 }
 
 /// Puts the weights on the transitions that are wanted.
@@ -219,104 +254,80 @@ fn collect<D: Domain>(
     domain: &D,
     mut automaton: Automaton<D::Weight>,
     states: u32,
-    graph: &Graph,
+    graph: &Graph<'_>,
     weights: Vec<D::Weight>,
     wanted: impl Fn(Transition) -> bool,
-) -> Result<Automaton<D::Weight>, StopReason> {
+) -> Automaton<D::Weight> {
     while automaton.states() < states {
         automaton.state();
     }
-    for (&transition, weight) in graph.transitions.iter().zip(weights) {
-        if wanted(transition) && !domain.is_zero(&weight) {
-            automaton.add(domain, transition, weight)?;
-        }
-    }
-    Ok(automaton)
+    automaton.fill(
+        (graph.table.names().zip(weights))
+            .filter(|(transition, weight)| wanted(*transition) && !domain.is_zero(weight)),
+    );
+    automaton
 }
 
-/// What a label weighs, given the weights of out-nodes and where their transitions lead.
-type Weigh<'a, W> = dyn Fn(Label, &dyn Fn(u32) -> (W, StateId)) -> Result<W, StopReason> + 'a;
+/// What labels mean.
+struct Labels<'a, W, F> {
+    one: &'a W,
+    given: &'a [(Transition, &'a W)],
+    pds: &'a Pds<W>,
+    graph: &'a Graph<'a>,
+    /// What a label weighs, given the weight of its out-node and where that leads.
+    weigh: F,
+}
+
+impl<W, F> Labels<'_, W, F> {
+    fn fixed(&self, label: u32) -> Option<&W> {
+        match self.graph.labels[label as usize] {
+            Label::One => Some(self.one),
+            Label::Given(number) => Some(self.given[number as usize].1),
+            Label::Rule(rule) => Some(self.pds.weight(rule)),
+            Label::Call(..) | Label::Back(_) => None,
+        }
+    }
+
+    fn out_node(&self, label: u32) -> Option<u32> {
+        match self.graph.labels[label as usize] {
+            Label::Call(_, out) | Label::Back(out) => Some(out),
+            Label::One | Label::Given(_) | Label::Rule(_) => None,
+        }
+    }
+}
 
 /// The weights of all transitions.
-fn solve<D: Domain>(
+fn solve<D: Domain, F>(
     domain: &D,
-    graph: &Graph,
+    labels: &Labels<'_, D::Weight, F>,
     side: Side,
-    weigh: &Weigh<'_, D::Weight>,
     options: &Options,
-) -> Result<Vec<D::Weight>, StopReason> {
+) -> Result<Vec<D::Weight>, StopReason>
+where
+    F: Fn(Label, &D::Weight, StateId) -> Result<D::Weight, StopReason>,
+{
+    let graph = labels.graph;
     let mut guard = options.limits.guard();
     let mut expressions = Expressions::new()?;
-    let vertices = graph.transitions.len() as u32 + 1;
-    let paths = paths_from_source(vertices, &graph.edges, &mut expressions, &mut guard)?;
-    let of = |transition: u32| paths[transition as usize + 1];
-    // The out-nodes, and on which others each depends.
-    let out_node = |label: u32| match graph.labels[label as usize] {
-        Label::Call(_, out) | Label::Back(out) => Some(out),
-        Label::One | Label::Given(_) | Label::Rule(_) => None,
-    };
-    let mut out_nodes: Vec<u32> = (0..graph.labels.len() as u32)
-        .filter_map(out_node)
-        .collect();
-    out_nodes.sort_unstable();
-    out_nodes.dedup();
-    let place = |out: u32| {
-        out_nodes
-            .binary_search(&out)
-            .map_or(0, |place| place as u32)
-    };
-    let mut seen = Vec::new();
-    let depends: Vec<Vec<u32>> = (out_nodes.iter().zip(1..))
-        .map(|(&out, mark)| {
-            let labels = expressions.labels(of(out), &mut seen, mark);
-            labels.into_iter().filter_map(out_node).map(place).collect()
-        })
-        .collect();
-    let mut state = OutNodes {
-        weights: vec![domain.zero(); out_nodes.len()],
-        changed: vec![0; out_nodes.len()],
-    };
-    let mut evaluation = Evaluation::new(domain, side, &expressions);
-    let mut evaluate =
-        |root: ExprId, state: &OutNodes<D::Weight>, evaluation: &mut Evaluation<'_, D>| {
-            let look = |out: u32| {
-                let weight = state.weights[place(out) as usize].clone();
-                (weight, graph.transitions[out as usize].to)
-            };
-            let label = |label: u32| weigh(graph.labels[label as usize], &look);
-            let changed =
-                |label: u32| out_node(label).map_or(0, |out| state.changed[place(out) as usize]);
-            evaluation.weight(&expressions, root, &label, &changed, &mut guard)
-        };
-    for part in components(out_nodes.len() as u32, |i, out| {
-        out.extend(&depends[i as usize]);
-    }) {
-        loop {
-            let mut grown = false;
-            for &i in &part {
-                let weight = evaluate(of(out_nodes[i as usize]), &state, &mut evaluation)?;
-                let known = &mut state.weights[i as usize];
-                if !domain.equal(known, &weight) {
-                    *known = weight;
-                    evaluation.leaf_changed();
-                    state.changed[i as usize] = evaluation.now();
-                    grown = true;
-                }
-            }
-            let alone = part.len() == 1 && !depends[part[0] as usize].contains(&part[0]);
-            if !grown || alone {
-                break;
-            }
+    // Most rules of a program do not touch what an analysis is about.
+    let mut edges = graph.edges.clone();
+    for edge in &mut edges {
+        let fixed = labels.fixed(edge.label);
+        if fixed.is_some_and(|weight| domain.equal(weight, labels.one)) {
+            edge.label = Expressions::ONE;
         }
     }
-    (0..graph.transitions.len() as u32)
-        .map(|transition| evaluate(of(transition), &state, &mut evaluation))
-        .collect()
-}
-
-/// What is known about the out-nodes.
-struct OutNodes<W> {
-    weights: Vec<W>,
-    /// When each changed last.
-    changed: Vec<u32>,
+    let paths = paths_from_source(graph.len() + 1, &edges, &mut expressions, &mut guard)?;
+    drop(edges);
+    let roots = &paths[1..];
+    let meaning = Meaning {
+        fixed: |label| labels.fixed(label),
+        inside: |label| labels.out_node(label).map(|out| roots[out as usize]),
+        weigh: |label, weight: &D::Weight| {
+            let out = labels.out_node(label);
+            let ends = out.map_or(StateId(0), |out| graph.table.get(out).to);
+            (labels.weigh)(graph.labels[label as usize], weight, ends)
+        },
+    };
+    evaluate(domain, side, &expressions, roots, &meaning, &mut guard)
 }

@@ -80,6 +80,35 @@ pub trait Domain {
         self.extend(caller, callee)
     }
 
+    /// Whether `combine` always gives one of its two arguments: the better of two paths counts.
+    fn is_total(&self) -> bool {
+        false
+    }
+
+    /// Whether zero and one are all the weights there are: only the existence of a path counts.
+    fn is_boolean(&self) -> bool {
+        false
+    }
+
+    /// Whether no weight is better: `combine` with any other gives this one.
+    fn is_best(&self, weight: &Self::Weight) -> bool {
+        let _ = weight;
+        false
+    }
+
+    /// For a total order with infinite descending chains: the weight below all others, which
+    /// `extend` makes of it and anything but zero. Saturation gives it to transitions whose weight
+    /// falls for ever. `None` if there are no such chains.
+    fn bottom(&self) -> Option<Self::Weight> {
+        None
+    }
+
+    /// What is left of a weight behind a part: some `x` with `extend(part, x) = extend(x, part) =
+    /// weight`. `None` if there is none, or if the domain does not know. Determinisation asks.
+    fn rest(&self, part: &Self::Weight, weight: &Self::Weight) -> Option<Self::Weight> {
+        self.equal(part, weight).then(|| self.one())
+    }
+
     /// A number by which totally ordered weights are sorted, the best first. `None` if the domain
     /// is not of that kind, or if extending may lead to a better weight.
     fn rank(&self, weight: &Self::Weight) -> Option<u64> {

@@ -30,9 +30,28 @@ pub fn check<D: Domain>(
         let star = domain.star(a).map_err(stopped)?;
         let again = combine(&one, &extend(a, &star)?)?;
         same("a* = 1 + a a*", &star, &again)?;
+        if let Some(bottom) = domain.bottom() {
+            same("a + bottom = bottom", &combine(a, &bottom)?, &bottom)?;
+            let expected = if domain.is_zero(a) { &zero } else { &bottom };
+            same("a bottom = bottom", &extend(a, &bottom)?, expected)?;
+        }
         for b in weights {
             let both = combine(a, b)?;
             same("a + b = b + a", &both, &combine(b, a)?)?;
+            if domain.is_total() && !domain.equal(&both, a) && !domain.equal(&both, b) {
+                return Err(format!("a + b is a or b: {a:?}, {b:?}"));
+            }
+            if domain.is_best(a) {
+                same("a + b = a if a is best", &both, a)?;
+            }
+            if let (Some(x), Some(y)) = (domain.rank(a), domain.rank(b)) {
+                let better = if x <= y { a } else { b };
+                same("a + b is what ranks first", &both, better)?;
+            }
+            if let Some(rest) = domain.rest(a, b) {
+                same("a (b / a) = b", &extend(a, &rest)?, b)?;
+                same("(b / a) a = b", &extend(&rest, a)?, b)?;
+            }
             let new = domain.diff(b, a).map_err(stopped)?;
             same("a + (b - a) = a + b", &combine(a, &new)?, &both)?;
             if domain.equal(&both, a) != domain.is_zero(&new) {

@@ -4,26 +4,44 @@
 //! known about paths. [`prestar`] and [`poststar`] compute, for regular sets of configurations given
 //! as [automata](automaton), the combined weight of all paths to or from every configuration.
 //!
+//! [`guide`] shows how to write an analysis of one's own.
+//!
 //! The algorithms are those of Reps, Schwoon, Jha and Melski (Weighted pushdown systems and their
 //! application to interprocedural dataflow analysis, 2005) and of Lal and Reps (Improving pushdown
 //! system model checking, 2006), called the FWPDS paper here.
 
 pub mod automaton;
 mod by_paths;
+mod calls;
 mod components;
+pub mod concurrent;
 pub mod domain;
 pub mod domains;
+mod dual;
+mod evaluate;
 mod expression;
+pub mod guide;
 pub mod laws;
+mod modular;
+mod parallel;
 mod paths;
 mod post;
 mod pre;
+mod procedures;
+mod query;
 mod saturate;
+mod small;
 pub mod system;
+mod witness;
+mod worklist;
 
-pub use automaton::{Automaton, Direction, Transition};
+pub use automaton::{Automaton, Configuration, Direction, Transition};
 pub use domain::Domain;
+pub use modular::{Modular, RuleId};
+pub use parallel::{poststar_on, prestar_on};
 pub use post::poststar;
 pub use pre::prestar;
+pub use query::{Reached, Way, reach};
 pub use saturate::{Method, Options, Order};
 pub use system::{MergeId, Pds, PdsBuilder, Replace, Rule, StateId, SymbolId};
+pub use witness::{Move, Witness};

@@ -1,15 +1,23 @@
-//! Path expressions from one source of a graph (Tarjan, Fast algorithms for solving path problems,
-//! 1981; the SSPE problem of section 3.2 of the FWPDS paper).
+//! Path expressions from one source of a graph (Tarjan, A unified approach to path problems, 1981;
+//! the SSPE problem of section 3.2 of the FWPDS paper).
 //!
-//! The dominator tree cuts the graph into pieces. The children of a vertex are connected by
-//! *derived* edges: an edge into a child from below another child stands for the way from that
-//! child to the edge. If the derived graph has no cycles, as in structured programs, its vertices
-//! are taken in order. A strongly connected part of several vertices, where the graph is
-//! irreducible, is solved by Gaussian elimination.
+//! Strongly connected parts come one after the other. A vertex that is a part of its own is the sum
+//! of the edges that lead there, each behind the expression of where it starts: expressions are
+//! shared, so that each edge is multiplied once. Inside a larger part vertices are eliminated, as in
+//! Gauss's method for sparse matrices: next is the one with the fewest ways through it (Markowitz,
+//! 1957), and those where the part is entered come last. So a loop becomes one star at its head,
+//! whatever is inside, and the expressions of irreducible graphs stay small.
+//!
+//! The FWPDS paper cuts graphs along dominators instead (Tarjan, Fast algorithms for solving path
+//! problems, 1981). For graphs without loops that takes several products for each edge, where one is
+//! enough.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use droste_automata::components::{NONE as NOWHERE, components};
 use droste_base::{Guard, StopReason};
 
-use crate::components::components;
 use crate::expression::{ExprId, Expressions};
 
 /// An edge with its label.
@@ -20,8 +28,6 @@ pub(crate) struct Edge {
     pub(crate) label: u32,
 }
 
-const NONE: u32 = u32::MAX;
-
 /// For each vertex, the expression of all paths from vertex 0.
 pub(crate) fn paths_from_source(
     vertices: u32,
@@ -29,280 +35,290 @@ pub(crate) fn paths_from_source(
     expressions: &mut Expressions,
     guard: &mut Guard,
 ) -> Result<Vec<ExprId>, StopReason> {
-    let flow = Flow::new(vertices, edges);
-    let idom = flow.dominators();
-    let count = flow.vertex.len();
-    let mut children = vec![Vec::new(); count];
-    for w in 1..count {
-        children[idom[w] as usize].push(w as u32);
-    }
-    let mut forest = Forest::new(count);
-    for u in (0..count as u32).rev() {
+    let leaving = Sorted::new(vertices, edges.iter().map(|edge| edge.from));
+    let found = components(
+        vertices as usize,
+        [0],
+        |vertex, out: &mut Vec<(u32, ())>| {
+            let to = |&edge: &u32| (edges[edge as usize].to, ());
+            out.extend(leaving.of(vertex).iter().map(to));
+        },
+    );
+    drop(leaving);
+    let into = Sorted::new(vertices, edges.iter().map(|edge| edge.to));
+    let part_of = |vertex: u32| found.of[vertex as usize];
+    // Vertices that are not reachable are in the last list.
+    let list = (0..vertices).map(|vertex| part_of(vertex).min(found.count));
+    let parts = Sorted::new(found.count + 1, list);
+    let mut solved = vec![Expressions::EMPTY; vertices as usize];
+    let mut elimination = Elimination::new(vertices);
+    // Edges lead to the same part or to one with a smaller number.
+    for part in (0..found.count).rev() {
         guard.check()?;
-        if !children[u as usize].is_empty() {
-            let solved = solve_siblings(u, &children[u as usize], &flow, &mut forest, expressions)?;
-            for (&child, value) in children[u as usize].iter().zip(solved) {
-                forest.link(child, u, value);
-            }
-        }
-    }
-    let mut result = vec![Expressions::EMPTY; vertices as usize];
-    for v in 0..count as u32 {
-        let (_, expression) = forest.eval(v, expressions)?;
-        result[flow.vertex[v as usize] as usize] = expression;
-    }
-    Ok(result)
-}
-
-/// A graph by preorder numbers of a depth-first search.
-struct Flow {
-    /// The vertex with a number.
-    vertex: Vec<u32>,
-    parent: Vec<u32>,
-    /// Edges into each number, as number and label.
-    into: Vec<Vec<(u32, u32)>>,
-}
-
-impl Flow {
-    fn new(vertices: u32, edges: &[Edge]) -> Self {
-        let mut first = vec![0u32; vertices as usize + 1];
-        for edge in edges {
-            first[edge.from as usize + 1] += 1;
-        }
-        for i in 1..first.len() {
-            first[i] += first[i - 1];
-        }
-        let mut next = first.clone();
-        let mut order = vec![0u32; edges.len()];
-        for (i, edge) in edges.iter().enumerate() {
-            let place = &mut next[edge.from as usize];
-            order[*place as usize] = i as u32;
-            *place += 1;
-        }
-        let mut number = vec![NONE; vertices as usize];
-        let mut flow = Flow {
-            vertex: Vec::new(),
-            parent: Vec::new(),
-            into: Vec::new(),
-        };
-        let mut stack = vec![(0u32, 0u32)];
-        while let Some((vertex, parent)) = stack.pop() {
-            if number[vertex as usize] != NONE {
-                continue;
-            }
-            let own = flow.vertex.len() as u32;
-            number[vertex as usize] = own;
-            flow.vertex.push(vertex);
-            flow.parent.push(parent);
-            let range = first[vertex as usize] as usize..first[vertex as usize + 1] as usize;
-            for &edge in order[range].iter().rev() {
-                stack.push((edges[edge as usize].to, own));
-            }
-        }
-        flow.into = vec![Vec::new(); flow.vertex.len()];
-        for edge in edges {
-            let (from, to) = (number[edge.from as usize], number[edge.to as usize]);
-            if from != NONE && to != 0 {
-                flow.into[to as usize].push((from, edge.label));
-            }
-        }
-        flow
-    }
-
-    /// Immediate dominators by preorder numbers (semi-NCA; Georgiadis, Tarjan and Werneck, 2006).
-    fn dominators(&self) -> Vec<u32> {
-        let count = self.vertex.len();
-        let mut semi: Vec<u32> = (0..count as u32).collect();
-        let mut label = semi.clone();
-        let mut ancestor = self.parent.clone();
-        let mut path = Vec::new();
-        for w in (1..count as u32).rev() {
-            let mut best = self.parent[w as usize];
-            for &(v, _) in &self.into[w as usize] {
-                let u = if v <= w {
-                    v
-                } else {
-                    // Compresses the path from v up to the last vertex above w that is linked.
-                    let mut at = v;
-                    while ancestor[at as usize] > w {
-                        path.push(at);
-                        at = ancestor[at as usize];
-                    }
-                    let mut least = label[at as usize];
-                    let top = ancestor[at as usize];
-                    while let Some(x) = path.pop() {
-                        let own = label[x as usize];
-                        if semi[own as usize] < semi[least as usize] {
-                            least = own;
-                        }
-                        label[x as usize] = least;
-                        ancestor[x as usize] = top;
-                    }
-                    semi[label[v as usize] as usize]
-                };
-                best = best.min(u);
-            }
-            semi[w as usize] = best;
-            label[w as usize] = w;
-        }
-        let mut idom = self.parent.clone();
-        for w in 1..count {
-            while idom[w] > semi[w] {
-                idom[w] = idom[idom[w] as usize];
-            }
-        }
-        idom
-    }
-}
-
-/// Trees of vertices that have been solved, with the expression from the parent to each.
-struct Forest {
-    ancestor: Vec<u32>,
-    value: Vec<ExprId>,
-    path: Vec<u32>,
-}
-
-impl Forest {
-    fn new(count: usize) -> Self {
-        Forest {
-            ancestor: vec![NONE; count],
-            value: vec![Expressions::EPSILON; count],
-            path: Vec::new(),
-        }
-    }
-
-    fn link(&mut self, child: u32, parent: u32, value: ExprId) {
-        self.ancestor[child as usize] = parent;
-        self.value[child as usize] = value;
-    }
-
-    /// The root of the tree, and the expression from there to `v`.
-    fn eval(&mut self, v: u32, expressions: &mut Expressions) -> Result<(u32, ExprId), StopReason> {
-        if self.ancestor[v as usize] == NONE {
-            return Ok((v, Expressions::EPSILON));
-        }
-        let mut at = v;
-        while self.ancestor[at as usize] != NONE {
-            self.path.push(at);
-            at = self.ancestor[at as usize];
-        }
-        let root = at;
-        // The one below the root is right already.
-        let mut above = Expressions::EPSILON;
-        while let Some(x) = self.path.pop() {
-            let value = expressions.then(above, self.value[x as usize])?;
-            self.value[x as usize] = value;
-            self.ancestor[x as usize] = root;
-            above = value;
-        }
-        Ok((root, above))
-    }
-}
-
-/// The expressions of all paths from `u` to its children in the dominator tree.
-fn solve_siblings(
-    u: u32,
-    children: &[u32],
-    flow: &Flow,
-    forest: &mut Forest,
-    expressions: &mut Expressions,
-) -> Result<Vec<ExprId>, StopReason> {
-    let local = |child: u32| {
-        // Children are in ascending order.
-        children.binary_search(&child).unwrap_or(usize::MAX)
-    };
-    let mut direct = vec![Expressions::EMPTY; children.len()];
-    let mut derived: Vec<Vec<(usize, ExprId)>> = vec![Vec::new(); children.len()];
-    for (i, &w) in children.iter().enumerate() {
-        for &(v, label) in &flow.into[w as usize] {
-            let edge = expressions.label(label)?;
-            if v == u {
-                direct[i] = expressions.either(direct[i], edge)?;
-                continue;
-            }
-            let (root, way) = forest.eval(v, expressions)?;
-            let way = expressions.then(way, edge)?;
-            let from = local(root);
-            debug_assert!(
-                from < children.len(),
-                "an edge into a child comes from below a child"
-            );
-            match derived[i].iter_mut().find(|(known, _)| *known == from) {
-                Some((_, known)) => *known = expressions.either(*known, way)?,
-                None => derived[i].push((from, way)),
-            }
-        }
-    }
-    let mut solved = vec![Expressions::EMPTY; children.len()];
-    let into = |i: u32, out: &mut Vec<u32>| {
-        out.extend(derived[i as usize].iter().map(|&(from, _)| from as u32));
-    };
-    // What is depended on comes first.
-    for part in components(children.len() as u32, into) {
-        let is_inside = |i: usize| part.contains(&(i as u32));
-        let mut start = Vec::with_capacity(part.len());
-        for &i in &part {
-            let mut sum = direct[i as usize];
-            for &(from, way) in &derived[i as usize] {
-                if !is_inside(from) {
-                    let through = expressions.then(solved[from], way)?;
+        let members = parts.of(part);
+        for &vertex in members {
+            let mut sum = if vertex == 0 {
+                Expressions::EPSILON
+            } else {
+                Expressions::EMPTY
+            };
+            for &edge in into.of(vertex) {
+                let Edge { from, label, .. } = edges[edge as usize];
+                let from_part = part_of(from);
+                if from_part != part && from_part != NOWHERE {
+                    let label = expressions.label(label)?;
+                    let through = expressions.then(solved[from as usize], label)?;
                     sum = expressions.either(sum, through)?;
                 }
             }
-            start.push(sum);
+            solved[vertex as usize] = sum;
         }
-        let values = eliminate(&part, start, &derived, expressions)?;
-        for (&i, value) in part.iter().zip(values) {
-            solved[i as usize] = value;
+        let inside = |vertex: u32| {
+            let edges = into.of(vertex).iter().map(|&edge| edges[edge as usize]);
+            edges.filter(|edge| part_of(edge.from) == part)
+        };
+        match members {
+            [only] => {
+                let mut round = Expressions::EMPTY;
+                for edge in inside(*only) {
+                    let label = expressions.label(edge.label)?;
+                    round = expressions.either(round, label)?;
+                }
+                let round = expressions.star(round)?;
+                let place = &mut solved[*only as usize];
+                *place = expressions.then(*place, round)?;
+            }
+            members => {
+                let inside = members.iter().flat_map(|&vertex| inside(vertex));
+                elimination.solve(members, inside, &mut solved, expressions, guard)?;
+            }
         }
     }
     Ok(solved)
 }
 
-/// Solves `X = start + X · derived` inside one strongly connected part.
-fn eliminate(
-    part: &[u32],
-    mut start: Vec<ExprId>,
-    derived: &[Vec<(usize, ExprId)>],
-    expressions: &mut Expressions,
-) -> Result<Vec<ExprId>, StopReason> {
-    let count = part.len();
-    let mut matrix = vec![Expressions::EMPTY; count * count];
-    for (column, &i) in part.iter().enumerate() {
-        for &(from, way) in &derived[i as usize] {
-            if let Some(row) = part.iter().position(|&p| p as usize == from) {
-                matrix[row * count + column] = way;
-            }
+/// Numbers sorted by a key.
+pub(crate) struct Sorted {
+    /// For each key, where its numbers begin; one more at the end.
+    first: Vec<u32>,
+    numbers: Vec<u32>,
+}
+
+impl Sorted {
+    /// The numbers from 0 on have these keys.
+    pub(crate) fn new(keys: u32, of: impl Iterator<Item = u32> + Clone) -> Self {
+        let mut first = vec![0u32; keys as usize + 2];
+        for key in of.clone() {
+            first[key as usize + 2] += 1;
+        }
+        for i in 2..first.len() {
+            first[i] += first[i - 1];
+        }
+        let mut numbers = vec![0u32; *first.last().unwrap_or(&0) as usize];
+        for (number, key) in (0..).zip(of) {
+            let place = &mut first[key as usize + 1];
+            numbers[*place as usize] = number;
+            *place += 1;
+        }
+        Sorted { first, numbers }
+    }
+
+    pub(crate) fn of(&self, key: u32) -> &[u32] {
+        let key = key as usize;
+        &self.numbers[self.first[key] as usize..self.first[key + 1] as usize]
+    }
+}
+
+/// A vertex that is gone: what was before it, and the way round it.
+struct Gone {
+    vertex: u32,
+    /// If it has a name, what others call it.
+    name: Option<ExprId>,
+    round: ExprId,
+    before: Vec<(u32, ExprId)>,
+}
+
+/// See [`Elimination::cost`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Cost {
+    is_entered: bool,
+    adds_edges: bool,
+    ways: usize,
+}
+
+/// Solves `x = start + x · edges` inside a strongly connected part.
+struct Elimination {
+    /// For each vertex that is still there, where its edges lead, itself left out.
+    next: Vec<Vec<(u32, ExprId)>>,
+    /// For each such vertex, where edges to it come from, itself left out.
+    before: Vec<Vec<u32>>,
+    /// For each such vertex, its edges to itself.
+    own: Vec<ExprId>,
+    is_gone: Vec<bool>,
+}
+
+impl Elimination {
+    fn new(vertices: u32) -> Self {
+        let count = vertices as usize;
+        Elimination {
+            next: vec![Vec::new(); count],
+            before: vec![Vec::new(); count],
+            own: vec![Expressions::EMPTY; count],
+            is_gone: vec![false; count],
         }
     }
-    let mut stars = Vec::with_capacity(count);
-    for i in 0..count {
-        let star = expressions.star(matrix[i * count + i])?;
-        stars.push(star);
-        let reach = expressions.then(start[i], star)?;
-        for j in i + 1..count {
-            let edge = matrix[i * count + j];
-            if edge == Expressions::EMPTY {
+
+    fn add(
+        &mut self,
+        from: u32,
+        to: u32,
+        way: ExprId,
+        expressions: &mut Expressions,
+    ) -> Result<(), StopReason> {
+        if from == to {
+            let known = &mut self.own[from as usize];
+            *known = expressions.either(*known, way)?;
+            return Ok(());
+        }
+        let next = &mut self.next[from as usize];
+        if let Some((_, known)) = next.iter_mut().find(|(other, _)| *other == to) {
+            *known = expressions.either(*known, way)?;
+        } else {
+            next.push((to, way));
+            self.before[to as usize].push(from);
+        }
+        Ok(())
+    }
+
+    /// What it costs to replace a vertex by the ways through it. First it counts whether there
+    /// would be more edges afterwards, then whether the part is entered there.
+    fn cost(&self, vertex: u32, solved: &[ExprId]) -> Cost {
+        let before = self.before[vertex as usize].len();
+        let next = self.next[vertex as usize].len();
+        Cost {
+            adds_edges: before.min(next) > 1,
+            is_entered: solved[vertex as usize] != Expressions::EMPTY,
+            ways: before * next,
+        }
+    }
+
+    /// `solved` has for each member what leads there from outside, and then its expression.
+    fn solve(
+        &mut self,
+        members: &[u32],
+        inside: impl Iterator<Item = Edge>,
+        solved: &mut [ExprId],
+        expressions: &mut Expressions,
+        guard: &mut Guard,
+    ) -> Result<(), StopReason> {
+        for Edge { from, to, label } in inside {
+            let label = expressions.label(label)?;
+            self.add(from, to, label, expressions)?;
+        }
+        let mut cheapest: BinaryHeap<_> = (members.iter())
+            .map(|&vertex| Reverse((self.cost(vertex, solved), vertex)))
+            .collect();
+        let mut dearest: BinaryHeap<_> = (members.iter())
+            .map(|&vertex| (self.cost(vertex, solved).ways, vertex))
+            .collect();
+        let mut all_gone: Vec<Gone> = Vec::with_capacity(members.len());
+        while let Some(&Reverse((cost, cheap))) = cheapest.peek() {
+            guard.check()?;
+            // What costs something else by now is there again.
+            if self.is_gone[cheap as usize] || cost != self.cost(cheap, solved) {
+                cheapest.pop();
                 continue;
             }
-            let more = expressions.then(reach, edge)?;
-            start[j] = expressions.either(start[j], more)?;
-            let edge = expressions.then(star, edge)?;
-            for l in i + 1..count {
-                let more = expressions.then(matrix[l * count + i], edge)?;
-                let cell = &mut matrix[l * count + j];
-                *cell = expressions.either(*cell, more)?;
+            let (mut vertex, mut named) = (cheap, false);
+            if cost.adds_edges {
+                while let Some((cost, dear)) = dearest.pop() {
+                    if !self.is_gone[dear as usize] && cost == self.cost(dear, solved).ways {
+                        (vertex, named) = (dear, true);
+                        break;
+                    }
+                }
+            }
+            let gone = self.remove((vertex, named), solved, expressions, guard)?;
+            let touched = gone.before.iter().map(|&(from, _)| from);
+            let next = std::mem::take(&mut self.next[vertex as usize]);
+            for other in touched.chain(next.iter().map(|&(to, _)| to)) {
+                let cost = self.cost(other, solved);
+                cheapest.push(Reverse((cost, other)));
+                dearest.push((cost.ways, other));
+            }
+            all_gone.push(gone);
+        }
+        // The last to go is known first.
+        for gone in all_gone.into_iter().rev() {
+            let mut sum = solved[gone.vertex as usize];
+            for (from, way) in gone.before {
+                let through = expressions.then(solved[from as usize], way)?;
+                sum = expressions.either(sum, through)?;
+            }
+            let whole = expressions.then(sum, gone.round)?;
+            solved[gone.vertex as usize] = match gone.name {
+                Some(name) => {
+                    expressions.define(gone.vertex, whole);
+                    name
+                }
+                None => whole,
+            };
+        }
+        Ok(())
+    }
+
+    /// Replaces a vertex by the ways through it; or, if it is to be named, by its name for those
+    /// behind it.
+    fn remove(
+        &mut self,
+        (vertex, named): (u32, bool),
+        solved: &mut [ExprId],
+        expressions: &mut Expressions,
+        guard: &mut Guard,
+    ) -> Result<Gone, StopReason> {
+        let at = vertex as usize;
+        let own = std::mem::replace(&mut self.own[at], Expressions::EMPTY);
+        let round = expressions.star(own)?;
+        let next = std::mem::take(&mut self.next[at]);
+        for &(to, _) in &next {
+            self.before[to as usize].retain(|&other| other != vertex);
+        }
+        self.is_gone[at] = true;
+        let (start, name) = if named {
+            let name = expressions.vertex(vertex)?;
+            (name, Some(name))
+        } else {
+            (expressions.then(solved[at], round)?, None)
+        };
+        for &(to, way) in &next {
+            let through = expressions.then(start, way)?;
+            let place = &mut solved[to as usize];
+            *place = expressions.either(*place, through)?;
+        }
+        let mut before = Vec::new();
+        for from in std::mem::take(&mut self.before[at]) {
+            guard.check()?;
+            let ways = &mut self.next[from as usize];
+            let Some(place) = ways.iter().position(|(to, _)| *to == vertex) else {
+                continue;
+            };
+            let (_, way) = ways.swap_remove(place);
+            before.push((from, way));
+            if named {
+                continue;
+            }
+            let way = expressions.then(way, round)?;
+            for &(to, rest) in &next {
+                let through = expressions.then(way, rest)?;
+                self.add(from, to, through, expressions)?;
             }
         }
+        self.next[at] = next;
+        Ok(Gone {
+            vertex,
+            name,
+            round,
+            before,
+        })
     }
-    let mut solved = start;
-    for i in (0..count).rev() {
-        let mut sum = solved[i];
-        for l in i + 1..count {
-            let more = expressions.then(solved[l], matrix[l * count + i])?;
-            sum = expressions.either(sum, more)?;
-        }
-        solved[i] = expressions.then(sum, stars[i])?;
-    }
-    Ok(solved)
 }

@@ -10,13 +10,14 @@
 //! or extended.
 
 use droste_base::StopReason;
-use droste_base::interner::Interner;
 
 use crate::automaton::{Automaton, Direction, Transition};
 use crate::by_paths;
+use crate::calls::Calls;
 use crate::domain::Domain;
-use crate::saturate::{Lists, Method, NONE, Options, Table};
-use crate::system::{Pds, Replace, StateId, SymbolId};
+use crate::parallel::{Mail, Worker};
+use crate::saturate::{Goal, HeadNames, Lists, Method, NONE, Options, Table, Why};
+use crate::system::{Item, POP, Pds, STEP, StateId, SymbolId};
 
 /// The automaton of all configurations that are reachable from those of `from`, with the combined
 /// weights of all paths to them, each after the weight of its first configuration.
@@ -27,58 +28,52 @@ pub fn poststar<D: Domain>(
     options: &Options,
 ) -> Result<Automaton<D::Weight>, StopReason> {
     let start = from.normalised(domain)?;
-    let middles = Middles::new(pds, start.states())?;
+    let middles = Middles::new(pds, start.states());
     if options.method == Method::Paths {
-        let found = by_paths::poststar(domain, pds, &start, &middles, options)?;
+        let found = by_paths::poststar(domain, pds, &start, middles, options)?;
         return Ok(found.trimmed());
     }
-    let table = saturate(domain, pds, &start, &middles, options)?;
+    let table = saturate(domain, pds, &start, middles, (options, Goal(None)))?;
     let bare = start.bare(Direction::Backward);
-    let found = table.automaton(bare, middles.states(), |t| middles.is_wanted(t))?;
-    Ok(found.trimmed())
+    let (found, all) = table.automaton(bare, middles.states(), |t| middles.is_wanted(t));
+    // Each transition leads to where another did. So there is nothing to trim, unless there was
+    // something at the beginning, or a weight is zero.
+    Ok(if all && start.is_trim() {
+        found
+    } else {
+        found.trimmed()
+    })
 }
 
 /// The states of callees.
-pub(crate) struct Middles {
+#[derive(Clone, Copy)]
+pub(crate) struct Middles<'a> {
     /// The first of them.
     pub(crate) first: u32,
-    /// For each, whether its callers merge.
-    merges: Vec<bool>,
-    /// For each push rule, the state of its callee.
-    of_rule: Vec<u32>,
+    calls: &'a Calls,
 }
 
-impl Middles {
-    fn new<W>(pds: &Pds<W>, first: u32) -> Result<Self, StopReason> {
-        let mut keys = Interner::new();
-        let mut of_rule = vec![NONE; pds.rules().len()];
-        for (place, rule) in of_rule.iter_mut().zip(pds.rules()) {
-            if let Replace::Push(top, _) = rule.replace {
-                let key = (rule.to, top, rule.merge.is_some());
-                *place = first + keys.intern(key)?.0;
-            }
-        }
-        let merges = (0..keys.len() as u32).map(|i| keys.get(i).2);
-        Ok(Middles {
+impl<'a> Middles<'a> {
+    pub(crate) fn new<W>(pds: &'a Pds<W>, first: u32) -> Self {
+        Middles {
             first,
-            merges: merges.collect(),
-            of_rule,
-        })
+            calls: pds.calls(),
+        }
     }
 
     pub(crate) fn states(&self) -> u32 {
-        self.first + self.merges.len() as u32
+        self.first + self.calls.states()
     }
 
     #[inline]
-    pub(crate) fn of(&self, rule: u32) -> StateId {
-        StateId(self.of_rule[rule as usize])
+    pub(crate) fn of(&self, item: usize) -> StateId {
+        StateId(self.first + self.calls.of(item))
     }
 
     #[inline]
     pub(crate) fn merges(&self, state: StateId) -> bool {
         let middle = state.0.checked_sub(self.first);
-        middle.is_some_and(|middle| self.merges.get(middle as usize) == Some(&true))
+        middle.is_some_and(|middle| self.calls.merges(middle))
     }
 
     /// What is behind a call has been added for every callee that returns. To get there over the
@@ -93,106 +88,274 @@ pub(crate) fn saturate<'a, D: Domain>(
     domain: &'a D,
     pds: &'a Pds<D::Weight>,
     start: &Automaton<D::Weight>,
-    middles: &'a Middles,
-    options: &Options,
+    middles: Middles<'a>,
+    how: (&Options, Goal),
 ) -> Result<Table<'a, D>, StopReason> {
-    let mut post = Post {
-        pds,
-        control: pds.states(),
-        middles,
-        table: Table::new(domain, options),
-        leaving: Lists::default(),
-        returned: Lists::default(),
-        callers: Lists::default(),
-        before: Vec::new(),
-    };
-    for (transition, weight) in start.iter() {
-        post.add(transition, weight.clone())?;
-    }
-    while let Some((id, new)) = post.table.next()? {
-        post.grow(id, &new)?;
-    }
+    let mut post = Post::new(domain, pds, start, middles, how)?;
+    while post.go()? {}
     Ok(post.table)
 }
 
-struct Post<'a, D: Domain> {
+/// post*, on its way.
+pub(crate) struct Post<'a, D: Domain> {
     pds: &'a Pds<D::Weight>,
     control: u32,
-    middles: &'a Middles,
-    table: Table<'a, D>,
+    middles: Middles<'a>,
+    pub(crate) table: Table<'a, D>,
     /// For each state that is no control state: the transitions that leave it.
     leaving: Lists,
     /// For each such state: the epsilon transitions that lead there.
     returned: Lists,
     /// For each transition behind a call: places in `before`.
     callers: Lists,
-    /// Rules with a merge function, and the weight before the call.
-    before: Vec<(u32, D::Weight)>,
+    /// Rules with a merge function, the transition of the caller, and the weight before the call.
+    before: Vec<(u32, u32, D::Weight)>,
+    mail: Mail<Letter<D::Weight>>,
 }
 
-impl<D: Domain> Post<'_, D> {
-    /// Combines a transition's weight with another, and puts it on the lists if it is new.
-    fn add(&mut self, transition: Transition, weight: D::Weight) -> Result<u32, StopReason> {
-        let Transition { from, symbol, to } = transition;
-        let (id, fresh) = self.table.update(from, symbol, to, weight)?;
-        if fresh {
-            if symbol == SymbolId::EPSILON {
-                self.returned.push(to.0, id);
-            } else if from.0 >= self.control {
-                self.leaving.push(from.0, id);
+/// What one of several has found.
+pub(crate) struct Own<W> {
+    /// What nobody else has.
+    pub(crate) transitions: (Vec<Transition>, Vec<W>),
+    /// What others may have, too.
+    pub(crate) others: Vec<(Transition, W)>,
+    /// Whether none has the weight zero.
+    pub(crate) all: bool,
+}
+
+/// What concerns a procedure of another owner.
+pub(crate) enum Letter<W> {
+    /// A push rule, by its place among the rules sorted by left-hand sides, is applied: where the
+    /// caller's transition leads, and what is new about it.
+    Call(u32, StateId, W),
+    /// A callee has returned to its caller.
+    Return(Transition, W),
+}
+
+impl<D: Domain> Worker for Post<'_, D>
+where
+    D::Weight: Send,
+{
+    type Message = Letter<D::Weight>;
+
+    fn go(&mut self) -> Result<bool, StopReason> {
+        Post::go(self)
+    }
+
+    fn receive(&mut self, letter: Letter<D::Weight>) -> Result<(), StopReason> {
+        match letter {
+            Letter::Call(place, to, new) => {
+                let item = self.pds.left().items[place as usize];
+                let weight = self.table.domain.extend(&new, self.pds.weight(item.rule))?;
+                self.push(place as usize, (item, NONE), to, (&new, weight))
+            }
+            Letter::Return(Transition { from, symbol, to }, weight) => {
+                let head = self.table.names.number(from, symbol);
+                self.table.update(head, to, weight, Why::GIVEN)?;
+                Ok(())
             }
         }
-        Ok(id)
+    }
+
+    fn mail(&mut self) -> &mut Mail<Letter<D::Weight>> {
+        &mut self.mail
+    }
+}
+
+impl<'a, D: Domain> Post<'a, D> {
+    pub(crate) fn new(
+        domain: &'a D,
+        pds: &'a Pds<D::Weight>,
+        start: &Automaton<D::Weight>,
+        middles: Middles<'a>,
+        how: (&Options, Goal),
+    ) -> Result<Self, StopReason> {
+        Post::with(domain, pds, start, middles, how, Mail::none())
+    }
+
+    /// One of several, who owns some procedures.
+    pub(crate) fn with(
+        domain: &'a D,
+        pds: &'a Pds<D::Weight>,
+        start: &Automaton<D::Weight>,
+        middles: Middles<'a>,
+        how: (&Options, Goal),
+        mail: Mail<Letter<D::Weight>>,
+    ) -> Result<Self, StopReason> {
+        let names = HeadNames::with_calls(pds, middles.first);
+        let given = vec![0; middles.first as usize];
+        let callees = given.into_iter().chain(pds.calls().callees()).collect();
+        let mut post = Post {
+            pds,
+            control: pds.states(),
+            middles,
+            table: Table::new(domain, names, callees, pds, how),
+            leaving: Lists::default(),
+            returned: Lists::default(),
+            callers: Lists::default(),
+            before: Vec::new(),
+            mail,
+        };
+        for (Transition { from, symbol, to }, weight) in start.iter() {
+            // What is below is known to all.
+            if from.0 < post.control && post.owner(symbol).is_some() {
+                continue;
+            }
+            let head = post.table.names.number(from, symbol);
+            let (id, fresh) = post.table.update(head, to, weight.clone(), Why::GIVEN)?;
+            if fresh && from.0 >= post.control {
+                post.leaving.push(from.0, id);
+            }
+        }
+        Ok(post)
+    }
+
+    /// Handles the next transition that has grown. `false` if there is none.
+    #[inline]
+    pub(crate) fn go(&mut self) -> Result<bool, StopReason> {
+        let Some((id, new)) = self.table.next()? else {
+            return Ok(false);
+        };
+        self.grow(id, &new)?;
+        Ok(true)
+    }
+
+    /// The owner of the procedure of a symbol, if it is another.
+    #[inline]
+    fn owner(&self, symbol: SymbolId) -> Option<u32> {
+        if !self.mail.is_shared() {
+            return None;
+        }
+        self.mail.other(self.pds.procedures().of(symbol.0))
+    }
+
+    /// The transitions with their weights.
+    pub(crate) fn own(self) -> Own<D::Weight> {
+        let (middles, domain, control) = (self.middles, self.table.domain, self.control);
+        let mut own = Own {
+            transitions: (Vec::new(), Vec::new()),
+            others: Vec::new(),
+            all: true,
+        };
+        let (transitions, weights) = &mut own.transitions;
+        transitions.reserve(self.table.len());
+        weights.reserve(self.table.len());
+        for (transition, weight) in self.table.into_transitions() {
+            if domain.is_zero(&weight) {
+                own.all = false;
+                continue;
+            }
+            if !middles.is_wanted(transition) {
+                continue;
+            }
+            let given = control..middles.first;
+            let below = given.contains(&transition.from.0);
+            if below || transition.symbol == SymbolId::EPSILON {
+                own.others.push((transition, weight));
+            } else {
+                transitions.push(transition);
+                weights.push(weight);
+            }
+        }
+        own
+    }
+
+    /// Combines the weight of a transition, here or where it belongs.
+    #[inline]
+    fn add(
+        &mut self,
+        (from, symbol): (StateId, SymbolId),
+        to: StateId,
+        weight: D::Weight,
+        why: Why,
+    ) -> Result<(), StopReason> {
+        if let Some(owner) = self.owner(symbol) {
+            let letter = Letter::Return(Transition::new(from, symbol, to), weight);
+            self.mail.send(owner, letter);
+            return Ok(());
+        }
+        let head = self.table.names.number(from, symbol);
+        self.table.update(head, to, weight, why)?;
+        Ok(())
+    }
+
+    /// The transitions that leave a state which is no control state.
+    pub(crate) fn leaving(&self, state: StateId) -> impl Iterator<Item = u32> {
+        let mut place = self.leaving.start(state.0);
+        std::iter::from_fn(move || {
+            let (id, next) = self.leaving.get(place)?;
+            place = next;
+            Some(id)
+        })
     }
 
     /// A transition has grown.
     fn grow(&mut self, id: u32, new: &D::Weight) -> Result<(), StopReason> {
-        let Transition { from, symbol, to } = self.table.name(id);
-        if self.middles.merges(from) {
-            // That has been done for each rule.
+        let entry = self.table.get(id);
+        let pds = self.pds;
+        let range = pds.left().range(entry.head);
+        for place in range {
+            self.fire(place, pds.left().items[place], id, entry.to, new)?;
+        }
+        if entry.head < pds.heads().len() {
             return Ok(());
+        }
+        let (from, symbol) = self.table.names.get(entry.head);
+        if symbol == SymbolId::EPSILON {
+            return self.go_on_behind(id, from, entry.to, new);
         }
         if from.0 >= self.control {
-            // Callees that have returned go on here.
+            // Callees that have returned go on here. What merge functions do has been done for each
+            // rule.
             let mut place = self.returned.start(from.0);
             while let Some((returned, next)) = self.returned.get(place) {
-                let summary = self.table.weight(returned).clone();
-                let back = self.table.name(returned).from;
-                let weight = self.table.domain.extend(new, &summary)?;
-                self.add(Transition::new(back, symbol, to), weight)?;
+                if !self.is_merged(from, returned) {
+                    let weight = (self.table.domain).extend(new, self.table.weight(returned))?;
+                    self.go_on(id, returned, symbol, weight)?;
+                }
                 place = next;
             }
-            return Ok(());
-        }
-        if symbol == SymbolId::EPSILON {
-            return self.go_on_behind(from, to, new);
-        }
-        let pds = self.pds;
-        for &rule in pds.from(from, symbol) {
-            self.fire(rule, to, new)?;
         }
         Ok(())
+    }
+
+    /// Whether a merge function says what becomes of a callee that has left its state.
+    fn is_merged(&self, middle: StateId, returned: u32) -> bool {
+        let (back, _) = self.table.names.get(self.table.get(returned).head);
+        self.middles.merges(middle) && back.0 < self.pds.returns()
+    }
+
+    /// A callee that has returned goes on behind its call.
+    fn go_on(
+        &mut self,
+        behind: u32,
+        returned: u32,
+        symbol: SymbolId,
+        weight: D::Weight,
+    ) -> Result<(), StopReason> {
+        let (back, _) = self.table.names.get(self.table.get(returned).head);
+        let to = self.table.get(behind).to;
+        let why = Why::new(NONE, behind, returned);
+        self.add((back, symbol), to, weight, why)
     }
 
     /// A callee has returned to `back` with this summary: whoever has called `middle` goes on.
     fn go_on_behind(
         &mut self,
+        returned: u32,
         back: StateId,
         middle: StateId,
         summary: &D::Weight,
     ) -> Result<(), StopReason> {
+        let merges = self.is_merged(middle, returned);
         let mut place = self.leaving.start(middle.0);
         while let Some((behind, next)) = self.leaving.get(place) {
-            let Transition { symbol, to, .. } = self.table.name(behind);
-            let go_on = Transition::new(back, symbol, to);
-            if self.middles.merges(middle) {
-                self.merge_all(behind, go_on, summary)?;
+            let (_, symbol) = self.table.names.get(self.table.get(behind).head);
+            if merges {
+                self.merge_all(behind, ((back, symbol), returned), summary)?;
             } else {
-                let weight = self
-                    .table
-                    .domain
-                    .extend(self.table.weight(behind), summary)?;
-                self.add(go_on, weight)?;
+                let weight = (self.table.domain).extend(self.table.weight(behind), summary)?;
+                self.go_on(behind, returned, symbol, weight)?;
             }
             place = next;
         }
@@ -203,15 +366,17 @@ impl<D: Domain> Post<'_, D> {
     fn merge_all(
         &mut self,
         behind: u32,
-        go_on: Transition,
+        (head, returned): ((StateId, SymbolId), u32),
         summary: &D::Weight,
     ) -> Result<(), StopReason> {
+        let to = self.table.get(behind).to;
         let mut place = self.callers.start(behind);
         while let Some((record, next)) = self.callers.get(place) {
-            let (rule, before) = &self.before[record as usize];
+            let (rule, caller, before) = &self.before[record as usize];
             if let Some(merge) = self.pds.rules()[*rule as usize].merge {
                 let weight = self.table.domain.merge(merge, before, summary)?;
-                self.add(go_on, weight)?;
+                let why = Why::new(*rule, *caller, returned);
+                self.add(head, to, weight, why)?;
             }
             place = next;
         }
@@ -219,34 +384,74 @@ impl<D: Domain> Post<'_, D> {
     }
 
     /// A rule is applied to what is new about a transition that leads to `to`.
-    fn fire(&mut self, number: u32, to: StateId, new: &D::Weight) -> Result<(), StopReason> {
-        let rule = self.pds.rules()[number as usize];
+    #[inline]
+    fn fire(
+        &mut self,
+        place: usize,
+        item: Item,
+        id: u32,
+        to: StateId,
+        new: &D::Weight,
+    ) -> Result<(), StopReason> {
         let domain = self.table.domain;
-        let weight = domain.extend(new, self.pds.weight(number))?;
-        match rule.replace {
-            Replace::Pop => {
-                let symbol = SymbolId::EPSILON;
-                self.add(Transition::new(rule.to, symbol, to), weight)?;
+        let weight = domain.extend(new, self.pds.weight(item.rule))?;
+        let why = Why::new(item.rule, id, NONE);
+        match item.second {
+            STEP => {
+                self.table.update(item.head, to, weight, why)?;
             }
-            Replace::Step(symbol) => {
-                self.add(Transition::new(rule.to, symbol, to), weight)?;
+            POP => {
+                let head = self.table.names.epsilon(StateId(item.head));
+                let (returned, fresh) = self.table.update(head, to, weight, why)?;
+                if fresh {
+                    self.returned.push(to.0, returned);
+                }
             }
-            Replace::Push(first, second) => {
-                let middle = self.middles.of(number);
-                let entry = Transition::new(rule.to, first, middle);
-                self.add(entry, domain.one())?;
-                let behind = Transition::new(middle, second, to);
-                let behind = self.add(behind, weight)?;
-                if rule.merge.is_some() {
-                    self.call(number, behind, new)?;
+            _ => {
+                let (_, entry) = self.pds.heads().get(item.head);
+                if let Some(owner) = self.owner(entry) {
+                    let letter = Letter::Call(place as u32, to, new.clone());
+                    self.mail.send(owner, letter);
+                } else {
+                    self.push(place, (item, id), to, (new, weight))?;
                 }
             }
         }
         Ok(())
     }
 
+    /// A push rule is applied to what is new about the transition `id`, which leads to `to`. The
+    /// weight is that behind the call.
+    #[inline]
+    fn push(
+        &mut self,
+        place: usize,
+        (item, id): (Item, u32),
+        to: StateId,
+        (new, weight): (&D::Weight, D::Weight),
+    ) -> Result<(), StopReason> {
+        let middle = self.middles.of(place);
+        let one = self.table.domain.one();
+        self.table.update(item.head, middle, one, Why::GIVEN)?;
+        let site = self.table.names.site(place);
+        let why = Why::new(item.rule, id, NONE);
+        let (behind, fresh) = self.table.update(site, to, weight, why)?;
+        if fresh {
+            self.leaving.push(middle.0, behind);
+        }
+        if self.middles.merges(middle) {
+            self.call((item.rule, id), (middle, behind), new)?;
+        }
+        Ok(())
+    }
+
     /// A call whose rule has a merge function, with what is new about the weight before it.
-    fn call(&mut self, rule: u32, behind: u32, new: &D::Weight) -> Result<(), StopReason> {
+    fn call(
+        &mut self,
+        (rule, caller): (u32, u32),
+        (middle, behind): (StateId, u32),
+        new: &D::Weight,
+    ) -> Result<(), StopReason> {
         let Some(merge) = self.pds.rules()[rule as usize].merge else {
             return Ok(());
         };
@@ -254,25 +459,30 @@ impl<D: Domain> Post<'_, D> {
         let mut place = self.callers.start(behind);
         let mut known = None;
         while let Some((record, next)) = self.callers.get(place) {
-            if self.before[record as usize].0 == rule {
+            let (other, transition, _) = self.before[record as usize];
+            if (other, transition) == (rule, caller) {
                 known = Some(record);
             }
             place = next;
         }
         if let Some(record) = known {
-            let (_, before) = &mut self.before[record as usize];
+            let (_, _, before) = &mut self.before[record as usize];
             *before = domain.combine(before, new)?;
         } else {
             self.callers.push(behind, self.before.len() as u32);
-            self.before.push((rule, new.clone()));
+            self.before.push((rule, caller, new.clone()));
         }
         // Callees that have returned already.
-        let Transition { from, symbol, to } = self.table.name(behind);
-        let mut place = self.returned.start(from.0);
+        let symbol = self.table.names.get(self.table.get(behind).head).1;
+        let mut place = self.returned.start(middle.0);
         while let Some((returned, next)) = self.returned.get(place) {
-            let back = self.table.name(returned).from;
-            let weight = domain.merge(merge, new, self.table.weight(returned))?;
-            self.add(Transition::new(back, symbol, to), weight)?;
+            if self.is_merged(middle, returned) {
+                let back = self.table.names.get(self.table.get(returned).head).0;
+                let weight = domain.merge(merge, new, self.table.weight(returned))?;
+                let why = Why::new(rule, caller, returned);
+                let to = self.table.get(behind).to;
+                self.add((back, symbol), to, weight, why)?;
+            }
             place = next;
         }
         Ok(())

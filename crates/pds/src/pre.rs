@@ -2,16 +2,17 @@
 //! on the grammar of its Fig. 4, and of Fig. 8 where push rules have merge functions.
 //!
 //! A transition from `p` on `γ` to `q` with a weight says that `γ` can be popped from `p` on, ending
-//! in `q`; the weight combines all ways to do so. No states are added.
+//! in `q`; the weight combines all ways to do so. No states are added, and no heads: those of the
+//! rules and of the given automaton are all there are.
 
 use droste_base::StopReason;
-use droste_base::interner::Interner;
 
 use crate::automaton::{Automaton, Direction, Transition};
 use crate::by_paths;
 use crate::domain::Domain;
-use crate::saturate::{Lists, Method, Options, Table};
-use crate::system::{Pds, Replace, Rule, StateId, SymbolId};
+use crate::parallel::{Mail, Worker};
+use crate::saturate::{Entry, Goal, HeadNames, Lists, Method, NONE, Options, Table, Why};
+use crate::system::{Item, POP, Pds, STEP, StateId, SymbolId};
 
 /// The automaton of all configurations from which those of `to` can be reached, with the combined
 /// weights of all paths, each before the weight of its last configuration.
@@ -25,9 +26,10 @@ pub fn prestar<D: Domain>(
     if options.method == Method::Paths {
         return by_paths::prestar(domain, pds, &target, options);
     }
-    let table = saturate(domain, pds, &target, options)?;
+    let table = saturate(domain, pds, &target, (options, Goal(None)))?;
     let bare = target.bare(Direction::Forward);
-    table.automaton(bare, target.states(), |_| true)
+    let (found, _) = table.automaton(bare, target.states(), |_| true);
+    Ok(found)
 }
 
 /// All transitions with their weights.
@@ -35,32 +37,15 @@ pub(crate) fn saturate<'a, D: Domain>(
     domain: &'a D,
     pds: &'a Pds<D::Weight>,
     target: &Automaton<D::Weight>,
-    options: &Options,
+    how: (&Options, Goal),
 ) -> Result<Table<'a, D>, StopReason> {
-    let mut pre = Pre {
-        pds,
-        table: Table::new(domain, options),
-        heads: Interner::new(),
-        leaving: Lists::default(),
-        waiting: Lists::default(),
-        grown: Vec::new(),
-    };
-    for (transition, weight) in target.iter() {
-        pre.add(transition, weight.clone())?;
-    }
-    for (number, rule) in (0..).zip(pds.rules()) {
-        if rule.replace == Replace::Pop {
-            let pops = Transition::new(rule.from, rule.top, rule.to);
-            pre.add(pops, pds.weight(number).clone())?;
-        }
-    }
-    while let Some((id, new)) = pre.table.next()? {
-        pre.grow(id, &new)?;
-    }
+    let mut pre = Pre::new(domain, pds, target, how)?;
+    while pre.go()? {}
     Ok(pre.table)
 }
 
 /// What is before the rest of a push: a step of the rule, and its callee, which ends in `ends`.
+#[inline]
 pub(crate) fn called<D: Domain>(
     domain: &D,
     pds: &Pds<D::Weight>,
@@ -70,50 +55,178 @@ pub(crate) fn called<D: Domain>(
 ) -> Result<D::Weight, StopReason> {
     match pds.rules()[rule as usize].merge {
         // The callee has returned, case 5.
-        Some(merge) if ends.0 < pds.states() => domain.merge(merge, &domain.one(), callee),
+        Some(merge) if ends.0 < pds.returns() => domain.merge(merge, &domain.one(), callee),
         _ => domain.extend(pds.weight(rule), callee),
     }
 }
 
-struct Pre<'a, D: Domain> {
-    pds: &'a Pds<D::Weight>,
-    table: Table<'a, D>,
-    /// Pairs of a state and a symbol: where transitions leave, and where rules wait for them.
-    heads: Interner<(StateId, SymbolId)>,
-    /// For each head, the transitions that leave it.
-    leaving: Lists,
-    /// For each head, twice: the rule that waits, and the transition of its callee.
-    waiting: Lists,
-    /// Which transitions have grown before: rules wait behind them already.
-    grown: Vec<bool>,
+/// A push rule that waits for what is behind its callee.
+#[derive(Clone, Copy)]
+struct Waiting {
+    rule: u32,
+    /// The left head of the rule.
+    head: u32,
+    /// The callee's transition.
+    callee: u32,
 }
 
-impl<D: Domain> Pre<'_, D> {
-    fn add(&mut self, transition: Transition, weight: D::Weight) -> Result<(), StopReason> {
-        let Transition { from, symbol, to } = transition;
-        let (id, fresh) = self.table.update(from, symbol, to, weight)?;
-        if fresh {
-            let (head, _) = self.heads.intern((from, symbol))?;
-            self.leaving.push(head, id);
-        }
+/// pre*, on its way.
+pub(crate) struct Pre<'a, D: Domain> {
+    pds: &'a Pds<D::Weight>,
+    pub(crate) table: Table<'a, D>,
+    /// For each head, places in `behind`.
+    waiting: Lists,
+    behind: Vec<Waiting>,
+    /// Which transitions have grown before: rules wait behind them already.
+    grown: Vec<bool>,
+    mail: Mail<Popped<D::Weight>>,
+}
+
+/// How a callee has been popped, for callers that others own: a head, where it leads, what is new.
+pub(crate) struct Popped<W>(u32, StateId, W);
+
+impl<D: Domain> Worker for Pre<'_, D>
+where
+    D::Weight: Send,
+{
+    type Message = Popped<D::Weight>;
+
+    fn go(&mut self) -> Result<bool, StopReason> {
+        Pre::go(self)
+    }
+
+    fn receive(&mut self, Popped(head, to, weight): Popped<D::Weight>) -> Result<(), StopReason> {
+        self.table.update(head, to, weight, Why::GIVEN)?;
         Ok(())
+    }
+
+    fn mail(&mut self) -> &mut Mail<Popped<D::Weight>> {
+        &mut self.mail
+    }
+}
+
+impl<'a, D: Domain> Pre<'a, D> {
+    pub(crate) fn new(
+        domain: &'a D,
+        pds: &'a Pds<D::Weight>,
+        target: &Automaton<D::Weight>,
+        how: (&Options, Goal),
+    ) -> Result<Self, StopReason> {
+        Pre::with(domain, pds, target, how, Mail::none())
+    }
+
+    /// One of several, who owns some procedures.
+    pub(crate) fn with(
+        domain: &'a D,
+        pds: &'a Pds<D::Weight>,
+        target: &Automaton<D::Weight>,
+        how: (&Options, Goal),
+        mail: Mail<Popped<D::Weight>>,
+    ) -> Result<Self, StopReason> {
+        let mut names = HeadNames::new(pds);
+        for (transition, _) in target.iter() {
+            names.number(transition.from, transition.symbol);
+        }
+        let mut pre = Pre {
+            pds,
+            table: Table::new(domain, names, Vec::new(), pds, how),
+            waiting: Lists::default(),
+            behind: Vec::new(),
+            grown: Vec::new(),
+            mail,
+        };
+        for (transition, weight) in target.iter() {
+            if pre.is_foreign(transition.symbol) {
+                continue;
+            }
+            let head = pre.table.names.number(transition.from, transition.symbol);
+            (pre.table).update(head, transition.to, weight.clone(), Why::GIVEN)?;
+        }
+        for &number in pds.pops() {
+            let rule = pds.rules()[number as usize];
+            if !pre.is_foreign(rule.top) {
+                let head = pre.table.names.number(rule.from, rule.top);
+                let why = Why::new(number, NONE, NONE);
+                (pre.table).update(head, rule.to, pds.weight(number).clone(), why)?;
+            }
+        }
+        Ok(pre)
+    }
+
+    /// Handles the next transition that has grown. `false` if there is none.
+    #[inline]
+    pub(crate) fn go(&mut self) -> Result<bool, StopReason> {
+        let Some((id, new)) = self.table.next()? else {
+            return Ok(false);
+        };
+        self.grow(id, &new)?;
+        Ok(true)
+    }
+
+    /// Whether another owns the procedure of a symbol.
+    #[inline]
+    fn is_foreign(&self, symbol: SymbolId) -> bool {
+        self.mail.is_shared()
+            && self
+                .mail
+                .other(self.pds.procedures().of(symbol.0))
+                .is_some()
+    }
+
+    /// The transitions of procedures that are owned here.
+    pub(crate) fn own(self) -> (Vec<Transition>, Vec<D::Weight>) {
+        let (domain, count) = (self.table.domain, self.table.len());
+        let (procedures, mail) = (self.pds.procedures(), self.mail);
+        let (mut transitions, mut weights) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        for (transition, weight) in self.table.into_transitions() {
+            let foreign = mail.other(procedures.of(transition.symbol.0)).is_some();
+            if !foreign && !domain.is_zero(&weight) {
+                transitions.push(transition);
+                weights.push(weight);
+            }
+        }
+        (transitions, weights)
+    }
+
+    /// Tells others about a callee that they call.
+    fn tell(&mut self, entry: Entry, new: &D::Weight) {
+        let mut told = 0u64;
+        for item in self.pds.right().of(entry.head) {
+            if item.second == STEP {
+                continue;
+            }
+            let (_, caller) = self.pds.heads().get(item.head);
+            let procedure = self.pds.procedures().of(caller.0);
+            if let Some(owner) = self.mail.other(procedure)
+                && told >> (owner % 64) & 1 == 0
+            {
+                told |= 1 << (owner % 64);
+                let message = Popped(entry.head, entry.to, new.clone());
+                self.mail.send(owner, message);
+            }
+        }
     }
 
     /// A transition has grown.
     fn grow(&mut self, id: u32, new: &D::Weight) -> Result<(), StopReason> {
-        let Transition { from, symbol, to } = self.table.name(id);
+        let entry = self.table.get(id);
         let (pds, domain) = (self.pds, self.table.domain);
-        // It is the second symbol of a push whose callee ends in `from`.
-        let (head, _) = self.heads.intern((from, symbol))?;
-        let mut place = self.waiting.start(head);
-        while let Some((rule, next)) = self.waiting.get(place) {
-            let Some((callee, next)) = self.waiting.get(next) else {
-                break;
-            };
-            let before = called(domain, pds, rule, self.table.weight(callee), from)?;
+        let foreign = self.mail.is_shared() && {
+            let (_, symbol) = self.table.names.get(entry.head);
+            self.is_foreign(symbol)
+        };
+        if self.mail.is_shared() && !foreign {
+            self.tell(entry, new);
+        }
+        // It is the second symbol of a push whose callee ends where it starts.
+        let mut place = self.waiting.start(entry.head);
+        while let Some((behind, next)) = self.waiting.get(place) {
+            let Waiting { rule, head, callee } = self.behind[behind as usize];
+            let ends = self.table.get(callee).to;
+            let before = called(domain, pds, rule, self.table.weight(callee), ends)?;
             let weight = domain.extend(&before, new)?;
-            let Rule { from, top, .. } = pds.rules()[rule as usize];
-            self.add(Transition::new(from, top, to), weight)?;
+            let why = Why::new(rule, callee, id);
+            self.table.update(head, entry.to, weight, why)?;
             place = next;
         }
         let place = id as usize;
@@ -121,16 +234,18 @@ impl<D: Domain> Pre<'_, D> {
             self.grown.resize(place + 1, false);
         }
         let first = !std::mem::replace(&mut self.grown[place], true);
-        for &number in pds.into(from, symbol) {
-            let rule = pds.rules()[number as usize];
-            match rule.replace {
-                Replace::Pop => {}
-                Replace::Step(_) => {
-                    let weight = domain.extend(pds.weight(number), new)?;
-                    let step = Transition::new(rule.from, rule.top, to);
-                    self.add(step, weight)?;
+        for &item in pds.right().of(entry.head) {
+            if self.mail.is_shared() && self.is_foreign(pds.heads().get(item.head).1) {
+                continue;
+            }
+            match item.second {
+                POP => {}
+                STEP => {
+                    let weight = domain.extend(pds.weight(item.rule), new)?;
+                    let why = Why::new(item.rule, id, NONE);
+                    self.table.update(item.head, entry.to, weight, why)?;
                 }
-                Replace::Push(_, second) => self.wait((number, first), id, second, new)?,
+                _ => self.wait(item, (id, first), entry.to, new)?,
             }
         }
         Ok(())
@@ -139,29 +254,34 @@ impl<D: Domain> Pre<'_, D> {
     /// The callee of a push rule has got a better weight.
     fn wait(
         &mut self,
-        (number, first): (u32, bool),
-        callee: u32,
-        second: SymbolId,
+        item: Item,
+        (callee, first): (u32, bool),
+        ends: StateId,
         new: &D::Weight,
     ) -> Result<(), StopReason> {
-        let ends = self.table.name(callee).to;
-        let before = called(self.table.domain, self.pds, number, new, ends)?;
-        let (head, _) = self.heads.intern((ends, second))?;
+        let Some(head) = self.table.names.find(ends, SymbolId(item.second)) else {
+            // No transition will ever start there.
+            return Ok(());
+        };
         if first {
-            // The rule is read first.
-            self.waiting.push(head, callee);
-            self.waiting.push(head, number);
+            self.waiting.push(head, self.behind.len() as u32);
+            self.behind.push(Waiting {
+                rule: item.rule,
+                head: item.head,
+                callee,
+            });
         }
-        let Rule { from, top, .. } = self.pds.rules()[number as usize];
-        let mut place = self.leaving.start(head);
-        while let Some((behind, next)) = self.leaving.get(place) {
-            let weight = self
-                .table
-                .domain
-                .extend(&before, self.table.weight(behind))?;
-            let to = self.table.name(behind).to;
-            self.add(Transition::new(from, top, to), weight)?;
-            place = next;
+        let mut behind = self.table.newest(head);
+        if behind == NONE {
+            return Ok(());
+        }
+        let before = called(self.table.domain, self.pds, item.rule, new, ends)?;
+        while behind != NONE {
+            let weight = (self.table.domain).extend(&before, self.table.weight(behind))?;
+            let to = self.table.get(behind).to;
+            let why = Why::new(item.rule, callee, behind);
+            self.table.update(item.head, to, weight, why)?;
+            behind = self.table.before(behind);
         }
         Ok(())
     }

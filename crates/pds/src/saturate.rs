@@ -2,27 +2,38 @@
 //! grown.
 //!
 //! A transition that gets a better weight is put on the list with what is new about it
-//! (differential propagation, section 4.2 of the FWPDS paper): only that is handed on. Transitions
-//! are interned; lists of the transitions that leave a state are linked through flat arrays.
+//! (differential propagation, section 4.2 of the FWPDS paper): only that is handed on. Where
+//! weights are totally ordered, what is new is the whole weight.
+//!
+//! A transition is a head, by number, and the state it leads to. Transitions of one head are linked;
+//! most heads have one or two, so that looking one up means reading one or two entries. Heads with
+//! many transitions have a hash table.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use droste_base::interner::Interner;
-use droste_base::{Guard, Limits, StopReason};
+use droste_base::{Countable, Guard, Limits, StopReason};
+use rustc_hash::FxHashMap;
 
 use crate::automaton::{Automaton, Transition};
+use crate::calls::Calls;
 use crate::domain::Domain;
-use crate::system::{StateId, SymbolId};
+use crate::procedures::Procedures;
+use crate::system::{Heads, Pds, StateId, SymbolId};
+use crate::worklist::Worklist;
 
-/// No transition.
+/// No transition, no head, no rule.
 pub(crate) const NONE: u32 = u32::MAX;
+
+/// Heads with that many transitions have them in the hash table, too.
+const MANY: u32 = 24;
 
 /// Which transition that has grown is looked at next. The answer does not depend on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// The best weight first where the domain [ranks](Domain::rank) weights (Dijkstra); otherwise
-    /// the one that has waited longest.
+    /// Callees before callers, and roughly the best weight first, where the domain
+    /// [ranks](Domain::rank) weights (Dijkstra). Otherwise the last one, if weights are
+    /// [totally ordered](Domain::is_total); if not, the one that has waited longest among callees.
     #[default]
     Best,
     /// The one that was put there last.
@@ -48,49 +59,284 @@ pub struct Options {
     pub method: Method,
     /// Which transition is looked at next.
     pub order: Order,
+    /// Whether [`reach`](crate::reach) gives a run, too.
+    pub witness: bool,
     /// When to give up.
     pub limits: Limits,
+    /// Where it is said, now and then, how many transitions have been found.
+    pub found: Option<Arc<AtomicU64>>,
 }
 
-enum Worklist {
-    Stack(Vec<u32>),
-    Queue(VecDeque<u32>),
-    Heap(BinaryHeap<Reverse<(u64, u32)>>),
+/// The names of heads: those of the rules, then one for each control state without a symbol (the
+/// heads of epsilon transitions), then, for post*, those of what is behind calls, then those that
+/// only automata have.
+pub(crate) struct HeadNames<'a> {
+    heads: &'a Heads,
+    procedures: &'a Procedures,
+    control: u32,
+    /// The calls, and the state of the first callee.
+    calls: Option<(&'a Calls, u32)>,
+    /// Where the names begin that only automata have.
+    first: u32,
+    more: Vec<(StateId, SymbolId)>,
+    numbers: FxHashMap<(StateId, SymbolId), u32>,
+}
+
+impl<'a> HeadNames<'a> {
+    pub(crate) fn new<W>(pds: &'a Pds<W>) -> Self {
+        HeadNames {
+            heads: pds.heads(),
+            procedures: pds.procedures(),
+            control: pds.states(),
+            calls: None,
+            first: pds.heads().len() + pds.states(),
+            more: Vec::new(),
+            numbers: FxHashMap::default(),
+        }
+    }
+
+    /// With the heads of what is behind calls; `first` is the state of the first callee.
+    pub(crate) fn with_calls<W>(pds: &'a Pds<W>, first: u32) -> Self {
+        let mut names = HeadNames::new(pds);
+        names.calls = Some((pds.calls(), first));
+        names.first += pds.calls().sites();
+        names
+    }
+
+    /// The head of what is behind a push rule, by its place among the rules sorted by left-hand
+    /// sides.
+    #[inline]
+    pub(crate) fn site(&self, place: usize) -> u32 {
+        let before = self.heads.len() + self.control;
+        self.calls
+            .map_or(NONE, |(calls, _)| before + calls.site(place))
+    }
+
+    /// The procedure of a head; `None` for one of epsilon transitions.
+    #[inline]
+    fn procedure(&self, head: u32) -> Option<u32> {
+        let (_, symbol) = self.get(head);
+        (symbol != SymbolId::EPSILON).then(|| self.procedures.of(symbol.0))
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> u32 {
+        self.first + self.more.len() as u32
+    }
+
+    /// The head of epsilon transitions from a control state.
+    #[inline]
+    pub(crate) fn epsilon(&self, state: StateId) -> u32 {
+        self.heads.len() + state.0
+    }
+
+    /// The number of a head, if it has one.
+    #[inline]
+    pub(crate) fn find(&self, state: StateId, symbol: SymbolId) -> Option<u32> {
+        if state.0 < self.control {
+            if symbol == SymbolId::EPSILON {
+                return Some(self.epsilon(state));
+            }
+            if let Some(head) = self.heads.find(state, symbol) {
+                return Some(head);
+            }
+        }
+        if let Some((calls, first)) = self.calls
+            && let Some(callee) = state.0.checked_sub(first)
+            && let Some(site) = calls.find(callee, symbol)
+        {
+            return Some(self.heads.len() + self.control + site);
+        }
+        self.numbers.get(&(state, symbol)).copied()
+    }
+
+    /// The number of a head, which may be new.
+    #[inline]
+    pub(crate) fn number(&mut self, state: StateId, symbol: SymbolId) -> u32 {
+        if let Some(head) = self.find(state, symbol) {
+            return head;
+        }
+        let head = self.len();
+        self.more.push((state, symbol));
+        self.numbers.insert((state, symbol), head);
+        head
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, head: u32) -> (StateId, SymbolId) {
+        let Some(rest) = head.checked_sub(self.heads.len()) else {
+            return self.heads.get(head);
+        };
+        let Some(site) = rest.checked_sub(self.control) else {
+            return (StateId(rest), SymbolId::EPSILON);
+        };
+        match (head.checked_sub(self.first), self.calls) {
+            (None, Some((calls, first))) => {
+                let (callee, symbol) = calls.name(site);
+                (StateId(first + callee), symbol)
+            }
+            (more, _) => self.more[more.unwrap_or(site) as usize],
+        }
+    }
+}
+
+/// A transition that grows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    pub(crate) head: u32,
+    pub(crate) to: StateId,
+    /// The transition of the same head that came before.
+    next: u32,
+}
+
+/// Why a transition has grown: a rule, and the transitions it was applied to. [`NONE`] where there
+/// is none.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Why {
+    pub(crate) rule: u32,
+    pub(crate) first: u32,
+    pub(crate) second: u32,
+}
+
+impl Why {
+    /// It was given.
+    pub(crate) const GIVEN: Why = Why::new(NONE, NONE, NONE);
+
+    pub(crate) const fn new(rule: u32, first: u32, second: u32) -> Self {
+        Why {
+            rule,
+            first,
+            second,
+        }
+    }
+}
+
+/// A transition whose weight is the answer: if it is the best there can be, the search is over.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Goal(pub(crate) Option<Transition>);
+
+/// Why transitions have grown, each time they did (witness tracing, section 4.1 of the FWPDS
+/// paper). A record speaks of transitions as they were when it was made: of their records that are
+/// older than itself.
+#[derive(Default)]
+pub(crate) struct Records {
+    /// Why, and the record that the transition had before, or [`NONE`].
+    all: Vec<(Why, u32)>,
+    /// For each transition its newest record, or [`NONE`].
+    newest: Vec<u32>,
+}
+
+impl Records {
+    fn add(&mut self, transition: u32, why: Why) {
+        let at = transition as usize;
+        if at >= self.newest.len() {
+            self.newest.resize(at + 1, NONE);
+        }
+        let before = std::mem::replace(&mut self.newest[at], self.all.len() as u32);
+        self.all.push((why, before));
+    }
+
+    /// A record of a transition that is older than another one: the newest, or, with other seeds,
+    /// any of them.
+    pub(crate) fn before(&self, transition: u32, time: u32, seed: u32) -> Option<u32> {
+        let mut at = *self.newest.get(transition as usize)?;
+        while at != NONE && at >= time {
+            at = self.all[at as usize].1;
+        }
+        if seed > 0 && at != NONE {
+            let (mut last, mut count) = (at, 1);
+            while self.all[last as usize].1 != NONE {
+                last = self.all[last as usize].1;
+                count += 1;
+            }
+            let mix = (seed ^ at.rotate_left(16)).wrapping_mul(0x9e37_79b9) >> 8;
+            // The oldest is the most likely to stand on its own.
+            let back = if seed == 1 { count - 1 } else { mix % count };
+            for _ in 0..back {
+                at = self.all[at as usize].1;
+            }
+        }
+        (at != NONE).then_some(at)
+    }
+
+    pub(crate) fn get(&self, record: u32) -> Why {
+        self.all[record as usize].0
+    }
 }
 
 /// Transitions that grow.
 pub(crate) struct Table<'a, D: Domain> {
     pub(crate) domain: &'a D,
-    names: Interner<Transition>,
+    pub(crate) names: HeadNames<'a>,
+    callees: Vec<u32>,
+    /// For each head, its newest transition.
+    first: Vec<u32>,
+    entries: Vec<Entry>,
+    /// The transitions of heads that have many.
+    many: FxHashMap<(u32, StateId), u32>,
     weights: Vec<D::Weight>,
-    /// What has not been handed on yet; `None` if the transition is not on the list.
+    /// Which transitions are on the list.
+    waits: Vec<bool>,
+    /// What has not been handed on yet of transitions on the list. Not used where weights are
+    /// totally ordered.
     news: Vec<Option<D::Weight>>,
+    total: bool,
+    /// Where weights may fall for ever: the weight below all others, and how high the tree of
+    /// reasons is for each transition.
+    bottom: Option<(D::Weight, Vec<u32>)>,
+    pub(crate) records: Option<Records>,
+    goal: Option<(u32, StateId)>,
+    done: bool,
     work: Worklist,
     guard: Guard,
+    found: Option<Arc<AtomicU64>>,
+    /// How often the next transition has been asked for.
+    asked: u32,
 }
 
 impl<'a, D: Domain> Table<'a, D> {
-    pub(crate) fn new(domain: &'a D, options: &Options) -> Self {
-        let work = match options.order {
-            Order::LastIn => Worklist::Stack(Vec::new()),
-            Order::Best if domain.rank(&domain.one()).is_some() => {
-                Worklist::Heap(BinaryHeap::new())
-            }
-            Order::Best | Order::FirstIn => Worklist::Queue(VecDeque::new()),
-        };
+    /// `callees` gives the procedure of an epsilon transition by the state it leads to.
+    pub(crate) fn new(
+        domain: &'a D,
+        names: HeadNames<'a>,
+        callees: Vec<u32>,
+        pds: &Pds<D::Weight>,
+        (options, goal): (&Options, Goal),
+    ) -> Self {
+        let goal = (goal.0).and_then(|t| Some((names.find(t.from, t.symbol)?, t.to)));
+        let step = domain.rank(&domain.one()).map(|_| average(domain, pds));
+
         Table {
             domain,
-            names: Interner::new(),
+            first: vec![NONE; names.len() as usize],
+            names,
+            callees,
+            entries: Vec::new(),
+            many: FxHashMap::default(),
             weights: Vec::new(),
+            waits: Vec::new(),
             news: Vec::new(),
-            work,
+            total: domain.is_total(),
+            bottom: domain.bottom().map(|bottom| (bottom, Vec::new())),
+            records: options.witness.then(Records::default),
+            goal,
+            done: false,
+            work: Worklist::new(options.order, domain.is_total(), step, pds.procedures()),
             guard: options.limits.guard(),
+            found: options.found.clone(),
+            asked: 0,
         }
     }
 
     #[inline]
+    pub(crate) fn get(&self, id: u32) -> Entry {
+        self.entries[id as usize]
+    }
+
     pub(crate) fn name(&self, id: u32) -> Transition {
-        *self.names.get(id)
+        let Entry { head, to, .. } = self.get(id);
+        let (from, symbol) = self.names.get(head);
+        Transition { from, symbol, to }
     }
 
     #[inline]
@@ -98,98 +344,245 @@ impl<'a, D: Domain> Table<'a, D> {
         &self.weights[id as usize]
     }
 
+    /// The newest transition of a head, or [`NONE`].
+    #[inline]
+    pub(crate) fn newest(&self, head: u32) -> u32 {
+        self.first.get(head as usize).copied().unwrap_or(NONE)
+    }
+
+    /// The transition of the same head that came before, or [`NONE`].
+    #[inline]
+    pub(crate) fn before(&self, id: u32) -> u32 {
+        self.entries[id as usize].next
+    }
+
+    /// The number of a transition; or how many the head has, if they are few.
+    #[inline]
+    fn find(&self, head: u32, to: StateId) -> Result<u32, u32> {
+        let (mut at, mut count) = (self.first[head as usize], 0);
+        while at != NONE {
+            let entry = self.entries[at as usize];
+            if entry.to == to {
+                return Ok(at);
+            }
+            count += 1;
+            if count == MANY {
+                return self.many.get(&(head, to)).copied().ok_or(MANY);
+            }
+            at = entry.next;
+        }
+        Err(count)
+    }
+
+    fn insert(&mut self, head: u32, to: StateId, count: u32) -> Result<u32, StopReason> {
+        let id = self.entries.len() as u32;
+        if id == NONE - 1 {
+            return Err(StopReason::TooMany(Countable::States, u64::from(id)));
+        }
+        let place = &mut self.first[head as usize];
+        let next = std::mem::replace(place, id);
+        self.entries.push(Entry { head, to, next });
+        if count + 1 == MANY {
+            let mut at = id;
+            while at != NONE {
+                let entry = self.entries[at as usize];
+                self.many.insert((head, entry.to), at);
+                at = entry.next;
+            }
+        } else if count >= MANY {
+            self.many.insert((head, to), id);
+        }
+        Ok(id)
+    }
+
     /// Combines the weight of a transition with another. Its number, and whether it is new.
     #[inline]
     pub(crate) fn update(
         &mut self,
-        from: StateId,
-        symbol: SymbolId,
+        head: u32,
         to: StateId,
         weight: D::Weight,
+        why: Why,
     ) -> Result<(u32, bool), StopReason> {
-        let name = Transition { from, symbol, to };
-        let (id, fresh) = self.names.intern(name)?;
-        if fresh {
-            self.weights.push(weight.clone());
-            self.news.push(None);
-            if !self.domain.is_zero(&weight) {
-                self.put(id, weight)?;
-            }
-            return Ok((id, true));
+        if head as usize >= self.first.len() {
+            self.first.resize(self.names.len() as usize, NONE);
         }
+        let id = match self.find(head, to) {
+            Ok(id) => id,
+            Err(count) => {
+                let id = self.insert(head, to, count)?;
+                let zero = self.domain.is_zero(&weight);
+                self.waits.push(false);
+                if self.total {
+                    self.weights.push(weight);
+                } else {
+                    self.weights.push(weight.clone());
+                    self.news.push((!zero).then_some(weight));
+                }
+                if !zero {
+                    self.grown(id, why);
+                }
+                return Ok((id, true));
+            }
+        };
         let known = &mut self.weights[id as usize];
         let both = self.domain.combine(known, &weight)?;
         if !self.domain.equal(&both, known) {
-            let new = self.domain.diff(&weight, known)?;
+            if !self.total {
+                let new = self.domain.diff(&weight, known)?;
+                let place = &mut self.news[id as usize];
+                *place = Some(match place {
+                    Some(waiting) => self.domain.combine(waiting, &new)?,
+                    None => new,
+                });
+            }
             *known = both;
-            self.put(id, new)?;
+            self.grown(id, why);
         }
         Ok((id, false))
     }
 
-    fn put(&mut self, id: u32, new: D::Weight) -> Result<(), StopReason> {
-        let place = &mut self.news[id as usize];
-        let waits = place.is_some();
-        let new = match place {
-            Some(waiting) => self.domain.combine(waiting, &new)?,
-            None => new,
-        };
-        match &mut self.work {
-            // It may stand there several times, and is taken at its best.
-            Worklist::Heap(heap) => {
-                let rank = self.domain.rank(&new).unwrap_or(u64::MAX);
-                heap.push(Reverse((rank, id)));
-            }
-            Worklist::Stack(stack) if !waits => stack.push(id),
-            Worklist::Queue(queue) if !waits => queue.push_back(id),
-            Worklist::Stack(_) | Worklist::Queue(_) => {}
+    /// The weight of a transition has changed.
+    #[inline]
+    fn grown(&mut self, id: u32, why: Why) {
+        if let Some(records) = &mut self.records {
+            records.add(id, why);
         }
-        *place = Some(new);
-        Ok(())
+        if let Some((bottom, heights)) = &mut self.bottom {
+            // A tree higher than there are transitions has one below itself, and its weight is less
+            // than that of the one below: what is between them can be repeated for ever.
+            heights.resize(self.entries.len(), 0);
+            let height = |id: u32| heights.get(id as usize).copied().unwrap_or(0);
+            let above = height(why.first).max(height(why.second)) + 1;
+            heights[id as usize] = above;
+            let known = &mut self.weights[id as usize];
+            if above as usize > self.entries.len() && !self.domain.equal(known, bottom) {
+                *known = bottom.clone();
+            }
+        }
+        let Entry { head, to, .. } = self.entries[id as usize];
+        if self.goal == Some((head, to)) && self.domain.is_best(&self.weights[id as usize]) {
+            // Nothing else matters any more.
+            self.done = true;
+        }
+        self.put(id);
+    }
+
+    #[inline]
+    fn put(&mut self, id: u32) {
+        let waits = std::mem::replace(&mut self.waits[id as usize], true);
+        let (domain, weight) = (self.domain, &self.weights[id as usize]);
+        let Entry { head, to, .. } = self.entries[id as usize];
+        let (names, callees) = (&self.names, &self.callees);
+        let procedure = || {
+            let of_callee = || callees.get(to.0 as usize).copied().unwrap_or(0);
+            let procedure = names.procedure(head).unwrap_or_else(of_callee);
+            (names.procedures.part(procedure), procedure)
+        };
+        self.work.put(id, waits, procedure, || domain.rank(weight));
     }
 
     /// The next transition that has grown, and what is new about it.
     #[inline]
     pub(crate) fn next(&mut self) -> Result<Option<(u32, D::Weight)>, StopReason> {
         self.guard.check()?;
-        loop {
-            let id = match &mut self.work {
-                Worklist::Stack(stack) => stack.pop(),
-                Worklist::Queue(queue) => queue.pop_front(),
-                Worklist::Heap(heap) => heap.pop().map(|Reverse((_, id))| id),
-            };
-            let Some(id) = id else {
-                return Ok(None);
-            };
-            if let Some(new) = self.news[id as usize].take() {
+        self.asked = self.asked.wrapping_add(1);
+        if self.asked.trailing_zeros() >= 12
+            && let Some(found) = &self.found
+        {
+            // Of several tables, the largest.
+            found.fetch_max(self.entries.len() as u64, Ordering::Relaxed);
+        }
+        if self.done {
+            return Ok(None);
+        }
+        while let Some(id) = self.work.take() {
+            let at = id as usize;
+            if std::mem::replace(&mut self.waits[at], false) {
+                let new = if self.total {
+                    self.weights[at].clone()
+                } else {
+                    match self.news[at].take() {
+                        Some(new) => new,
+                        None => continue,
+                    }
+                };
                 return Ok(Some((id, new)));
             }
         }
+        Ok(None)
+    }
+
+    /// The number of a transition, if it is there.
+    pub(crate) fn id(&self, transition: Transition) -> Option<u32> {
+        let head = self.names.find(transition.from, transition.symbol)?;
+        if head as usize >= self.first.len() {
+            return None;
+        }
+        self.find(head, transition.to).ok()
+    }
+
+    /// The number of a transition by its head, if it is there.
+    #[inline]
+    pub(crate) fn at(&self, head: u32, to: StateId) -> Option<u32> {
+        self.find(head, to).ok()
+    }
+
+    /// How many transitions there are.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
     }
 
     /// All transitions, by number.
     pub(crate) fn names(&self) -> impl Iterator<Item = Transition> {
-        (0..self.names.len() as u32).map(|id| *self.names.get(id))
+        (0..self.entries.len() as u32).map(|id| self.name(id))
     }
 
-    /// The transitions that are wanted, with what is known about states, as an automaton.
+    /// All transitions with their weights, by number.
+    pub(crate) fn into_transitions(self) -> impl Iterator<Item = (Transition, D::Weight)> {
+        let Table {
+            names,
+            entries,
+            weights,
+            ..
+        } = self;
+        entries
+            .into_iter()
+            .zip(weights)
+            .map(move |(entry, weight)| {
+                let (from, symbol) = names.get(entry.head);
+                (Transition::new(from, symbol, entry.to), weight)
+            })
+    }
+
+    /// The transitions that are wanted, with what is known about states, as an automaton; and
+    /// whether none has the weight zero.
     pub(crate) fn automaton(
         self,
         mut automaton: Automaton<D::Weight>,
         states: u32,
         wanted: impl Fn(Transition) -> bool,
-    ) -> Result<Automaton<D::Weight>, StopReason> {
+    ) -> (Automaton<D::Weight>, bool) {
         while automaton.states() < states {
             automaton.state();
         }
-        for (id, weight) in (0..).zip(self.weights) {
-            let name = *self.names.get(id);
-            if wanted(name) && !self.domain.is_zero(&weight) {
-                automaton.add(self.domain, name, weight)?;
-            }
-        }
-        Ok(automaton)
+        let (domain, mut all) = (self.domain, true);
+        let found = (self.into_transitions()).filter(|(transition, weight)| {
+            let zero = domain.is_zero(weight);
+            all &= !zero;
+            !zero && wanted(*transition)
+        });
+        automaton.fill(found);
+        (automaton, all)
     }
+}
+
+/// The average rank of a rule.
+fn average<D: Domain>(domain: &D, pds: &Pds<D::Weight>) -> u64 {
+    let count = pds.rules().len();
+    let ranks = (0..count as u32).filter_map(|rule| domain.rank(pds.weight(rule)));
+    let sum: u128 = ranks.map(u128::from).sum();
+    (sum / count.max(1) as u128) as u64
 }
 
 /// Lists of numbers, one for each key, linked through one array.

@@ -1,13 +1,17 @@
 //! Pushdown systems (section 2.1 of the FWPDS paper), as flat tables.
 //!
 //! A rule `⟨p, γ⟩ → ⟨p′, u⟩` replaces the symbol on top of the stack by `u`. Longer right-hand
-//! sides than two symbols are cut into several rules when they are added. Rules are sorted by
-//! their left-hand sides, so that the rules of one head are next to each other; a second table
-//! finds them by the control state and top symbol that they lead to. Weights are out of line, by
-//! the number of their rule.
+//! sides than two symbols are cut into several rules when they are added. A control state with a
+//! symbol on top is a *head*; heads are numbered. Two tables sort the rules by their heads on the
+//! left and by those on the right: the rules of one head are next to each other, and each names its
+//! other head by number. Weights are out of line, by the number of their rule.
 
 use std::fmt;
-use std::sync::Arc;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use crate::calls::Calls;
+use crate::procedures::Procedures;
 
 /// A control state of a system, or a state of an automaton: those of the system come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,88 +69,166 @@ impl fmt::Display for Rule {
     }
 }
 
-/// Ranges of a table, found by two numbers: `keys` of the group `outer` are sorted by `inner`.
-#[derive(Clone, Debug, Default)]
-struct Index {
-    /// For each `outer`, where its groups begin.
-    groups: Vec<u32>,
-    inner: Vec<u32>,
-    /// For each group, where its items begin; one more at the end.
-    items: Vec<u32>,
-    /// The items, sorted by group.
-    order: Vec<u32>,
+/// The pairs of a control state and a symbol that rules start from or lead to, numbered, sorted by
+/// symbol and then by state.
+#[derive(Debug, Default)]
+pub(crate) struct Heads {
+    /// For each symbol, where its heads begin; one more at the end.
+    first: Vec<u32>,
+    states: Vec<u32>,
+    symbols: Vec<u32>,
 }
 
-impl Index {
-    /// Groups the items `0..count` by their keys, which are pairs with the first below `outer`.
-    /// Items without a key are left out.
-    fn new(outer: usize, count: usize, key: impl Fn(usize) -> Option<(u32, u32)>) -> Self {
-        // Two passes of counting sort would need a table as long as there are states; there may
-        // be as many as rules. Sorting is by comparison inside one symbol only.
-        let mut sizes = vec![0u32; outer + 1];
-        for (first, _) in (0..count).filter_map(&key) {
-            sizes[first as usize + 1] += 1;
-        }
-        for i in 1..sizes.len() {
-            sizes[i] += sizes[i - 1];
-        }
-        let mut next = sizes.clone();
-        let mut order = vec![0u32; *sizes.last().unwrap_or(&0) as usize];
-        for item in 0..count {
-            if let Some((first, _)) = key(item) {
-                let place = &mut next[first as usize];
-                order[*place as usize] = item as u32;
-                *place += 1;
-            }
-        }
-        let second = |item: u32| key(item as usize).map_or(0, |(_, second)| second);
-        let mut index = Index {
-            groups: Vec::with_capacity(outer + 1),
-            ..Index::default()
+impl Heads {
+    fn new(symbols: u32, rules: &[Rule]) -> Self {
+        let pairs = |rule: &Rule| {
+            let right = match rule.replace {
+                Replace::Pop => None,
+                Replace::Step(first) | Replace::Push(first, _) => Some((first.0, rule.to.0)),
+            };
+            std::iter::once((rule.top.0, rule.from.0)).chain(right)
         };
-        for first in 0..outer {
-            index.groups.push(index.inner.len() as u32);
-            let range = sizes[first] as usize..sizes[first + 1] as usize;
-            let group = &mut order[range.clone()];
-            if group.windows(2).any(|two| second(two[0]) > second(two[1])) {
-                group.sort_by_key(|&item| second(item));
-            }
-            let mut last = None;
-            for (at, &item) in range.zip(group.iter()) {
-                let inner = second(item);
-                if last != Some(inner) {
-                    index.inner.push(inner);
-                    index.items.push(at as u32);
-                    last = Some(inner);
+        // Counting sort by symbol; the few states of one symbol are sorted by comparison.
+        let mut first = vec![0u32; symbols as usize + 1];
+        for (symbol, _) in rules.iter().flat_map(pairs) {
+            first[symbol as usize + 1] += 1;
+        }
+        for i in 1..first.len() {
+            first[i] += first[i - 1];
+        }
+        let mut states = vec![0u32; first[symbols as usize] as usize];
+        for (symbol, state) in rules.iter().flat_map(pairs) {
+            let place = &mut first[symbol as usize];
+            states[*place as usize] = state;
+            *place += 1;
+        }
+        // Now `first` says where the heads of a symbol end.
+        let mut heads = Heads {
+            first: Vec::with_capacity(symbols as usize + 1),
+            ..Heads::default()
+        };
+        let (mut begin, mut kept) = (0, 0);
+        for symbol in 0..symbols {
+            let end = first[symbol as usize] as usize;
+            heads.first.push(kept as u32);
+            states[begin..end].sort_unstable();
+            let start = kept;
+            for i in begin..end {
+                if kept == start || states[kept - 1] != states[i] {
+                    states[kept] = states[i];
+                    kept += 1;
+                    heads.symbols.push(symbol);
                 }
             }
+            begin = end;
         }
-        index.groups.push(index.inner.len() as u32);
-        index.items.push(order.len() as u32);
-        index.order = order;
-        index
+        heads.first.push(kept as u32);
+        states.truncate(kept);
+        states.shrink_to_fit();
+        heads.symbols.shrink_to_fit();
+        heads.states = states;
+        heads
     }
 
-    /// The items with this key.
+    pub(crate) fn len(&self) -> u32 {
+        self.states.len() as u32
+    }
+
+    /// The number of a head, if a rule has it.
     #[inline]
-    fn get(&self, outer: u32, inner: u32) -> &[u32] {
-        let (Some(&begin), Some(&end)) = (
-            self.groups.get(outer as usize),
-            self.groups.get(outer as usize + 1),
-        ) else {
-            return &[];
-        };
-        let keys = &self.inner[begin as usize..end as usize];
-        let found = match keys {
+    pub(crate) fn find(&self, state: StateId, symbol: SymbolId) -> Option<u32> {
+        let begin = *self.first.get(symbol.0 as usize)?;
+        let end = *self.first.get(symbol.0 as usize + 1)?;
+        let states = &self.states[begin as usize..end as usize];
+        match states {
             // The usual case, and the fastest.
-            [only] if *only == inner => 0,
-            keys => match keys.binary_search(&inner) {
-                Ok(found) => found,
-                Err(_) => return &[],
-            },
+            [only] => (*only == state.0).then_some(begin),
+            states => (states.binary_search(&state.0).ok()).map(|at| begin + at as u32),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, head: u32) -> (StateId, SymbolId) {
+        let head = head as usize;
+        (StateId(self.states[head]), SymbolId(self.symbols[head]))
+    }
+}
+
+/// A rule, as found from one of its two heads.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Item {
+    /// The other head. For a pop, the control state it leads to.
+    pub(crate) head: u32,
+    /// [`POP`], [`STEP`], or the second symbol of a push.
+    pub(crate) second: u32,
+    /// The number of the rule.
+    pub(crate) rule: u32,
+}
+
+/// In an [`Item`]: nothing is pushed.
+pub(crate) const POP: u32 = u32::MAX;
+/// In an [`Item`]: one symbol replaces the top.
+pub(crate) const STEP: u32 = u32::MAX - 1;
+
+/// Rules sorted by the heads on one of their sides.
+#[derive(Debug)]
+pub(crate) struct Side {
+    /// For each head, where its rules begin; one more at the end.
+    first: Vec<u32>,
+    pub(crate) items: Vec<Item>,
+}
+
+impl Side {
+    /// Sorts rules by the first head that `of` gives for each; those with none are left out.
+    fn new(heads: u32, rules: &[Rule], of: impl Fn(&Rule) -> Option<(u32, u32)>) -> Self {
+        let mut first = vec![0u32; heads as usize + 2];
+        let found: Vec<Option<(u32, u32)>> = rules.iter().map(of).collect();
+        for (head, _) in found.iter().flatten() {
+            first[*head as usize + 2] += 1;
+        }
+        for i in 2..first.len() {
+            first[i] += first[i - 1];
+        }
+        let none = Item {
+            head: 0,
+            second: 0,
+            rule: 0,
         };
-        let group = begin as usize + found;
-        &self.order[self.items[group] as usize..self.items[group + 1] as usize]
+        let mut items = vec![none; *first.last().unwrap_or(&0) as usize];
+        for (rule, found) in (0..).zip(&found) {
+            let Some((head, other)) = *found else {
+                continue;
+            };
+            let second = match rules[rule as usize].replace {
+                Replace::Pop => POP,
+                Replace::Step(_) => STEP,
+                Replace::Push(_, second) => second.0,
+            };
+            let place = &mut first[head as usize + 1];
+            items[*place as usize] = Item {
+                head: other,
+                second,
+                rule,
+            };
+            *place += 1;
+        }
+        first.pop();
+        Side { first, items }
+    }
+
+    /// Where the rules of a head are. A head that no rule has has none.
+    #[inline]
+    pub(crate) fn range(&self, head: u32) -> Range<usize> {
+        let head = head as usize;
+        if head + 1 >= self.first.len() {
+            return 0..0;
+        }
+        self.first[head] as usize..self.first[head + 1] as usize
+    }
+
+    #[inline]
+    pub(crate) fn of(&self, head: u32) -> &[Item] {
+        &self.items[self.range(head)]
     }
 }
 
@@ -154,10 +236,46 @@ impl Index {
 #[derive(Debug)]
 struct Rules {
     states: u32,
+    /// See [`Pds::returns`].
+    returns: u32,
+    /// How many rules the procedures are made of.
+    own: usize,
     symbols: u32,
     all: Vec<Rule>,
-    by_left: Index,
-    by_right: Index,
+    heads: Heads,
+    /// Made when first asked for: post* needs the one, pre* the other.
+    left: OnceLock<Side>,
+    right: OnceLock<Side>,
+    procedures: OnceLock<Procedures>,
+    calls: OnceLock<Calls>,
+    pops: OnceLock<Vec<u32>>,
+}
+
+impl Rules {
+    fn right_head(&self, rule: &Rule) -> Option<u32> {
+        match rule.replace {
+            Replace::Pop => None,
+            Replace::Step(first) | Replace::Push(first, _) => self.heads.find(rule.to, first),
+        }
+    }
+
+    fn left(&self) -> &Side {
+        self.left.get_or_init(|| {
+            Side::new(self.heads.len(), &self.all, |rule| {
+                let left = self.heads.find(rule.from, rule.top)?;
+                Some((left, self.right_head(rule).unwrap_or(rule.to.0)))
+            })
+        })
+    }
+
+    fn right(&self) -> &Side {
+        self.right.get_or_init(|| {
+            Side::new(self.heads.len(), &self.all, |rule| {
+                let left = self.heads.find(rule.from, rule.top)?;
+                Some((self.right_head(rule)?, left))
+            })
+        })
+    }
 }
 
 /// A pushdown system with a weight for every rule.
@@ -185,6 +303,23 @@ impl<W: Clone> PdsBuilder<W> {
             rules: Vec::new(),
             weights: Vec::new(),
         }
+    }
+
+    /// The same rules with other weights, which depend on the number of a rule and its weight.
+    pub fn map<V>(self, weight: impl Fn(u32, W) -> V) -> PdsBuilder<V> {
+        let weights = (0..).zip(self.weights).map(|(rule, old)| weight(rule, old));
+        PdsBuilder {
+            weights: weights.collect(),
+            states: self.states,
+            symbols: self.symbols,
+            rules: self.rules,
+        }
+    }
+
+    /// Makes at least that many control states and symbols known.
+    pub fn at_least(&mut self, states: u32, symbols: u32) {
+        self.states = self.states.max(states);
+        self.symbols = self.symbols.max(symbols);
     }
 
     /// Adds a rule; its number is how many there were before. Control states and symbols that are
@@ -250,25 +385,30 @@ impl<W: Clone> PdsBuilder<W> {
 
     /// Sorts the rules.
     pub fn build(self) -> Pds<W> {
+        self.build_for(None, None)
+    }
+
+    /// Sorts the rules. In control states from `returns` on no callee returns; rules from `own` on
+    /// belong to a question about the system.
+    fn build_for(self, returns: Option<u32>, own: Option<usize>) -> Pds<W> {
         let PdsBuilder {
             states,
             symbols,
             rules,
             weights,
         } = self;
-        let by_left = Index::new(symbols as usize, rules.len(), |i| {
-            Some((rules[i].top.0, rules[i].from.0))
-        });
-        let by_right = Index::new(symbols as usize, rules.len(), |i| match rules[i].replace {
-            Replace::Pop => None,
-            Replace::Step(first) | Replace::Push(first, _) => Some((first.0, rules[i].to.0)),
-        });
         let rules = Rules {
             states,
+            returns: returns.unwrap_or(states),
+            own: own.unwrap_or(rules.len()),
             symbols,
+            heads: Heads::new(symbols, &rules),
             all: rules,
-            by_left,
-            by_right,
+            left: OnceLock::new(),
+            right: OnceLock::new(),
+            procedures: OnceLock::new(),
+            calls: OnceLock::new(),
+            pops: OnceLock::new(),
         };
         Pds {
             rules: Arc::new(rules),
@@ -293,6 +433,32 @@ impl<W> Pds<W> {
         &self.rules.all
     }
 
+    /// The same system with more rules, which read and write stacks: in their control states no
+    /// callee returns.
+    pub(crate) fn with(&self, more: impl IntoIterator<Item = (Rule, W)>) -> Self
+    where
+        W: Clone,
+    {
+        let own = self.rules().len();
+        let mut builder = PdsBuilder {
+            states: self.states(),
+            symbols: self.symbols(),
+            rules: self.rules().to_vec(),
+            weights: self.weights.clone(),
+        };
+        for (rule, weight) in more {
+            builder.rule(rule, weight);
+        }
+        builder.build_for(Some(self.returns()), Some(own))
+    }
+
+    /// In control states below this one, a symbol that is gone stands for a callee that has
+    /// returned: merge functions apply.
+    #[inline]
+    pub(crate) fn returns(&self) -> u32 {
+        self.rules.returns
+    }
+
     /// The weight of a rule.
     #[inline]
     pub fn weight(&self, rule: u32) -> &W {
@@ -307,15 +473,50 @@ impl<W> Pds<W> {
         }
     }
 
-    /// The rules for a head.
-    #[inline]
-    pub fn from(&self, state: StateId, top: SymbolId) -> &[u32] {
-        self.rules.by_left.get(top.0, state.0)
+    /// The rules for a control state with this symbol on top.
+    pub fn from(&self, state: StateId, top: SymbolId) -> impl Iterator<Item = u32> {
+        let head = self.rules.heads.find(state, top).unwrap_or(u32::MAX - 1);
+        self.rules.left().of(head).iter().map(|item| item.rule)
     }
 
     /// The rules that lead to a control state with this symbol on top. A pop has none.
-    #[inline]
-    pub fn into(&self, state: StateId, top: SymbolId) -> &[u32] {
-        self.rules.by_right.get(top.0, state.0)
+    pub fn into(&self, state: StateId, top: SymbolId) -> impl Iterator<Item = u32> {
+        let head = self.rules.heads.find(state, top).unwrap_or(u32::MAX - 1);
+        self.rules.right().of(head).iter().map(|item| item.rule)
+    }
+
+    pub(crate) fn procedures(&self) -> &Procedures {
+        let Rules {
+            symbols, all, own, ..
+        } = &*self.rules;
+        (self.rules.procedures).get_or_init(|| Procedures::new(*symbols, &all[..*own]))
+    }
+
+    /// The calls of the system.
+    pub(crate) fn calls(&self) -> &Calls {
+        self.rules.calls.get_or_init(|| Calls::new(self))
+    }
+
+    /// The rules that pop.
+    pub(crate) fn pops(&self) -> &[u32] {
+        self.rules.pops.get_or_init(|| {
+            let rules = (0..).zip(&self.rules.all);
+            let pops = rules.filter(|(_, rule)| rule.replace == Replace::Pop);
+            pops.map(|(number, _)| number).collect()
+        })
+    }
+
+    pub(crate) fn heads(&self) -> &Heads {
+        &self.rules.heads
+    }
+
+    /// The rules by their left-hand sides; the other head is the right one.
+    pub(crate) fn left(&self) -> &Side {
+        self.rules.left()
+    }
+
+    /// The rules by the tops of their right-hand sides; the other head is the left one.
+    pub(crate) fn right(&self) -> &Side {
+        self.rules.right()
     }
 }

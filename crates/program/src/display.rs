@@ -6,11 +6,20 @@
 
 use std::fmt::Write as _;
 
-use crate::program::{Expr, ExprNode, Operator, ProcId, Program, VarRef};
+use crate::program::{Expr, ExprNode, Operator, ProcId, Program, Type, Value, VarRef};
 
 enum Work {
     Node(u32),
     Text(&'static str),
+}
+
+/// A value as it is written in programs.
+pub fn value_to_string(value: Value, ty: Type) -> String {
+    match (ty, value) {
+        (Type::Bool, 0) => "F".to_owned(),
+        (Type::Bool, 1) => "T".to_owned(),
+        _ => value.to_string(),
+    }
 }
 
 /// `expr`, whose locals are those of `procedure`, as text.

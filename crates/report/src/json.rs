@@ -111,7 +111,9 @@ fn last(ending: Ending) -> Option<NodeId> {
 impl<'a> Json<'a> {
     /// The execution's own steps.
     fn steps(&self) -> impl Iterator<Item = StepJson<'_, 'a>> {
-        let Remarks { monitor, reasons } = self.remarks;
+        let Remarks {
+            monitor, reasons, ..
+        } = self.remarks;
         let cycle = match self.execution.ending {
             Ending::Lasso { start, .. } => Some(start),
             _ => None,
@@ -140,7 +142,9 @@ impl<'a> Json<'a> {
     }
 
     fn ending(&self) -> EndingJson<'_> {
-        let Remarks { monitor, reasons } = self.remarks;
+        let Remarks {
+            monitor, reasons, ..
+        } = self.remarks;
         let end = vec![self.execution.steps.len()];
         let state = monitor.and_then(|run| Some(run.state(run.cycle.or(run.end)?)));
         EndingJson {

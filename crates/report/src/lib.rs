@@ -22,6 +22,10 @@ mod threads;
 mod track;
 mod view;
 
+use std::collections::BTreeMap;
+
+use droste_program::NodeId;
+
 pub use droste_replay::{MonitorRun, monitor_run};
 pub use json::{ConcurrentJson, Json, concurrent_json, json, json_with_remarks};
 pub use reasons::Reasons;
@@ -37,6 +41,8 @@ pub struct Remarks<'a> {
     pub monitor: Option<&'a MonitorRun>,
     /// Why a formula is not satisfied.
     pub reasons: Option<&'a Reasons>,
+    /// What is said wherever control is at one of these nodes; in text only.
+    pub marks: Option<&'a BTreeMap<NodeId, String>>,
 }
 
 /// How text is laid out.

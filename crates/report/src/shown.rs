@@ -1,12 +1,13 @@
 //! A run as it is shown: with what a monitor or a formula has to say about it.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use droste_base::Limits;
-use droste_program::Program;
 use droste_program::concurrent::Run;
 use droste_program::monitor::Monitor;
 use droste_program::temporal::Formula;
+use droste_program::{NodeId, Program};
 use droste_replay::{MonitorRun, monitor_run};
 use droste_source::SourceFile;
 use serde::Serialize;
@@ -17,12 +18,14 @@ use crate::{
 };
 
 /// What a run violates and what may have something to say about its steps.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Watched<'a> {
     /// A monitor, or an automaton as one.
     pub monitor: Option<&'a Monitor>,
     /// A formula.
     pub formula: Option<&'a Formula>,
+    /// What is said wherever control is at one of these nodes.
+    pub marks: BTreeMap<NodeId, String>,
 }
 
 /// A run of a program, with or without threads, and what is said beside its steps.
@@ -32,6 +35,7 @@ pub struct Shown<'a> {
     run: &'a Run,
     monitor: Option<MonitorRun>,
     reasons: Reasons,
+    marks: BTreeMap<NodeId, String>,
 }
 
 /// A run of either kind as JSON, written while it is walked along.
@@ -69,6 +73,7 @@ impl<'a> Shown<'a> {
             run,
             monitor,
             reasons,
+            marks: watched.marks,
         }
     }
 
@@ -76,6 +81,7 @@ impl<'a> Shown<'a> {
         Remarks {
             monitor: self.monitor.as_ref(),
             reasons: Some(&self.reasons),
+            marks: Some(&self.marks),
         }
     }
 

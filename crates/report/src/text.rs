@@ -9,6 +9,8 @@
 mod headings;
 mod remarks;
 
+use std::collections::BTreeMap;
+
 use droste_base::words::counted;
 use droste_program::execution::{
     Action, CalleeRun, CalleeRunId, Ending, Execution, Step, Valuation,
@@ -58,6 +60,7 @@ pub fn text_with_remarks(
         monitor,
         state: monitor.map(|run| run.before),
         reasons: remarks.reasons,
+        marks: remarks.marks,
         ..Writer::new(view, style, last, full, room)
     };
     let mut out = writer.title(execution, total);
@@ -110,6 +113,7 @@ pub(crate) struct Writer<'a> {
     /// The state that the monitor is in.
     state: Option<u32>,
     reasons: Option<&'a Reasons>,
+    marks: Option<&'a BTreeMap<NodeId, String>>,
     /// How many of the execution's own steps have been written or left out.
     top: usize,
     last: Last,
@@ -138,6 +142,7 @@ impl<'a> Writer<'a> {
             monitor: None,
             state: None,
             reasons: None,
+            marks: None,
             top: 0,
             last,
             view,
@@ -483,6 +488,10 @@ impl<'a> Writer<'a> {
         let number = self.view.line(node);
         let text = self.view.labelled(node);
         self.push(kind, number, depth, text, remark);
+        let mark = self.marks.and_then(|marks| marks.get(&node));
+        if let (Some(mark), Some(line)) = (mark, self.lines.last_mut()) {
+            line.monitor = format!("▸ {mark}");
+        }
     }
 
     pub(crate) fn push(

@@ -7,6 +7,7 @@ use droste_base::words::counted;
 use droste_program::concurrent::{
     Birth, ConcurrentExecution, ThreadAction, ThreadId, declared, end_of_init,
 };
+use droste_program::display::value_to_string;
 use droste_program::execution::{Action, Ending, Step, Valuation};
 use droste_program::standing::Standing;
 use droste_program::{NodeId, Op, Program, Value, VarRef};
@@ -17,7 +18,7 @@ use crate::follow::change;
 use crate::layout::{Kind, Line, lay_out};
 use crate::text::{Last, Writer};
 use crate::track::Tracker;
-use crate::view::{View, name, steps as steps_text, value};
+use crate::view::{View, name, steps as steps_text};
 
 /// Part of a context.
 enum Piece {
@@ -307,7 +308,7 @@ impl Writer<'_> {
         let types = self.view.procedure_of(node).map(|p| &p.results[..]);
         for (i, (&result, &ty)) in results.iter().zip(types.unwrap_or(&[])).enumerate() {
             text.push_str(if i > 0 { ", " } else { " " });
-            text.push_str(&value(result, ty));
+            text.push_str(&value_to_string(result, ty));
         }
         if let Some(call) = call
             && !changes.is_empty()

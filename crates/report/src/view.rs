@@ -3,10 +3,9 @@
 use std::collections::HashMap;
 
 use droste_base::words::counted;
+use droste_program::display::value_to_string;
 use droste_program::execution::{CalleeRun, Lengths};
-use droste_program::{
-    Node, NodeId, Op, Procedure, Program, Threads, Type, Value, VarRef, Variable,
-};
+use droste_program::{Node, NodeId, Op, Procedure, Program, Threads, Value, VarRef, Variable};
 use droste_source::{LineColumn, SourceFile};
 
 use crate::follow::Choices;
@@ -142,18 +141,13 @@ pub(crate) fn sections(program: &Program) -> Vec<Option<&str>> {
         .collect()
 }
 
-/// A value as it is written in programs.
-pub(crate) fn value(value: Value, ty: Type) -> String {
-    match (ty, value) {
-        (Type::Bool, 0) => "F".to_owned(),
-        (Type::Bool, 1) => "T".to_owned(),
-        _ => value.to_string(),
-    }
-}
-
 /// `x = 1`
 pub(crate) fn binding(variable: &Variable, v: Value) -> String {
-    format!("{} = {}", name(&variable.name), value(v, variable.ty))
+    format!(
+        "{} = {}",
+        name(&variable.name),
+        value_to_string(v, variable.ty)
+    )
 }
 
 /// `x = 1, y = T`; ends with `…` where it would be too long for a line anyway.

@@ -20,6 +20,7 @@ fn with(run: &droste_report::MonitorRun) -> Remarks<'_> {
     Remarks {
         monitor: Some(run),
         reasons: None,
+        marks: None,
     }
 }
 
@@ -152,6 +153,7 @@ fn odd_executions_do_no_harm() {
                 Remarks {
                     monitor: run.as_ref(),
                     reasons: None,
+                    marks: None,
                 },
                 &Style::default(),
             );
@@ -162,6 +164,7 @@ fn odd_executions_do_no_harm() {
                 Remarks {
                     monitor: run.as_ref(),
                     reasons: None,
+                    marks: None,
                 },
             ));
             assert!(value.is_ok());

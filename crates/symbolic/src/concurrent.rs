@@ -30,7 +30,6 @@
 //! concrete run is rebuilt from it (crate `threads`), and replayed.
 
 mod contexts;
-mod locals;
 mod park;
 mod prepare;
 mod product;
@@ -46,7 +45,7 @@ use droste_program::{ProcId, Program};
 use crate::{Query, Stats, Tuning};
 use contexts::Search;
 use prepare::Prepared;
-use product::Product;
+use product::{MOST_CALLS, Product, Stacks};
 
 /// Searches with more and more switches, or rounds. `level` is told before each of them.
 pub fn reach(
@@ -115,7 +114,10 @@ const NOTHING: Finding = Finding::Nothing { exhaustive: false };
 /// The first attempt has copies of the globals for at most this number of switches.
 const MOST: usize = 30;
 
-/// Whole configurations; `None` if there are too many places.
+/// Where folded stacks meet a target, stacks with this many open calls more are searched first.
+const MORE_CALLS: usize = 2;
+
+/// Whole configurations; `None` if stacks are too high.
 fn by_configurations(
     question: &PreparedQuery<'_>,
     tuning: Tuning,
@@ -132,13 +134,14 @@ fn by_configurations(
     } else {
         question.most.unwrap_or(4).min(MOST)
     };
+    let mut stacks = Stacks::Small;
     loop {
         let attempt = Prepared::new(question, capacity);
         let threads = question.declared.len() + attempt.slots;
         let found = guard.check_now().and_then(|()| {
             let variables = (all_bits(question.program) + 64) * 2 * (threads + 1) * 17;
             droste_bdd::on_large_stack(variables, || {
-                let product = Product::new(&attempt, question, tuning, limits, report)?;
+                let product = Product::new(&attempt, question, (tuning, stacks), limits, report)?;
                 let Some(mut product) = product else {
                     return Ok(product::Answer::Deep);
                 };
@@ -156,7 +159,17 @@ fn by_configurations(
                 return Some(Finding::Nothing { exhaustive });
             }
             Ok(product::Answer::Capacity) => capacity *= 2,
-            Ok(product::Answer::Deep) => return None,
+            Ok(product::Answer::Perhaps(level, calls)) => {
+                stacks = Stacks::Cut((calls + MORE_CALLS).min(MOST_CALLS), Some(level));
+            }
+            Ok(product::Answer::Deep) => {
+                stacks = match stacks {
+                    Stacks::Small => Stacks::Folded,
+                    Stacks::Folded => Stacks::Cut(MOST_CALLS, None),
+                    Stacks::Cut(MOST_CALLS, _) => return None,
+                    Stacks::Cut(_, first) => Stacks::Cut(MOST_CALLS, first),
+                }
+            }
         }
     }
 }

@@ -7,10 +7,9 @@
 //! counter taken out of the relation. Only what is reachable is ever computed, and a call uses a
 //! summary as soon as there is one.
 //!
-//! * `encode`: the copies of the variables, in the order of [`droste_blast::order`].
-//! * `relation`: what a node does to a set; `compile` makes the relations.
+//! * The crate `droste_relations` has what a node does to a set, and `control` the order of work.
 //! * `search`: the fixed point, procedures along the call graph.
-//! * `stuck`: where nothing can happen.
+//! * `stuck`: returns that a caller refuses.
 //! * `repeat`: infinite runs that an automaton accepts.
 //! * `trace`: a run to a target, a shortest one where it can be had. It comes from a second search
 //!   that goes in rounds and remembers them.
@@ -18,11 +17,8 @@
 //! The engine is compared with the explicit engine and the naive oracle on random programs, for
 //! every label. Every trace is replayed.
 
-mod compile;
 pub mod concurrent;
 mod control;
-mod encode;
-mod relation;
 pub mod repeat;
 mod search;
 mod stuck;
@@ -32,21 +28,11 @@ pub use droste_base::Runs;
 use droste_base::{
     Certificate, Counterexample, Limits, Progress, Reporter, StopReason, Trace, Verdict,
 };
+use droste_program::Program;
 use droste_program::liveness::Liveness;
 use droste_program::valued::Valued;
-use droste_program::{NodeId, Program};
-
-/// What is looked for.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Query<'a> {
-    /// Nodes.
-    pub targets: &'a [NodeId],
-    /// Violations.
-    pub violations: bool,
-    /// Runs that get stuck: nothing can happen, and it is not the end of `main`. If there are nodes,
-    /// they are where, and reaching them is not looked for.
-    pub stops: bool,
-}
+pub use droste_relations::Query;
+use droste_relations::on_worker;
 
 /// When effort is made that may or may not pay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,9 +113,16 @@ pub struct Options<'a> {
     /// Do not write down the run of a violation.
     pub verdict_only: bool,
     /// For reachability. Told, when a violation has been found, how many steps diagram operations
-    /// have taken. If the answer is true, somebody else has the run, and none is written down.
-    pub elsewhere: Option<&'a (dyn Fn(u64) -> bool + Sync)>,
+    /// have taken, and inputs with which some run violates. If the answer is true, somebody else has
+    /// the run, and none is written down.
+    pub elsewhere: Option<&'a Elsewhere<'a>>,
 }
+
+/// Who looks for a run elsewhere, see [`Options::elsewhere`].
+pub type Elsewhere<'a> = dyn Fn(u64, &Inputs) -> bool + Sync + 'a;
+
+/// Values of globals that the program never writes, as far as they are known.
+pub type Inputs = Vec<Option<i128>>;
 
 /// Whether a target of the query is reachable.
 pub fn reach(
@@ -157,29 +150,6 @@ pub fn reach(
     })
 }
 
-/// Runs `work` on a thread whose stack is large enough for diagrams over the variables of `program`
-/// (and as many of its own as an automaton needs), and hands on what it reports.
-fn on_worker<T: Send>(
-    program: &Program,
-    reporter: Option<Reporter<'_>>,
-    work: impl FnOnce(&dyn Fn(Progress)) -> T + Send,
-) -> T {
-    let bits = |ty| droste_blast::bits(ty);
-    let globals: usize = program.globals.iter().map(|v| bits(v.ty)).sum();
-    let widest = program.procedures.iter().map(|p| {
-        let locals: usize = p.locals.iter().map(|v| bits(v.ty)).sum();
-        locals + p.results.iter().map(|&ty| bits(ty)).sum::<usize>()
-    });
-    // Slots are shared, and rarely more than twice as many as the widest procedure needs.
-    let variables = 3 * (globals + 4 * widest.max().unwrap_or(0)) + 256;
-    let listen = |progress| {
-        if let Some(reporter) = reporter {
-            reporter(progress);
-        }
-    };
-    droste_base::on_worker(droste_bdd::stack_size(variables), listen, |tell| work(tell))
-}
-
 /// A question about reachability, and what may be used to answer it.
 struct Work<'a> {
     program: &'a Program,
@@ -188,7 +158,7 @@ struct Work<'a> {
     tuning: Tuning,
     limits: &'a Limits,
     verdict_only: bool,
-    elsewhere: Option<&'a (dyn Fn(u64) -> bool + Sync)>,
+    elsewhere: Option<&'a Elsewhere<'a>>,
 }
 
 impl Work<'_> {
@@ -202,11 +172,15 @@ impl Work<'_> {
             search::Search::new(self.program, self.live, self.query, tuning, limits, report)?;
         let found = search.run();
         search.count(stats);
-        if found?.is_none() {
+        let Some((_, goal)) = found? else {
             return Ok(Verdict::Holds(Certificate::default()));
-        }
+        };
         let steps = search.encoding.manager.steps();
-        let run = if self.verdict_only || self.elsewhere.is_some_and(|ask| ask(steps)) {
+        let elsewhere = || {
+            self.elsewhere
+                .is_some_and(|ask| ask(steps, &trace::inputs(&search, &goal)))
+        };
+        let run = if self.verdict_only || elsewhere() {
             None
         } else {
             Some(trace::trace(search, tuning, stats).map_err(StopReason::unwritten)?)

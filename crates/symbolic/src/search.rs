@@ -15,23 +15,19 @@ use std::time::{Duration, Instant};
 use droste_base::{Counters, Limits, Progress};
 use droste_bdd::{Bdd, Cube, Var};
 use droste_blast::encode;
-use droste_program::effects::Effects;
 use droste_program::liveness::Liveness;
-use droste_program::{NodeId, Op, ProcId, Program, Value, VarRef};
+use droste_program::{NodeId, ProcId, Program, Value, VarRef};
+use droste_relations::{Action, Call, Copy, Encoding, Relation, Result, Resumed, Scope, Sifter};
 use rustc_hash::FxHashMap;
 
-use crate::compile::Compiler;
 use crate::control::{callers, marked, ranks, stored};
-use crate::encode::{Copy, Encoding, Result};
-use crate::relation::{Action, Call, Relation, Resumed};
 use crate::trace::layers::{Goal, Log};
 use crate::{Query, Stats, Tuning};
 
 pub(crate) struct Search<'a> {
     pub(crate) program: &'a Program,
     pub(crate) encoding: Encoding<'a>,
-    pub(crate) live: &'a dyn Liveness,
-    pub(crate) effects: Effects,
+    pub(crate) scope: Scope<'a>,
     pub(crate) query: Query<'a>,
     report: &'a dyn Fn(Progress),
     pub(crate) nothing: Bdd,
@@ -66,14 +62,7 @@ pub(crate) struct Search<'a> {
     queued: Vec<[bool; 2]>,
     identities: Vec<Option<Bdd>>,
     pub(crate) images: u64,
-    reorderings: u64,
-    sift_at: usize,
-    /// How many steps operations had taken when the variables were sifted last. Sifting may look at
-    /// as many nodes as there have been steps since then, so it takes about as long as the search
-    /// has. Moving all bits of a program with hundreds of them would take longer than the search
-    /// that is to be helped.
-    sifted_at: u64,
-    tuning: Tuning,
+    sifter: Sifter,
     /// What was found when, if that is wanted.
     pub(crate) log: Option<Log>,
     /// The time of the job at hand. The next job comes two later; what this one finds on the way
@@ -97,13 +86,7 @@ impl<'a> Search<'a> {
         let procedures = program.procedures.len();
         Ok(Search {
             program,
-            live,
-            // As the machine does that turns a trace into a run.
-            effects: if query.stops {
-                Effects::with_returns(program, &[])
-            } else {
-                Effects::new(program)
-            },
+            scope: Scope::new(program, live, query.stops),
             query,
             report,
             relations: vec![None; nodes],
@@ -129,10 +112,7 @@ impl<'a> Search<'a> {
             queued: vec![[false; 2]; nodes],
             identities: vec![None; procedures],
             images: 0,
-            reorderings: 0,
-            sift_at: tuning.sift_from,
-            sifted_at: 0,
-            tuning,
+            sifter: Sifter::new(tuning.sift_from),
             log: None,
             time: 0,
             next_report: Instant::now() + Duration::from_millis(200),
@@ -177,45 +157,24 @@ impl<'a> Search<'a> {
         if let Some(relation) = &self.relations[node.0 as usize] {
             return Ok(std::rc::Rc::clone(relation));
         }
-        let (program, live) = (self.program, self.live);
-        let stops = self.query.stops && self.may_stop(node);
-        let relation = Compiler {
-            encoding: &mut self.encoding,
-            effects: &self.effects,
-            violations: self.query.violations,
-            stops,
-            live_at_entry: &|procedure: ProcId, var| {
-                live.live(program.procedure(procedure).entry, var)
-            },
-        }
-        .relation(node)?;
+        let stops = self.query.stops_at(self.program, node);
+        let violations = self.query.violations;
+        let relation = self
+            .scope
+            .compiler(&mut self.encoding, violations, stops)
+            .relation(node)?;
         let relation = std::rc::Rc::new(relation);
         self.relations[node.0 as usize] = Some(std::rc::Rc::clone(&relation));
         Ok(relation)
-    }
-
-    /// Whether runs that get stuck at this node are looked for, or, for a call, when it returns.
-    fn may_stop(&self, node: NodeId) -> bool {
-        let targets = self.query.targets;
-        let is_call = matches!(self.program.node(node).op, Op::Call { .. });
-        targets.is_empty() || is_call || targets.contains(&node)
-    }
-
-    /// Whether the set at a node keeps the value of a variable.
-    pub(crate) fn keeps(&self, node: NodeId, var: VarRef) -> bool {
-        let procedure = self.program.node(node).procedure;
-        self.live.live(node, var) || !Encoding::is_full(self.program.variable(procedure, var).ty)
     }
 
     /// Forgets the values that do not matter at the node.
     pub(crate) fn arrive(&mut self, node: NodeId, set: &Bdd) -> Result<Bdd> {
         if self.dead[node.0 as usize].is_none() {
             let procedure = self.program.node(node).procedure;
-            let globals = (0..self.program.globals.len() as u32).map(VarRef::Global);
-            let locals = self.program.procedure(procedure).locals.len() as u32;
-            let vars = globals.chain((0..locals).map(VarRef::Local));
+            let vars = self.scope.vars(procedure);
             let bits: Vec<Var> = vars
-                .filter(|&var| !self.keeps(node, var))
+                .filter(|&var| !self.scope.keeps(node, var))
                 .flat_map(|var| self.encoding.vars(procedure, var, Copy::Current))
                 .collect();
             self.dead[node.0 as usize] = Some(self.encoding.manager.cube(&bits)?);
@@ -226,17 +185,6 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Whether calls of the procedure pass this variable on.
-    pub(crate) fn enters(&self, procedure: ProcId, var: VarRef) -> bool {
-        let entry = self.program.procedure(procedure).entry;
-        let params = self.program.procedure(procedure).params;
-        self.live.live(entry, var)
-            && match var {
-                VarRef::Global(i) => self.effects.touches(procedure, i),
-                VarRef::Local(i) => i < params,
-            }
-    }
-
     /// At the entry: current values are entry values, and what is not passed on has any value of
     /// its type.
     pub(crate) fn identity(&mut self, procedure: ProcId) -> Result<Bdd> {
@@ -244,25 +192,16 @@ impl<'a> Search<'a> {
             return Ok(identity.clone());
         }
         let manager = self.encoding.manager.clone();
-        let entry = self.program.procedure(procedure).entry;
         let mut identity = manager.constant(true);
-        let globals = (0..self.program.globals.len() as u32).map(VarRef::Global);
-        let locals = self.program.procedure(procedure).locals.len() as u32;
-        for var in globals.chain((0..locals).map(VarRef::Local)) {
-            if self.enters(procedure, var) {
+        for var in self.scope.vars(procedure) {
+            if self.scope.enters(procedure, var) {
                 let entry = self.encoding.vars(procedure, var, Copy::Entry);
                 let pairs = entry.zip(self.encoding.vars(procedure, var, Copy::Current));
                 for (entry, current) in pairs {
                     let same = manager.var(entry)?.iff(&manager.var(current)?)?;
                     identity = identity.and(&same)?;
                 }
-            } else if self.keeps(entry, var) {
-                // A global that is not touched is no part of the sets inside.
-                if let VarRef::Global(i) = var
-                    && !self.effects.touches(procedure, i)
-                {
-                    continue;
-                }
+            } else if self.scope.begins_with_any(procedure, var) {
                 let valid = self.encoding.in_range(procedure, var, Copy::Current)?;
                 identity = identity.and(&valid)?;
             }
@@ -275,9 +214,7 @@ impl<'a> Search<'a> {
     pub(crate) fn initial(&mut self) -> Result<Bdd> {
         let main = self.program.main;
         let mut initial = self.encoding.manager.constant(true);
-        let globals = (0..self.program.globals.len() as u32).map(VarRef::Global);
-        let locals = self.program.procedure(main).locals.len() as u32;
-        for var in globals.chain((0..locals).map(VarRef::Local)) {
+        for var in self.scope.vars(main) {
             let valid = self.encoding.in_range(main, var, Copy::Current)?;
             initial = initial.and(&valid)?;
         }
@@ -333,21 +270,10 @@ impl<'a> Search<'a> {
             self.tell("images");
             self.encoding.manager.check_limits()?;
         }
-        if self.encoding.manager.node_count() > self.sift_at {
-            self.encoding.manager.collect();
-            if self.encoding.manager.node_count() > self.sift_at / 2 {
-                self.tell("reordering");
-                let effort = self.encoding.manager.steps() - self.sifted_at;
-                let groups = self.encoding.groups();
-                self.encoding.manager.sift_groups(&groups, effort)?;
-                self.sifted_at = self.encoding.manager.steps();
-                self.reorderings += 1;
-            }
-            self.sift_at = self
-                .tuning
-                .sift_from
-                .max(self.encoding.manager.node_count() * 4);
-        }
+        let mut sifter = self.sifter;
+        let groups = || self.encoding.groups();
+        sifter.tend(&self.encoding.manager, groups, || self.tell("reordering"))?;
+        self.sifter = sifter;
         Ok(())
     }
 
@@ -511,8 +437,7 @@ impl<'a> Search<'a> {
         }
         let set = set.exists(&self.encoding.current_locals)?;
         let forgotten: Vec<Var> = (0..self.program.globals.len() as u32)
-            .filter(|&i| !self.live.live_at_exit(procedure, i))
-            .filter(|&i| Encoding::is_full(self.program.globals[i as usize].ty))
+            .filter(|&i| !self.scope.leaves(procedure, i))
             .flat_map(|i| {
                 self.encoding
                     .vars(procedure, VarRef::Global(i), Copy::Current)
@@ -566,7 +491,7 @@ impl<'a> Search<'a> {
         stats.variables = u64::from(manager.var_count());
         stats.peak_nodes = stats.peak_nodes.max(manager.peak_nodes() as u64);
         stats.bytes = stats.bytes.max(manager.memory_bytes() as u64);
-        stats.reorderings += self.reorderings;
+        stats.reorderings += self.sifter.reorderings;
     }
 
     /// Nodes of the procedure from which control can come to this one.
@@ -598,6 +523,6 @@ impl<'a> Search<'a> {
         self.queued.fill([false; 2]);
         self.time = 0;
         self.images = 0;
-        self.reorderings = 0;
+        self.sifter.reorderings = 0;
     }
 }

@@ -26,14 +26,16 @@ mod rounds;
 mod walk;
 
 use droste_base::Trace;
-use droste_program::ProcId;
+use droste_blast::decode;
+use droste_program::effects::Effects;
 use droste_program::valued::Valued;
+use droste_program::{ProcId, VarRef};
+use droste_relations::{Copy, Result};
 use rustc_hash::FxHashMap;
 
-use crate::encode::Result;
 use crate::search::Search;
-use crate::{Stats, Tuning};
-use layers::{Log, Values};
+use crate::{Inputs, Stats, Tuning};
+use layers::{Goal, Log, Values};
 
 struct Walk<'s, 'a> {
     search: &'s mut Search<'a>,
@@ -41,6 +43,29 @@ struct Walk<'s, 'a> {
     /// Exits met while walking back, and the runs behind them.
     facts: FxHashMap<(ProcId, Vec<bool>), u32>,
     goals: Vec<(ProcId, Values, u64)>,
+}
+
+/// What one run to the goal begins with, of the globals that are never written: those that the set
+/// at the goal tells. In the others this run may have any values.
+pub(crate) fn inputs(search: &Search<'_>, goal: &Goal) -> Inputs {
+    let program = search.program;
+    let mut inputs = vec![None; program.globals.len()];
+    let (Goal::At(node, set) | Goal::Fails(node, _, set) | Goal::Stuck(node, set)) = goal else {
+        return inputs;
+    };
+    let procedure = program.node(*node).procedure;
+    let written = Effects::written(program);
+    let values = Walk::pick(set);
+    for (i, (variable, input)) in (0..).zip(program.globals.iter().zip(&mut inputs)) {
+        let global = VarRef::Global(i);
+        let is_told = search.scope.keeps(*node, global)
+            && (procedure == program.main || search.scope.effects.touches(procedure, i));
+        if is_told && !written.touches(program.main, i) {
+            let bits = search.encoding.vars(procedure, global, Copy::Current);
+            *input = Some(decode(variable.ty, walk::code(bits, &values)));
+        }
+    }
+    inputs
 }
 
 /// A run to a target. The search has found that there is one.

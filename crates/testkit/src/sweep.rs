@@ -1,6 +1,7 @@
 //! Many random programs, on all processors.
 //!
-//! `SEED=n` tries one seed alone, `PROGRAMS=n` sets how many are tried.
+//! `SEED=n` tries one seed alone, `PROGRAMS=n` sets how many are tried, `SHARE=n` tries n in a
+//! hundred of them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,9 +18,10 @@ pub fn number(variable: &str) -> Option<u64> {
 
 /// Calls `test` with `count` seeds from `first` on, in several threads. It panics if something is wrong.
 pub fn seeds(first: u64, count: u64, test: impl Fn(u64) + Sync) {
+    let share = count * number("SHARE").unwrap_or(100) / 100;
     let seeds = match number("SEED") {
         Some(seed) => seed..seed + 1,
-        None => first..first + number("PROGRAMS").unwrap_or(count),
+        None => first..first + number("PROGRAMS").unwrap_or(share),
     };
     let next = AtomicU64::new(seeds.start);
     let work = || {

@@ -1,10 +1,11 @@
 //! Where a thread cannot move: a state without steps, or a return that the caller refuses.
 
 use droste_base::{CallId, Model, Step, Steps, StopReason};
+use droste_pds::concurrent::stacks::NEW;
 use droste_program::{NodeId, Op};
 use droste_unfold::{ThreadControl, Words};
 
-use crate::space::{ENDED, MOST, NEW, ROOT, Saturation, Spaces, TOO_MANY};
+use crate::space::{ENDED, MOST, Saturation, Spaces, TOO_MANY};
 
 impl<W: Words> Spaces<'_, W> {
     /// Whether a thread with this parked set may be where it cannot move, given these shared globals.
@@ -17,8 +18,8 @@ impl<W: Words> Spaces<'_, W> {
         for (entry, rest) in self.parked.get(parked).clone() {
             if (entry, rest) != ENDED && !blocked {
                 let words = self.threading.join(self.rests.get(rest), &shared);
-                let callers = &self.entries[entry as usize];
-                let found = self.is_blocked(words, entry == ROOT, callers);
+                let callers = self.stacks.edges(entry).iter().map(|edge| edge.0);
+                let found = self.is_blocked(words, &callers.collect::<Vec<_>>());
                 blocked = self.or_limit(found)?;
             }
         }
@@ -44,11 +45,13 @@ impl<W: Words> Spaces<'_, W> {
             {
                 continue;
             }
-            let callers = match entry & NEW {
-                0 => &self.entries[entry as usize][..],
-                _ => &work.entries[(entry & !NEW) as usize].callers,
+            let callers: Vec<u32> = if entry & NEW == 0 {
+                self.stacks.edges(entry).iter().map(|edge| edge.0).collect()
+            } else {
+                let entry = &work.entries[(entry & !NEW) as usize];
+                entry.callers.iter().map(|caller| caller.1).collect()
             };
-            let blocked = self.is_blocked(local.words.clone(), entry == ROOT, callers);
+            let blocked = self.is_blocked(local.words.clone(), &callers);
             if self.or_limit(blocked)? {
                 return Ok(true);
             }
@@ -65,13 +68,9 @@ impl<W: Words> Spaces<'_, W> {
     }
 
     /// Whether a thread in this state cannot move, for some values of what is unknown. It has been
-    /// called by one of these, or is in its outermost frame: then a return ends it.
-    fn is_blocked(
-        &self,
-        words: W,
-        outermost: bool,
-        callers: &[(u32, u32)],
-    ) -> Result<bool, StopReason> {
+    /// called by one of these, if any. (A return from its outermost frame is always possible: it
+    /// ends the thread.)
+    fn is_blocked(&self, words: W, callers: &[u32]) -> Result<bool, StopReason> {
         let mut work = vec![words];
         let mut steps = Steps::new();
         let mut after = Vec::new();
@@ -99,11 +98,11 @@ impl<W: Words> Spaces<'_, W> {
                 return Ok(true);
             }
             let leaves = |step: &Step<W>| matches!(step, Step::Exit(_));
-            if outermost || !steps.items().iter().all(leaves) {
+            if !steps.items().iter().all(leaves) {
                 continue;
             }
             // Somebody called it who accepts none of the exits.
-            for &(_, caller) in callers {
+            for &caller in callers {
                 after.clear();
                 let caller = &self.states.get(caller).words;
                 for step in steps.items() {

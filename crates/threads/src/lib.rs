@@ -11,6 +11,8 @@ mod rebuild;
 mod search;
 mod single;
 mod space;
+mod visible;
+mod watch;
 
 use std::time::Instant;
 
@@ -30,6 +32,20 @@ pub struct Options<'a> {
     pub reporter: Option<Reporter<'a>>,
     /// Told before each number of switches or rounds is looked at.
     pub level: Option<&'a dyn Fn(usize)>,
+    /// When visible states are watched, if there is no bound.
+    pub watching: Watching,
+}
+
+/// When visible states are watched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Watching {
+    /// When the search has been at work for some time.
+    #[default]
+    Later,
+    /// From the beginning.
+    Early,
+    /// From the beginning, and what the abstraction says about the target is no answer.
+    Alone,
 }
 
 /// Searches for the target state by state, with more and more switches or rounds.

@@ -2,8 +2,10 @@
 //!
 //! A node of the search is the beginning of a context: who is active, the shared globals, and the parked set of
 //! every thread. Nodes are explored by the number of switches (or rounds) they need, each node once, so the first
-//! hit needs the fewest. If no new node is left, no further switch leads anywhere: the answer is
-//! good for every bound.
+//! hit needs the fewest. A node whose parked sets are included in those of a known one is left out:
+//! what it leads to is included in what that leads to. If no new node is left, no further switch leads
+//! anywhere: the answer is good for every bound. Where sets of stacks go on growing, the visible states
+//! may have stopped (`watch`).
 //!
 //! If the text does not bound how many threads are started, or says that they are many, a run with `k` switches left can make at most `k` of those
 //! started from now on active. So each start may be remembered or forgotten, and at most `k` are remembered; the search
@@ -32,21 +34,24 @@ use droste_program::concurrent::{declared, end_of_init, most_started};
 use droste_program::schedule::{Finding, Levels, Schedule, Start, Stop, ThreadQuery, Turn, shared};
 use droste_program::{NodeId, Threads, Value};
 use droste_unfold::{Machine, Threading, Unfolding, Words};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::Options;
 use crate::space::{Spaces, Starts, TOO_MANY_STATES};
+use crate::watch::Watch;
 
 /// The beginning of a context.
-struct Node {
+pub(super) struct Node {
     parent: u32,
     /// How many contexts came before.
     depth: u32,
-    active: u32,
-    globals: u32,
+    pub(super) active: u32,
+    pub(super) globals: u32,
     /// The threads started in the context before: a list.
     starts: u32,
-    threads: Box<[u32]>,
+    /// What its context can do, if it has been explored.
+    pub(super) space: u32,
+    pub(super) threads: Box<[u32]>,
     /// The frames of threads that are never active, sorted, as parked sets; if that is of interest.
     passive: Box<[u32]>,
 }
@@ -55,16 +60,39 @@ struct Node {
 type Key = (u32, u32, Box<[u32]>);
 
 impl Node {
-    fn key(&self) -> Key {
+    /// If the search follows a schedule, each of its contexts has nodes of its own.
+    fn key(&self, guided: bool) -> Key {
         let mut threads = self.threads.clone();
         if !self.passive.is_empty() {
             threads = [&threads, &[NONE][..], &self.passive].concat().into();
         }
+        if guided {
+            threads = [&threads, &[NONE, self.depth][..]].concat().into();
+        }
         (self.active, self.globals, threads)
+    }
+
+    /// What nodes have in common of which one may include the other.
+    fn kind(&self) -> Kind {
+        (
+            self.active,
+            self.globals,
+            self.threads.len(),
+            self.passive.clone(),
+        )
     }
 }
 
-const NONE: u32 = u32::MAX;
+/// Who is active, the shared globals, how many threads there are, and frames that are never active.
+type Kind = (u32, u32, usize, Box<[u32]>);
+
+/// With so many known nodes a new one is compared, to find one that includes it: without a bound, and
+/// with one.
+const COMPARED: usize = 64;
+const COMPARED_BOUNDED: usize = 8;
+
+/// No node, no context.
+pub(super) const NONE: u32 = u32::MAX;
 
 /// What is to be searched for.
 pub(crate) struct Task<'a> {
@@ -137,7 +165,12 @@ fn one<W: Words>(
 ) -> (Finding, Stats) {
     let model = Unfolding::<W>::within(task.machine, limits);
     let threading = Threading::<W>::new(task.machine, &shared(task.query.program));
-    let target = (task.target, task.query.target.stops());
+    // Visible states are watched where the search may go on for ever.
+    let watches = most.is_none()
+        && starts == Starts::All
+        && !task.query.target.stops()
+        && task.query.levels == Levels::Switches;
+    let target = (task.target, task.query.target.stops(), watches);
     let spaces = Spaces::new(task.query.program, &model, &threading, target, limits);
     let spaces = match spaces {
         Ok(spaces) => spaces,
@@ -148,6 +181,8 @@ fn one<W: Words>(
         spaces,
         nodes: Vec::new(),
         seen: FxHashSet::default(),
+        kinds: FxHashMap::default(),
+        watch: watches.then(Watch::default),
         waiting: FxHashSet::default(),
         init: end_of_init(task.query.program),
         done: None,
@@ -161,14 +196,18 @@ fn one<W: Words>(
     (found, stats)
 }
 
-struct Search<'a, W: Words> {
-    task: &'a Task<'a>,
-    spaces: Spaces<'a, W>,
-    nodes: Vec<Node>,
+pub(super) struct Search<'a, W: Words> {
+    pub(super) task: &'a Task<'a>,
+    pub(super) spaces: Spaces<'a, W>,
+    pub(super) nodes: Vec<Node>,
     seen: FxHashSet<Key>,
+    /// The first nodes of each kind.
+    kinds: FxHashMap<Kind, Vec<u32>>,
+    /// The visible states, if they are watched.
+    watch: Option<Watch>,
     /// Those of the next level.
     waiting: FxHashSet<Key>,
-    init: Option<NodeId>,
+    pub(super) init: Option<NodeId>,
     /// The last level that has been explored completely.
     done: Option<usize>,
 }
@@ -219,6 +258,7 @@ impl<W: Words> Search<'_, W> {
                     (Starts::Some(most), _) => Starts::Some(most.saturating_sub(level as u32)),
                 };
                 let space = self.spaces.explore(parked, globals, kept, init)?;
+                self.nodes[id as usize].space = space;
                 if self.spaces.all[space as usize].hit {
                     let stops = self.task.query.target.stops();
                     let stop = stops.then(|| self.stop_alone());
@@ -247,12 +287,15 @@ impl<W: Words> Search<'_, W> {
             if last {
                 return Ok(Finding::Nothing { exhaustive: false });
             }
+            if let Some(mut watch) = self.watch.take() {
+                if watch.converges(self, &work, level)? {
+                    return Ok(Finding::Nothing { exhaustive: true });
+                }
+                self.watch = Some(watch).filter(|watch| !watch.given_up);
+            }
             work = std::mem::take(&mut later);
             // What needed one more when it was found may have been reached with less since.
-            work.retain(|&id| {
-                let key = self.nodes[id as usize].key();
-                self.seen.insert(key)
-            });
+            work.retain(|&id| self.is_new(id));
             self.waiting.clear();
             level += 1;
         }
@@ -296,6 +339,7 @@ impl<W: Words> Search<'_, W> {
                 active,
                 globals,
                 starts: 0,
+                space: NONE,
                 threads: parked.clone().into(),
                 passive: Box::default(),
             };
@@ -305,12 +349,45 @@ impl<W: Words> Search<'_, W> {
     }
 
     fn add(&mut self, node: Node, list: &mut Vec<u32>) -> Result<(), StopReason> {
-        if self.seen.insert(node.key()) {
-            let id = u32::try_from(self.nodes.len()).map_err(|_| TOO_MANY_STATES)?;
-            self.nodes.push(node);
+        if self.seen.contains(&node.key(self.task.guide.is_some())) {
+            return Ok(());
+        }
+        let id = u32::try_from(self.nodes.len()).map_err(|_| TOO_MANY_STATES)?;
+        self.nodes.push(node);
+        if self.is_new(id) {
             list.push(id);
+        } else {
+            self.nodes.pop();
         }
         Ok(())
+    }
+
+    /// Whether a node is neither known nor included in a known one. It is known then.
+    fn is_new(&mut self, id: u32) -> bool {
+        let guided = self.task.guide.is_some();
+        let node = &self.nodes[id as usize];
+        if !self.seen.insert(node.key(guided)) {
+            return false;
+        }
+        if guided {
+            return true;
+        }
+        let list = self.kinds.entry(node.kind()).or_default();
+        let mut others = list
+            .iter()
+            .map(|&other| &self.nodes[other as usize].threads);
+        let included = others.any(|other| {
+            let mut pairs = node.threads.iter().zip(other);
+            pairs.all(|(&a, &b)| self.spaces.included(a, b))
+        });
+        let most = match self.task.query.most {
+            None => COMPARED,
+            Some(_) => COMPARED_BOUNDED,
+        };
+        if !included && list.len() < most {
+            list.push(id);
+        }
+        !included
     }
 
     /// Whether a context that is left so is one of the schedule's.
@@ -350,7 +427,7 @@ impl<W: Words> Search<'_, W> {
 
     /// A context that needs one level more, unless it is found with less before this level is done.
     fn put_off(&mut self, node: Node, later: &mut Vec<u32>) -> Result<(), StopReason> {
-        let key = node.key();
+        let key = node.key(self.task.guide.is_some());
         if !self.seen.contains(&key) && self.waiting.insert(key) {
             let id = u32::try_from(self.nodes.len()).map_err(|_| TOO_MANY_STATES)?;
             self.nodes.push(node);
@@ -402,6 +479,7 @@ impl<W: Words> Search<'_, W> {
                     active: other,
                     globals,
                     starts,
+                    space: NONE,
                     threads: threads.clone().into(),
                     passive: passive.clone().into(),
                 };

@@ -4,15 +4,18 @@
 //! This is the sequential search over pairs of an *entry* and a state, with summaries, but for one thing: a
 //! procedure may have been entered in an earlier context. An entry made in an earlier context has all its callers
 //! already, because contexts are explored completely, one after the other; returning from it goes on
-//! in those callers. All that matters about such an entry is who they are, so entries with the same callers are
-//! made one when their context is done. This is the relation of La Torre, Madhusudan and Parlato (PLDI 2009), section 5.1, whose tuples keep the number of the context in which a procedure was
+//! in those callers. This is the relation of La Torre, Madhusudan and Parlato (PLDI 2009), section 5.1, whose tuples keep the number of the context in which a procedure was
 //! entered beside that of the current one, done explicitly and forwards only.
+//!
+//! All that matters about such an entry is which stacks are below it: its callers, theirs, and so on.
+//! So when a context is done, entries become sets of stacks ([`Stacks`]), which are canonical. A set
+//! accepts the empty stack if the procedure may be the outermost one of its thread.
 //!
 //! What a thread can do in a context depends on the set of its stacks and the shared globals, on nothing else.
 //! Stacks of one thread with the same shared globals are kept together as a *parked set*: pairs
-//! of an entry and a state without its shared globals. Sets are interned, so that a context that
-//! begins as an earlier one did is not explored again, whatever happened in other threads in between.
-//! (The aggregates of Qadeer and Rehof, TACAS 2005, section 4, with pairs in place of automata.)
+//! of a set of stacks and a state without its shared globals. They are canonical, too, so that a context that
+//! begins as an earlier one did is not explored again, whatever happened in other threads in between,
+//! and however deep the stacks have grown. (The aggregates of Qadeer and Rehof, TACAS 2005, section 4.)
 //!
 //! If runs are looked for in which no thread can move, a parked set also says whether the thread may
 //! have ended, and [`Spaces::blocked`] says whether it may be where it cannot move. The argument why
@@ -22,6 +25,7 @@ use std::hash::Hash;
 
 use droste_base::{CallId, Countable, Guard, Interner, Model, PropId, Step, Steps, StopReason};
 use droste_explicit::Stats;
+use droste_pds::concurrent::stacks::{BOTTOM, Fresh, NEW, Stacks};
 use droste_program::{NodeId, Op, Program};
 use droste_unfold::{ThreadControl, Threading, Unfolding, Words};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -33,20 +37,11 @@ pub(super) const TOO_MANY_STATES: StopReason = StopReason::TooMany(Countable::St
 pub(super) const TOO_MANY: StopReason = StopReason::TooMany(Countable::Choices, MOST);
 
 /// The number of a value.
-fn number<T: Eq + Hash>(values: &mut Interner<T>, value: T) -> Result<u32, StopReason> {
+pub(super) fn number<T: Eq + Hash>(values: &mut Interner<T>, value: T) -> Result<u32, StopReason> {
     Ok(values.intern(value)?.0)
 }
 
-/// The entry of a thread's outermost procedure: nobody has called it.
-pub(super) const ROOT: u32 = 0;
-
-/// Set on the number of an entry that is made in the context being explored.
-pub(super) const NEW: u32 = 1 << 31;
-
-/// Entry and state of each caller, sorted.
-type Callers = Box<[(u32, u32)]>;
-
-/// A parked set: pairs of an entry and a state without shared globals, sorted.
+/// A parked set: pairs of a set of stacks and a state without shared globals, sorted by state.
 pub(super) type Parked = Box<[(u32, u32)]>;
 
 /// In a parked set, in place of a pair: the thread may have ended. Only if that is of interest.
@@ -65,7 +60,7 @@ pub(super) struct Local<W> {
     /// Inside an atomic section.
     pub(super) atomic: bool,
     /// The threads started so far in this context: a list of [`Spaces::starts`].
-    starts: u32,
+    pub(super) starts: u32,
 }
 
 #[derive(Default)]
@@ -102,6 +97,19 @@ pub(super) struct Space {
     /// one cannot, and no other can become active.
     pub(super) hit: bool,
     pub(super) outs: Vec<Out>,
+    /// If visible states are watched: the shared globals and the top of the active thread, and the
+    /// threads started so far. Sorted.
+    pub(super) visible: Vec<(u32, u32, u32)>,
+}
+
+impl Space {
+    /// The target is met: nothing else is of interest.
+    fn hit() -> Self {
+        Space {
+            hit: true,
+            ..Space::default()
+        }
+    }
 }
 
 /// All contexts explored so far.
@@ -112,12 +120,16 @@ pub(super) struct Spaces<'a, W: Words> {
     target: PropId,
     /// Whether runs are looked for in which no thread can move.
     stops: bool,
+    /// Whether visible states are watched.
+    watches: bool,
     pub(super) guard: Guard,
     most_path_edges: Option<u64>,
+    most_choices: Option<u64>,
     pub(super) states: Interner<Local<W>>,
-    /// Entries of contexts that are done: their callers, whose globals are left out if the return does not need them.
-    pub(super) entries: Vec<Callers>,
-    entry_ids: FxHashMap<Callers, u32>,
+    /// Entries of contexts that are done: what is below them. Symbols are the states of callers,
+    /// whose globals are left out if the return does not need them. In the context being explored,
+    /// the numbers of entries have [`NEW`].
+    pub(super) stacks: Stacks,
     /// Shared globals.
     pub(super) globals: Interner<W>,
     /// States without shared globals.
@@ -126,6 +138,8 @@ pub(super) struct Spaces<'a, W: Words> {
     /// Lists of started threads, each a parked set: the list before and the last one. Number 0 is empty.
     starts: Interner<(u32, u32)>,
     known: FxHashMap<(u32, u32, Starts, bool), u32>,
+    /// Whether the first parked set is known to be included in the second.
+    included: FxHashMap<(u32, u32), bool>,
     /// Parked sets and shared globals: whether the thread may be blocked.
     pub(super) blocked: FxHashMap<(u32, u32), bool>,
     pub(super) all: Vec<Space>,
@@ -144,7 +158,7 @@ pub(super) struct Saturation<W> {
     /// Pairs of an entry and an exit.
     exits: FxHashSet<(u32, u32)>,
     /// Shared globals and starts with which the thread has ended.
-    ended: Vec<(W, u32)>,
+    pub(super) ended: Vec<(W, u32)>,
     hit: bool,
 }
 
@@ -153,7 +167,7 @@ impl<'a, W: Words> Spaces<'a, W> {
         program: &'a Program,
         model: &'a Unfolding<'a, W>,
         threading: &'a Threading<'a, W>,
-        (target, stops): (PropId, bool),
+        (target, stops, watches): (PropId, bool, bool),
         limits: &droste_base::Limits,
     ) -> Result<Self, StopReason> {
         let mut spaces = Spaces {
@@ -162,16 +176,18 @@ impl<'a, W: Words> Spaces<'a, W> {
             threading,
             target,
             stops,
+            watches,
             guard: limits.guard(),
             most_path_edges: limits.path_edges,
+            most_choices: limits.choices,
             states: Interner::new(),
-            entries: vec![Box::default()],
-            entry_ids: FxHashMap::default(),
+            stacks: Stacks::new(),
             globals: Interner::new(),
             rests: Interner::new(),
             parked: Interner::new(),
             starts: Interner::new(),
             known: FxHashMap::default(),
+            included: FxHashMap::default(),
             blocked: FxHashMap::default(),
             all: Vec::new(),
             stats: Stats::default(),
@@ -184,7 +200,7 @@ impl<'a, W: Words> Spaces<'a, W> {
     /// The parked set of a thread that has one frame, in this state (without shared globals).
     pub(super) fn fresh(&mut self, rest: &W) -> Result<u32, StopReason> {
         let rest = number(&mut self.rests, rest.clone())?;
-        number(&mut self.parked, vec![(ROOT, rest)].into())
+        number(&mut self.parked, vec![(BOTTOM, rest)].into())
     }
 
     /// Bytes in the tables.
@@ -193,14 +209,14 @@ impl<'a, W: Words> Spaces<'a, W> {
             + self.globals.bytes()
             + self.rests.bytes()
             + self.parked.bytes()
-            + self.starts.bytes();
+            + self.starts.bytes()
+            + self.stacks.bytes();
         let parked = (0..self.parked.len() as u32).map(|id| self.parked.get(id).len());
-        let callers = self.entries.iter().map(|callers| 2 * callers.len());
-        let pairs: usize = parked.chain(callers).sum();
+        let pairs: usize = parked.sum();
         let outs: usize = self.all.iter().map(|space| space.outs.len()).sum();
         let others = pairs * size_of::<(u32, u32)>()
-            + self.entries.len() * (2 * size_of::<Callers>() + size_of::<u32>())
             + self.known.len() * size_of::<((u32, u32, Starts, bool), u32)>()
+            + self.included.len() * size_of::<((u32, u32), bool)>()
             + self.all.len() * size_of::<Space>()
             + outs * size_of::<Out>();
         interned + others as u64
@@ -241,6 +257,29 @@ impl<'a, W: Words> Spaces<'a, W> {
     pub(super) fn may_have_ended(&self, parked: u32) -> bool {
         let pairs = self.parked.get(parked);
         pairs.is_empty() || pairs.contains(&ENDED)
+    }
+
+    /// Whether a thread with one parked set can do all that it can with another.
+    pub(super) fn included(&mut self, first: u32, second: u32) -> bool {
+        if first == second {
+            return true;
+        }
+        let (small, large) = (self.parked.get(first), self.parked.get(second));
+        // Each state is usually there once.
+        if small.len() > large.len() {
+            return false;
+        }
+        if let Some(&known) = self.included.get(&(first, second)) {
+            return known;
+        }
+        let mut rest = &large[..];
+        let found = small.iter().all(|&(set, state)| {
+            rest = &rest[rest.partition_point(|pair| pair.1 < state)..];
+            let mut same = rest.iter().take_while(|pair| pair.1 == state);
+            same.any(|&(other, _)| set == other || self.stacks.included(set, other))
+        });
+        self.included.insert((first, second), found);
+        found
     }
 
     /// The context of a thread with these stacks that begins with these globals. With `init`, it can be left at the
@@ -294,18 +333,12 @@ impl<'a, W: Words> Spaces<'a, W> {
             next += 1;
             self.expand(&mut work, entry, state, starts, init, &mut steps)?;
             if work.hit {
-                return Ok(Space {
-                    hit: true,
-                    outs: Vec::new(),
-                });
+                return Ok(Space::hit());
             }
         }
         self.stats.entries += work.entries.len() as u64;
         if self.stops && self.stuck_alone(&work, init)? {
-            return Ok(Space {
-                hit: true,
-                outs: Vec::new(),
-            });
+            return Ok(Space::hit());
         }
         self.leave(&work, init)
     }
@@ -503,24 +536,24 @@ impl<'a, W: Words> Spaces<'a, W> {
     }
 
     fn exit(&mut self, work: &mut Saturation<W>, entry: u32, exit: u32) -> Result<(), StopReason> {
-        if entry == ROOT {
-            let local = self.states.get(exit);
-            let shared = self.threading.shared(&local.words);
-            work.ended.push((shared, local.starts));
-            return Ok(());
-        }
         if !work.exits.insert((entry, exit)) {
             return Ok(());
         }
-        self.stats.summaries += 1;
         let callers = if entry & NEW == 0 {
+            if self.stacks.accepting(entry) {
+                let local = self.states.get(exit);
+                let shared = self.threading.shared(&local.words);
+                work.ended.push((shared, local.starts));
+            }
             // No more callers come to an entry of an earlier context.
-            self.entries[entry as usize].to_vec()
+            let edges = self.stacks.edges(entry).iter();
+            edges.map(|&(state, entry)| (entry, state)).collect()
         } else {
             let entry = &mut work.entries[(entry & !NEW) as usize];
             entry.exits.push(exit);
             entry.callers.clone()
         };
+        self.stats.summaries += u64::from(!callers.is_empty());
         for caller in callers {
             self.resume(work, caller, exit)?;
         }
@@ -549,115 +582,134 @@ impl<'a, W: Words> Spaces<'a, W> {
         Ok(())
     }
 
-    /// The entries made in a context as entries of contexts that are done, by index. Those with the same callers
-    /// become one; those that call themselves through others (recursion) are left apart.
-    fn settle(&mut self, work: &Saturation<W>) -> Result<Vec<u32>, StopReason> {
-        const OPEN: u32 = u32::MAX;
-        let count = work.entries.len();
-        let mut settled = vec![OPEN; count];
-        // How many callers each entry waits for, and who waits for it.
-        let mut waits = vec![0u32; count];
-        let mut waiting: Vec<Vec<u32>> = vec![Vec::new(); count];
-        for (i, entry) in work.entries.iter().enumerate() {
-            for &(caller, _) in entry.callers.iter().filter(|(c, _)| c & NEW != 0) {
-                waits[i] += 1;
-                waiting[(caller & !NEW) as usize].push(i as u32);
-            }
-        }
-        let mut ready: Vec<u32> = (0..count as u32)
-            .filter(|&i| waits[i as usize] == 0)
-            .collect();
-        while let Some(i) = ready.pop() {
+    /// The entries made in a context, with what is below them.
+    fn settle(&mut self, work: &Saturation<W>) -> Result<Vec<Fresh>, StopReason> {
+        let mut fresh = Vec::with_capacity(work.entries.len());
+        for entry in &work.entries {
             self.guard.check()?;
-            let callers = self.callers(&work.entries[i as usize], &settled)?;
-            let fresh = u32::try_from(self.entries.len())
-                .ok()
-                .filter(|id| id & NEW == 0);
-            let fresh = fresh.ok_or(TOO_MANY_STATES)?;
-            let id = *self.entry_ids.entry(callers.clone()).or_insert(fresh);
-            if id == fresh {
-                self.entries.push(callers);
+            let mut edges = Vec::with_capacity(entry.callers.len());
+            for &(caller, state) in &entry.callers {
+                let words = self.states.get(state).words.clone();
+                edges.push((self.caller(&words)?, caller));
             }
-            settled[i as usize] = id;
-            for &other in &waiting[i as usize] {
-                waits[other as usize] -= 1;
-                if waits[other as usize] == 0 {
-                    ready.push(other);
-                }
-            }
+            fresh.push(Fresh {
+                accepting: false,
+                edges,
+            });
         }
-        // The rest is recursive, or called from there.
-        let rest: Vec<usize> = (0..count).filter(|&i| settled[i] == OPEN).collect();
-        for &i in &rest {
-            let fresh = u32::try_from(self.entries.len())
-                .ok()
-                .filter(|id| id & NEW == 0);
-            settled[i] = fresh.ok_or(TOO_MANY_STATES)?;
-            self.entries.push(Box::default());
-        }
-        for i in rest {
-            let callers = self.callers(&work.entries[i], &settled)?;
-            self.entries[settled[i] as usize] = callers;
-        }
-        Ok(settled)
+        Ok(fresh)
     }
 
-    /// The callers of an entry whose own entries are settled.
-    fn callers(&mut self, entry: &Entry, settled: &[u32]) -> Result<Callers, StopReason> {
-        let mut callers = Vec::with_capacity(entry.callers.len());
-        for &(caller, state) in &entry.callers {
-            let caller = match caller & NEW {
-                0 => caller,
-                _ => settled[(caller & !NEW) as usize],
-            };
-            let mut words = self.states.get(state).words.clone();
-            if let ThreadControl::At(node) = self.threading.control(&words) {
-                let node = self.program.node(node);
-                let plain = matches!(
-                    &node.op,
-                    Op::Call {
-                        constrain: None,
-                        ..
+    /// The state of a caller, without its shared globals if the return does not need them.
+    pub(super) fn caller(&mut self, words: &W) -> Result<u32, StopReason> {
+        let mut words = words.clone();
+        if let ThreadControl::At(node) = self.threading.control(&words) {
+            let node = self.program.node(node);
+            let plain = matches!(
+                &node.op,
+                Op::Call {
+                    constrain: None,
+                    ..
+                }
+            );
+            if plain && node.ensure.is_none() {
+                words = self.threading.rest(&words);
+            }
+        }
+        let local = Local {
+            words,
+            atomic: false,
+            starts: 0,
+        };
+        number(&mut self.states, local)
+    }
+
+    /// Adds shared globals, in which those without a value are given one: every one in turn.
+    pub(super) fn valued(&mut self, shared: W, all: &mut Vec<u32>) -> Result<(), StopReason> {
+        if self.threading.open_global(&shared).is_none() {
+            all.push(number(&mut self.globals, shared)?);
+            return Ok(());
+        }
+        let mut open = vec![shared];
+        while let Some(mut shared) = open.pop() {
+            self.guard.check()?;
+            if let Some((slot, top)) = self.threading.open_global(&shared) {
+                if top >= MOST {
+                    return Err(TOO_MANY);
+                }
+                for offset in (0..=top).rev() {
+                    self.threading.set_global(&mut shared, slot, offset);
+                    open.push(shared.clone());
+                }
+                continue;
+            }
+            all.push(number(&mut self.globals, shared)?);
+            if let Some(most) = self.most_choices
+                && all.len() as u64 > most
+            {
+                return Err(StopReason::TooMany(Countable::Choices, most));
+            }
+        }
+        Ok(())
+    }
+
+    /// Parked sets of groups of pairs, whose entries may have been made in this context.
+    fn park(&mut self, fresh: &[Fresh], groups: &mut [Group]) -> Result<(), StopReason> {
+        // Sets of entries whose numbers are not known yet: each entry by itself, if it is wanted, and
+        // sets of several.
+        let mut roots: Vec<Vec<u32>> = vec![Vec::new(); fresh.len()];
+        for (_, pairs) in &mut *groups {
+            self.guard.check()?;
+            pairs.sort_unstable_by_key(|&(entry, rest)| (rest, entry));
+            pairs.dedup();
+            for states in pairs.chunk_by(|a, b| a.1 == b.1) {
+                let entry = states[0].0;
+                if states.len() > 1 {
+                    roots.push(states.iter().map(|pair| pair.0).collect());
+                } else if entry & NEW != 0 && states[0] != ENDED {
+                    let root = &mut roots[(entry & !NEW) as usize];
+                    if root.is_empty() {
+                        root.push(entry);
                     }
-                );
-                if plain && node.ensure.is_none() {
-                    words = self.threading.rest(&words);
                 }
             }
-            let local = Local {
-                words,
-                atomic: false,
-                starts: 0,
-            };
-            callers.push((caller, number(&mut self.states, local)?));
         }
-        callers.sort_unstable();
-        callers.dedup();
-        Ok(callers.into())
+        let sets = self.stacks.intern(fresh, &roots, &mut self.guard)?;
+        let mut several = sets.iter().skip(fresh.len());
+        for (_, pairs) in groups {
+            let single = pairs.windows(2).all(|pair| pair[0].1 != pair[1].1);
+            if single && pairs.iter().all(|pair| pair.0 & NEW == 0 || *pair == ENDED) {
+                continue;
+            }
+            let mut parked = Vec::with_capacity(pairs.len());
+            for states in pairs.chunk_by(|a, b| a.1 == b.1) {
+                let (entry, rest) = states[0];
+                let known = [entry];
+                let sets = if states.len() > 1 {
+                    several.next().map_or(&[][..], Vec::as_slice)
+                } else if entry & NEW == 0 || states[0] == ENDED {
+                    &known[..]
+                } else {
+                    &sets[(entry & !NEW) as usize][..]
+                };
+                parked.extend(sets.iter().map(|&set| (set, rest)));
+            }
+            *pairs = parked;
+        }
+        Ok(())
     }
 
     /// The ways to leave a context.
     fn leave(&mut self, work: &Saturation<W>, init: Option<NodeId>) -> Result<Space, StopReason> {
-        let settled = self.settle(work)?;
+        let fresh = self.settle(work)?;
         let mut index: FxHashMap<(u32, u32), usize> = FxHashMap::default();
         let mut groups: Vec<Group> = Vec::new();
-        let mut open = Vec::new();
+        let mut all = Vec::new();
         let mut put = |spaces: &mut Self, shared: W, starts: u32, pair: Option<(u32, u32)>| {
-            // Shared globals without a value are given one: every one in turn.
-            open.push(shared);
-            while let Some(mut shared) = open.pop() {
-                spaces.guard.check()?;
-                if let Some((slot, top)) = spaces.threading.open_global(&shared) {
-                    if top >= MOST {
-                        return Err(TOO_MANY);
-                    }
-                    for offset in (0..=top).rev() {
-                        spaces.threading.set_global(&mut shared, slot, offset);
-                        open.push(shared.clone());
-                    }
-                    continue;
-                }
-                let key = (number(&mut spaces.globals, shared)?, starts);
+            all.clear();
+            spaces.valued(shared, &mut all)?;
+            for &globals in &all {
+                let key = (globals, starts);
                 let group = *index.entry(key).or_insert_with(|| {
                     groups.push((key, Vec::new()));
                     groups.len() - 1
@@ -684,10 +736,6 @@ impl<'a, W: Words> Spaces<'a, W> {
                 continue;
             }
             let shared = self.threading.shared(&local.words);
-            let entry = match entry & NEW {
-                0 => entry,
-                _ => settled[(entry & !NEW) as usize],
-            };
             // `init` never goes on.
             let pair = match init {
                 Some(_) => None,
@@ -699,21 +747,29 @@ impl<'a, W: Words> Spaces<'a, W> {
             put(self, shared, local.starts, pair)?;
         }
         if init.is_none() {
-            let pair = self.stops.then_some(ENDED);
+            let pair = (self.stops || self.watches).then_some(ENDED);
             for (shared, starts) in &work.ended {
                 put(self, shared.clone(), *starts, pair)?;
             }
         }
+        self.park(&fresh, &mut groups)?;
         let mut outs = Vec::with_capacity(groups.len());
-        for ((globals, starts), mut pairs) in groups {
-            pairs.sort_unstable();
-            pairs.dedup();
+        for ((globals, starts), pairs) in groups {
             outs.push(Out {
                 globals,
                 starts,
                 parked: number(&mut self.parked, pairs.into())?,
             });
         }
-        Ok(Space { hit: false, outs })
+        let visible = if self.watches {
+            self.visible(work, init)?
+        } else {
+            Vec::new()
+        };
+        Ok(Space {
+            hit: false,
+            outs,
+            visible,
+        })
     }
 }

@@ -175,9 +175,12 @@ impl Machine {
         self.layout.words
     }
 
-    /// The one state in which every run starts: nothing has a value.
-    pub(crate) fn initial<W: Words>(&self) -> W {
+    /// The one state in which every run starts: nothing has a value, but for these globals.
+    pub(crate) fn initial<W: Words>(&self, inputs: &[Option<i128>]) -> W {
         let mut state = W::zeroed(self.layout.words);
+        for (field, value) in self.layout.globals.iter().zip(inputs) {
+            field.set(state.words_mut(), value.map(|value| field.offset(value)));
+        }
         self.layout.set_control(
             state.words_mut(),
             self.entries[self.main as usize],

@@ -15,6 +15,8 @@ pub struct Unfolding<'a, W> {
     machine: &'a Machine,
     scratch: RefCell<Steps<W>>,
     watch: Option<Rc<Watch>>,
+    /// Values that globals have from the start.
+    inputs: Vec<Option<i128>>,
     words: PhantomData<W>,
 }
 
@@ -29,8 +31,16 @@ impl<'a, W: Words> Unfolding<'a, W> {
             machine,
             scratch: RefCell::default(),
             watch: None,
+            inputs: Vec::new(),
             words: PhantomData,
         }
+    }
+
+    /// The same, with values that globals have from the start.
+    #[must_use]
+    pub fn beginning_with(mut self, inputs: &[Option<i128>]) -> Self {
+        self.inputs = inputs.to_vec();
+        self
     }
 
     /// The same; the limits are also looked at while the choices in one state are tried out.
@@ -46,7 +56,7 @@ impl<W: Words> Model for Unfolding<'_, W> {
     type State = W;
 
     fn initial(&self, out: &mut Vec<W>) {
-        out.push(self.machine.initial());
+        out.push(self.machine.initial(&self.inputs));
     }
 
     #[inline]

@@ -26,6 +26,9 @@ const FEW: usize = 300;
 const EFFORT: u64 = 40;
 const LEAST_EFFORT: u64 = 20_000;
 
+/// Variables are near if they have at most this distance in the order.
+const NEAR: u32 = 8;
+
 /// How to put one step after another.
 pub(super) struct Squaring {
     /// Variables between two steps.
@@ -50,23 +53,21 @@ impl Squaring {
         let mut between = Vec::new();
         for &(x, parameter) in moved {
             // Any variable of the type will do, wherever it comes from, if its place in the order
-            // is free.
+            // is free and near. To move steps to other places may take longer than anything else.
             let ty = theory.variable(x).ty;
+            let home = engine.vars_of(parameter);
             let all = (0..theory.variables.len() as u32).map(VarId);
             let mut rows = all.filter(|&id| theory.variable(id).ty == ty);
             let Some(row) = rows.find_map(|id| {
                 let row = engine.vars_of(id);
-                row.iter().all(|var| !taken.contains(var)).then_some(row)
+                let near = |(a, b): (&Var, &Var)| a.0.abs_diff(b.0) <= NEAR;
+                let free = row.iter().all(|var| !taken.contains(var));
+                (free && row.iter().zip(&home).all(near)).then_some(row)
             }) else {
                 return Ok(None);
             };
             taken.extend(&row);
-            first.extend(
-                engine
-                    .vars_of(parameter)
-                    .into_iter()
-                    .zip(row.iter().copied()),
-            );
+            first.extend(home.into_iter().zip(row.iter().copied()));
             second.extend(engine.vars_of(x).into_iter().zip(row.iter().copied()));
             between.extend(row);
         }

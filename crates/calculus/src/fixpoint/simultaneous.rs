@@ -1,7 +1,7 @@
 //! One fixpoint of a whole component: all members side by side, from below; greatest fixpoints as
 //! least ones of the complement.
 //!
-//! Bodies are taken apart ([`crate::rewrite`]). What distributes over union becomes
+//! Bodies are taken apart ([`bodies`](super::bodies)). What distributes over union becomes
 //! [`tasks`](super::tasks), which see only what is new. The cheapest task that has something to do
 //! goes first, so that cheap steps run to their end before an expensive one looks at their results.
 //! What remains sees everything, once no task has anything to do.
@@ -11,10 +11,11 @@ use std::rc::Rc;
 use droste_bdd::Bdd;
 use rustc_hash::FxHashSet;
 
+use super::bodies::Bodies;
 use super::division::Component;
 use super::tasks::Task;
 use super::{Fixpoints, Key, Result};
-use crate::rewrite::{Parts, parts, to_complement, to_frontier};
+use crate::rewrite::{to_complement, to_frontier};
 use crate::syntax::Fixpoint;
 use crate::term::{DefId, Of, TermId};
 
@@ -36,7 +37,7 @@ struct Growth<'c> {
     spaces: Vec<Bdd>,
     /// The values so far.
     grown: Vec<Bdd>,
-    bodies: Vec<Rc<Parts>>,
+    bodies: Rc<Bodies>,
     tasks: Vec<Task>,
     /// For each member, the tasks that depend on it.
     listeners: Vec<Vec<usize>>,
@@ -84,7 +85,15 @@ impl Fixpoints<'_> {
         }
         let mut growth = self.growth(members, spaces, start, least, question)?;
         let answer = self.grow(&mut growth)?;
-        let Growth { grown, spaces, .. } = growth;
+        let Growth {
+            mut grown,
+            spaces,
+            bodies,
+            ..
+        } = growth;
+        for (member, &kept) in bodies.kept.iter().enumerate() {
+            grown[member] = grown[kept].clone();
+        }
         if answer.is_none() {
             let nothing = self.engine.manager.constant(false);
             for &def in members {
@@ -101,20 +110,26 @@ impl Fixpoints<'_> {
         &mut self,
         members: &'c [DefId],
         spaces: Vec<Bdd>,
-        start: Vec<Bdd>,
+        mut start: Vec<Bdd>,
         least: bool,
         question: Option<(TermId, TermId)>,
     ) -> Result<Growth<'c>> {
         let of = if least { Of::Value } else { Of::Complement };
+        let bodies = self.bodies_of(members, of);
         let early = match question {
-            Some((root, dual)) => self.early(members, root, dual, of),
+            Some((root, dual)) => {
+                let theory = &mut self.engine.theory;
+                let [root, dual] = [root, dual].map(|root| bodies.in_kept(theory, root));
+                self.early(members, root, dual, of)
+            }
             None => Vec::new(),
         };
-        let bodies: Vec<Rc<Parts>> = members
-            .iter()
-            .map(|&def| self.parts_of(def, members, of))
-            .collect();
-        let tasks = self.tasks(members, &bodies, &start)?;
+        for (member, &kept) in bodies.kept.iter().enumerate() {
+            if kept != member {
+                start[kept] = start[kept].or(&start[member])?;
+            }
+        }
+        let tasks = self.tasks(members, &bodies.parts, &start)?;
         let mut listeners: Vec<Vec<usize>> = vec![Vec::new(); members.len()];
         for (number, task) in tasks.iter().enumerate() {
             for (member, _) in &task.pending {
@@ -122,7 +137,7 @@ impl Fixpoints<'_> {
             }
         }
         // At first all that is constant, then the rest.
-        let bases = bodies.iter().enumerate();
+        let bases = bodies.parts.iter().enumerate();
         let whole = bases.map(|(member, parts)| (member, parts.base)).collect();
         Ok(Growth {
             members,
@@ -157,7 +172,7 @@ impl Fixpoints<'_> {
                 // fixpoint.
                 if seen.as_ref() != Some(&growth.grown) {
                     seen = Some(growth.grown.clone());
-                    let rest = growth.bodies.iter().enumerate();
+                    let rest = growth.bodies.parts.iter().enumerate();
                     let rest = rest.filter(|(_, parts)| parts.rest != crate::term::FALSE);
                     let rest = rest.map(|(member, parts)| (member, parts.rest));
                     growth.whole.extend(rest);
@@ -250,26 +265,6 @@ impl Fixpoints<'_> {
             self.engine.set(def, Of::Value, value);
         }
         Ok(())
-    }
-
-    /// The body of a member, in parts.
-    fn parts_of(&mut self, def: DefId, members: &[DefId], of: Of) -> Rc<Parts> {
-        let key = (def, members.into());
-        if let Some(known) = self.parts.get(&key) {
-            return Rc::clone(known);
-        }
-        let set: FxHashSet<DefId> = members.iter().copied().collect();
-        let body = self.body(def);
-        let theory = &mut self.engine.theory;
-        let root = if of == Of::Value {
-            body
-        } else {
-            let dual = theory.definition(def).dual.unwrap_or(crate::term::TRUE);
-            to_complement(&mut theory.terms, dual, |def| set.contains(&def))
-        };
-        let parts = Rc::new(parts(&mut theory.terms, root, of, |def| set.contains(&def)));
-        self.parts.insert(key, Rc::clone(&parts));
-        parts
     }
 
     /// The ways to decide a question from the frontier.

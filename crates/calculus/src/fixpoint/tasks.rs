@@ -138,9 +138,10 @@ impl Fixpoints<'_> {
             let nothing = self.engine.manager.constant(false);
             let pending = std::mem::replace(pending, nothing);
             // Anything between what is new and what is known will do: the smaller diagram. Of a
-            // small one that need not be asked.
-            let large =
-                pending.is_larger_than(SMALL) && pending.is_larger_than(grown[*i].node_count());
+            // small one that need not be asked. What is new is counted, and no more than that of
+            // what is known.
+            let size = pending.node_count();
+            let large = size > SMALL && !grown[*i].is_larger_than(size - 1);
             let frontier = if large { grown[*i].clone() } else { pending };
             self.engine.set(members[*i], Of::Frontier, frontier);
         }

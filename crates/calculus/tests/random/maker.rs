@@ -286,6 +286,22 @@ impl Maker<'_> {
         if least { F::Or(parts) } else { F::And(parts) }
     }
 
+    /// Has a predicate include another one, as it is; the last includes the first. (Of greatest
+    /// fixpoints, it is included.)
+    fn include(&mut self, pred: usize, recursive: std::ops::Range<usize>, least: bool) {
+        let next = if pred + 1 < recursive.end {
+            pred + 1
+        } else {
+            recursive.start
+        };
+        let (_, apply) = self.all_of(&Vec::new(), next);
+        let body = std::mem::replace(&mut self.world.preds[pred].body, F::Const(false));
+        let mut parts = vec![body];
+        let at = self.random.below(2);
+        parts.insert(at, apply);
+        self.world.preds[pred].body = if least { F::Or(parts) } else { F::And(parts) };
+    }
+
     pub(crate) fn preds(&mut self) {
         let recursive = self.random.between(1, 3);
         let monotone = self.random.percent(75);
@@ -303,7 +319,16 @@ impl Maker<'_> {
                 }
             })
             .collect();
-        for &kind in &kinds {
+        // Sometimes recursive predicates include each other: they are equal then.
+        let circle = recursive > 1 && same.is_some() && self.random.percent(40);
+        for (i, &kind) in kinds.iter().enumerate() {
+            let first = plain_before;
+            if circle && (first + 1..first + recursive).contains(&i) {
+                let params = self.world.preds[first].params.clone();
+                let body = F::Const(false);
+                self.world.preds.push(Pred { kind, params, body });
+                continue;
+            }
             let params = loop {
                 let params: Vec<usize> = (0..self.random.weighted(&[4, 40, 40, 16]))
                     .map(|_| self.ty(10))
@@ -336,11 +361,14 @@ impl Maker<'_> {
             let mut scope = self.world.preds[i].params.clone();
             let recursive = plain_before..plain_before + recursive;
             self.world.preds[i].body = if recursive.contains(&i) && self.random.percent(60) {
-                self.steps(&mut scope, recursive, kind == Kind::Mu)
+                self.steps(&mut scope, recursive.clone(), kind == Kind::Mu)
             } else {
                 self.depth = self.random.between(1, 4);
                 self.formula(&mut scope, true)
             };
+            if circle && recursive.contains(&i) {
+                self.include(i, recursive, kind == Kind::Mu);
+            }
         }
         self.usable = (0..kinds.len()).map(|p| (p, false)).collect();
         for _ in 0..3 {

@@ -135,6 +135,10 @@ fn normalise(text: &str) -> String {
     for line in text.lines() {
         if line.contains(" path edge") && line.contains(" state") {
             normal += "N path edges, N states, N s";
+        } else if line.contains(" of it javac") {
+            normal += "N states, N s (N s of it javac)";
+        } else if line.contains(" rule") && line.contains(" transition") {
+            normal += "N rules, N transitions, N s";
         } else {
             normal += line.trim_end();
         }

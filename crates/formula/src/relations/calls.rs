@@ -39,7 +39,7 @@ impl Relations<'_> {
     }
 
     pub(super) fn calls(&mut self) {
-        let callee = copy_of(&mut self.terms, &self.fields, "l", "g");
+        let callee = copy_of(&mut self.terms, &self.fields, ["e", "l", "g"]);
         let saved = std::mem::replace(&mut self.v, callee);
         // The locals of the callee beyond its parameters.
         for &procedure in &self.points.procedures.clone() {

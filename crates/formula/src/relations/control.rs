@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use droste_blast::in_range;
 use droste_program::{ProcId, VarRef};
 
-use super::{Relations, one_of, or_false};
+use super::{Relations, copy, copy_of, one_of, or_false};
 use crate::points::Point;
 use crate::write::{Piece, conjunction};
 
@@ -32,19 +32,35 @@ impl Relations<'_> {
         let mut clauses = Vec::new();
         for &(procedure, entry) in &entries {
             let mark = self.terms.mark();
-            let text = format!("u.pc = {entry} & Blank_{}(u.l)", procedure.0);
+            let number = procedure.0;
+            let state = if self.flat {
+                copy_of(&mut self.terms, &self.fields, ["p", "l", "g"])
+            } else {
+                copy(&mut self.terms, &self.fields, "u")
+            };
+            let text = format!("{} = {entry} & Blank_{number}({})", state.pc, state.locals);
             let mut pieces = vec![Piece::Text(text)];
             let params = self.program.procedure(procedure).params;
             let vars = (0..params).map(VarRef::Local);
             let vars = vars.chain((0..self.program.globals.len() as u32).map(VarRef::Global));
-            let state = self.state(&self.u, procedure);
+            let state = self.state(&state, procedure);
             for var in vars {
                 let ty = self.program.variable(procedure, var).ty;
                 let Ok(bit) = in_range(&mut self.terms, ty, state.code(var));
                 pieces.push(Piece::Holds(bit));
             }
-            clauses.extend(conjunction(&self.terms, &pieces));
+            let clause = conjunction(&self.terms, &pieces);
             self.terms.forget(mark);
+            if self.flat {
+                let _ = writeln!(
+                    self.out,
+                    "bool EntryState_{number}(PC p, Local l, Global g)\n      {};\n",
+                    clause.unwrap_or("false".to_owned())
+                );
+                clauses.push(format!("EntryState_{number}(u.pc, u.l, u.g)"));
+            } else {
+                clauses.extend(clause);
+            }
         }
         let _ = writeln!(
             self.out,

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use droste_blast::{Destination, Logic, Store, in_range};
-use droste_program::{NodeId, Op, ProcId, VarRef, Violation};
+use droste_program::{NodeId, Op, ProcId, Program, Threads, VarRef, Violation};
 
-use super::{Clauses, Frame, Relations, one_of, uninitialised};
+use super::{Clauses, Frame, Relations, copy_of, one_of, or_false, uninitialised};
 use crate::fields::Component;
 use crate::points::Point;
 use crate::term::Term;
@@ -26,10 +26,7 @@ impl Relations<'_> {
         match op {
             Op::Return(_) => {
                 let to = self.points.exit(procedure);
-                let mut pieces = vec![
-                    Piece::Text(format!("u.pc = {here} & v.pc = {to}")),
-                    Piece::Holds(effect.guard),
-                ];
+                let mut pieces = vec![self.moves(here, vec![to]), Piece::Holds(effect.guard)];
                 for store in &effect.stores {
                     self.stored(procedure, store, None, |r| &r.v, &[], &mut pieces);
                 }
@@ -84,10 +81,7 @@ impl Relations<'_> {
                     some = either;
                     let stores = self.all_stored(procedure, &effect.stores, &open, &more);
                     let frame = Frame::changing(changed.iter().chain(&open).copied());
-                    let mut pieces = vec![
-                        Piece::Text(format!("u.pc = {here} & {}", one_of("v.pc", targets))),
-                        Piece::Holds(guard),
-                    ];
+                    let mut pieces = vec![self.moves(here, targets), Piece::Holds(guard)];
                     pieces.extend(stores);
                     pieces.extend(after.as_ref().map(|after| Piece::Holds(after.holds)));
                     self.add(clauses, frame, &pieces);
@@ -118,6 +112,12 @@ impl Relations<'_> {
         self.terms.forget(mark);
     }
 
+    /// From a program counter to one of others.
+    fn moves(&self, here: u32, to: Vec<u32>) -> Piece {
+        let to = one_of(&self.v.pc, to);
+        Piece::Text(format!("{} = {here} & {to}", self.u.pc))
+    }
+
     /// That the stores have been made, but for components that are `open`, and `more`.
     fn all_stored(
         &mut self,
@@ -138,7 +138,7 @@ impl Relations<'_> {
         let Some(to) = self.points.fail(violation) else {
             return;
         };
-        let mut pieces = vec![Piece::Text(format!("u.pc = {here} & v.pc = {to}"))];
+        let mut pieces = vec![self.moves(here, vec![to])];
         pieces.extend_from_slice(when);
         self.add(clauses, Frame::default(), &pieces);
     }
@@ -151,7 +151,7 @@ impl Relations<'_> {
         let mark = self.terms.mark();
         let here = self.points.entry(self.program, procedure);
         let first = self.points.at(self.program.procedure(procedure).entry);
-        let mut pieces = vec![Piece::Text(format!("u.pc = {here} & v.pc = {first}"))];
+        let mut pieces = vec![self.moves(here, vec![first])];
         let mut changed = Vec::new();
         let locals = uninitialised(self.program, procedure, &self.fields, self.question.live);
         for local in locals {
@@ -166,9 +166,22 @@ impl Relations<'_> {
         self.terms.forget(mark);
     }
 
-    /// One relation per procedure, and their union.
+    /// One relation per procedure, and their union. If threads make no calls, the relations are
+    /// between parts of states, and the union is for what runs before the threads.
     pub(super) fn program_int(&mut self) {
         let mut names = Vec::new();
+        let (mut head, mut whole) = ("State u, State v) u ~+ v", "u, v");
+        let before = self.flat.then(|| {
+            head = "PC p, Local l, Global g, PC q, Local m, Global h) p ~+ q, l ~+ m, g ~+ h";
+            whole = "u.pc, u.l, u.g, v.pc, v.l, v.g";
+            let mut part = |names| copy_of(&mut self.terms, &self.fields, names);
+            let (u, v) = (part(["p", "l", "g"]), part(["q", "m", "h"]));
+            (
+                std::mem::replace(&mut self.u, u),
+                std::mem::replace(&mut self.v, v),
+                called(self.program),
+            )
+        });
         let mut nodes = vec![Vec::new(); self.program.procedures.len()];
         for point in &self.points.list {
             if let Point::Node(node) = *point {
@@ -184,14 +197,20 @@ impl Relations<'_> {
             let name = format!("ProgramInt_{}", procedure.0);
             let title = &self.program.procedure(procedure).name;
             let _ = writeln!(self.out, "// Steps within {title}.");
-            let head = format!("bool {name}(State u, State v) u ~+ v");
+            let head = format!("bool {name}({head}");
             self.define(&head, clauses, |r| &r.u, |r| &r.v);
-            names.push(format!("{name}(u, v)"));
+            let is_called = |(_, _, called): &(_, _, Vec<bool>)| called[procedure.0 as usize];
+            if before.as_ref().is_none_or(is_called) {
+                names.push(format!("{name}({whole})"));
+            }
+        }
+        if let Some((u, v, _)) = before {
+            (self.u, self.v) = (u, v);
         }
         let _ = writeln!(
             self.out,
             "// Steps within a procedure.\nbool ProgramInt(State u, State v) u ~+ v\n      {};\n",
-            names.join(" | ")
+            or_false(&names, " | ")
         );
         if !self.fields.started.is_empty() {
             let starts = std::mem::take(&mut self.starts);
@@ -209,4 +228,24 @@ impl Relations<'_> {
             self.define(head, starts, |r| &r.u, |r| &r.v);
         }
     }
+}
+
+/// Which procedures run before the threads do.
+fn called(program: &Program) -> Vec<bool> {
+    let mut called = vec![false; program.procedures.len()];
+    let mut work = match program.threads {
+        Threads::Init { .. } => vec![program.main],
+        _ => Vec::new(),
+    };
+    while let Some(procedure) = work.pop() {
+        if std::mem::replace(&mut called[procedure.0 as usize], true) {
+            continue;
+        }
+        let nodes = program.nodes.iter().filter(|n| n.procedure == procedure);
+        work.extend(nodes.filter_map(|node| match node.op {
+            Op::Call { callee, .. } => Some(callee),
+            _ => None,
+        }));
+    }
+    called
 }

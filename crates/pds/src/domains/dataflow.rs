@@ -1,7 +1,11 @@
 //! Domains of classical data flow: gen/kill bit vectors, and copy constants.
 
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
 use droste_base::StopReason;
 
+use super::framed::Scoped;
 use crate::domain::Domain;
 
 /// Transformers of bit vectors that forget some bits and set others, where paths join by union: live
@@ -9,6 +13,7 @@ use crate::domain::Domain;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GenKill {
     bits: u32,
+    backward: bool,
 }
 
 /// A transformer: first it kills, then it generates. A bit that it generates does not count as
@@ -22,7 +27,19 @@ pub struct Transformer {
 impl GenKill {
     /// Transformers of this many bits.
     pub fn new(bits: u32) -> Self {
-        GenKill { bits }
+        GenKill {
+            bits,
+            backward: false,
+        }
+    }
+
+    /// The same for analyses against the flow of control, such as live variables: of two weights
+    /// that are extended, the second acts first.
+    pub fn backward(bits: u32) -> Self {
+        GenKill {
+            bits,
+            backward: true,
+        }
     }
 
     /// The transformer that kills and generates these bits.
@@ -89,6 +106,7 @@ impl Domain for GenKill {
     }
 
     fn extend(&self, a: &Transformer, b: &Transformer) -> Result<Transformer, StopReason> {
+        let (a, b) = if self.backward { (b, a) } else { (a, b) };
         let product = both(a, b, |a, b| {
             let generate = a.1 & !b.0 | b.1;
             ((a.0 | b.0) & !generate, generate)
@@ -110,6 +128,20 @@ impl Domain for GenKill {
     }
 }
 
+impl Scoped for GenKill {
+    fn restored(&self, effect: &Transformer, kept: &[u32]) -> Transformer {
+        let mut effect = effect.clone();
+        for bit in kept {
+            if let Some(words) = &mut effect.words {
+                let word = &mut words[*bit as usize / 64];
+                word.0 &= !(1 << (bit % 64));
+                word.1 &= !(1 << (bit % 64));
+            }
+        }
+        effect
+    }
+}
+
 /// Which variables have which constant values: assignments of constants, of other variables, and of
 /// anything else.
 ///
@@ -126,7 +158,7 @@ pub enum Known {
     /// Nothing assigns it.
     Nothing,
     /// It is this.
-    Constant(i64),
+    Constant(i128),
     /// It may be anything.
     Anything,
 }
@@ -141,18 +173,29 @@ impl Known {
     }
 }
 
+/// What is assigned to a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A value of which this is known.
+    Value(Known),
+    /// The old value of another variable.
+    Variable(u32),
+}
+
 /// Where a new value comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Sources {
-    /// Variables whose old value it may be, as bits; none if it may be anything.
-    old: Box<[u64]>,
+    /// Variables whose old value it may be, in ascending order; none if it may be anything.
+    old: Vec<u32>,
     constant: Known,
 }
 
-/// For each variable where its new value comes from; nothing if there is no path.
+/// For each variable that may change where its new value comes from; nothing if there is no path.
+/// The others keep their value, so a transformer is as large as what it assigns.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Assignments {
-    new: Option<Box<[Sources]>>,
+    /// In ascending order of the variables.
+    new: Option<Vec<(u32, Sources)>>,
 }
 
 impl CopyConstants {
@@ -161,87 +204,115 @@ impl CopyConstants {
         CopyConstants { variables }
     }
 
-    fn words(self) -> usize {
-        (self.variables as usize).div_ceil(64)
-    }
-
-    fn change(self, variable: u32, sources: Sources) -> Assignments {
-        let mut one = self.one();
-        if let Some(new) = &mut one.new {
-            new[variable as usize] = sources;
-        }
-        one
-    }
-
-    fn only(self, constant: Known) -> Sources {
-        Sources {
-            old: vec![0; self.words()].into(),
-            constant,
-        }
-    }
-
-    fn copy_of(self, variable: u32) -> Sources {
-        let mut sources = self.only(Known::Nothing);
-        sources.old[variable as usize / 64] |= 1 << (variable % 64);
-        sources
-    }
-
     /// `variable := constant`, or `:= *`.
     pub fn assign(self, variable: u32, value: Known) -> Assignments {
-        self.change(variable, self.only(value))
+        self.assign_all(&[(variable, Source::Value(value))])
+    }
+
+    /// Assigns to variables at once. Of two assignments to one variable, the later one counts.
+    pub fn assign_all(self, assigns: &[(u32, Source)]) -> Assignments {
+        let mut new = BTreeMap::new();
+        for &(variable, source) in assigns {
+            debug_assert!(variable < self.variables, "there is such a variable");
+            let sources = match source {
+                Source::Value(value) => Sources::only(value),
+                Source::Variable(other) => Sources::copy_of(other),
+            };
+            new.insert(variable, sources);
+        }
+        let new = new
+            .into_iter()
+            .filter(|(variable, sources)| !sources.keeps(*variable));
+        Assignments {
+            new: Some(new.collect()),
+        }
     }
 
     /// `variable := other`
     pub fn copy(self, variable: u32, other: u32) -> Assignments {
-        self.change(variable, self.copy_of(other))
+        self.assign_all(&[(variable, Source::Variable(other))])
     }
 
     /// What is known about the variables after a transformer, given what was known before; nothing if
     /// there is no path.
     pub fn apply(self, transformer: &Assignments, before: &[Known]) -> Option<Vec<Known>> {
-        let new = transformer.new.as_ref()?.iter();
-        Some(
-            new.map(|sources| {
-                let old = bits(&sources.old).map(|variable| before[variable as usize]);
-                old.fold(sources.constant, Known::join)
-            })
-            .collect(),
-        )
+        let mut after = before.to_vec();
+        for (variable, sources) in transformer.new.as_ref()? {
+            let old = sources
+                .old
+                .iter()
+                .map(|&variable| before[variable as usize]);
+            after[*variable as usize] = old.fold(sources.constant, Known::join);
+        }
+        Some(after)
     }
-}
-
-fn bits(words: &[u64]) -> impl Iterator<Item = u32> + '_ {
-    (0..).zip(words).flat_map(|(place, &word)| {
-        (0..64u32)
-            .filter(move |bit| word >> bit & 1 == 1)
-            .map(move |bit| place * 64 + bit)
-    })
 }
 
 impl Sources {
-    fn join(&mut self, other: &Sources) {
-        self.constant = self.constant.join(other.constant);
-        for (own, other) in self.old.iter_mut().zip(&other.old) {
-            *own |= other;
+    fn only(constant: Known) -> Self {
+        Sources {
+            old: Vec::new(),
+            constant,
         }
-        self.settle();
     }
 
-    /// What may be anything comes from nowhere in particular.
-    fn settle(&mut self) {
-        if self.constant == Known::Anything {
-            self.old.fill(0);
+    fn copy_of(variable: u32) -> Self {
+        Sources {
+            old: vec![variable],
+            constant: Known::Nothing,
         }
     }
+
+    /// Whether the variable keeps its value.
+    fn keeps(&self, variable: u32) -> bool {
+        self.constant == Known::Nothing && self.old == [variable]
+    }
+
+    fn join(&mut self, other: &Sources) {
+        self.constant = self.constant.join(other.constant);
+        if self.constant == Known::Anything {
+            // It comes from nowhere in particular.
+            self.old.clear();
+        } else if self.old != other.old {
+            self.old.extend(&other.old);
+            self.old.sort_unstable();
+            self.old.dedup();
+        }
+    }
+}
+
+/// The sources of a variable: those in a list, or its old value.
+fn sources_in(list: &[(u32, Sources)], variable: u32) -> Cow<'_, Sources> {
+    match list.binary_search_by_key(&variable, |(variable, _)| *variable) {
+        Ok(place) => Cow::Borrowed(&list[place].1),
+        Err(_) => Cow::Owned(Sources::copy_of(variable)),
+    }
+}
+
+/// The variables of two lists, in ascending order.
+fn variables_of<'a>(
+    one: &'a [(u32, Sources)],
+    other: &'a [(u32, Sources)],
+) -> impl Iterator<Item = u32> + 'a {
+    let (mut one, mut other) = (one.iter().peekable(), other.iter().peekable());
+    std::iter::from_fn(move || {
+        let next = match (one.peek(), other.peek()) {
+            (Some(a), Some(b)) => a.0.min(b.0),
+            (Some(only), None) | (None, Some(only)) => only.0,
+            (None, None) => return None,
+        };
+        one.next_if(|(variable, _)| *variable == next);
+        other.next_if(|(variable, _)| *variable == next);
+        Some(next)
+    })
 }
 
 impl Domain for CopyConstants {
     type Weight = Assignments;
 
     fn one(&self) -> Assignments {
-        let new = (0..self.variables).map(|variable| self.copy_of(variable));
         Assignments {
-            new: Some(new.collect()),
+            new: Some(Vec::new()),
         }
     }
 
@@ -253,24 +324,30 @@ impl Domain for CopyConstants {
         let (Some(first), Some(second)) = (&a.new, &b.new) else {
             return Ok(if a.new.is_some() { a } else { b }.clone());
         };
-        let mut new = first.clone();
-        for (own, other) in new.iter_mut().zip(second) {
-            own.join(other);
-        }
-        Ok(Assignments { new: Some(new) })
+        let new = variables_of(first, second).map(|variable| {
+            let mut sources = sources_in(first, variable).into_owned();
+            sources.join(&sources_in(second, variable));
+            (variable, sources)
+        });
+        let new = new.filter(|(variable, sources)| !sources.keeps(*variable));
+        Ok(Assignments {
+            new: Some(new.collect()),
+        })
     }
 
     fn extend(&self, a: &Assignments, b: &Assignments) -> Result<Assignments, StopReason> {
         let (Some(first), Some(second)) = (&a.new, &b.new) else {
             return Ok(self.zero());
         };
-        let new = second.iter().map(|sources| {
-            let mut value = self.only(sources.constant);
-            for variable in bits(&sources.old) {
-                value.join(&first[variable as usize]);
+        let new = variables_of(first, second).map(|variable| {
+            let last = sources_in(second, variable);
+            let mut sources = Sources::only(last.constant);
+            for &old in &last.old {
+                sources.join(&sources_in(first, old));
             }
-            value
+            (variable, sources)
         });
+        let new = new.filter(|(variable, sources)| !sources.keeps(*variable));
         Ok(Assignments {
             new: Some(new.collect()),
         })
@@ -282,5 +359,16 @@ impl Domain for CopyConstants {
 
     fn is_zero(&self, a: &Assignments) -> bool {
         a.new.is_none()
+    }
+}
+
+impl Scoped for CopyConstants {
+    fn restored(&self, effect: &Assignments, kept: &[u32]) -> Assignments {
+        let mut effect = effect.clone();
+        if let Some(new) = &mut effect.new {
+            let kept: BTreeSet<u32> = kept.iter().copied().collect();
+            new.retain(|(variable, _)| !kept.contains(variable));
+        }
+        effect
     }
 }

@@ -1,4 +1,4 @@
-//! Domains whose weights are numbers, or pairs of weights.
+//! Domains whose weights are totally ordered: combining takes the better one.
 
 use droste_base::StopReason;
 
@@ -35,90 +35,240 @@ impl Domain for Boolean {
     fn equal(&self, a: &bool, b: &bool) -> bool {
         a == b
     }
+
+    fn is_total(&self) -> bool {
+        true
+    }
+
+    fn is_boolean(&self) -> bool {
+        true
+    }
+
+    fn is_best(&self, weight: &bool) -> bool {
+        *weight
+    }
 }
 
-/// The length of a shortest path. Lengths are natural numbers; those beyond 2⁶⁴ − 2 count as that.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MinPlus;
+/// The length of a shortest path, as an integer of 64 bits.
+///
+/// The weight of no path is [`INFINITY`](Self::INFINITY). Lengths are never wrong:
+///
+/// * [`non_negative`](Self::non_negative) numbers: a sum beyond 2⁶³ − 2 counts as 2⁶³ − 2, which
+///   thus means that or more. Weights have a [rank](Domain::rank). A negative weight is refused.
+/// * [`any`](Self::any) numbers: a sum outside of ±(2⁶³ − 2) is refused. A cycle of negative
+///   length has the star [`MINUS_INFINITY`](Self::MINUS_INFINITY): its paths have no shortest.
+///
+/// What is refused ends a search with [`StopReason::OutOfRange`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MinPlus {
+    negative: bool,
+}
 
 impl MinPlus {
     /// The length of no path.
-    pub const INFINITY: u64 = u64::MAX;
+    pub const INFINITY: i64 = i64::MAX;
+
+    /// The length of paths that get shorter for ever.
+    pub const MINUS_INFINITY: i64 = i64::MIN;
+
+    /// The greatest length. Of numbers that are not negative: this or more.
+    pub const GREATEST: i64 = i64::MAX - 1;
+
+    /// Lengths that are not negative.
+    pub const fn non_negative() -> Self {
+        MinPlus { negative: false }
+    }
+
+    /// All lengths.
+    pub const fn any() -> Self {
+        MinPlus { negative: true }
+    }
+
+    /// Whether weights may be negative.
+    pub const fn has_negative(self) -> bool {
+        self.negative
+    }
+
+    #[cold]
+    fn extend_any(self, a: i64, b: i64) -> Result<i64, StopReason> {
+        if a == Self::INFINITY || b == Self::INFINITY {
+            return Ok(Self::INFINITY);
+        }
+        if !self.negative {
+            return Err(StopReason::OutOfRange);
+        }
+        if a == Self::MINUS_INFINITY || b == Self::MINUS_INFINITY {
+            return Ok(Self::MINUS_INFINITY);
+        }
+        let finite = |sum: &i64| sum.unsigned_abs() <= Self::GREATEST.unsigned_abs();
+        let sum = a.checked_add(b).filter(finite);
+        sum.ok_or(StopReason::OutOfRange)
+    }
 }
 
 impl Domain for MinPlus {
-    type Weight = u64;
+    type Weight = i64;
 
     #[inline]
-    fn one(&self) -> u64 {
+    fn one(&self) -> i64 {
         0
     }
 
     #[inline]
-    fn zero(&self) -> u64 {
+    fn zero(&self) -> i64 {
         Self::INFINITY
     }
 
     #[inline]
-    fn combine(&self, a: &u64, b: &u64) -> Result<u64, StopReason> {
+    fn combine(&self, a: &i64, b: &i64) -> Result<i64, StopReason> {
         Ok(*a.min(b))
     }
 
     #[inline]
-    fn extend(&self, a: &u64, b: &u64) -> Result<u64, StopReason> {
+    fn extend(&self, a: &i64, b: &i64) -> Result<i64, StopReason> {
+        // Half of the range: no sum of two such numbers leaves it.
+        const SMALL: u64 = 1 << 61;
+        let small = |x: i64| x.cast_unsigned() < SMALL;
+        if small(*a) && small(*b) {
+            return Ok(a + b);
+        }
+        if self.negative || (a | b) < 0 {
+            return self.extend_any(*a, *b);
+        }
         if *a == Self::INFINITY || *b == Self::INFINITY {
             return Ok(Self::INFINITY);
         }
-        Ok(a.saturating_add(*b).min(Self::INFINITY - 1))
+        Ok(a.saturating_add(*b).min(Self::GREATEST))
     }
 
     #[inline]
-    fn equal(&self, a: &u64, b: &u64) -> bool {
+    fn equal(&self, a: &i64, b: &i64) -> bool {
         a == b
     }
 
-    fn star(&self, _: &u64) -> Result<u64, StopReason> {
-        Ok(0)
+    fn star(&self, a: &i64) -> Result<i64, StopReason> {
+        match (*a >= 0, self.negative) {
+            (true, _) => Ok(0),
+            (false, true) => Ok(Self::MINUS_INFINITY),
+            (false, false) => Err(StopReason::OutOfRange),
+        }
+    }
+
+    fn rest(&self, part: &i64, weight: &i64) -> Option<i64> {
+        if part == weight {
+            return Some(0);
+        }
+        let finite = |x: i64| (x != Self::MINUS_INFINITY && x < Self::GREATEST).then_some(x);
+        let rest = finite(*weight)?.checked_sub(finite(*part)?)?;
+        finite(rest).filter(|&rest| self.negative || rest >= 0)
+    }
+
+    fn is_total(&self) -> bool {
+        true
+    }
+
+    fn is_best(&self, weight: &i64) -> bool {
+        *weight == self.bottom().unwrap_or(0)
+    }
+
+    fn bottom(&self) -> Option<i64> {
+        self.negative.then_some(Self::MINUS_INFINITY)
     }
 
     #[inline]
-    fn rank(&self, weight: &u64) -> Option<u64> {
-        Some(*weight)
+    fn rank(&self, weight: &i64) -> Option<u64> {
+        u64::try_from(*weight).ok().filter(|_| !self.negative)
     }
 }
 
-/// Weights of two domains side by side.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Pair<A, B>(pub A, pub B);
+/// The length of a longest path: [`MinPlus`] with signs turned. The weight of no path is
+/// [`MINUS_INFINITY`](Self::MINUS_INFINITY).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MaxPlus {
+    turned: MinPlus,
+}
 
-impl<A: Domain, B: Domain> Domain for Pair<A, B> {
-    type Weight = (A::Weight, B::Weight);
+impl MaxPlus {
+    /// The length of no path.
+    pub const MINUS_INFINITY: i64 = i64::MIN;
 
-    fn one(&self) -> Self::Weight {
-        (self.0.one(), self.1.one())
+    /// The length of paths that get longer for ever.
+    pub const INFINITY: i64 = i64::MAX;
+
+    /// Lengths that are not positive; a sum below −(2⁶³ − 2) counts as that.
+    pub const fn non_positive() -> Self {
+        MaxPlus {
+            turned: MinPlus::non_negative(),
+        }
     }
 
-    fn zero(&self) -> Self::Weight {
-        (self.0.zero(), self.1.zero())
+    /// All lengths.
+    pub const fn any() -> Self {
+        MaxPlus {
+            turned: MinPlus::any(),
+        }
     }
 
-    fn combine(&self, a: &Self::Weight, b: &Self::Weight) -> Result<Self::Weight, StopReason> {
-        Ok((self.0.combine(&a.0, &b.0)?, self.1.combine(&a.1, &b.1)?))
+    /// The same with its sign turned; one infinity is the other's.
+    const fn turn(weight: i64) -> i64 {
+        match weight {
+            i64::MIN => i64::MAX,
+            i64::MAX => i64::MIN,
+            other => -other,
+        }
+    }
+}
+
+impl Domain for MaxPlus {
+    type Weight = i64;
+
+    fn one(&self) -> i64 {
+        0
     }
 
-    fn extend(&self, a: &Self::Weight, b: &Self::Weight) -> Result<Self::Weight, StopReason> {
-        Ok((self.0.extend(&a.0, &b.0)?, self.1.extend(&a.1, &b.1)?))
+    fn zero(&self) -> i64 {
+        Self::MINUS_INFINITY
     }
 
-    fn equal(&self, a: &Self::Weight, b: &Self::Weight) -> bool {
-        self.0.equal(&a.0, &b.0) && self.1.equal(&a.1, &b.1)
+    fn combine(&self, a: &i64, b: &i64) -> Result<i64, StopReason> {
+        Ok(*a.max(b))
     }
 
-    fn diff(&self, b: &Self::Weight, a: &Self::Weight) -> Result<Self::Weight, StopReason> {
-        Ok((self.0.diff(&b.0, &a.0)?, self.1.diff(&b.1, &a.1)?))
+    fn extend(&self, a: &i64, b: &i64) -> Result<i64, StopReason> {
+        // Its counterpart would be infinity.
+        if [*a, *b].contains(&-i64::MAX) {
+            return Err(StopReason::OutOfRange);
+        }
+        let sum = self.turned.extend(&Self::turn(*a), &Self::turn(*b))?;
+        Ok(Self::turn(sum))
     }
 
-    fn star(&self, a: &Self::Weight) -> Result<Self::Weight, StopReason> {
-        Ok((self.0.star(&a.0)?, self.1.star(&a.1)?))
+    fn equal(&self, a: &i64, b: &i64) -> bool {
+        a == b
+    }
+
+    fn star(&self, a: &i64) -> Result<i64, StopReason> {
+        self.turned.star(&Self::turn(*a)).map(Self::turn)
+    }
+
+    fn rest(&self, part: &i64, weight: &i64) -> Option<i64> {
+        let rest = self.turned.rest(&Self::turn(*part), &Self::turn(*weight))?;
+        Some(Self::turn(rest))
+    }
+
+    fn is_total(&self) -> bool {
+        true
+    }
+
+    fn is_best(&self, weight: &i64) -> bool {
+        self.turned.is_best(&Self::turn(*weight))
+    }
+
+    fn bottom(&self) -> Option<i64> {
+        self.turned.bottom().map(Self::turn)
+    }
+
+    fn rank(&self, weight: &i64) -> Option<u64> {
+        self.turned.rank(&Self::turn(*weight))
     }
 }

@@ -60,12 +60,27 @@ impl Relations {
         matrix.bits[from as usize * self.words() + to as usize / 64] >> (to % 64) & 1 == 1
     }
 
+    /// The elements that one is related to, in ascending order.
+    pub fn row(self, matrix: &Matrix, from: u32) -> impl Iterator<Item = u32> + '_ {
+        let words = self.words();
+        ones(&matrix.bits[from as usize * words..][..words])
+    }
+
     /// The pairs of a relation.
     pub fn pairs(self, matrix: &Matrix) -> Vec<(u32, u32)> {
-        let all = (0..self.size()).flat_map(|from| (0..self.size()).map(move |to| (from, to)));
-        all.filter(|&(from, to)| self.contains(matrix, from, to))
-            .collect()
+        let rows =
+            (0..self.size()).flat_map(|from| self.row(matrix, from).map(move |to| (from, to)));
+        rows.collect()
     }
+}
+
+/// The places of the bits that are set.
+fn ones(words: &[u64]) -> impl Iterator<Item = u32> + '_ {
+    (0..).step_by(64).zip(words).flat_map(|(place, &word)| {
+        let rest = |rest: &u64| Some(rest & rest.wrapping_sub(1));
+        let rests = std::iter::successors(Some(word), rest).take_while(|&rest| rest != 0);
+        rests.map(move |rest| place + rest.trailing_zeros())
+    })
 }
 
 impl Domain for Relations {
@@ -122,6 +137,24 @@ impl Domain for Relations {
         })
     }
 
+    /// The closure, element by element (Warshall, 1962).
+    fn star(&self, a: &Matrix) -> Result<Matrix, StopReason> {
+        let words = self.words();
+        let mut closure = self.combine(&self.one(), a)?;
+        for through in 0..self.size() {
+            let at = through as usize * words;
+            let reached = closure.bits[at..at + words].to_vec();
+            for row in closure.bits.chunks_mut(words) {
+                if row[through as usize / 64] >> (through % 64) & 1 == 1 {
+                    row.iter_mut()
+                        .zip(&reached)
+                        .for_each(|(row, more)| *row |= more);
+                }
+            }
+        }
+        Ok(closure)
+    }
+
     fn merge(
         &self,
         merge: MergeId,
@@ -132,13 +165,29 @@ impl Domain for Relations {
             return self.extend(caller, callee);
         }
         // Which globals a callee makes of which, whatever its locals are.
-        let locals = self.locals;
-        let globals = Relations::new(self.globals);
-        let pairs = self.pairs(callee).into_iter();
-        let effect = globals.of(pairs.map(|(from, to)| (from / locals, to / locals)));
-        let lifted = globals.pairs(&effect).into_iter().flat_map(|(from, to)| {
-            (0..locals).map(move |local| (from * locals + local, to * locals + local))
-        });
-        self.extend(caller, &self.of(lifted))
+        let (locals, words) = (self.locals, self.words());
+        let mut lifted = self.zero();
+        let mut reached = vec![0u64; words];
+        for global in 0..self.globals {
+            reached.fill(0);
+            for local in 0..locals {
+                let row = (global * locals + local) as usize * words;
+                let row = callee.bits[row..][..words].iter();
+                reached
+                    .iter_mut()
+                    .zip(row)
+                    .for_each(|(all, row)| *all |= row);
+            }
+            let mut last = None;
+            for to in ones(&reached).map(|to| to / locals) {
+                if last.replace(to) != Some(to) {
+                    for local in 0..locals {
+                        let element = |global| global * locals + local;
+                        self.set(&mut lifted, element(global), element(to));
+                    }
+                }
+            }
+        }
+        self.extend(caller, &lifted)
     }
 }

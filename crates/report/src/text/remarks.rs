@@ -1,10 +1,11 @@
 //! What stands beside the steps: values that change, are passed, and come back.
 
+use droste_program::display::value_to_string;
 use droste_program::execution::{Action, CalleeRun, Step};
 use droste_program::{NodeId, Op, ProcId, Procedure, Value, VarRef, Variable};
 
 use super::Writer;
-use crate::view::{binding, bindings, name, value};
+use crate::view::{binding, bindings, name};
 
 /// Variables and their values.
 type Frame<'a> = Vec<(&'a Variable, Value)>;
@@ -74,7 +75,7 @@ impl<'a> Writer<'a> {
         let types = self.view.procedure_of(run.exit).map(|p| &p.results[..]);
         for (i, (&result, &ty)) in run.results.iter().zip(types.unwrap_or(&[])).enumerate() {
             text.push_str(if i > 0 { ", " } else { " " });
-            text.push_str(&value(result, ty));
+            text.push_str(&value_to_string(result, ty));
         }
         text
     }

@@ -9,17 +9,16 @@ use droste_base::{Counters, Limits, Progress};
 use droste_bdd::{Bdd, Cube, Var};
 use droste_blast::order::Kind;
 use droste_program::effects::Effects;
+use droste_program::liveness::AllLive;
 use droste_program::quiet::{Accesses, interruptible};
 use droste_program::{NodeId, Op, ProcId, Program, Threads, VarRef};
+use droste_relations::{Action, Call, Compiler, Copy, Encoding, Relation, Result, Resumed};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::prepare::Prepared;
 use super::{Answer, PreparedQuery};
 use crate::Stats;
-use crate::compile::Compiler;
 use crate::control::{callers, marked};
-use crate::encode::{Copy, Encoding, Result};
-use crate::relation::{Action, Call, Relation, Resumed};
 
 /// Which frame of a thread: the outermost, or one entered in some context.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -254,7 +253,7 @@ impl<'a, 'r> Search<'a, 'r> {
             encoding: &mut self.encoding,
             effects: &self.effects,
             violations: self.question.query.violations,
-            live_at_entry: &|_, _| true,
+            live: &AllLive,
         }
         .relation(node)?;
         let relation = Rc::new(relation);

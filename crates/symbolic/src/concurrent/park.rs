@@ -2,10 +2,9 @@
 
 use droste_bdd::{Cube, Renaming, Var};
 use droste_program::{NodeId, Op, ProcId, Threads, VarRef};
+use droste_relations::{Action, Copy, Result};
 
 use super::contexts::{Frame, Key, Search};
-use crate::encode::{Copy, Result};
-use crate::relation::Action;
 
 /// Stands for the end of a thread among the nodes.
 pub(super) const ENDED: u32 = u32::MAX;

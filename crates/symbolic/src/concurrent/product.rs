@@ -20,9 +20,17 @@
 //! locals that do not matter are forgotten.
 //!
 //! This is the search of S. Qadeer and J. Rehof (TACAS 2005), section 3, for stacks of bounded
-//! height. If a stack grows too high, or there are too many places, the search gives up, and
-//! `contexts` answers. What keeps it honest: `check/tests/concurrent.rs` compares both with all
-//! interleavings; every schedule becomes a run that is replayed.
+//! height.
+//!
+//! **If procedures call themselves**, stacks may have any height. Places are folded then (see
+//! `places`): a return goes on after any of the calls that were folded, with any values of the
+//! locals there. The search has all configurations, and perhaps more. If it does not meet the
+//! target, no run does: that is an answer. If it does, after so many levels, the runs with stacks of
+//! a bounded height are searched up to this level. If these do not meet the target, and stacks were
+//! cut off, `contexts` answers.
+//!
+//! What keeps it honest: `check/tests/concurrent.rs` compares all ways with all interleavings; every
+//! schedule becomes a run that is replayed.
 
 mod back;
 mod parts;
@@ -33,30 +41,48 @@ use std::rc::Rc;
 
 use droste_base::{Counters, Limits, Progress};
 use droste_bdd::{Bdd, Cube, Manager, Var};
+use droste_blast::bits;
 use droste_program::effects::Effects;
+use droste_program::liveness::LiveLocals;
 use droste_program::quiet::Accesses;
 use droste_program::schedule::Schedule;
-use droste_program::{ExprNode, NodeId, Op, Program, Threads, VarRef};
+use droste_program::{ExprNode, NodeId, Op, Procedure, Program, Threads, VarRef};
+use droste_relations::compile::{Back, Enter};
+use droste_relations::{Copy, Encoding, Relation, Result};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::PreparedQuery;
-use super::locals::LiveLocals;
 use super::prepare::Prepared;
-use crate::compile::{Back, Enter};
 use crate::control::marked;
-use crate::encode::{Copy, Encoding, Result};
-use crate::relation::Relation;
 use crate::{Stats, Tuning};
-use places::{NOWHERE, Places};
+use places::{Bounds, NOWHERE, Places};
+use run::Goal;
 
-/// Open calls of a thread, if procedures do not call themselves.
+/// Open calls of a thread, if procedures do not call themselves or are folded.
 const MOST_DEPTH: usize = 64;
 
-/// Places of a thread and open calls if they do: a stack that grows higher may be of any height.
-const MOST_RECURSIVE: (usize, usize) = (4095, 32);
+/// Places of a thread if they do.
+const MOST_RECURSIVE: usize = 4095;
+
+/// Open calls if they do: a stack that grows higher may be of any height.
+pub(super) const MOST_CALLS: usize = 32;
+
+/// What becomes of the stacks of procedures that call themselves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Stacks {
+    /// There are none.
+    Small,
+    /// They are folded: there may be more configurations than the program has.
+    Folded,
+    /// They have at most so many open calls. Those that have more are left out up to the level,
+    /// which is the first in which there may be a target.
+    Cut(usize, Option<usize>),
+}
 
 pub(super) enum Answer {
     Hit(Schedule, usize),
+    /// In this level there may be a target; and the most open calls of a folded stack.
+    Perhaps(usize, usize),
     Nothing {
         exhaustive: bool,
     },
@@ -115,6 +141,9 @@ pub(super) struct Product<'a, 'r> {
     log: Vec<Activation>,
     /// There are too many places.
     deep: bool,
+    stacks: Stacks,
+    /// By thread and folded call: the frames that were forgotten have some values.
+    forgotten: FxHashMap<(usize, u32), Bdd>,
     images: u64,
 }
 
@@ -123,7 +152,7 @@ impl<'a, 'r> Product<'a, 'r> {
     pub(super) fn new(
         prepared: &'a Prepared,
         question: &'a PreparedQuery<'a>,
-        tuning: Tuning,
+        (tuning, stacks): (Tuning, Stacks),
         limits: &Limits,
         report: &'r dyn Fn(Progress),
     ) -> Result<Option<Self>> {
@@ -139,19 +168,9 @@ impl<'a, 'r> Product<'a, 'r> {
         let mut drafts = Vec::new();
         let mut widths = Vec::new();
         for roots in entries.chain(started) {
-            let roots = &roots[..];
-            let most = tuning.most_places;
-            let (mut places, all) = Places::new(program, roots, most, MOST_DEPTH);
-            let mut depth = places.depth();
-            let mut count = places.len();
-            if !all {
-                let most = most.min(MOST_RECURSIVE.0);
-                if most < roots.len() {
-                    return Ok(None);
-                }
-                places = Places::new(program, roots, most, MOST_RECURSIVE.1).0;
-                (count, depth) = (most, MOST_RECURSIVE.1);
-            }
+            let Some((places, count, depth)) = draft(program, &roots, tuning, stacks) else {
+                return Ok(None);
+            };
             widths.push((usize::BITS - count.leading_zeros()) as usize);
             drafts.push((places, frame));
             frame += depth + 1;
@@ -172,6 +191,7 @@ impl<'a, 'r> Product<'a, 'r> {
                 reached: FxHashMap::default(),
             });
         }
+        manager.set_order(&order(program, &threads, &frames))?;
         // Runs begin with any values.
         let mut initial = manager.constant(true);
         for i in 0..program.globals.len() as u32 {
@@ -206,6 +226,8 @@ impl<'a, 'r> Product<'a, 'r> {
             initial,
             log: Vec::new(),
             deep: false,
+            stacks,
+            forgotten: FxHashMap::default(),
             images: 0,
         };
         let entries = question.declared.iter();
@@ -302,14 +324,13 @@ impl<'a, 'r> Product<'a, 'r> {
         if let Threads::Init { .. } = self.program().threads {
             first = 1;
             let start = all.clone();
-            if let Some(schedule) = self.activate(0, &start)? {
-                let level = usize::from(rounds);
-                return Ok(Answer::Hit(schedule, level));
+            if let Some(goal) = self.activate(0, &start)? {
+                return self.answer(&goal, usize::from(rounds));
             }
             all = self.log[0].parked.clone();
         }
         for now in usize::from(rounds).. {
-            if self.deep {
+            if self.gives_up(now) {
                 return Ok(Answer::Deep);
             }
             if !all_kept && now > capacity {
@@ -325,21 +346,26 @@ impl<'a, 'r> Product<'a, 'r> {
                 if start.is_false() {
                     continue;
                 }
-                if let Some(schedule) = self.activate(thread, &start)? {
-                    return Ok(Answer::Hit(schedule, now));
+                if let Some(goal) = self.activate(thread, &start)? {
+                    return self.answer(&goal, now);
                 }
-                if self.deep {
+                if self.gives_up(now) {
                     return Ok(Answer::Deep);
                 }
                 let parked = self.log.last().map(|activation| &activation.parked);
                 all = all.or(parked.unwrap_or(&self.nothing))?;
             }
-            *done = Some(done.map_or(now, |done| done.max(now)));
+            if !self.deep {
+                *done = Some(done.map_or(now, |done| done.max(now)));
+            }
             let mut more = false;
             for thread in first..self.threads.len() {
                 more |= !self.not_visited(thread, &all)?.is_false();
             }
             if !more || self.question.most == Some(now) {
+                if self.deep {
+                    return Ok(Answer::Deep);
+                }
                 return Ok(Answer::Nothing {
                     exhaustive: !more && all_kept,
                 });
@@ -348,11 +374,94 @@ impl<'a, 'r> Product<'a, 'r> {
         unreachable!("levels go on")
     }
 
+    /// Whether stacks were cut off, and nothing can be said about this level without them.
+    fn gives_up(&self, level: usize) -> bool {
+        let Stacks::Cut(_, Some(first)) = self.stacks else {
+            return self.deep;
+        };
+        self.deep && level > first
+    }
+
+    /// A target may have been met in this level.
+    fn answer(&mut self, (place, set): &Goal, level: usize) -> Result<Answer> {
+        if self.stacks == Stacks::Folded {
+            let depths = self.threads.iter().map(|thread| thread.places.depth());
+            return Ok(Answer::Perhaps(level, depths.max().unwrap_or(0)));
+        }
+        Ok(Answer::Hit(self.schedule(*place, set)?, level))
+    }
+
     /// The configurations in which the thread can become active and has not been.
     fn not_visited(&self, thread: usize, all: &Bdd) -> Result<Bdd> {
         let new = all.minus(&self.threads[thread].visited)?;
         new.minus(&self.is_at(thread, NOWHERE)?)
     }
+}
+
+/// The places of a thread, how many there may be, and how many calls may be open; `None` if there
+/// are too many.
+fn draft(
+    program: &Program,
+    roots: &[NodeId],
+    tuning: Tuning,
+    stacks: Stacks,
+) -> Option<(Places, usize, usize)> {
+    let mut bounds = Bounds {
+        places: tuning.most_places,
+        calls: MOST_DEPTH,
+        folding: false,
+    };
+    let (places, all) = Places::new(program, roots, bounds);
+    if all {
+        let (count, depth) = (places.len(), places.depth());
+        return Some((places, count, depth));
+    }
+    match stacks {
+        Stacks::Small => None,
+        Stacks::Folded => {
+            bounds.folding = true;
+            let (places, all) = Places::new(program, roots, bounds);
+            // A call that is folded has a frame for the callee above it first.
+            let (count, depth) = (places.len(), places.depth() + 1);
+            all.then_some((places, count, depth))
+        }
+        Stacks::Cut(calls, _) => {
+            bounds.places = bounds.places.min(MOST_RECURSIVE);
+            bounds.calls = calls;
+            let fits = bounds.places >= roots.len();
+            fits.then(|| (Places::new(program, roots, bounds).0, bounds.places, calls))
+        }
+    }
+}
+
+/// Locals of a thread that have more bits than this stay where the globals are that they are
+/// computed from.
+const MOST_LOCALS: usize = 10;
+
+/// Each thread's bits together, one thread behind the other: its place, and its locals if they are
+/// few. Behind them come the globals. The place of a thread says most about its locals, and those
+/// of different threads say little about each other.
+fn order(program: &Program, threads: &[Thread], frames: &[Encoding<'_>]) -> Vec<Var> {
+    let mut order = Vec::new();
+    let local_bits = |p: &Procedure| p.locals.iter().map(|v| bits(v.ty)).sum::<usize>();
+    let most = program.procedures.iter().map(local_bits).max().unwrap_or(0);
+    let ends = threads.iter().skip(1).map(|thread| thread.frame);
+    for (thread, end) in threads.iter().zip(ends.chain([frames.len()])) {
+        // The highest bit first: places that are near each other have near numbers.
+        order.extend(thread.control.iter().rev());
+        let frames = &frames[thread.frame..end];
+        if frames.len() * most <= MOST_LOCALS {
+            let locals = frames.iter().map(|frame| frame.current_locals.vars());
+            let nexts = frames.iter().map(|frame| frame.next_locals.vars());
+            let mut locals: Vec<Var> = locals.chain(nexts).flatten().collect();
+            locals.sort_unstable();
+            order.extend(locals);
+        }
+    }
+    let placed: FxHashSet<Var> = order.iter().copied().collect();
+    let others = frames[0].manager.order().into_iter();
+    order.extend(others.filter(|var| !placed.contains(var)));
+    order
 }
 
 /// Whether a call has a condition on the globals as they were at the call. They would have to be

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use droste_bdd::{Bdd, Var};
 use droste_program::{NodeId, ProcId, Threads, VarRef};
+use droste_relations::{Copy, Result};
 
 use super::contexts::{Frame, Key, Search};
 use super::park::ENDED;
-use crate::encode::{Copy, Result};
 
 impl Search<'_, '_> {
     /// The number of the thread in context `context` is `thread`.

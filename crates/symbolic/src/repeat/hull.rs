@@ -29,13 +29,12 @@ use std::collections::BinaryHeap;
 use droste_bdd::{Bdd, Cube, Var};
 use droste_blast::decode;
 use droste_program::{NodeId, Op, ProcId, Type, VarRef};
+use droste_relations::{Action, Copy, Result, Resumed};
 
 use super::preimage;
 use super::product::{Head, Product, Role};
 use crate::Runs;
 use crate::control::postorder;
-use crate::encode::{Copy, Result};
-use crate::relation::{Action, Resumed};
 use crate::search::Search;
 
 /// A set of heads for each node of the product; the mark is no part of them.
@@ -472,12 +471,12 @@ impl<'s, 'a> Hull<'s, 'a> {
         let locals = (0..product.own_locals(procedure)).map(VarRef::Local);
         let outermost = product.is_outermost(node);
         let touches = |var: VarRef| match var {
-            VarRef::Global(i) => self.search.effects.touches(procedure, i),
+            VarRef::Global(i) => self.search.scope.effects.touches(procedure, i),
             VarRef::Local(_) => true,
         };
         let vars: Vec<VarRef> = globals
             .chain(locals)
-            .filter(|&var| self.search.keeps(node, var) && (outermost || touches(var)))
+            .filter(|&var| self.search.scope.keeps(node, var) && (outermost || touches(var)))
             .collect();
         let bits: Vec<Var> = vars
             .iter()

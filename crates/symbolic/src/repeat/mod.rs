@@ -33,6 +33,7 @@ use droste_program::effects::Effects;
 use droste_program::liveness::Liveness;
 use droste_program::valued::Valued;
 use droste_program::{Program, Proposition};
+use droste_relations::on_worker;
 
 pub use automaton::{of_monitor, of_nodes};
 
@@ -40,7 +41,7 @@ use self::automaton::Buchi;
 use self::hull::Hull;
 use self::product::{Head, Matters, Mode, Product};
 use crate::search::Search;
-use crate::{Options, Outcome, Query, Runs, Stats, Tuning, on_worker, trace};
+use crate::{Options, Outcome, Query, Runs, Stats, Tuning, trace};
 
 /// Which runs are looked for.
 #[derive(Clone, Copy, Debug)]

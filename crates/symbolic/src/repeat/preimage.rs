@@ -6,9 +6,8 @@
 
 use droste_bdd::{Bdd, Var};
 use droste_program::{NodeId, VarRef};
+use droste_relations::{Action, Call, Copy, Result};
 
-use crate::encode::{Copy, Result};
-use crate::relation::{Action, Call};
 use crate::search::Search;
 
 /// The heads at `from` from which an edge leads into `set`, a set of heads at `to`; `calls` says

@@ -31,11 +31,11 @@ mod statement;
 use droste_base::Guard;
 use droste_program::liveness::Liveness;
 use droste_program::{NodeId, ProcId, Program, Proposition, Threads, Value, VarRef};
+use droste_relations::Result;
 
 use self::build::Builder;
 use super::automaton::Buchi;
 use crate::Runs;
-use crate::encode::Result;
 
 /// A position, in both the program and the automaton: what a cycle goes through.
 #[derive(Clone, Debug)]

@@ -5,12 +5,11 @@ use std::rc::Rc;
 use droste_base::{CallId, RunId, Via};
 use droste_bdd::{Bdd, Var};
 use droste_program::{NodeId, Op, ProcId, VarRef};
+use droste_relations::{Action, Call, Copy, Edge, Relation, Result};
 use rustc_hash::FxHashMap;
 
 use super::Walk;
 use super::layers::Values;
-use crate::encode::{Copy, Encoding, Result};
-use crate::relation::{Action, Call, Edge, Relation};
 
 /// One step back.
 pub(super) struct Step {
@@ -26,21 +25,13 @@ impl Walk<'_, '_> {
     fn literals(&self, node: NodeId, values: &Values) -> Vec<(Var, bool)> {
         let procedure = self.search.program.node(node).procedure;
         let mut literals = self.entry_literals(procedure, values);
-        for var in self.vars(procedure) {
-            if self.search.keeps(node, var) && self.is_inside(procedure, var) {
+        for var in self.search.scope.vars(procedure) {
+            if self.search.scope.keeps(node, var) && self.is_inside(procedure, var) {
                 let bits = self.search.encoding.vars(procedure, var, Copy::Current);
                 literals.extend(bits.map(|bit| (bit, values.get(bit))));
             }
         }
         literals
-    }
-
-    fn vars(&self, procedure: ProcId) -> impl Iterator<Item = VarRef> + use<> {
-        let globals = self.search.program.globals.len() as u32;
-        let locals = self.search.program.procedure(procedure).locals.len() as u32;
-        (0..globals)
-            .map(VarRef::Global)
-            .chain((0..locals).map(VarRef::Local))
     }
 
     /// Whether entry values are part of the sets of a procedure.
@@ -54,8 +45,8 @@ impl Walk<'_, '_> {
             return Vec::new();
         }
         let mut literals = Vec::new();
-        for var in self.vars(procedure) {
-            if self.search.enters(procedure, var) {
+        for var in self.search.scope.vars(procedure) {
+            if self.search.scope.enters(procedure, var) {
                 let bits = self.search.encoding.vars(procedure, var, Copy::Entry);
                 literals.extend(bits.map(|bit| (bit, values.get(bit))));
             }
@@ -70,8 +61,8 @@ impl Walk<'_, '_> {
             return false;
         }
         // Equal entry and current values, wherever both matter.
-        self.vars(procedure).all(|var| {
-            !self.search.enters(procedure, var)
+        self.search.scope.vars(procedure).all(|var| {
+            !self.search.scope.enters(procedure, var)
                 || self
                     .search
                     .encoding
@@ -128,8 +119,10 @@ impl Walk<'_, '_> {
             };
             let entry = self.entry_literals(procedure, values);
             let seen: Vec<(Var, bool)> = self
+                .search
+                .scope
                 .vars(procedure)
-                .filter(|&var| self.search.enters(procedure, var))
+                .filter(|&var| self.search.scope.enters(procedure, var))
                 .flat_map(|var| {
                     let copy = match var {
                         VarRef::Global(_) => Copy::Current,
@@ -300,8 +293,8 @@ impl Walk<'_, '_> {
         let mut copy = |to: Var, from: Var| {
             values.0.insert(to, joined.get(from));
         };
-        for var in self.vars(callee) {
-            if self.search.enters(callee, var) {
+        for var in self.search.scope.vars(callee) {
+            if self.search.scope.enters(callee, var) {
                 let source = match var {
                     VarRef::Global(_) => Copy::Current,
                     VarRef::Local(_) => Copy::Next,
@@ -313,7 +306,7 @@ impl Walk<'_, '_> {
             }
         }
         for i in 0..program.globals.len() as u32 {
-            if self.search.effects.touches(callee, i) {
+            if self.search.scope.effects.touches(callee, i) {
                 let var = VarRef::Global(i);
                 let current = encoding.vars(callee, var, Copy::Current);
                 current
@@ -351,9 +344,8 @@ impl Walk<'_, '_> {
         let program = self.search.program;
         let mut literals = self.entry_literals(procedure, exit);
         for i in 0..program.globals.len() as u32 {
-            let full = Encoding::is_full(program.globals[i as usize].ty);
-            if self.search.effects.touches(procedure, i)
-                && (self.search.live.live_at_exit(procedure, i) || !full)
+            if self.search.scope.effects.touches(procedure, i)
+                && self.search.scope.leaves(procedure, i)
             {
                 let bits = self
                     .search

@@ -4,9 +4,8 @@
 
 use droste_bdd::{Bdd, Var};
 use droste_program::{NodeId, Program, Violation};
+use droste_relations::Result;
 use rustc_hash::FxHashMap;
-
-use crate::encode::Result;
 
 /// What was new in a round, and everything up to then.
 #[derive(Clone)]

@@ -2,11 +2,10 @@
 
 use droste_bdd::Bdd;
 use droste_program::{NodeId, ProcId};
+use droste_relations::{Action, Call, Result, Resumed};
 use rustc_hash::FxHashMap;
 
 use super::layers::{Goal, Log};
-use crate::encode::Result;
-use crate::relation::{Action, Call, Resumed};
 use crate::search::Search;
 
 pub(super) struct Rounds<'s, 'a> {

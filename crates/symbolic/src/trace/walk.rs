@@ -8,9 +8,8 @@ use droste_program::{NodeId, Op, ProcId, Type, VarRef};
 use super::Walk;
 use super::back::Step;
 use super::layers::{Goal, Values};
-use crate::encode::Copy;
-use crate::encode::Result;
 use droste_program::valued::{Control, Valued};
+use droste_relations::{Copy, Result};
 
 impl Walk<'_, '_> {
     /// The run to a target that was met in this round.
@@ -202,7 +201,7 @@ impl Walk<'_, '_> {
         let procedure = program.node(node).procedure;
         let one = |var: VarRef| {
             let ty = program.variable(procedure, var).ty;
-            let known = self.search.live.live(node, var) && self.is_inside(procedure, var);
+            let known = self.search.scope.live.live(node, var) && self.is_inside(procedure, var);
             known.then(|| self.value(procedure, var, ty, Copy::Current, values))
         };
         let globals = (0..program.globals.len() as u32).map(|i| one(VarRef::Global(i)));
@@ -218,7 +217,8 @@ impl Walk<'_, '_> {
     pub(super) fn is_inside(&self, procedure: ProcId, var: VarRef) -> bool {
         match var {
             VarRef::Global(i) => {
-                procedure == self.search.program.main || self.search.effects.touches(procedure, i)
+                procedure == self.search.program.main
+                    || self.search.scope.effects.touches(procedure, i)
             }
             VarRef::Local(_) => true,
         }
@@ -227,8 +227,8 @@ impl Walk<'_, '_> {
     fn exit_state(&self, procedure: ProcId, values: &Values) -> Valued {
         let program = self.search.program;
         let globals = (0..program.globals.len() as u32).map(|i| {
-            let known = self.search.live.live_at_exit(procedure, i)
-                && self.search.effects.touches(procedure, i);
+            let known = self.search.scope.live.live_at_exit(procedure, i)
+                && self.search.scope.effects.touches(procedure, i);
             let ty = program.globals[i as usize].ty;
             known.then(|| self.value(procedure, VarRef::Global(i), ty, Copy::Current, values))
         });
@@ -246,7 +246,7 @@ impl Walk<'_, '_> {
     }
 }
 
-fn code(bits: impl Iterator<Item = Var>, values: &Values) -> u64 {
+pub(super) fn code(bits: impl Iterator<Item = Var>, values: &Values) -> u64 {
     bits.enumerate()
         .fold(0, |code, (k, var)| code | u64::from(values.get(var)) << k)
 }

@@ -11,6 +11,7 @@
 
 #[cfg(test)]
 mod bounded;
+mod critical;
 mod eval;
 mod graph;
 pub mod interleave;

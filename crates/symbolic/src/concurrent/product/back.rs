@@ -9,13 +9,12 @@ use droste_bdd::{Bdd, Var};
 use droste_blast::decode;
 use droste_program::schedule::{Schedule, Start, Turn};
 use droste_program::{Op, VarRef};
+use droste_relations::{Action, Copy, Result};
 use rustc_hash::FxHashMap;
 
 use super::Product;
 use super::places::{NOWHERE, Place};
 use super::run::Goal;
-use crate::encode::{Copy, Result};
-use crate::relation::Action;
 
 /// One configuration: the value of every bit.
 struct Configuration {

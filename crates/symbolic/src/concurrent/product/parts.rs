@@ -4,13 +4,13 @@
 use std::rc::Rc;
 
 use droste_bdd::{Bdd, Cube, Var};
+use droste_program::liveness::AllLive;
 use droste_program::{NodeId, VarRef};
+use droste_relations::compile::{Back, Enter};
+use droste_relations::{Compiler, Copy, Relation, Result};
 
 use super::Product;
 use super::places::{NOWHERE, Place};
-use crate::compile::{Back, Compiler, Enter};
-use crate::encode::{Copy, Result};
-use crate::relation::Relation;
 
 /// The start of a thread: what is so before it, what is so after it, and what it changes.
 pub(super) struct Begin {
@@ -90,6 +90,41 @@ impl<'a> Product<'a, '_> {
         gone
     }
 
+    /// A call that is folded onto `base`: the callee's frame, which is number `inner`, becomes the
+    /// one above `base`, and those in between are forgotten.
+    pub(super) fn fold(&self, thread: usize, base: u32, inner: usize, set: &Bdd) -> Result<Bdd> {
+        let thread = &self.threads[thread];
+        let outer = thread.frame + thread.places.get(base).depth + 1;
+        let between = self.frames[outer..inner].iter();
+        let gone: Vec<Var> = between.flat_map(|f| f.current_locals.vars()).collect();
+        let from = self.frames[inner].current_locals.vars();
+        let to = self.frames[outer].current_locals.vars();
+        let pairs: Vec<(Var, Var)> = from.into_iter().zip(to).collect();
+        let set = set.exists(&self.manager.cube(&gone)?)?;
+        set.rename(&self.manager.renaming(&pairs))
+    }
+
+    /// The frames above `base` up to that of a call that was folded onto it have some values.
+    pub(super) fn forgotten(&mut self, thread: usize, base: u32, call: u32) -> Result<Bdd> {
+        if let Some(any) = self.forgotten.get(&(thread, call)) {
+            return Ok(any.clone());
+        }
+        let mut any = self.manager.constant(true);
+        let mut at = call;
+        while at != base {
+            let Place { below, node, depth } = *self.threads[thread].places.get(at);
+            let frame = self.threads[thread].frame + depth;
+            let procedure = self.program().node(node).procedure;
+            for i in 0..self.program().procedure(procedure).locals.len() as u32 {
+                let local = VarRef::Local(i);
+                any = any.and(&self.frames[frame].in_range(procedure, local, Copy::Current)?)?;
+            }
+            at = below.unwrap_or(base);
+        }
+        self.forgotten.insert((thread, call), any.clone());
+        Ok(any)
+    }
+
     /// What it takes that the thread started at `node` is the one in `slot`; `None` if there are
     /// too many places.
     pub(super) fn started(
@@ -150,7 +185,7 @@ impl<'a> Product<'a, '_> {
             effects: &self.effects,
             violations: self.question.query.violations,
             stops: false,
-            live_at_entry: &|_, _| true,
+            live: &AllLive,
         }
     }
 
@@ -165,7 +200,7 @@ impl<'a> Product<'a, '_> {
             effects: &self.effects,
             violations: self.question.query.violations,
             stops: false,
-            live_at_entry: &|_, _| true,
+            live: &AllLive,
         };
         let enter = Rc::new(compiler.enter(node, &mut inner[0])?);
         self.enters.insert((frame, node), Rc::clone(&enter));

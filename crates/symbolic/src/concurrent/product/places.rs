@@ -1,8 +1,11 @@
 //! Where a thread can be: a node, and the calls that are open below it.
 //!
 //! If procedures do not call themselves, all places are known from the start. They are numbered in
-//! reverse postorder of the flow of control, calls and returns included. Otherwise places are
-//! numbered when they are met.
+//! reverse postorder of the flow of control, calls and returns included. Otherwise there are two
+//! ways. Places are numbered when they are met, up to a bound. Or they are *folded*: where a call is
+//! open already and is made again, what is open in between is forgotten. A folded place stands for
+//! all stacks with these detours, so there are finitely many places. A return goes on after any call
+//! that was folded onto the one it returns from.
 
 use droste_program::{NodeId, Op, Program};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -25,22 +28,27 @@ pub(super) const NOWHERE: u32 = 0;
 pub(super) struct Places {
     list: Vec<Place>,
     ids: FxHashMap<(Option<u32>, NodeId), u32>,
-    most: usize,
-    most_depth: usize,
+    bounds: Bounds,
+    /// The calls that are folded, by the call that stands for them.
+    folded: FxHashMap<u32, Vec<u32>>,
+}
+
+/// Which places there are.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Bounds {
+    /// The most places.
+    pub(super) places: usize,
+    /// The most open calls.
+    pub(super) calls: usize,
+    /// Whether a call that is open already is folded.
+    pub(super) folding: bool,
 }
 
 impl Places {
-    /// The places of a thread that begins at one of `roots`: `most` of them at most, with at most
-    /// `most_depth` open calls. Whether these are all.
-    pub(super) fn new(
-        program: &Program,
-        roots: &[NodeId],
-        most: usize,
-        most_depth: usize,
-    ) -> (Self, bool) {
+    /// The places of a thread that begins at one of `roots`. Whether these are all.
+    pub(super) fn new(program: &Program, roots: &[NodeId], bounds: Bounds) -> (Self, bool) {
         let empty = || Places {
-            most,
-            most_depth,
+            bounds,
             ..Places::default()
         };
         let mut met = empty();
@@ -62,7 +70,36 @@ impl Places {
                 renumbered.insert(id, new);
             }
         }
+        for id in 1..=places.list.len() as u32 {
+            let base = places.base(id);
+            let is_call = matches!(program.node(places.get(id).node).op, Op::Call { .. });
+            if is_call && base != id {
+                places.folded.entry(base).or_default().push(id);
+            }
+        }
         (places, true)
+    }
+
+    /// The call that stands for a call: itself, or one below it that is folded.
+    pub(super) fn base(&self, call: u32) -> u32 {
+        let Place {
+            node, mut below, ..
+        } = *self.get(call);
+        while let Some(id) = below.filter(|_| self.bounds.folding) {
+            let place = self.get(id);
+            if place.node == node {
+                return id;
+            }
+            below = place.below;
+        }
+        call
+    }
+
+    /// The calls that a return from above `call` may go back to.
+    pub(super) fn returns(&self, call: u32) -> Vec<u32> {
+        let mut calls = vec![call];
+        calls.extend(self.folded.get(&call).into_iter().flatten());
+        calls
     }
 
     /// All places in postorder, with a stack of its own; whether there are few enough.
@@ -117,7 +154,12 @@ impl Places {
         let Place { below, node, .. } = *self.get(id);
         let mut next = Vec::new();
         match &program.node(node).op {
-            Op::Call { callee, .. } => next.push((Some(id), program.procedure(*callee).entry)),
+            op @ Op::Call { callee, .. } => {
+                next.push((Some(self.base(id)), program.procedure(*callee).entry));
+                if self.bounds.folding {
+                    op.for_each_next(|to| next.push((below, to)));
+                }
+            }
             Op::Return(_) => {
                 if let Some(call) = below {
                     let Place { below, node, .. } = *self.get(call);
@@ -138,7 +180,7 @@ impl Places {
             return Some(id);
         }
         let depth = below.map_or(0, |below| self.get(below).depth + 1);
-        if depth > self.most_depth || self.list.len() >= self.most {
+        if depth > self.bounds.calls || self.list.len() >= self.bounds.places {
             return None;
         }
         self.list.push(Place { below, node, depth });

@@ -4,14 +4,12 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use droste_bdd::Bdd;
-use droste_program::schedule::Schedule;
 use droste_program::{NodeId, Op, Threads};
+use droste_relations::{Action, Result};
 use rustc_hash::FxHashMap;
 
 use super::places::{NOWHERE, Place};
-use super::{Activation, Product};
-use crate::encode::Result;
-use crate::relation::Action;
+use super::{Activation, Product, Stacks};
 
 /// What is known while the thread is active.
 #[derive(Default)]
@@ -39,9 +37,9 @@ impl Product<'_, '_> {
             && matches!(self.program().threads, Threads::Init { end_init, .. } if end_init == node)
     }
 
-    /// The thread is active, beginning with these configurations; the schedule of a run that meets
-    /// a target, if there is one.
-    pub(super) fn activate(&mut self, thread: usize, start: &Bdd) -> Result<Option<Schedule>> {
+    /// The thread is active, beginning with these configurations; where it meets a target, if it
+    /// does.
+    pub(super) fn activate(&mut self, thread: usize, start: &Bdd) -> Result<Option<Goal>> {
         self.tell();
         self.log.push(Activation {
             thread,
@@ -60,12 +58,12 @@ impl Product<'_, '_> {
             && let Some(Reverse(place)) = work.queue.pop()
         {
             goal = self.expand(&mut work, thread, place)?;
-            if self.deep {
+            if self.deep && !matches!(self.stacks, Stacks::Cut(_, Some(_))) {
                 return Ok(None);
             }
         }
-        if let Some((place, set)) = goal {
-            return self.schedule(place, &set).map(Some);
+        if goal.is_some() {
+            return Ok(goal);
         }
         let parked = self.union(work.parked)?;
         let visited = &mut self.threads[thread].visited;
@@ -212,11 +210,9 @@ impl Product<'_, '_> {
         match self.program().node(place.node).op {
             Op::Call { callee, .. } => {
                 let entry = self.program().procedure(callee).entry;
-                if self.threads[thread]
-                    .places
-                    .number(Some(id), entry)
-                    .is_none()
-                {
+                let places = &mut self.threads[thread].places;
+                let base = places.base(id);
+                if places.number(Some(base), entry).is_none() {
                     self.deep = true;
                     return Ok(None);
                 }
@@ -232,8 +228,11 @@ impl Product<'_, '_> {
                 for part in &enter.parts {
                     set = set.and(part)?;
                 }
-                let set = set.exists(&self.dead_below(frame, place.node)?)?;
-                self.arrive(work, thread, (Some(id), entry), &set, is_quiet)
+                let mut set = set.exists(&self.dead_below(frame, place.node)?)?;
+                if base != id {
+                    set = self.fold(thread, base, frame + 1, &set)?;
+                }
+                self.arrive(work, thread, (Some(base), entry), &set, is_quiet)
             }
             Op::Return(_) => self.leave(work, thread, id, &new),
             _ => self.step(work, thread, id, &new),
@@ -320,20 +319,34 @@ impl Product<'_, '_> {
             self.end(work, thread, place, &set, is_quiet)?;
             return Ok(None);
         };
-        let call = *self.threads[thread].places.get(below);
-        let back = self.back(frame - 1, call.node)?;
-        for (_, failure) in &back.failures {
-            let failing = set.and(failure)?;
-            if !failing.is_false() {
-                let results = self.manager.cube(&back.results)?;
-                return Ok(Some((id, failing.exists(&results)?)));
+        for id_of_call in self.threads[thread].places.returns(below) {
+            let call = *self.threads[thread].places.get(id_of_call);
+            let caller = self.threads[thread].frame + call.depth;
+            let mut set = set.clone();
+            if id_of_call != below {
+                set = set.exists(&self.frames[frame].current_locals)?;
+                set = set.and(&self.forgotten(thread, below, id_of_call)?)?;
+            }
+            let back = self.back(caller, call.node)?;
+            for (_, failure) in &back.failures {
+                let failing = set.and(failure)?;
+                if !failing.is_false() {
+                    let results = self.manager.cube(&back.results)?;
+                    return Ok(Some((id, failing.exists(&results)?)));
+                }
+            }
+            if id_of_call == below {
+                set = set.exists(&self.frames[frame].current_locals)?;
+            }
+            let image = back.edge.image(&set)?;
+            let is_quiet = is_quiet && self.is_quiet(thread, call.node);
+            let to = (call.below, back.edge.to);
+            let goal = self.arrive(work, thread, to, &image, is_quiet)?;
+            if goal.is_some() {
+                return Ok(goal);
             }
         }
-        let set = set.exists(&self.frames[frame].current_locals)?;
-        let image = back.edge.image(&set)?;
-        let is_quiet = is_quiet && self.is_quiet(thread, call.node);
-        let to = (call.below, back.edge.to);
-        self.arrive(work, thread, to, &image, is_quiet)
+        Ok(None)
     }
 
     /// The thread ends. An atomic section ends with it, so that others can go on.

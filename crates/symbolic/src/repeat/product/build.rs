@@ -7,11 +7,11 @@ use droste_base::Guard;
 use droste_program::{
     Expr, Node, NodeId, Op, ProcId, Procedure, Program, Proposition, Type, Value, VarRef, Variable,
 };
+use droste_relations::Result;
 use droste_source::Span;
 
 use super::{Mode, Origin, Own, Role};
 use crate::Runs;
-use crate::encode::Result;
 use crate::repeat::automaton::Buchi;
 
 /// The product that is being made.

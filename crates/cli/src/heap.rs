@@ -1,0 +1,440 @@
+//! `droste check` for heap programs: Java methods over linked structures.
+//!
+//! What is to be checked comes from flags or from a settings file; both become the same
+//! [`Settings`]. The answer is one report for memory safety and one for each formula; the exit code
+//! is the worst of them.
+
+pub(crate) mod args;
+mod draw;
+mod show;
+mod text;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use droste_base::words::counted;
+use droste_heap::{Predefined, Renaming};
+use droste_ltl::ResolvedFormula;
+use droste_report::visible;
+use droste_shape::check::{Answer, Checking, Report, check};
+use droste_shape::load::{LoadError, Loaded, load, root_of};
+use droste_shape::proposition::{self, Proposition};
+use droste_shape::settings::{Abstraction, Settings, Verbosity};
+use droste_shape::task::Task;
+
+use crate::args::{CheckArgs, Dialect, Emit, Engine};
+use crate::console::{Console, Failure};
+use crate::frame::{Frame, UNKNOWN, Volume};
+use crate::heap::args::{HeapArgs, Picture, Word};
+use crate::heap::draw::Drawing;
+use crate::heap::text::Sources;
+use crate::input;
+
+/// Whether a file is a heap program, says how to check one, or describes heaps.
+pub(crate) fn is_heap_program(args: &CheckArgs) -> bool {
+    let file = &args.file;
+    let known = ["attestor", "java", "class", "jar", "sid"];
+    is_one_of(file, &known) || is_one_of(file, &["json"]) || file.is_dir() || args.heap.read
+}
+
+fn is_one_of(file: &Path, known: &[&str]) -> bool {
+    let extension = file.extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| known.contains(&extension))
+}
+
+/// Whether the file is a list of settings.
+fn is_settings(args: &CheckArgs) -> bool {
+    args.heap.read || is_one_of(&args.file, &["attestor"])
+}
+
+/// Whether the file is a heap or a grammar, to be drawn.
+fn is_description(args: &CheckArgs) -> bool {
+    is_one_of(&args.file, &["json", "sid"]) && !args.heap.read
+}
+
+/// Runs the command; the exit code.
+pub(crate) fn check_heaps(args: &CheckArgs, console: &Console) -> Result<u8, Failure> {
+    let volume = Volume {
+        json: args.output.json,
+        quiet: args.output.quiet,
+        verbose: args.output.verbose,
+    };
+    let mut frame = Frame::new(console, &args.limits, volume);
+    let (file, json) = (input::name(&args.file), args.output.json);
+    frame.watch(move |reason| show::stopped(&file, json, &reason));
+    let result = run(args, &mut frame);
+    frame.claim();
+    result
+}
+
+/// How long the parts took.
+#[derive(Default)]
+pub(crate) struct Phases {
+    pub(crate) compiling: Option<Duration>,
+    pub(crate) loading: Duration,
+}
+
+fn run(args: &CheckArgs, frame: &mut Frame<'_>) -> Result<u8, Failure> {
+    refuse_other_flags(args)?;
+    if args.file.is_dir() && args.heap.class.is_none() {
+        return Err(Failure::Because(format!(
+            "`{}` is a directory: name a program in it, or for Java classes say which with --class",
+            args.file.display()
+        )));
+    }
+    if is_description(args) {
+        return draw::file(args, frame);
+    }
+    let settings = settings(args, frame)?;
+    let start = Instant::now();
+    let mut classpath = args.heap.classpath.clone();
+    let root = if is_settings(args) {
+        let root = args.heap.root_path.clone();
+        root.unwrap_or_else(|| root_of(&args.file, &settings))
+    } else {
+        classpath.insert(0, args.file.clone());
+        PathBuf::new()
+    };
+    let loaded = load(&settings, &root, &classpath, args.heap.compat);
+    let Loaded {
+        mut task,
+        warnings,
+        compiling,
+    } = match loaded {
+        Ok(loaded) => loaded,
+        Err(LoadError::Wrong(problems, source)) => {
+            frame.refused(&problems, &source)?;
+            return Err(Failure::Told);
+        }
+        Err(error) => return Err(Failure::Because(error.to_string())),
+    };
+    task.options.leaks = args.heap.leaks;
+    for warning in &warnings {
+        // What a contract says about is known.
+        let told = |method: &String| warning.message.contains(&**method);
+        if !task.contracts.methods().iter().any(told) {
+            frame.warn(&warning.to_string());
+        }
+    }
+    warn_about(&task, &settings, args, frame);
+    let phases = Phases {
+        compiling,
+        loading: start.elapsed(),
+    };
+    frame.say(|| {
+        format!(
+            "{}, {}",
+            counted(task.program.classes.len() as u64, "class"),
+            counted(task.program.methods.len() as u64, "method")
+        )
+    });
+    let names = task.names();
+    let mut formulas = Vec::new();
+    for text in &settings.formulas {
+        match proposition::parse(text, &names) {
+            Ok(formula) => formulas.push(formula),
+            Err((problems, source)) => frame.refused(&problems, &source)?,
+        }
+    }
+    task.simplify(&formulas);
+    classpath.extend(settings.classpath.iter().map(|path| root.join(path)));
+    classpath.push(root.clone());
+    let sources = Sources::find(&task, &classpath);
+    let drawing = match args.output.emit {
+        None => None,
+        Some(emit @ (Emit::Dot | Emit::Html)) => Some((emit, draw::wanted(args))),
+        Some(Emit::Program) => {
+            frame.claim();
+            Console::print(&task.program.to_string())?;
+            return Ok(0);
+        }
+        Some(Emit::Formula) => {
+            return Err(Failure::Because(
+                "--emit formula is for Boolean programs".to_owned(),
+            ));
+        }
+    };
+    let mut reports = Vec::new();
+    // Whoever wants a picture of the program alone waits for no verdict.
+    let needs_run = |wanted: &Vec<Picture>| wanted.contains(&Picture::Run);
+    if drawing.as_ref().is_none_or(|(_, wanted)| needs_run(wanted)) {
+        reports = checked(args, frame, &mut task, &formulas, &settings, &root)?;
+    }
+    let mut pictures = Drawing {
+        task: &mut task,
+        formulas: &formulas,
+        sources: &sources,
+        limits: frame.limits(),
+        title: draw::title(&args.file),
+    };
+    if let Some((emit, wanted)) = drawing {
+        let text = match emit {
+            Emit::Html => pictures.html(&wanted, &reports)?,
+            _ => pictures.dot(&wanted, &reports)?,
+        };
+        frame.claim();
+        Console::print(&text)?;
+        return Ok(exit_code(&reports));
+    }
+    pictures.export(&settings, &root, &reports)?;
+    frame.claim();
+    show::show(args, frame, &task, &settings, &reports, &phases, &sources)?;
+    Ok(exit_code(&reports))
+}
+
+/// So many warnings about a grammar are shown.
+const SHOWN: usize = 2;
+
+/// What may surprise, before anything is checked.
+fn warn_about(task: &Task, settings: &Settings, args: &CheckArgs, frame: &Frame<'_>) {
+    let missing = task.not_given();
+    if !missing.is_empty() && !args.heap.compat {
+        let names: Vec<String> = missing.iter().map(|name| task.source_name(name)).collect();
+        frame.warn(&format!(
+            "nothing is known of {}: --initial says in which heap `{}` starts ({})",
+            names.join(" and "),
+            task.program.method(task.program.entry).name,
+            missing.join(", ")
+        ));
+    }
+    // The predefined grammars have been looked at.
+    let own = |name: &String| Predefined::named(name).is_none();
+    if settings.grammars.iter().any(own) || !settings.predicates.is_empty() {
+        let mut all = droste_heap::check(&task.symbols, &task.grammar);
+        let many = all.len();
+        if !args.output.verbose {
+            all.truncate(SHOWN);
+        }
+        for warning in &all {
+            frame.warn(&visible(&warning.message));
+        }
+        if all.len() < many {
+            let more = many - all.len();
+            frame.warn(&format!(
+                "{more} more about the grammar: -v shows all of them"
+            ));
+        }
+    }
+    for signature in task.contracts.methods() {
+        if !task.program.mentions(signature) {
+            frame.warn(&format!(
+                "there is a contract of {}, but no such method in the program",
+                visible(signature)
+            ));
+        }
+    }
+    for name in &settings.skip {
+        if !task
+            .program
+            .methods
+            .iter()
+            .any(|method| method.name == *name)
+        {
+            frame.warn(&format!("no method `{}` is ever called", visible(name)));
+        }
+    }
+}
+
+/// All answers.
+fn checked(
+    args: &CheckArgs,
+    frame: &Frame<'_>,
+    task: &mut Task,
+    formulas: &[ResolvedFormula<Proposition>],
+    settings: &Settings,
+    root: &Path,
+) -> Result<Vec<Report>, Failure> {
+    frame.watchdog.search_begins();
+    let progress = frame.progress();
+    let report = |state| progress.show(state);
+    let checking = Checking {
+        mode: settings.mode.unwrap_or_default(),
+        limits: frame.limits(),
+        reporter: Some(&report),
+        max_steps: args.output.max_steps,
+        concrete: !args.output.no_trace,
+        contracts: settings.save_contracts.is_some(),
+        skip: &settings.skip,
+    };
+    let checked = check(task, formulas, &checking)
+        .map_err(|error| Failure::Because(format!("a fault of ours: {error}")))?;
+    progress.erase();
+    if let (Some(path), Some(text)) = (&settings.save_contracts, &checked.contracts) {
+        let path = root.join(path);
+        std::fs::write(&path, text).map_err(|error| {
+            Failure::Because(format!("cannot write `{}`: {error}", path.display()))
+        })?;
+    }
+    Ok(checked.reports)
+}
+
+/// The worst of all answers.
+fn exit_code(reports: &[Report]) -> u8 {
+    let code = |report: &Report| match report.answer {
+        Answer::Holds => 0,
+        Answer::Violated(_) => 1,
+        Answer::Unknown(..) => UNKNOWN,
+    };
+    let codes: Vec<u8> = reports.iter().map(code).collect();
+    // A violation is worse than not to know.
+    if codes.contains(&1) {
+        return 1;
+    }
+    codes.into_iter().max().unwrap_or(0)
+}
+
+/// Flags that mean nothing here.
+fn refuse_other_flags(args: &CheckArgs) -> Result<(), Failure> {
+    let (property, search, threads) = (&args.property, &args.search, &args.threads);
+    for (given, flag) in [
+        (!property.reach.is_empty(), "--reach"),
+        (property.deadlock, "--deadlock"),
+        (!property.repeat.is_empty(), "--repeat"),
+        (property.monitor.is_some(), "--monitor"),
+        (property.hoa.is_some(), "--hoa"),
+        (property.ltl_file.is_some(), "--ltl-file"),
+        (threads.contexts.is_some(), "--contexts"),
+        (threads.rounds.is_some(), "--rounds"),
+        (search.algorithm.is_some(), "--algorithm"),
+        (search.order.is_some(), "--order"),
+        (search.runs.is_some(), "--runs"),
+        (
+            !matches!(search.engine, Engine::Auto | Engine::Explicit),
+            "--engine",
+        ),
+        (search.no_passes, "--no-passes"),
+        (!search.skip_pass.is_empty(), "--skip-pass"),
+        (search.eager, "--eager"),
+        (search.dialect != Dialect::Default, "--dialect"),
+    ] {
+        if given {
+            return Err(Failure::Because(format!(
+                "{flag} is for Boolean programs; `{}` is a heap program: ask with --ltl",
+                visible(&input::name(&args.file))
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// What the settings file says, and then the flags.
+fn settings(args: &CheckArgs, frame: &mut Frame<'_>) -> Result<Settings, Failure> {
+    let heap = &args.heap;
+    let from_file = is_settings(args);
+    let mut settings = if from_file {
+        // The root comes before everything, also before the settings file.
+        let below = heap.root_path.as_ref().map(|root| root.join(&args.file));
+        let source = match below {
+            Some(below) if !args.file.exists() && below.exists() => frame.read(&below)?,
+            _ => frame.read(&args.file)?,
+        };
+        let (settings, warnings) = match Settings::parse(&source) {
+            Ok(read) => read,
+            Err(problems) => {
+                frame.refused(&problems, &source)?;
+                return Err(Failure::Told);
+            }
+        };
+        frame.set_volume(
+            settings.verbosity == Verbosity::Less,
+            settings.verbosity == Verbosity::More,
+        );
+        frame.refused(&warnings, &source)?;
+        settings
+    } else {
+        let mut settings = Settings::default();
+        settings.abstraction.admissible = true;
+        settings
+    };
+    if let Some(class) = &heap.class {
+        settings.class = Some(class.clone());
+    }
+    if let Some(method) = &args.search.method {
+        settings.method = Some(method.clone());
+    }
+    // What the command line names is found from where the command is given, unless a root is named.
+    let found = |path: &Path| {
+        let whole = std::path::absolute(path).ok();
+        let whole = whole.filter(|_| from_file && heap.root_path.is_none());
+        whole
+            .unwrap_or_else(|| path.to_path_buf())
+            .display()
+            .to_string()
+    };
+    for grammar in &heap.grammar {
+        let path = Path::new(grammar);
+        let named = Predefined::named(grammar).is_some() && !path.exists();
+        let grammar = if named { grammar.clone() } else { found(path) };
+        settings.grammars.push(grammar);
+    }
+    settings
+        .initial
+        .extend(heap.initial.iter().map(|path| found(path)));
+    settings
+        .contracts
+        .extend(heap.contract.iter().map(|path| found(path)));
+    if let Some(path) = &heap.save_contracts {
+        settings.save_contracts = Some(found(path));
+    }
+    settings.skip.extend(heap.skip_method.iter().cloned());
+    for rename in &heap.rename {
+        settings.renames.push(parse_rename(rename)?);
+    }
+    settings.formulas.extend(args.property.ltl.clone());
+    // If nothing is asked, the question is whether the program can be followed to its end.
+    let others = heap.leaks || settings.save_contracts.is_some() || !settings.contracts.is_empty();
+    if heap.compat && settings.formulas.is_empty() && !others {
+        settings.formulas.push("true".into());
+    }
+    if let Some(mode) = heap.mode {
+        settings.mode = Some(mode.into());
+    }
+    apply(heap, &mut settings.abstraction);
+    if let Some(most) = heap.max_heap {
+        settings.max_heap = Some(most as u64);
+    }
+    if let Some(most) = heap.max_states {
+        settings.max_states = Some(most as u64);
+    }
+    if settings.class.is_none() {
+        let stem = args.file.file_stem().and_then(|stem| stem.to_str());
+        let source = args
+            .file
+            .extension()
+            .is_some_and(|e| e == "java" || e == "class");
+        settings.class = stem.filter(|_| source).map(str::to_owned);
+    }
+    Ok(settings)
+}
+
+fn apply(args: &HeapArgs, abstraction: &mut Abstraction) {
+    for word in &args.abstraction {
+        match word {
+            Word::Admissible => abstraction.admissible = true,
+            Word::Constants => abstraction.admissible_constants = true,
+            Word::Markings => abstraction.admissible_markings = true,
+            Word::Full => abstraction.admissible_full = true,
+            Word::NoChain => abstraction.no_chain = true,
+            Word::Canonical => {
+                abstraction.admissible_constants = true;
+                abstraction.admissible_markings = true;
+                abstraction.admissible_full = true;
+                abstraction.no_chain = true;
+            }
+            Word::NoCollapse => abstraction.collapsing = false,
+            Word::NoSubsumption => abstraction.subsumption = false,
+            Word::Indexed => abstraction.indexed = true,
+            Word::NoGarbageCollection => abstraction.garbage_collection = false,
+            Word::Free => abstraction.admissible = false,
+            Word::PostProcessing => abstraction.post_processing = true,
+        }
+    }
+}
+
+fn parse_rename(text: &str) -> Result<Renaming, Failure> {
+    Renaming::read(text.split(' ').filter(|word| !word.is_empty())).map_err(|error| {
+        Failure::Because(format!(
+            "{error}; for example `--rename 'ListNode=Ring next=succ'`"
+        ))
+    })
+}

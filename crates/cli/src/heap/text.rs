@@ -1,0 +1,408 @@
+//! A run of a heap program as lines of text, and heaps as text.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use droste_base::words::counted;
+use droste_heap::{Heap, Node, Symbols, TypeId, Variable};
+use droste_report::visible;
+use droste_shape::machine::{Fault, Largest};
+use droste_shape::run::{Kind, Position, Reality, Run};
+use droste_shape::task::Task;
+
+/// Lines of the source are cut here.
+const WIDEST: usize = 60;
+/// Of a heap, so many objects are told.
+const OBJECTS: usize = 12;
+
+/// Whether a violation is one of the program, and the input that shows it.
+pub(super) fn reality(task: &Task, run: &Run) -> String {
+    match &run.reality {
+        Reality::Unasked => String::new(),
+        Reality::Real(heap, run) => {
+            let told = heap_lines(task, heap);
+            let provided = if run.guesses {
+                ", if numbers and what else is not modelled allow the branches"
+            } else {
+                ""
+            };
+            if told.is_empty() {
+                return format!(
+                    "\nThis is real: it happens when the program starts with no objects{provided}.\n"
+                );
+            }
+            format!("\nThis is real: it happens on this heap{provided}.\n\n{told}")
+        }
+        Reality::Doubtful(0) => "\nThis may be a violation of the abstraction alone: no concrete \
+            heap could be tried.\n"
+            .into(),
+        Reality::Doubtful(tried) => format!(
+            "\nThis may be a violation of the abstraction alone: it does not happen on {}.\n",
+            match tried {
+                1 => "the smallest heap".to_owned(),
+                tried => format!("the {tried} smallest heaps"),
+            }
+        ),
+    }
+}
+
+/// The heap that was too large, and what to do.
+pub(super) fn largest(task: &Task, largest: &Largest) -> String {
+    let method = task.program.method(largest.method);
+    let line = method
+        .lines
+        .get(largest.pc as usize)
+        .or(method.lines.last());
+    let file = task.program.files.get(method.file as usize);
+    let mut text = format!(
+        "\n  The largest heap has {} and comes up in {}",
+        counted(largest.heap.node_count() as u64, "node"),
+        method.name
+    );
+    if let (Some(file), Some(line)) = (file, line.filter(|&&line| line > 0)) {
+        let _ = write!(text, " ({file}:{line})");
+    }
+    let _ = write!(text, ":\n\n{}", heap_lines(task, &largest.heap));
+    text.push_str(if task.grammar.rules().is_empty() {
+        "\n  There is no grammar, so nothing is abstracted: say with --grammar what heaps look like.\n"
+    } else {
+        "\n  No rule of the grammar makes it smaller: the grammar may not fit, or --max-heap is low.\n"
+    });
+    text
+}
+
+/// A heap, one line for what variables point to, and one for each object.
+fn heap_lines(task: &Task, heap: &Heap) -> String {
+    let symbols = &task.symbols;
+    let null = heap.variable(Variable::NULL);
+    let constant = |node: Node| heap.variables_at(node).find(|one| one.is_constant());
+    let objects: Vec<Node> = (heap.nodes())
+        .filter(|&node| constant(node).is_none())
+        .collect();
+    let name = |node: Node| match constant(node) {
+        _ if Some(node) == null => "null".to_owned(),
+        Some(constant) => symbols.variable_name(constant).to_owned(),
+        None => {
+            let number = objects.iter().position(|&one| one == node);
+            format!("#{}", number.map_or(0, |number| number + 1))
+        }
+    };
+    let mut text = String::new();
+    for &(variable, node) in heap.variables() {
+        let written = symbols.variable_name(variable);
+        // Composed markings are where the fields of the marked object point to.
+        if variable.is_constant() || (variable.is_marking() && written.contains('-')) {
+            continue;
+        }
+        let shown = if variable.is_marking() {
+            format!("the mark ({written}) is on {}", name(node))
+        } else {
+            format!("{} = {}", task.source_name(written), name(node))
+        };
+        let _ = writeln!(text, "    {}", visible(&shown));
+    }
+    for &node in objects.iter().take(OBJECTS) {
+        let fields: Vec<String> = (heap.edges_of(node))
+            .map(|edge| {
+                let selector = symbols.selector_name(edge.selector);
+                format!("{selector} = {}", name(edge.target))
+            })
+            .collect();
+        let class = simple(symbols.type_name(heap.node_type(node)));
+        let mut line = format!("{} : {class}", name(node));
+        if !fields.is_empty() {
+            let _ = write!(line, "  {}", fields.join(", "));
+        }
+        let _ = writeln!(text, "    {}", visible(&line));
+    }
+    if objects.len() > OBJECTS {
+        let more = (objects.len() - OBJECTS) as u64;
+        let _ = writeln!(text, "    … and {} more", counted(more, "object"));
+    }
+    for hyperedge in heap.hyperedges().take(OBJECTS) {
+        let label = symbols.nonterminal_name(hyperedge.label.nonterminal);
+        let tentacles: Vec<String> = hyperedge.tentacles.iter().map(|&node| name(node)).collect();
+        let _ = writeln!(text, "    {}({})", visible(label), tentacles.join(", "));
+    }
+    text
+}
+
+/// The name of a class without its package and without the class around it.
+fn simple(class: &str) -> &str {
+    let class = class.rsplit('.').next().unwrap_or(class);
+    let inner = class.rsplit('$').next().unwrap_or(class);
+    let inner = inner.trim_start_matches(|c: char| c.is_ascii_digit());
+    if inner.is_empty() { class } else { inner }
+}
+
+/// The sources of a program, as far as they are at hand: lines by the name of the file.
+pub(super) struct Sources(BTreeMap<String, Vec<String>>);
+
+impl Sources {
+    /// Looks for the files of a program at and in these paths.
+    pub(super) fn find(task: &Task, paths: &[PathBuf]) -> Self {
+        let mut found = BTreeMap::new();
+        for name in &task.program.files {
+            let path = paths.iter().find_map(|path| source(path, Path::new(name)));
+            if let Some(text) = path.and_then(|path| std::fs::read_to_string(path).ok()) {
+                found.insert(name.clone(), text.lines().map(str::to_owned).collect());
+            }
+        }
+        Sources(found)
+    }
+
+    /// A line of a file, if it is known.
+    pub(super) fn line(&self, file: &str, number: u32) -> Option<&str> {
+        let lines = self.0.get(file)?;
+        let line = lines.get((number as usize).checked_sub(1)?)?;
+        Some(line.trim()).filter(|line| !line.is_empty())
+    }
+}
+
+/// The file `name`, which begins with the directories of its package, at or in `path`. The path may
+/// itself be one of these directories.
+fn source(path: &Path, name: &Path) -> Option<PathBuf> {
+    let path = std::path::absolute(path).ok()?;
+    if path.is_file() {
+        return path.ends_with(name).then_some(path);
+    }
+    let parts: Vec<_> = name.components().collect();
+    (0..parts.len()).find_map(|at| {
+        let (above, below) = (&parts[..at], &parts[at..]);
+        let above: PathBuf = above.iter().collect();
+        let file = path.join(below.iter().collect::<PathBuf>());
+        (path.ends_with(above) && file.is_file()).then_some(file)
+    })
+}
+
+/// A line of a run.
+struct Row {
+    depth: usize,
+    number: u32,
+    text: String,
+    remarks: Vec<String>,
+    /// Whether more statements of the same line may be told here.
+    open: bool,
+}
+
+/// A run as lines: the line of the source, its text, what it changed. Statements of one line are
+/// told together; where there is no source, the statements themselves are shown.
+pub(super) fn lines(task: &Task, sources: &Sources, run: &Run) -> String {
+    if let (true, [enter, leave]) = (run.is_call, &run.positions[..]) {
+        return format!(
+            "  It is entered with this heap:\n\n{}\n  and left with one that the contract does not \
+             have:\n\n{}",
+            heap_lines(task, &enter.heap),
+            heap_lines(task, &leave.heap)
+        );
+    }
+    let mut rows: Vec<Row> = Vec::new();
+    let plain = |text: String| Row {
+        depth: 0,
+        number: 0,
+        text,
+        remarks: Vec::new(),
+        open: false,
+    };
+    if let Some(first) = run.positions.first()
+        && !run.propositions.is_empty()
+    {
+        let told = run.propositions.iter().zip(&first.holds);
+        let told: Vec<String> = told
+            .map(|(name, holds)| proposition(name, *holds))
+            .collect();
+        rows.push(plain(format!("at the beginning: {}", told.join(", "))));
+    }
+    for (at, position) in run.positions.iter().enumerate() {
+        // What has ended stays as it is for ever.
+        if position.kind == Kind::Terminated {
+            rows.push(plain("the program has ended".into()));
+            break;
+        }
+        if run.cycle == Some(at) {
+            rows.push(plain("from here on it repeats for ever:".into()));
+        }
+        let next = run.positions.get(at + 1);
+        let mut remarks: Vec<String> = remark(task, position, next).into_iter().collect();
+        remarks.extend(changes(run, position, next));
+        let told = matches!(position.kind, Kind::Skipped(_));
+        let text = sources
+            .line(&position.file, position.line)
+            .filter(|_| !told);
+        let here = (position.depth, position.line);
+        let same = |row: &&mut Row| {
+            let ends = position.kind == Kind::End && row.depth == position.depth;
+            row.open && (ends || (text.is_some() && (row.depth, row.number) == here))
+        };
+        if let Some(row) = rows.last_mut().filter(same) {
+            // That the method returns comes first, then what has changed by it.
+            if position.kind == Kind::End
+                && row
+                    .remarks
+                    .last()
+                    .is_some_and(|one| one.starts_with("now "))
+            {
+                let at = row.remarks.iter().position(|one| one.starts_with("now "));
+                let back = remarks.remove(0);
+                row.remarks.insert(at.unwrap_or(0), back);
+            }
+            row.remarks.extend(remarks);
+            row.open = position.kind == Kind::Step;
+            continue;
+        }
+        let text = match text {
+            Some(text) => visible(text),
+            // Nothing that a person would miss.
+            None if position.silent && remarks.is_empty() => continue,
+            None => {
+                if let Some(branch) = position.branch {
+                    remarks.insert(0, if branch { "yes" } else { "no" }.into());
+                }
+                visible(&statement(position))
+            }
+        };
+        rows.push(Row {
+            depth: position.depth,
+            number: position.line,
+            text,
+            remarks,
+            open: position.kind == Kind::Step,
+        });
+    }
+    render(&rows)
+}
+
+fn render(rows: &[Row]) -> String {
+    let shown = |row: &Row| {
+        let text = format!("{}{}", "  ".repeat(row.depth.min(40)), row.text);
+        let cut = text.chars().count() > WIDEST && row.number > 0;
+        if cut {
+            text.chars().take(WIDEST - 1).chain(['…']).collect()
+        } else {
+            text
+        }
+    };
+    let with_remark = rows.iter().filter(|row| !row.remarks.is_empty());
+    let wide = with_remark.map(|row| shown(row).chars().count()).max();
+    let wide = wide.unwrap_or(0);
+    let digits = rows.iter().map(|row| row.number).max().unwrap_or(0);
+    let digits = digits.to_string().len();
+    let mut text = String::new();
+    for row in rows {
+        let number = match row.number {
+            0 => String::new(),
+            number => number.to_string(),
+        };
+        let line = format!(
+            "  {number:>digits$} │ {:<wide$}   {}",
+            shown(row),
+            row.remarks.join(", ")
+        );
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// A statement without positions in the code, which nobody knows.
+fn statement(position: &Position) -> String {
+    match position.branch {
+        Some(_) => match position.statement.split_once(" goto ") {
+            Some((condition, _)) => condition.to_owned(),
+            None => position.statement.clone(),
+        },
+        None if position.statement.starts_with("choose ") => "either way".into(),
+        None => position.statement.clone(),
+    }
+}
+
+/// A proposition that holds or does not.
+fn proposition(name: &str, holds: bool) -> String {
+    if holds {
+        format!("{{{}}}", visible(name))
+    } else {
+        format!("not {{{}}}", visible(name))
+    }
+}
+
+/// The propositions that a step makes true or false.
+fn changes(run: &Run, position: &Position, next: Option<&Position>) -> Vec<String> {
+    let Some(next) = next else {
+        return Vec::new();
+    };
+    let both = position.holds.iter().zip(&next.holds);
+    (run.propositions.iter().zip(both))
+        .filter(|(_, (before, after))| before != after)
+        .map(|(name, (_, &after))| format!("now {}", proposition(name, after)))
+        .collect()
+}
+
+/// What is worth saying behind a statement.
+fn remark(task: &Task, position: &Position, next: Option<&Position>) -> Option<String> {
+    Some(match position.kind {
+        Kind::Fault(Fault::NullDereference) => "✗ null is dereferenced here".into(),
+        Kind::Fault(Fault::UnknownMemory) => "✗ what this points to is not modelled".into(),
+        Kind::Fault(Fault::Leak) => "✗ before this, an object has become unreachable".into(),
+        Kind::Call => match next {
+            Some(callee) if callee.method == "<init>" => "→ constructor".into(),
+            Some(callee) => format!("→ {}", visible(&callee.method)),
+            None => "→ call".into(),
+        },
+        Kind::End => match value(&task.symbols, &position.heap, "@return") {
+            Some(value) => format!("← returns {value}"),
+            None => "← returns".into(),
+        },
+        Kind::Folded(steps) => format!("⋯ {}", counted(steps, "step")),
+        Kind::Skipped(steps) => format!("after {} more", counted(steps, "step")),
+        Kind::Terminated => return None,
+        Kind::Step => {
+            let next = next?;
+            if let Some((base, field)) = &position.change.field {
+                // The value that was written, seen from the object.
+                let node = next.heap.variable(task.symbols.variable(base)?)?;
+                let target = next.heap.target(node, task.symbols.selector(field)?)?;
+                let told = node_text(&task.symbols, &next.heap, target, None);
+                return (!base.starts_with('$')).then(|| format!("{base}.{field} = {told}"));
+            }
+            let variable = position.change.variable.as_ref()?;
+            // Intermediate values are nobody's variables.
+            if variable.starts_with('$') {
+                return None;
+            }
+            let value = value(&task.symbols, &next.heap, variable)?;
+            format!("{variable} = {value}")
+        }
+    })
+}
+
+/// What a variable is now.
+fn value(symbols: &Symbols, heap: &Heap, name: &str) -> Option<String> {
+    let variable = symbols.variable(name)?;
+    let node = heap.variable(variable)?;
+    Some(node_text(symbols, heap, node, Some(variable)))
+}
+
+/// What an object is to people: other variables that point to it, or else its class.
+fn node_text(symbols: &Symbols, heap: &Heap, node: Node, but: Option<Variable>) -> String {
+    if heap.node_type(node) == TypeId::NULL {
+        return "null".into();
+    }
+    let own = |variable: &Variable| {
+        let name = symbols.variable_name(*variable);
+        Some(*variable) != but && !variable.is_marking() && !name.starts_with(['$', '@'])
+    };
+    let others: Vec<&str> = (heap.variables_at(node).filter(own))
+        .map(|other| symbols.variable_name(other))
+        .collect();
+    let constant = heap.variables_at(node).find(|other| other.is_constant());
+    match (constant, &others[..]) {
+        (Some(constant), _) => symbols.variable_name(constant).to_owned(),
+        (None, []) => {
+            let class = simple(symbols.type_name(heap.node_type(node)));
+            let vowel = class.starts_with(['A', 'E', 'I', 'O']);
+            format!("{} {class}", if vowel { "an" } else { "a" })
+        }
+        (None, others) => others.join(" = "),
+    }
+}

@@ -1,0 +1,663 @@
+//! `droste pds`: reads a weighted pushdown system, has it solved, shows the answer.
+
+pub(crate) mod args;
+mod concurrent;
+mod convert;
+mod path;
+mod show;
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use droste_base::words::{count, counted, seconds};
+use droste_base::{Limits, StopReason};
+use droste_notation::build::{self, BuildError, Built};
+use droste_notation::weight::Task;
+use droste_notation::{
+    Configurations, Document, DomainName, Format, Notation, ReadError, SetError, Signs, System,
+    read, read_set,
+};
+use droste_pds::{Automaton, Direction, Options, Way, poststar, prestar, reach};
+use droste_source::SourceFile;
+use droste_source::diagnostics::Diagnostic;
+use serde_json::{Value, json};
+
+use crate::console::{Console, Failure};
+use crate::frame::{Frame, UNKNOWN, Volume};
+use crate::progress::show_while;
+use crate::{input, output};
+use args::{AutomatonArgs, Method, PathArgs, PdsCommand, ReachArgs, SystemArgs, WayArgs};
+
+/// Why there is no answer yet.
+enum Stop {
+    Failure(Failure),
+    Limit(StopReason),
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        Stop::Failure(failure)
+    }
+}
+
+impl From<StopReason> for Stop {
+    fn from(reason: StopReason) -> Self {
+        Stop::Limit(reason)
+    }
+}
+
+/// Runs the command; the exit code.
+pub(crate) fn run(command: &PdsCommand, console: &Console) -> Result<u8, Failure> {
+    if let PdsCommand::Convert(args) = command {
+        return convert::convert(args, console);
+    }
+    let (system, limits, show) = command.parts();
+    let volume = Volume {
+        json: command.json(),
+        quiet: show.quiet,
+        verbose: show.verbose,
+    };
+    let frame = Frame::new(console, limits, volume);
+    let asked = match command {
+        _ if !command.json() => Asked::Text,
+        PdsCommand::Pre(_) | PdsCommand::Post(_) => Asked::Automaton,
+        _ => Asked::Reachable,
+    };
+    watch(&frame, system, asked);
+    let result = answer(command, &frame);
+    frame.claim();
+    match result {
+        Ok(code) => Ok(code),
+        Err(Stop::Failure(failure)) => Err(failure),
+        Err(Stop::Limit(reason)) => Ok(unknown(&reason, frame.start, &system.file, asked)),
+    }
+}
+
+/// What is to be written if a limit is reached.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    /// Text.
+    Text,
+    /// An object that says whether something is reachable.
+    Reachable,
+    /// An object with an automaton.
+    Automaton,
+}
+
+/// What is printed if a limit is reached where nobody looks.
+fn watch(frame: &Frame<'_>, system: &SystemArgs, asked: Asked) {
+    let (file, start) = (system.file.clone(), frame.start);
+    frame.watch(move |reason| unknown(&reason, start, &file, asked));
+}
+
+fn unknown(reason: &StopReason, start: Instant, file: &Path, asked: Asked) -> u8 {
+    Console::note(&format!("unknown: {reason}\n"));
+    if asked != Asked::Text {
+        let mut object = json!({
+            "file": input::name(file),
+            "reason": reason.to_string(),
+            "seconds": start.elapsed().as_secs_f64(),
+        });
+        if asked == Asked::Reachable {
+            object["reachable"] = Value::Null;
+        }
+        if output::print(&object).is_err() {
+            return 2;
+        }
+    }
+    UNKNOWN
+}
+
+/// A system as it was read, with the text for messages.
+struct Loaded {
+    name: String,
+    text: String,
+    format: Format,
+    system: System,
+    domain: DomainName,
+    /// Whether weights are forgotten.
+    forget: bool,
+    /// Whether weights count steps, and are none of the system's own.
+    counted: bool,
+}
+
+impl Loaded {
+    /// Every rule weighs one step, so that a lightest run is a shortest one.
+    fn count_steps(&mut self, args: &ReachArgs) -> Result<(), Failure> {
+        let bool_is_asked_for = args.system.weight.as_deref() == Some("bool");
+        let other = args.system.weight.is_some() && !self.forget && !bool_is_asked_for;
+        if self.domain != DomainName::Bool || other {
+            let what =
+                "--shortest counts steps: it is for systems without weights, or --weight bool";
+            return Err(Failure::Because(what.to_owned()));
+        }
+        self.system.count_steps();
+        self.domain = DomainName::MinPlus;
+        self.forget = false;
+        self.counted = true;
+        Ok(())
+    }
+
+    /// The domain of the system's own weights, unless they are forgotten.
+    fn shown_domain(&self) -> DomainName {
+        if self.counted {
+            DomainName::Bool
+        } else {
+            self.domain
+        }
+    }
+
+    fn tell(&self, frame: &Frame<'_>, list: &[Diagnostic]) -> Failure {
+        tell(frame, &self.name, &self.text, list)
+    }
+}
+
+/// Shows what is wrong with a text.
+fn tell(frame: &Frame<'_>, name: &str, text: &str, list: &[Diagnostic]) -> Failure {
+    frame.claim();
+    let source = SourceFile::new(name, text);
+    frame.console.diagnostics(list, &source, false);
+    Failure::Told
+}
+
+/// A file as it was read: its text, what is in it, and in which format.
+fn document(
+    args: &SystemArgs,
+    quiet: bool,
+    frame: &Frame<'_>,
+) -> Result<(String, Document, Format), Stop> {
+    let sets = [
+        Some(args.file.as_os_str()),
+        args.initial.as_deref().map(OsStr::new),
+    ];
+    let sets = sets
+        .into_iter()
+        .chain([args.target.as_deref().map(OsStr::new)]);
+    if sets.flatten().filter(|&file| file == "-").count() > 1 {
+        let what = "the system, --initial and --target cannot come from standard input together";
+        return Err(Failure::Because(what.to_owned()).into());
+    }
+    let name = input::name(&args.file);
+    let text = frame.text(&args.file)?;
+    let (document, format, warnings) = match read(&text, &frame.limits()) {
+        Ok(read) => read,
+        Err(ReadError::Wrong(list)) => return Err(tell(frame, &name, &text, &list).into()),
+        Err(ReadError::Stopped(reason)) => return Err(reason.into()),
+    };
+    if !warnings.is_empty() && !quiet {
+        let source = SourceFile::new(&*name, &*text);
+        frame.console.diagnostics(&warnings, &source, quiet);
+    }
+    Ok((text, document, format))
+}
+
+/// Why a system with several threads is refused.
+fn threads_refused(name: &str) -> Failure {
+    let what = format!(
+        "`{name}` is a concurrent system, with a stack for each thread: it is for `reach` and `path`"
+    );
+    Failure::Because(what)
+}
+
+fn load(
+    args: &SystemArgs,
+    (text, mut system, format): (String, System, Format),
+    quiet: bool,
+    frame: &Frame<'_>,
+) -> Result<Loaded, Stop> {
+    let name = input::name(&args.file);
+    let asked = args.weight.as_deref().map(DomainName::parse).transpose();
+    let asked = asked.map_err(|wrong| Failure::Because(format!("--weight: {wrong}")))?;
+    let domain = domain(asked, system.domain)?;
+    let weighted = system.domain.is_some_and(|own| own != DomainName::Bool);
+    let forget = domain == DomainName::Bool && weighted;
+    if forget {
+        system.forget_merges();
+    }
+    frame.say(|| {
+        format!(
+            "{format}: {}, {}, {}, weights {domain}",
+            counted(u64::from(system.states.len()), "control state"),
+            counted(u64::from(system.symbols.len()), "symbol"),
+            counted(system.rules.len() as u64, "rule"),
+        )
+    });
+    if asked.is_some() && !forget {
+        system.domain = asked;
+    }
+    for (given, is_target) in [(&args.initial, false), (&args.target, true)] {
+        if let Some(given) = given {
+            let set = given_set(
+                given,
+                &mut system,
+                (is_target, domain, forget),
+                quiet,
+                frame,
+            )?;
+            if is_target {
+                system.target = set;
+            } else {
+                system.initial = set;
+            }
+        }
+    }
+    Ok(Loaded {
+        name,
+        text,
+        format,
+        system,
+        domain,
+        forget,
+        counted: false,
+    })
+}
+
+/// The domain that is asked for, if it fits to what the file says.
+fn domain(asked: Option<DomainName>, declared: Option<DomainName>) -> Result<DomainName, Failure> {
+    match (asked, declared) {
+        (Some(asked), Some(declared)) => {
+            let numbers = declared.is_numeric() && asked.is_numeric();
+            let bool = asked == DomainName::Bool || declared == DomainName::Bool;
+            if asked == declared || numbers || bool {
+                return Ok(asked);
+            }
+            Err(Failure::Because(format!(
+                "--weight {asked}: the weights of the file are of the domain {declared}"
+            )))
+        }
+        (asked, declared) => Ok(asked.or(declared).unwrap_or(DomainName::Bool)),
+    }
+}
+
+/// A set that was given on the command line: an expression, or the name of a file.
+fn given_set(
+    given: &str,
+    system: &mut System,
+    (is_target, domain, forget): (bool, DomainName, bool),
+    quiet: bool,
+    frame: &Frame<'_>,
+) -> Result<Configurations, Stop> {
+    let first = system.weights.len();
+    let flag = if is_target { "--target" } else { "--initial" };
+    let source = if given.trim_start().starts_with('<') {
+        SourceFile::new(flag, given)
+    } else {
+        frame.read(Path::new(given))?
+    };
+    match read_set(&source, system, &frame.limits()) {
+        Ok((set, warnings)) => {
+            frame.console.diagnostics(&warnings, &source, quiet);
+            let check = CheckWeights {
+                system,
+                forget,
+                first,
+            };
+            match domain.run(Signs::of(system), check) {
+                Ok(()) => Ok(set),
+                Err(BuildError::Wrong(list)) => {
+                    Err(tell(frame, source.name(), source.text(), &list).into())
+                }
+                Err(BuildError::Stopped(reason)) => Err(reason.into()),
+            }
+        }
+        Err(SetError::Wrong(list)) => Err(tell(frame, source.name(), source.text(), &list).into()),
+        Err(SetError::Stopped(reason)) => Err(reason.into()),
+    }
+}
+
+/// Whether the weights from a number on are of the domain.
+struct CheckWeights<'a> {
+    system: &'a System,
+    forget: bool,
+    first: usize,
+}
+
+impl Task for CheckWeights<'_> {
+    type Output = Result<(), BuildError>;
+
+    fn run<D: Notation>(self, domain: &D) -> Self::Output {
+        build::check_weights(self.system, domain, self.forget, self.first)
+    }
+}
+
+fn answer(command: &PdsCommand, frame: &Frame<'_>) -> Result<u8, Stop> {
+    let (args, _, show) = command.parts();
+    let (text, document, format) = document(args, show.quiet, frame)?;
+    let system = match document {
+        Document::System(system) => *system,
+        Document::Concurrent(system) => {
+            let name = input::name(&args.file);
+            return match command {
+                PdsCommand::Reach(args) => concurrent::answer(&name, &system, args, None, frame),
+                PdsCommand::Path(path) => {
+                    concurrent::answer(&name, &system, &path.reach, Some(path), frame)
+                }
+                _ => Err(threads_refused(&name).into()),
+            };
+        }
+    };
+    if let PdsCommand::Reach(reach) | PdsCommand::Path(PathArgs { reach, .. }) = command
+        && reach.contexts.is_some()
+    {
+        let what = "--contexts is for concurrent systems, with a stack for each thread";
+        return Err(Failure::Because(what.to_owned()).into());
+    }
+    let mut loaded = load(args, (text, system, format), show.quiet, frame)?;
+    if let PdsCommand::Path(args) = command
+        && args.shortest
+    {
+        loaded.count_steps(&args.reach)?;
+    }
+    let domain = loaded.domain;
+    let signs = Signs::of(&loaded.system);
+    domain.run(
+        signs,
+        Solve {
+            command,
+            loaded,
+            frame,
+        },
+    )
+}
+
+/// A command in a domain.
+struct Solve<'a> {
+    command: &'a PdsCommand,
+    loaded: Loaded,
+    frame: &'a Frame<'a>,
+}
+
+impl Task for Solve<'_> {
+    type Output = Result<u8, Stop>;
+
+    fn run<D: Notation>(self, domain: &D) -> Self::Output {
+        match self.command {
+            PdsCommand::Pre(args) => self.automaton(args, domain, Direction::Forward),
+            PdsCommand::Post(args) => self.automaton(args, domain, Direction::Backward),
+            PdsCommand::Reach(args) => self.reach(args, None, domain),
+            PdsCommand::Path(args) => self.reach(&args.reach, Some(args), domain),
+            // It needs no domain.
+            PdsCommand::Convert(_) => Ok(0),
+        }
+    }
+}
+
+/// What the solver takes.
+struct Tables<W> {
+    built: Built<W>,
+    initial: Option<Automaton<W>>,
+    target: Option<Automaton<W>>,
+}
+
+impl Solve<'_> {
+    fn limits(&self) -> Limits {
+        self.frame.limits()
+    }
+
+    /// The tables of the system and of the sets that are wanted. After that the text is not needed
+    /// any more.
+    fn tables<D: Notation>(
+        &mut self,
+        domain: &D,
+        initial: bool,
+        target: bool,
+    ) -> Result<Tables<D::Weight>, Stop> {
+        let limits = self.limits();
+        let loaded = &self.loaded;
+        let system = &loaded.system;
+        let wrong = |error| match error {
+            BuildError::Wrong(list) => Stop::Failure(loaded.tell(self.frame, &list)),
+            BuildError::Stopped(reason) => Stop::Limit(reason),
+        };
+        for (wanted, set, word, flag) in [
+            (initial, &system.initial, "begin", "--initial"),
+            (target, &system.target, "are to lead", "--target"),
+        ] {
+            if wanted && set.is_empty() {
+                let what = format!(
+                    "`{}` does not say where runs {word}; say it with {flag} '<p, a>'",
+                    loaded.name
+                );
+                return Err(Failure::Because(what).into());
+            }
+        }
+        let weights = build::weights(system, domain, loaded.forget).map_err(wrong)?;
+        let make = |wanted: bool, set, direction| {
+            let make = || build::automaton(system, set, domain, &weights, direction, &limits);
+            wanted.then(make).transpose()
+        };
+        let initial = make(initial, &system.initial, Direction::Backward).map_err(wrong)?;
+        let target = make(target, &system.target, Direction::Forward).map_err(wrong)?;
+        let built = build::pds(system, domain, &weights, &limits).map_err(wrong)?;
+        self.loaded.text = String::new();
+        Ok(Tables {
+            built,
+            initial,
+            target,
+        })
+    }
+
+    fn options(&self, method: Method) -> Options {
+        Options {
+            method: match method {
+                Method::Path => droste_pds::Method::Paths,
+                Method::Chaotic | Method::Dual => droste_pds::Method::Chaotic,
+            },
+            limits: self.limits(),
+            found: Some(Arc::default()),
+            ..Options::default()
+        }
+    }
+
+    /// Does the work while a line shows how many transitions have been found.
+    fn shown<T>(&self, options: &Options, work: impl FnOnce() -> T) -> T {
+        let Some(found) = options.found.clone() else {
+            return work();
+        };
+        let line = self.frame.progress();
+        show_while(
+            line,
+            move |line| {
+                let number = found.load(Ordering::Relaxed);
+                line.show_text(|elapsed| {
+                    let transitions = counted(number, "transition");
+                    format!("solving: {transitions}, {:.1} s", elapsed.as_secs_f64())
+                });
+            },
+            work,
+        )
+    }
+
+    fn reach<D: Notation>(
+        mut self,
+        args: &ReachArgs,
+        path: Option<&PathArgs>,
+        domain: &D,
+    ) -> Result<u8, Stop> {
+        let mut tables = self.tables(domain, true, true)?;
+        let rules = self.loaded.system.rules.len();
+        if path.is_none() {
+            self.loaded.system.rules = Vec::new();
+            tables.built.origin = Vec::new();
+        }
+        let (Some(from), Some(to)) = (&tables.initial, &tables.target) else {
+            return Ok(2);
+        };
+        let read = self.frame.elapsed();
+        self.frame.watchdog.search_begins();
+        let mut options = self.options(args.way.method);
+        options.witness = path.is_some();
+        let pds = &tables.built.pds;
+        let reached = self.shown(&options, || {
+            reach(domain, pds, from, to, way(&args.way), &options)
+        })?;
+        let time = self.frame.elapsed().saturating_sub(read);
+        let reachable = !domain.is_zero(&reached.weight);
+        path::replay(&reached, domain, pds, from, to)?;
+        self.frame.claim();
+        let system = &self.loaded.system;
+        let shown = reached.witness.as_ref().map(|witness| path::Path {
+            witness,
+            system,
+            built: &tables.built,
+            plain: self.loaded.counted,
+        });
+        if args.show.json {
+            let weight = if !reachable {
+                Value::Null
+            } else if self.loaded.counted {
+                json!(true)
+            } else {
+                domain.json(&reached.weight)
+            };
+            let mut object = json!({
+                "file": self.loaded.name,
+                "reachable": reachable,
+                "weight": weight,
+                "domain": self.loaded.shown_domain().to_string(),
+                "method": args.way.method.name(),
+                "direction": args.way.direction.name(),
+                "states": system.states.len(),
+                "symbols": system.symbols.len(),
+                "rules": rules,
+                "transitions": reached.transitions,
+                "seconds": time.as_secs_f64(),
+                "reading_seconds": read.as_secs_f64(),
+            });
+            if let Some(shown) = &shown {
+                object["witness"] = shown.json();
+            }
+            output::print(&object)?;
+        } else if !args.show.volume.quiet {
+            let verdict = if reachable {
+                let word = self.frame.console.paint("1;31", "reachable");
+                match self.loaded.shown_domain() {
+                    DomainName::Bool => format!("{word}\n"),
+                    _ => format!("{word}: weight {}\n", domain.print(&reached.weight)),
+                }
+            } else {
+                let word = self.frame.console.paint("1;32", "not reachable");
+                format!("{word}\n")
+            };
+            let run = match (&shown, path) {
+                (Some(shown), Some(args)) => format!("\n{}\n", shown.text(args.max_steps)),
+                (None, Some(_)) if reachable => "There is no single run to show.\n".to_owned(),
+                _ => String::new(),
+            };
+            let effort = format!(
+                "{}, {}, {}\n",
+                counted(rules as u64, "rule"),
+                counted(reached.transitions as u64, "transition"),
+                seconds(time)
+            );
+            Console::print(&(verdict + &run + &effort))?;
+        }
+        Ok(u8::from(reachable))
+    }
+
+    fn automaton<D: Notation>(
+        mut self,
+        args: &AutomatonArgs,
+        domain: &D,
+        direction: Direction,
+    ) -> Result<u8, Stop> {
+        let forward = direction == Direction::Forward;
+        let mut of = Vec::new();
+        for text in &args.of {
+            of.push((
+                text,
+                show::configuration(text, &mut self.loaded.system, self.frame)?,
+            ));
+        }
+        let tables = self.tables(domain, !forward, forward)?;
+        let rules = self.loaded.system.rules.len();
+        self.loaded.system.rules = Vec::new();
+        let Some(start) = tables.initial.or(tables.target) else {
+            return Ok(2);
+        };
+        let read = self.frame.elapsed();
+        self.frame.watchdog.search_begins();
+        let options = self.options(args.method.into());
+        let start = start.normalised(domain)?;
+        let pds = &tables.built.pds;
+        let result = self.shown(&options, || {
+            if forward {
+                prestar(domain, pds, &start, &options)
+            } else {
+                poststar(domain, pds, &start, &options)
+            }
+        })?;
+        let time = self.frame.elapsed().saturating_sub(read);
+        let mut weights = Vec::new();
+        for (text, (state, stack)) in of {
+            weights.push((text.clone(), result.weight_of(domain, state, &stack)?));
+        }
+        self.frame.claim();
+        let shown = show::Shown {
+            system: &self.loaded.system,
+            domain,
+            automaton: &result,
+        };
+        self.frame.say(|| {
+            format!(
+                "{} in {}",
+                counted(result.len() as u64, "transition"),
+                seconds(time)
+            )
+        });
+        if let Some(file) = &args.output {
+            shown.save(file, args.dot)?;
+        }
+        if args.show.json {
+            let mut object = json!({
+                "file": self.loaded.name,
+                "domain": self.loaded.domain.to_string(),
+                "method": Method::from(args.method).name(),
+                "direction": if forward { "pre" } else { "post" },
+                "rules": rules,
+                "transitions": result.len(),
+                "seconds": time.as_secs_f64(),
+                "reading_seconds": read.as_secs_f64(),
+            });
+            if !weights.is_empty() {
+                let of = weights.iter().map(|(text, weight)| {
+                    let is = !domain.is_zero(weight);
+                    let weight = if is { domain.json(weight) } else { Value::Null };
+                    json!({ "configuration": text, "accepted": is, "weight": weight })
+                });
+                object["of"] = of.collect();
+            } else if args.output.is_none() {
+                object["automaton"] = shown.json();
+            }
+            output::print(&object)?;
+        } else if !args.show.volume.quiet {
+            if weights.is_empty() && args.output.is_none() {
+                shown.print(args.dot)?;
+            }
+            for (text, weight) in &weights {
+                Console::print(&format!("{text} : {}\n", domain.print(weight)))?;
+            }
+            if args.output.is_some() {
+                let states = count(u64::from(result.states()));
+                let transitions = counted(result.len() as u64, "transition");
+                Console::print(&format!(
+                    "{states} states, {transitions}, {}\n",
+                    seconds(time)
+                ))?;
+            }
+        }
+        Ok(0)
+    }
+}
+
+/// From which end it is solved.
+fn way(args: &WayArgs) -> Way {
+    match (args.method, args.direction) {
+        (Method::Dual, _) => Way::Dual,
+        (_, args::Direction::Pre) => Way::Pre,
+        (_, args::Direction::Post) => Way::Post,
+    }
+}

@@ -1,0 +1,294 @@
+//! The flags of `droste pds`.
+
+#![allow(
+    clippy::doc_markdown,
+    rustdoc::invalid_html_tags,
+    reason = "doc comments here are help texts"
+)]
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+
+use crate::args::{Color, LimitArgs};
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  droste pds reach calls.wpds                  does `init` reach `target`, and with which weight?
+  droste pds reach calls.wpds --target '<q> d .*' --json
+                                               another target; for scripts
+  droste pds post calls.wpds --of '<q, d>'     the weight with which <q, d> is reached
+  droste pds path calls.wpds                   a run from `init` to `target`, a best one
+  droste pds convert calls.wpds --to pdaaal    the same system for another tool
+  droste pds pre calls.wpds --output pre.aut   every configuration that reaches the target
+  droste pds reach two.cpds --initial '0|1,4' --target '3|2,*'
+                                               threads with a stack each, as CUBA has them:
+                                               shared state, then stacks, or their tops
+
+Exit codes:
+  0  done; `reach` and `path`: not reachable
+  1  `reach` and `path`: reachable
+  2  there are errors in a file, or a fault of ours
+  3  a limit was reached, or Ctrl-C was pressed";
+
+#[derive(Debug, Args)]
+pub(crate) struct PdsArgs {
+    #[command(subcommand)]
+    pub(crate) command: PdsCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PdsCommand {
+    /// Compute pre*: from where the target is reached, and with which weight
+    Pre(AutomatonArgs),
+    /// Compute post*: what is reached from the initial configurations, and with which weight
+    Post(AutomatonArgs),
+    /// Say whether the target is reached from the initial configurations, and with which weight
+    ///
+    /// Exit code 1 if it is, 0 if it is not.
+    Reach(ReachArgs),
+    /// Show a run to the target, a best one where weights are ordered
+    ///
+    /// Calls are indented. A callee's run that is used several times is shown once. Exit code 1 if
+    /// there is a run, 0 if there is none.
+    Path(PathArgs),
+    /// Write the system in another format
+    Convert(ConvertArgs),
+}
+
+impl PdsCommand {
+    pub(crate) fn parts(&self) -> (&SystemArgs, &LimitArgs, &VolumeArgs) {
+        match self {
+            PdsCommand::Pre(args) | PdsCommand::Post(args) => {
+                (&args.system, &args.limits, &args.show.volume)
+            }
+            PdsCommand::Reach(args) | PdsCommand::Path(PathArgs { reach: args, .. }) => {
+                (&args.system, &args.limits, &args.show.volume)
+            }
+            PdsCommand::Convert(args) => (&args.system, &args.limits, &args.volume),
+        }
+    }
+
+    /// Whether the answer is one JSON object.
+    pub(crate) fn json(&self) -> bool {
+        match self {
+            PdsCommand::Pre(args) | PdsCommand::Post(args) => args.show.json,
+            PdsCommand::Reach(args) | PdsCommand::Path(PathArgs { reach: args, .. }) => {
+                args.show.json
+            }
+            PdsCommand::Convert(_) => false,
+        }
+    }
+
+    pub(crate) fn color(&self) -> Color {
+        self.parts().2.color
+    }
+}
+
+/// The system and what is asked about it.
+#[derive(Debug, Args)]
+pub(crate) struct SystemArgs {
+    /// The system; `-` is standard input. Its format is recognised
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// The domain of the weights: bool, minplus, maxplus, vector, relation:N, genkill:N,
+    /// affine:BITS:N [default: as the file says]
+    ///
+    /// bool asks about paths whatever they weigh.
+    #[arg(long, value_name = "DOMAIN")]
+    pub(crate) weight: Option<String>,
+    /// Where runs begin, as in '<p, a b*>', or a file; instead of what FILE says
+    #[arg(long, value_name = "SET|FILE", allow_hyphen_values = true)]
+    pub(crate) initial: Option<String>,
+    /// Where they are to lead, as in '<p> a [^c]+', or a file; instead of what FILE says
+    #[arg(long, value_name = "SET|FILE", allow_hyphen_values = true)]
+    pub(crate) target: Option<String>,
+}
+
+/// What is shown.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct ShowArgs {
+    /// Write one JSON object to standard output instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) volume: VolumeArgs,
+}
+
+/// How much is said.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct VolumeArgs {
+    /// When to use colours; NO_COLOR is respected
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
+    pub(crate) color: Color,
+    /// Print nothing but errors; the exit code says it all
+    ///
+    /// With --json, the object is still printed; only warnings are left out.
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Say on standard error what was done and what it took
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AutomatonArgs {
+    #[command(flatten)]
+    pub(crate) system: SystemArgs,
+    /// How weights are found
+    #[arg(long, value_enum, default_value_t = OneWay::Chaotic)]
+    pub(crate) method: OneWay,
+    /// Say only the weight of a configuration, as in '<p, a b>' (repeatable)
+    #[arg(long, value_name = "CONFIG")]
+    pub(crate) of: Vec<String>,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+    #[command(flatten)]
+    pub(crate) show: ShowArgs,
+    /// Write the automaton to FILE
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
+    /// Write the automaton for Graphviz
+    #[arg(long, conflicts_with_all = ["json", "of"], help_heading = "Output")]
+    pub(crate) dot: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReachArgs {
+    #[command(flatten)]
+    pub(crate) system: SystemArgs,
+    #[command(flatten)]
+    pub(crate) way: WayArgs,
+    /// For systems with several threads: at most K contexts [default: any number]
+    #[arg(long, value_name = "K")]
+    pub(crate) contexts: Option<usize>,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+    #[command(flatten)]
+    pub(crate) show: ShowArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WayArgs {
+    /// How weights are found
+    #[arg(long, value_enum, default_value_t = Method::Chaotic)]
+    pub(crate) method: Method,
+    /// From which end; `--method dual` goes from both
+    #[arg(long, value_enum, default_value_t = Direction::Post)]
+    pub(crate) direction: Direction,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PathArgs {
+    #[command(flatten)]
+    pub(crate) reach: ReachArgs,
+    /// A run of the fewest steps, for systems without weights
+    #[arg(long)]
+    pub(crate) shortest: bool,
+    /// About how many steps of the run are written out as text
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 2000,
+        help_heading = "Output"
+    )]
+    pub(crate) max_steps: usize,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConvertArgs {
+    #[command(flatten)]
+    pub(crate) system: SystemArgs,
+    /// The format to write
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) to: Format,
+    /// Leave out a set of configurations that the format has no place for
+    #[arg(long, value_enum, value_name = "SET")]
+    pub(crate) drop: Vec<Set>,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+    #[command(flatten)]
+    pub(crate) volume: VolumeArgs,
+    /// Write to FILE instead of standard output
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Droste's own text
+    Wpds,
+    /// Numbers, line by line
+    Numeric,
+    /// JSON for PDAAAL
+    Pdaaal,
+    /// XML for WALi
+    Wali,
+    /// Text for MOPED
+    Moped,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Set {
+    /// Where runs begin
+    Initial,
+    /// Where they are to lead
+    Target,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Method {
+    /// Step by step, until nothing changes
+    Chaotic,
+    /// By path expressions: loops are summed up before they are left
+    Path,
+    /// Step by step from both ends, until they meet
+    Dual,
+}
+
+/// A method for one set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OneWay {
+    /// Step by step, until nothing changes
+    Chaotic,
+    /// By path expressions: loops are summed up before they are left
+    Path,
+}
+
+impl From<OneWay> for Method {
+    fn from(method: OneWay) -> Self {
+        match method {
+            OneWay::Chaotic => Method::Chaotic,
+            OneWay::Path => Method::Path,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Direction {
+    /// Backwards from the target
+    Pre,
+    /// Forwards from the initial configurations
+    Post,
+}
+
+impl Method {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Method::Chaotic => "chaotic",
+            Method::Path => "path",
+            Method::Dual => "dual",
+        }
+    }
+}
+
+impl Direction {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Direction::Pre => "pre",
+            Direction::Post => "post",
+        }
+    }
+}

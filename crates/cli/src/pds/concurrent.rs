@@ -1,0 +1,316 @@
+//! Systems with several threads, as CUBA has them: `droste pds reach` and `path`.
+
+use std::fmt::Write as _;
+
+use droste_base::words::{counted, seconds};
+use droste_notation::{Concurrent as System, concurrent_state};
+use droste_pds::concurrent::{
+    Concurrent, Context, Finding, Options, Proof, Stats, Target, Top, search,
+};
+use droste_pds::{Move, Replace, Rule, StateId, SymbolId};
+use droste_source::SourceFile;
+use droste_source::diagnostics::Diagnostic;
+use serde_json::{Value, json};
+
+use super::args::{PathArgs, ReachArgs};
+use super::{Stop, tell};
+use crate::console::{Console, Failure};
+use crate::frame::Frame;
+use crate::output;
+
+/// Whether a state is reached, with which contexts.
+pub(super) fn answer(
+    name: &str,
+    system: &System,
+    args: &ReachArgs,
+    path: Option<&PathArgs>,
+    frame: &Frame<'_>,
+) -> Result<u8, Stop> {
+    if args.system.weight.as_deref().is_some_and(|w| w != "bool") {
+        let what = "--weight: systems with several threads have no weights";
+        return Err(Failure::Because(what.to_owned()).into());
+    }
+    let threads = rules(system);
+    let (shared, stacks) = initial(name, system, args, frame)?;
+    let target = target(name, system, args)?;
+    let threads: Vec<(Vec<Rule>, Vec<SymbolId>)> = threads.into_iter().zip(stacks).collect();
+    let read = frame.elapsed();
+    frame.watchdog.search_begins();
+    let whole = Concurrent::new(system.shared, StateId(shared), &threads);
+    let options = Options {
+        contexts: args.contexts,
+        limits: frame.limits(),
+        ..Options::default()
+    };
+    let (finding, stats) = search(&whole, &[target], &options);
+    let time = frame.elapsed().saturating_sub(read);
+    let (reachable, words, run) = match &finding {
+        Finding::Reached(contexts) => (true, String::new(), contexts.as_slice()),
+        Finding::NotWithin(most) => {
+            let words = format!("not within {}", counted(*most as u64, "context"));
+            (false, words, [].as_slice())
+        }
+        Finding::Never(proof) => (false, why(*proof).to_owned(), [].as_slice()),
+        Finding::Stopped(reason, seen) => {
+            if let Some(seen) = seen {
+                let seen = counted(*seen as u64, "context");
+                frame.say(|| format!("not reachable within {seen}"));
+            }
+            return Err(Stop::Limit(reason.clone()));
+        }
+    };
+    frame.claim();
+    if args.show.json {
+        let object = json!({
+            "file": name,
+            "reachable": reachable,
+            "weight": if reachable { Value::Bool(true) } else { Value::Null },
+            "contexts": if reachable { run.len() } else { stats.contexts },
+            "any_number_of_contexts": matches!(finding, Finding::Never(_)),
+            "proof": (!reachable).then_some(&words),
+            "threads": whole.threads(),
+            "rules": threads.iter().map(|(rules, _)| rules.len()).sum::<usize>(),
+            "aggregates": stats.aggregates,
+            "transitions": stats.nodes,
+            "seconds": time.as_secs_f64(),
+            "reading_seconds": read.as_secs_f64(),
+            "schedule": path.is_some().then(|| schedule(run, &threads)),
+        });
+        output::print(&object)?;
+    } else if !args.show.volume.quiet {
+        let mut text = if reachable {
+            let word = frame.console.paint("1;31", "reachable");
+            format!("{word} with {}\n", counted(run.len() as u64, "context"))
+        } else {
+            let word = frame.console.paint("1;32", "not reachable");
+            format!("{word}: {words}\n")
+        };
+        if let Some(path) = path
+            && reachable
+        {
+            text += &shown(run, &threads, path.max_steps);
+        }
+        text += &effort(&stats, time);
+        Console::print(&text)?;
+    }
+    Ok(u8::from(reachable))
+}
+
+fn why(proof: Proof) -> &'static str {
+    match proof {
+        Proof::Abstraction => "whatever the number of contexts; an abstraction shows it",
+        Proof::Configurations => {
+            "whatever the number of contexts; no new sets of configurations come"
+        }
+        Proof::Visible => "whatever the number of contexts; no new visible states come",
+    }
+}
+
+fn effort(stats: &Stats, time: std::time::Duration) -> String {
+    format!(
+        "{}, {} of configurations, {}\n",
+        counted(stats.contexts as u64, "context"),
+        counted(stats.aggregates as u64, "set"),
+        seconds(time)
+    )
+}
+
+/// The rules of each thread.
+fn rules(system: &System) -> Vec<Vec<Rule>> {
+    let rule = |rule: &droste_notation::ThreadRule| Rule {
+        from: StateId(rule.from),
+        top: rule.top.map_or(SymbolId::EPSILON, SymbolId),
+        to: StateId(rule.to),
+        replace: match rule.right.as_slice() {
+            [] => Replace::Pop,
+            [only] => Replace::Step(SymbolId(*only)),
+            [first, second, ..] => Replace::Push(SymbolId(*first), SymbolId(*second)),
+        },
+        merge: None,
+    };
+    let threads = system.threads.iter();
+    threads
+        .map(|t| t.rules.iter().map(rule).collect())
+        .collect()
+}
+
+/// Shared state and stacks at the start.
+fn initial(
+    name: &str,
+    system: &System,
+    args: &ReachArgs,
+    frame: &Frame<'_>,
+) -> Result<(u32, Vec<Vec<SymbolId>>), Stop> {
+    let (shared, stacks) = match (&args.system.initial, &system.initial) {
+        (Some(text), _) => {
+            concurrent_state(text).map_err(|wrong| refuse(frame, "--initial", text, wrong))?
+        }
+        (None, Some(initial)) => initial.clone(),
+        (None, None) => {
+            let what = format!(
+                "`{name}` does not say where runs begin; say it with --initial '0|1,4': the shared \
+                 state, then a stack for each thread, with dots between symbols"
+            );
+            return Err(Failure::Because(what).into());
+        }
+    };
+    check("--initial", system, Some(shared), stacks.len())?;
+    for (stack, thread) in stacks.iter().zip(&system.threads) {
+        for &symbol in stack {
+            within("--initial", symbol, thread.symbols)?;
+        }
+    }
+    let stack = |stack: Vec<u32>| stack.into_iter().map(SymbolId).collect();
+    Ok((shared, stacks.into_iter().map(stack).collect()))
+}
+
+fn refuse(frame: &Frame<'_>, flag: &str, text: &str, wrong: Diagnostic) -> Failure {
+    let source = SourceFile::new(flag, text);
+    tell(frame, source.name(), source.text(), &[wrong])
+}
+
+fn check(flag: &str, system: &System, shared: Option<u32>, stacks: usize) -> Result<(), Failure> {
+    if let Some(shared) = shared
+        && shared >= system.shared
+    {
+        let most = system.shared;
+        let what =
+            format!("{flag}: there is no shared state {shared}; they are 0 to {most} less one");
+        return Err(Failure::Because(what));
+    }
+    if stacks != system.threads.len() {
+        let what = format!(
+            "{flag}: {} for {}",
+            counted(stacks as u64, "stack"),
+            counted(system.threads.len() as u64, "thread")
+        );
+        return Err(Failure::Because(what));
+    }
+    Ok(())
+}
+
+fn within(flag: &str, symbol: u32, (least, greatest): (u32, u32)) -> Result<(), Failure> {
+    if (least..=greatest).contains(&symbol) {
+        return Ok(());
+    }
+    let what = format!("{flag}: the thread has the symbols {least} to {greatest}, not {symbol}");
+    Err(Failure::Because(what))
+}
+
+/// What is looked for: `3|2,*`, a shared state and the top of each stack.
+fn target(name: &str, system: &System, args: &ReachArgs) -> Result<Target, Failure> {
+    const FORM: &str = "a target is written '3|2,*': the shared state, then the top of each stack, \
+                        `-` for an empty one, `*` for anything";
+    let Some(text) = &args.system.target else {
+        let what =
+            format!("`{name}` does not say where runs are to lead; say it with --target. {FORM}");
+        return Err(Failure::Because(what));
+    };
+    let wrong = |part: &str| Failure::Because(format!("--target: unexpected `{part}`; {FORM}"));
+    let (shared, tops) = text.split_once('|').ok_or_else(|| wrong(text))?;
+    let number = |part: &str| part.trim().parse::<u32>().map_err(|_| wrong(part.trim()));
+    let shared = match shared.trim() {
+        "*" => None,
+        shared => Some(number(shared)?),
+    };
+    let tops: Vec<Top> = (tops.split(','))
+        .map(|top| match top.trim() {
+            "*" => Ok(Top::Any),
+            "-" => Ok(Top::Empty),
+            top => number(top).map(|top| Top::Is(SymbolId(top))),
+        })
+        .collect::<Result<_, _>>()?;
+    check("--target", system, shared, tops.len())?;
+    for (top, thread) in tops.iter().zip(&system.threads) {
+        if let Top::Is(symbol) = top {
+            within("--target", symbol.0, thread.symbols)?;
+        }
+    }
+    Ok(Target {
+        shared: shared.map(StateId),
+        tops,
+    })
+}
+
+/// A configuration of one thread as CUBA writes it.
+fn configuration((state, stack): &(StateId, Vec<SymbolId>)) -> String {
+    let symbols: Vec<String> = stack.iter().map(|symbol| symbol.0.to_string()).collect();
+    let stack = if symbols.is_empty() {
+        "-".to_owned()
+    } else {
+        symbols.join(".")
+    };
+    format!("{}|{stack}", state.0)
+}
+
+fn written(rule: &Rule) -> String {
+    let top = match rule.top {
+        SymbolId::EPSILON => "-".to_owned(),
+        top => top.0.to_string(),
+    };
+    let right = match rule.replace {
+        Replace::Pop => "-".to_owned(),
+        Replace::Step(symbol) => symbol.0.to_string(),
+        Replace::Push(first, second) => format!("{} {}", first.0, second.0),
+    };
+    format!("{} {top} -> {} {right}", rule.from.0, rule.to.0)
+}
+
+/// The contexts as JSON: runs by number, the main one last, as for other systems.
+fn schedule(run: &[Context], threads: &[(Vec<Rule>, Vec<SymbolId>)]) -> Vec<Value> {
+    let context = |context: &Context| {
+        let rules = &threads[context.thread].0;
+        let step = |step: &Move| {
+            let (Move::Rule(rule) | Move::Call { rule, .. }) = *step;
+            let mut object = json!({ "rule": rule, "text": written(&rules[rule as usize]) });
+            if let Move::Call { run, .. } = step {
+                object["call"] = json!(run);
+            }
+            object
+        };
+        let runs = context.run.runs.iter();
+        let runs: Vec<Vec<Value>> = runs.map(|run| run.iter().map(step).collect()).collect();
+        json!({
+            "thread": context.thread + 1,
+            "start": configuration(&context.run.start),
+            "end": configuration(&context.run.end),
+            "steps": context.run.len(),
+            "runs": runs,
+        })
+    };
+    run.iter().map(context).collect()
+}
+
+/// The contexts as text, at most about so many lines of steps.
+fn shown(run: &[Context], threads: &[(Vec<Rule>, Vec<SymbolId>)], most: usize) -> String {
+    let (mut text, mut lines) = (String::new(), 0);
+    for context in run {
+        let _ = writeln!(
+            text,
+            "\nthread {}: {} to {}",
+            context.thread + 1,
+            configuration(&context.run.start),
+            configuration(&context.run.end)
+        );
+        let rules = &threads[context.thread].0;
+        let mut stack = vec![context.run.main().iter()];
+        while let Some(moves) = stack.last_mut() {
+            let Some(step) = moves.next() else {
+                stack.pop();
+                continue;
+            };
+            if lines == most {
+                let _ = writeln!(text, "  … (--max-steps shows more, --json everything)");
+                return text;
+            }
+            lines += 1;
+            let (Move::Rule(rule) | Move::Call { rule, .. }) = *step;
+            let indent = "  ".repeat(stack.len().min(30));
+            let _ = writeln!(text, "{indent}{}", written(&rules[rule as usize]));
+            if let Move::Call { run, .. } = step {
+                stack.push(context.run.runs[*run as usize].iter());
+            }
+        }
+    }
+    text + "\n"
+}

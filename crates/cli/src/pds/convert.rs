@@ -1,0 +1,115 @@
+//! `droste pds convert`: the same system in another format.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+
+use droste_notation::build::BuildError;
+use droste_notation::{Configurations, Document, Format, Signs, WriteError, write};
+
+use super::args::{self, ConvertArgs, Set};
+use super::{Asked, CheckWeights, Stop, document, load, threads_refused, unknown, watch};
+use crate::console::{Console, Failure};
+use crate::frame::{Frame, Volume};
+use crate::input;
+
+/// Runs the command; the exit code.
+pub(super) fn convert(args: &ConvertArgs, console: &Console) -> Result<u8, Failure> {
+    let volume = Volume {
+        json: false,
+        quiet: args.volume.quiet,
+        verbose: args.volume.verbose,
+    };
+    let frame = Frame::new(console, &args.limits, volume);
+    watch(&frame, &args.system, Asked::Text);
+    let result = answer(args, &frame);
+    frame.claim();
+    match result {
+        Ok(()) => Ok(0),
+        Err(Stop::Failure(failure)) => Err(failure),
+        Err(Stop::Limit(reason)) => Ok(unknown(
+            &reason,
+            frame.start,
+            &args.system.file,
+            Asked::Text,
+        )),
+    }
+}
+
+fn answer(args: &ConvertArgs, frame: &Frame<'_>) -> Result<(), Stop> {
+    let (text, document, format) = document(&args.system, args.volume.quiet, frame)?;
+    let Document::System(system) = document else {
+        return Err(threads_refused(&input::name(&args.system.file)).into());
+    };
+    let mut loaded = load(
+        &args.system,
+        (text, *system, format),
+        args.volume.quiet,
+        frame,
+    )?;
+    // WALi's files do not say what their weights are: then they are handed on as they are.
+    let said = loaded.system.domain.is_some() || args.system.weight.is_some();
+    if said || loaded.format != Format::Wali {
+        let check = CheckWeights {
+            system: &loaded.system,
+            forget: loaded.forget,
+            first: 0,
+        };
+        match loaded.domain.run(Signs::of(&loaded.system), check) {
+            Ok(()) => {}
+            Err(BuildError::Wrong(list)) => return Err(loaded.tell(frame, &list).into()),
+            Err(BuildError::Stopped(reason)) => return Err(reason.into()),
+        }
+        if loaded.forget {
+            loaded.system.forget_weights();
+        }
+        loaded.system.domain = Some(loaded.domain);
+    }
+    for set in &args.drop {
+        match set {
+            Set::Initial => loaded.system.initial = Configurations::default(),
+            Set::Target => loaded.system.target = Configurations::default(),
+        }
+    }
+    let format = match args.to {
+        args::Format::Wpds => Format::Wpds,
+        args::Format::Numeric => Format::Numeric,
+        args::Format::Pdaaal => Format::Pdaaal,
+        args::Format::Wali => Format::Wali,
+        args::Format::Moped => Format::Moped,
+    };
+    let named = args.output.as_ref().map_or_else(
+        || "standard output".to_owned(),
+        |file| format!("`{}`", file.display()),
+    );
+    // What the format cannot say is known before anything is written.
+    match write(&loaded.system, format, &mut io::sink()) {
+        Ok(()) => {}
+        Err(WriteError::Cannot(what)) => {
+            let what = format!("this cannot be written as {format}: {what}");
+            return Err(Failure::Because(what).into());
+        }
+        Err(WriteError::Io(error)) => return Err(failed(&named, &error).into()),
+    }
+    frame.claim();
+    let to = |out: &mut dyn Write| {
+        let mut out = BufWriter::with_capacity(1 << 16, out);
+        match write(&loaded.system, format, &mut out) {
+            Err(WriteError::Io(error)) => Err(error),
+            _ => out.flush(),
+        }
+    };
+    let written = match &args.output {
+        Some(file) => File::create(file).and_then(|mut file| to(&mut file)),
+        None => to(&mut io::stdout().lock()),
+    };
+    match written {
+        Err(error) if args.output.is_some() || error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(failed(&named, &error).into())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn failed(named: &str, error: &io::Error) -> Failure {
+    Failure::Because(format!("cannot write to {named}: {error}"))
+}

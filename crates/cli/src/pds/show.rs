@@ -1,0 +1,189 @@
+//! Automata with the names of the system: as text that is read again, as JSON, for Graphviz.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use droste_notation::{Label, Notation, Place, SetError, System, read_set, written};
+use droste_pds::automaton::Names;
+use droste_pds::{Automaton, Direction, StateId, SymbolId};
+use droste_source::SourceFile;
+use serde_json::{Value, json};
+
+use super::{Stop, tell};
+use crate::console::Failure;
+use crate::frame::Frame;
+
+/// A configuration: control state and stack, the top first.
+pub(super) type Configuration = (StateId, Vec<SymbolId>);
+
+/// The configuration that a text such as `<p, a b>` stands for.
+pub(super) fn configuration(
+    text: &str,
+    system: &mut System,
+    frame: &Frame<'_>,
+) -> Result<Configuration, Stop> {
+    let source = SourceFile::new("--of", text);
+    let set = match read_set(&source, system, &frame.limits()) {
+        Ok((set, _)) => set,
+        Err(SetError::Wrong(list)) => return Err(tell(frame, "--of", text, &list).into()),
+        Err(SetError::Stopped(reason)) => return Err(reason.into()),
+    };
+    let several = || {
+        let what = format!("--of: `{text}` stands for more than one configuration");
+        Stop::Failure(Failure::Because(what))
+    };
+    // A single one is a chain of symbols.
+    let start = set
+        .edges
+        .first()
+        .map_or(set.accepting[0].0, |edge| edge.from);
+    let Place::Control(state) = start else {
+        return Err(several());
+    };
+    let mut stack = Vec::new();
+    let mut at = start;
+    for edge in &set.edges {
+        let Label::One(symbol) = edge.label else {
+            return Err(several());
+        };
+        if edge.from != at {
+            return Err(several());
+        }
+        stack.push(SymbolId(symbol));
+        at = edge.to;
+    }
+    if set.accepting.len() != 1 || set.accepting[0].0 != at || set.extra as usize != stack.len() {
+        return Err(several());
+    }
+    Ok((StateId(state), stack))
+}
+
+/// An automaton to be shown.
+pub(super) struct Shown<'a, D: Notation> {
+    pub(super) system: &'a System,
+    pub(super) domain: &'a D,
+    pub(super) automaton: &'a Automaton<D::Weight>,
+}
+
+impl<D: Notation> Names<D::Weight> for Shown<'_, D> {
+    fn state(&self, state: StateId) -> String {
+        Shown::state(self, state)
+    }
+
+    fn symbol(&self, symbol: SymbolId) -> String {
+        Shown::symbol(self, symbol).unwrap_or_else(|| "…".to_owned())
+    }
+
+    fn weight(&self, weight: &D::Weight) -> Option<String> {
+        let one = self.domain.equal(weight, &self.domain.one());
+        (!one).then(|| self.domain.print(weight))
+    }
+}
+
+impl<D: Notation> Shown<'_, D> {
+    fn state(&self, state: StateId) -> String {
+        if state.0 < self.automaton.control() {
+            written(&self.system.states.get(state.0)).into_owned()
+        } else {
+            format!("@{}", state.0 - self.automaton.control())
+        }
+    }
+
+    /// A symbol; nothing if it stands for a part of a long right-hand side.
+    fn symbol(&self, symbol: SymbolId) -> Option<String> {
+        if symbol == SymbolId::EPSILON {
+            return Some("()".to_owned());
+        }
+        let names = &self.system.symbols;
+        (symbol.0 < names.len()).then(|| written(&names.get(symbol.0)).into_owned())
+    }
+
+    /// Behind what has a weight.
+    fn behind(&self, weight: &D::Weight) -> String {
+        if self.domain.equal(weight, &self.domain.one()) {
+            return String::new();
+        }
+        format!(" : {}", self.domain.print(weight))
+    }
+
+    fn finals(&self) -> impl Iterator<Item = (StateId, &D::Weight)> {
+        let states = (0..self.automaton.states()).map(StateId);
+        states.filter_map(|state| Some((state, self.automaton.final_weight(state)?)))
+    }
+
+    /// The transitions that can be shown, in order.
+    fn edges(&self) -> Vec<(StateId, String, StateId, &D::Weight)> {
+        let mut all: Vec<_> = self.automaton.iter().collect();
+        all.sort_by_key(|(transition, _)| *transition);
+        let shown = all.into_iter();
+        shown
+            .filter_map(|(t, weight)| Some((t.from, self.symbol(t.symbol)?, t.to, weight)))
+            .collect()
+    }
+
+    fn write_text(&self, out: &mut impl Write) -> io::Result<()> {
+        writeln!(out, "from {}", self.reading())?;
+        for (from, symbol, to, weight) in self.edges() {
+            let (from, to, weight) = (self.state(from), self.state(to), self.behind(weight));
+            writeln!(out, "edge {from} {symbol} -> {to}{weight}")?;
+        }
+        for (state, weight) in self.finals() {
+            writeln!(out, "final {}{}", self.state(state), self.behind(weight))?;
+        }
+        Ok(())
+    }
+
+    fn reading(&self) -> &'static str {
+        match self.automaton.direction() {
+            Direction::Forward => "top",
+            Direction::Backward => "bottom",
+        }
+    }
+
+    fn write(&self, out: &mut impl Write, dot: bool) -> io::Result<()> {
+        if dot {
+            out.write_all(self.automaton.dot(self).as_bytes())
+        } else {
+            self.write_text(out)
+        }
+    }
+
+    /// Writes it to standard output. That nobody reads it any more is no failure.
+    pub(super) fn print(&self, dot: bool) -> Result<(), Failure> {
+        let mut out = BufWriter::new(io::stdout().lock());
+        match self.write(&mut out, dot).and_then(|()| out.flush()) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Because(
+                format!("cannot write to standard output: {error}"),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes it to a file.
+    pub(super) fn save(&self, file: &Path, dot: bool) -> Result<(), Failure> {
+        let write = || {
+            let mut out = BufWriter::new(File::create(file)?);
+            self.write(&mut out, dot)?;
+            out.flush()
+        };
+        write().map_err(|error| {
+            Failure::Because(format!("cannot write to `{}`: {error}", file.display()))
+        })
+    }
+
+    pub(super) fn json(&self) -> Value {
+        let weight = |weight| self.domain.json(weight);
+        let edges = self.edges().into_iter().map(|(from, symbol, to, w)| {
+            json!([self.state(from), symbol, self.state(to), weight(w)])
+        });
+        let finals = self
+            .finals()
+            .map(|(state, w)| json!([self.state(state), weight(w)]));
+        json!({
+            "reading": self.reading(),
+            "edges": edges.collect::<Vec<_>>(),
+            "final": finals.collect::<Vec<_>>(),
+        })
+    }
+}

@@ -1,0 +1,364 @@
+//! `droste pds`: what people see, exit codes, bad input.
+
+mod common;
+
+use std::fs;
+
+use common::{Done, droste, droste_with, golden, scratch};
+use serde_json::json;
+
+fn shows(name: &str, args: &[&str]) -> Done {
+    let done = droste(args);
+    golden(name, args, &done);
+    done
+}
+
+/// Runs `droste pds COMMAND -` on a text.
+fn of(text: &str, command: &str, args: &[&str]) -> Done {
+    let args: Vec<&str> = ["pds", command, "-"].iter().chain(args).copied().collect();
+    droste_with(text.as_bytes(), &args)
+}
+
+fn shows_of(name: &str, text: &str, command: &str, args: &[&str]) {
+    let all: Vec<&str> = ["pds", command, "-"].iter().chain(args).copied().collect();
+    golden(name, &all, &of(text, command, args));
+}
+
+#[test]
+fn help() {
+    shows("help-pds", &["pds", "--help"]).expect(0);
+    shows("help-pds-reach", &["pds", "reach", "--help"]).expect(0);
+}
+
+#[test]
+fn answers() {
+    shows("pds-reach", &["pds", "reach", "calls.wpds"]).expect(1);
+    shows("pds-path", &["pds", "path", "calls.wpds"]).expect(1);
+    shows("pds-path-json", &["pds", "path", "network.json"]).expect(1);
+    shows("pds-post", &["pds", "post", "network.json"]).expect(0);
+    shows("pds-pre-dot", &["pds", "pre", "network.json", "--dot"]).expect(0);
+    let not = ["pds", "reach", "calls.wpds", "--target", "<run> main main"];
+    shows("pds-not-reachable", &not).expect(0);
+    shows(
+        "pds-convert",
+        &["pds", "convert", "calls.wpds", "--to", "pdaaal"],
+    )
+    .expect(0);
+}
+
+/// Calls that call: the run has more steps than could be listed, and is shown nevertheless.
+#[test]
+fn long_runs_are_folded() {
+    let mut text = String::from("init <p, a0>\ntarget <q, end>\nrule p a0 -> p b0 end\n");
+    for i in 0..70 {
+        let next = i + 1;
+        let rules = format!("rule p b{i} -> p b{next} c{i}\nrule q c{i} -> p b{next}\n");
+        text.push_str(&rules);
+    }
+    text += "rule p b70 -> q\n";
+    let done = of(&text, "path", &["--shortest"]).expect(1);
+    assert!(done.out.contains("as in ("), "{}", done.out);
+    assert!(done.out.contains("2⁶⁴ steps or more"), "{}", done.out);
+    assert!(done.out.lines().count() < 2100, "{}", done.out);
+    let object = of(&text, "path", &["--json"]).expect(1).json();
+    assert_eq!(
+        object["witness"]["steps"],
+        json!(u64::MAX),
+        "2^70 steps and more"
+    );
+    let few = of(&text, "path", &["--max-steps", "5"]).expect(1);
+    assert!(few.out.contains("--max-steps"), "{}", few.out);
+}
+
+#[test]
+fn ways_agree() {
+    for method in ["chaotic", "path", "dual"] {
+        for direction in ["pre", "post"] {
+            let way = ["--method", method, "--direction", direction, "--json"];
+            let args: Vec<&str> = ["pds", "reach", "calls.wpds"]
+                .iter()
+                .chain(&way)
+                .copied()
+                .collect();
+            let object = droste(&args).expect(1).json();
+            assert_eq!(object["weight"], json!(15), "{object}");
+            for field in ["reachable", "seconds", "transitions", "rules", "domain"] {
+                assert!(!object[field].is_null(), "{object}");
+            }
+        }
+    }
+    let object = droste(&["pds", "reach", "calls.wpds", "--weight", "bool", "--json"])
+        .expect(1)
+        .json();
+    assert_eq!(
+        (&object["weight"], &object["domain"]),
+        (&json!(true), &json!("bool"))
+    );
+}
+
+#[test]
+fn automata_are_saved_and_read_again() {
+    let dir = scratch("pds-automata");
+    let file = dir.join("post.aut");
+    let file = file.to_str().expect("a name");
+    droste(&["pds", "post", "calls.wpds", "--output", file]).expect(0);
+    assert!(
+        fs::read_to_string(file)
+            .expect("it was written")
+            .starts_with("from bottom")
+    );
+    // What is reached from what is reached costs nothing more.
+    let args = [
+        "pds",
+        "post",
+        "calls.wpds",
+        "--initial",
+        file,
+        "--of",
+        "<run, end>",
+    ];
+    assert_eq!(droste(&args).expect(0).out, "<run, end> : 15\n");
+    let of = ["pds", "post", "calls.wpds", "--of", "<run, end> "];
+    assert_eq!(droste(&of).expect(0).out, "<run, end>  : 15\n");
+    let several = ["pds", "post", "calls.wpds", "--of", "<run, end*>"];
+    assert!(droste(&several).expect(2).err.contains("more than one"));
+}
+
+#[test]
+fn conversions_mean_the_same() {
+    let dir = scratch("pds-convert");
+    for (to, extra) in [
+        ("wpds", &[][..]),
+        ("numeric", &[]),
+        ("pdaaal", &[]),
+        ("wali", &["--target", "<run, end>", "--weight", "minplus"]),
+    ] {
+        let file = dir.join(to);
+        let file = file.to_str().expect("a name");
+        let mut args = vec!["pds", "convert", "calls.wpds", "--to", to, "--output", file];
+        if to == "wali" {
+            args.extend(["--drop", "target"]);
+        }
+        droste(&args).expect(0);
+        let mut args = vec!["pds", "reach", file, "--json"];
+        args.extend(extra);
+        assert_eq!(droste(&args).expect(1).json()["weight"], json!(15), "{to}");
+    }
+    let no = droste(&["pds", "convert", "calls.wpds", "--to", "moped"]).expect(2);
+    assert!(no.err.contains("no weights"), "{}", no.err);
+    let no = droste(&["pds", "convert", "calls.wpds", "--to", "wali"]).expect(2);
+    assert!(no.err.contains("--drop"), "{}", no.err);
+}
+
+#[test]
+fn bad_input() {
+    let wrong = "domain minplus\nrule p a -> q b c d : x\nrule p a -> q : -3\nrule p a -> q b b b : 1\n\
+                 init <p, a>\ntarget <q, a>\n";
+    shows_of("pds-weights", wrong, "reach", &[]);
+    shows_of(
+        "pds-errors",
+        "rule p a > q\nrlue p a -> q\ninit <p, (a>\ntarget <r, a>\n",
+        "reach",
+        &[],
+    );
+    shows_of(
+        "pds-cut-short",
+        "{\"pda\": {\"states\": [{\"A\": {\"to\": 0, \"pop\"",
+        "reach",
+        &[],
+    );
+    shows_of(
+        "pds-foreign",
+        "<WPDS>\n  <Rule from='p' fromStack='a' to='p'/>\n  <Regel/>\n</WPDS>\n",
+        "reach",
+        &[],
+    );
+    for text in [
+        "",
+        "\0\0",
+        "rule",
+        "<",
+        "{",
+        "(",
+        "7",
+        "wpds",
+        "\u{feff}",
+        "<!DOCTYPE a [",
+        "[1]",
+    ] {
+        of(text, "reach", &[]).expect(2);
+    }
+    droste_with(b"rule p \xff -> q\n", &["pds", "reach", "-"]).expect(2);
+    let rules = "rule p a -> q b c d e : x\n";
+    of(rules, "reach", &[]).expect(2);
+    let rules = "rule p a -> q\n";
+    assert!(of(rules, "reach", &[]).expect(2).err.contains("--initial"));
+    let sets = ["--initial", "<p, a>", "--target", "<q>"];
+    of(rules, "reach", &sets).expect(1);
+    for bad in ["<p, a", "<r, a>", "<>", "no-such-file", "<p, [>"] {
+        of(rules, "reach", &["--initial", bad, "--target", "<q>"]).expect(2);
+    }
+    let weight = |weight: &'static str| [&sets[..], &["--weight", weight]].concat();
+    of(rules, "reach", &weight("minplus")).expect(1);
+    of(rules, "reach", &weight("relation:3")).expect(1);
+    for bad in ["integers", "relation", "genkill:0", ""] {
+        of(rules, "reach", &weight(bad)).expect(2);
+    }
+    of(rules, "pre", &["--method", "dual", "--target", "<q>"]).expect(2);
+    of("2\nPDA 1 1\n0 1 -> 1\n", "reach", &[]).expect(2);
+    of(
+        &format!("\u{feff}{}", rules.replace('\n', "\r\n")),
+        "reach",
+        &sets,
+    )
+    .expect(1);
+}
+
+#[test]
+fn limits() {
+    let mut text = String::from("wpds 1 200000 400000\n");
+    for i in 0..200_000 {
+        let next = (i + 1) % 200_000;
+        let rules = format!("r1 0 {i} 0 {next} 1\nr2 0 {i} 0 {next} {i} 1\n");
+        text.push_str(&rules);
+    }
+    text += "init 0 0\ntarget 0 5\n";
+    let done = of(&text, "reach", &["--timeout", "0.001", "--json"]).expect(3);
+    assert_eq!(done.json()["reachable"], json!(null));
+    of(&text, "post", &["--memory", "1"]).expect(3);
+}
+
+/// Defects of other tools, each of which is right here.
+mod defects {
+    use super::*;
+
+    /// Sums of weights wrap around after 32 bits elsewhere.
+    #[test]
+    fn sums_do_not_wrap_around() {
+        let text =
+            "wpds 1 3 2\nr1 0 0 0 1 4294967295\nr1 0 1 0 2 4294967295\ninit 0 0\ntarget 0 2\n";
+        let object = of(text, "reach", &["--json"]).expect(1).json();
+        assert_eq!(object["weight"], json!(8_589_934_590_u64));
+        let most = i64::MAX - 1;
+        let text =
+            format!("wpds 1 3 2\nr1 0 0 0 1 {most}\nr1 0 1 0 2 {most}\ninit 0 0\ntarget 0 2\n");
+        let object = of(&text, "reach", &["--json"]).expect(1).json();
+        assert_eq!(object["weight"], json!(most), "that, or more");
+    }
+
+    /// Elsewhere such an automaton is a segmentation fault.
+    #[test]
+    fn automata_may_lead_into_control_states() {
+        let text = r#"{"instance": [{"state-names": false, "weight-type": "uint"},
+            {"states": [{"A": {"to": 1, "pop": "", "weight": 2}, "B": {"to": 0, "swap": "A", "weight": 1}},
+                        {"B": {"to": 0, "swap": "A", "weight": 1}}]},
+            {"accepting": [2], "edges": [[0, "A", 0], [0, "B", 2]]},
+            {"accepting": [1], "edges": []}]}"#;
+        // <0, A^n B> reaches <1, nothing> only with n = 0 or 1.
+        for direction in ["pre", "post"] {
+            let object = of(text, "reach", &["--direction", direction, "--json"])
+                .expect(1)
+                .json();
+            assert_eq!(object["weight"], json!(3), "{direction}");
+        }
+    }
+
+    /// Elsewhere a target is called unreachable if a weight is negative.
+    #[test]
+    fn negative_weights_are_never_answered_wrongly() {
+        let text = r#"{"pda": {"states": [{"A": {"to": 1, "swap": "B", "weight": -5}}, {}]}}"#;
+        let sets = ["--initial", "<0, A>", "--target", "<1, B>"];
+        for direction in ["pre", "post"] {
+            let args = [&sets[..], &["--direction", direction]].concat();
+            let done = of(text, "reach", &args).expect(1);
+            assert!(done.out.contains("weight -5"), "{done:?}");
+        }
+        of(text, "reach", &[&sets[..], &["--weight", "bool"]].concat()).expect(1);
+        // Round and round, it gets shorter for ever.
+        let round = "domain minplus\nrule p a -> p a : -1\nrule p a -> q b : 9\n\
+                     init <p, a>\ntarget <q, b>\n";
+        let object = of(round, "path", &["--json"]).expect(1).json();
+        assert_eq!(object["weight"], json!("-inf"));
+        assert_eq!(object.get("witness"), None);
+        let object = of(round, "reach", &["--weight", "maxplus", "--json"]);
+        assert_eq!(object.expect(1).json()["weight"], json!(9));
+    }
+}
+
+/// Two threads with a stack each, as CUBA writes them: `1` waits for the other thread, and is proved
+/// to be reached or not for any number of contexts.
+#[test]
+fn threads_with_a_stack_each() {
+    let text = "3\nPDA 1 2\n0 1 -> 0 1 1\n0 1 -> 1 2\nPDA 4 5\n1 4 -> 2 5\n";
+    let ask = |target: &str, more: &[&str]| {
+        let mut args = vec!["--initial", "0|1,4", "--target", target, "--json"];
+        args.extend(more);
+        of(text, "reach", &args)
+    };
+    let done = ask("2|*,5", &[]).expect(1);
+    assert_eq!(done.json()["contexts"], json!(2));
+    let done = ask("2|*,5", &["--contexts", "1"]).expect(0);
+    assert_eq!(done.json()["any_number_of_contexts"], json!(false));
+    let done = ask("2|1,4", &[]).expect(0);
+    assert_eq!(done.json()["any_number_of_contexts"], json!(true));
+    for wrong in ["2", "9|1,4", "2|1", "2|7,4", "2|x,4", "2|1.1,4"] {
+        ask(wrong, &[]).expect(2);
+    }
+    of(text, "reach", &["--target", "2|*,5"]).expect(2);
+    of(text, "post", &[]).expect(2);
+    let args = ["--initial", "0|1,4", "--target", "2|*,5"];
+    let done = of(text, "path", &args).expect(1);
+    assert!(done.out.contains("thread 2: 1|4 to 2|5"), "{}", done.out);
+}
+
+/// `bool` asks for paths, whatever the weights are, and whatever calls do with them.
+#[test]
+fn weights_of_any_domain_are_forgotten() {
+    for (domain, weight) in [("relation 2 2", "{0->1}"), ("genkill 3", "gen{1}")] {
+        let merge = if domain == "genkill 3" {
+            ""
+        } else {
+            "merge p a -> p b c : locals\n"
+        };
+        let text = format!(
+            "domain {domain}\nrule p a -> p b c : {weight}\n{merge}rule p b -> p : {weight}\n\
+             rule p c -> q d : {weight}\ninit <p, a>\ntarget <q, d>\n"
+        );
+        let object = of(&text, "reach", &["--weight", "bool", "--json"]).expect(1);
+        assert_eq!(object.json()["weight"], json!(true));
+    }
+}
+
+/// Steps are counted, and no weights are shown that the system does not have.
+#[test]
+fn shortest_runs_have_no_weights() {
+    let text = "rule p a -> p b\nrule p b -> p c\nrule p a -> p c\ninit <p, a>\ntarget <p, c>\n";
+    let done = of(text, "path", &["--shortest"]).expect(1);
+    assert!(done.out.starts_with("reachable\n"), "{}", done.out);
+    assert!(done.out.contains("  p a -> p c\n"), "{}", done.out);
+    let object = of(text, "path", &["--shortest", "--json"]).expect(1).json();
+    assert_eq!(
+        (&object["domain"], &object["weight"]),
+        (&json!("bool"), &json!(true))
+    );
+}
+
+#[test]
+fn standard_input_is_read_once() {
+    let done = of("rule p a -> p b\n", "reach", &["--target", "-"]).expect(2);
+    assert!(done.err.contains("standard input"), "{}", done.err);
+}
+
+/// Commands of commands have man pages.
+#[test]
+fn man_pages() {
+    let dir = scratch("man-pds");
+    fs::create_dir_all(&dir).expect("a directory");
+    let name = dir.display().to_string();
+    droste(&["man", "--dir", &name]).expect(0);
+    let page = fs::read_to_string(dir.join("droste-pds-reach.1")).expect("a page");
+    assert!(page.contains("direction"), "{page}");
+    let page = droste(&["man", "pds-reach"]).expect(0);
+    assert!(page.out.contains("direction"), "{}", page.out);
+    droste(&["man", "pds-nothing"]).expect(2);
+}

@@ -1,0 +1,203 @@
+//! The run to a target that touches the most marks, and of those a shortest one.
+//!
+//! This is the path optimisation of BTRACE (Lal and Reps, *Improving pushdown system model
+//! checking*, CAV 2006, section 5.1), over a [`Model`]: a run must be one of the model, data
+//! included, not only a path of the control flow.
+//!
+//! A state of the product is a state of the model and the set of the marks touched before it. Sets
+//! go into callees and come back with their exits, so summaries hold for calls, whatever their
+//! depth. Breadth-first search ([`reach`](crate::reach())) finds a shortest run to a target with at
+//! least so many marks. First all marks are asked for. If there is no such run, the next number to
+//! ask for is the largest one that is still possible.
+//!
+//! What keeps the number of sets small: a mark may say where it is still *ahead* of a run that goes
+//! to the target ([`Mark::ahead`]). A state is left alone if what was touched and what is ahead do
+//! not add up to the number that is asked for. Of twenty marks in a row, each of which a run may
+//! pass by, the million sets with gaps are never made. The largest number so left alone is the next
+//! to ask for, so nothing is lost: each number is either found, or impossible.
+
+use std::cell::Cell;
+
+use droste_base::{CallId, Model, PropId, Step, Steps, StopReason};
+
+use crate::reach::{Search, conclude};
+use crate::{Options, Order, Outcome, Stats};
+
+/// What a run may touch on its way.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    /// True where the mark is touched.
+    pub at: PropId,
+    /// True wherever a run may still come to the mark, after this state, and then to the target. It
+    /// may be true of more states than that. Without it, the mark may be anywhere.
+    pub ahead: Option<PropId>,
+}
+
+/// What is looked for: a target, and marks on the way to it.
+#[derive(Clone, Debug)]
+pub struct Tour {
+    /// Where the run ends. It may have been there before.
+    pub target: PropId,
+    /// At most [`MOST_TOUCHED`].
+    pub marks: Vec<Mark>,
+    /// Runs that touch fewer marks than this do not count.
+    pub least: u32,
+}
+
+/// The most marks that [`Goal::Touch`](crate::Goal::Touch) can keep apart.
+pub const MOST_TOUCHED: usize = 64;
+
+/// A model that remembers the marks that have been touched.
+pub(crate) struct Touching<'a, M> {
+    model: &'a M,
+    tour: &'a Tour,
+    /// So many are asked for.
+    asked: u32,
+    /// The largest smaller number that may be possible.
+    next: Cell<Option<u32>>,
+}
+
+impl<M: Model> Touching<'_, M> {
+    /// True of a target with as many marks as are asked for.
+    pub(crate) const TOUCHED: PropId = PropId(0);
+
+    /// What has been touched when the run goes on from here.
+    fn touched(&self, state: &M::State, before: u64) -> u64 {
+        let marks = self.tour.marks.iter().enumerate();
+        marks.fold(before, |set, (i, mark)| {
+            set | u64::from(set >> i & 1 == 1 || self.model.holds(state, mark.at)) << i
+        })
+    }
+
+    /// How many marks runs may touch that go on from here to the target.
+    fn possible(&self, state: &M::State, touched: u64) -> u32 {
+        let marks = self.tour.marks.iter().enumerate();
+        let ahead = marks.filter(|&(i, mark)| {
+            let ahead = |ahead| self.model.holds(state, ahead);
+            touched >> i & 1 == 0 && mark.ahead.is_none_or(ahead)
+        });
+        touched.count_ones() + ahead.count() as u32
+    }
+
+    /// So many may be asked for next.
+    fn note(&self, number: u32) {
+        if number < self.asked && self.next.get().is_none_or(|next| next < number) {
+            self.next.set(Some(number));
+        }
+    }
+}
+
+impl<M: Model> Model for Touching<'_, M> {
+    type State = (M::State, u64);
+
+    fn initial(&self, out: &mut Vec<Self::State>) {
+        let mut states = Vec::new();
+        self.model.initial(&mut states);
+        out.extend(states.into_iter().map(|state| (state, 0)));
+    }
+
+    fn steps(&self, (state, before): &Self::State, out: &mut Steps<Self::State>) {
+        let mut steps = Steps::new();
+        self.model.steps(state, &mut steps);
+        if let Some(split) = steps.as_split() {
+            return out.split(split.tag, split.count);
+        }
+        if steps.overflowed() {
+            out.give_up();
+        }
+        let touched = self.touched(state, *before);
+        let possible = self.possible(state, touched);
+        if possible < self.asked {
+            return self.note(possible);
+        }
+        if self.model.holds(state, self.tour.target) {
+            self.note(touched.count_ones());
+        }
+        for step in steps.drain() {
+            match step {
+                Step::Internal(next) => out.step((next, touched)),
+                Step::Call(call, entry) => out.call(call, (entry, touched)),
+                Step::Exit(exit) => out.exit((exit, touched)),
+            }
+        }
+    }
+
+    fn resume(
+        &self,
+        caller: &Self::State,
+        call: CallId,
+        exit: &Self::State,
+        out: &mut Vec<Self::State>,
+    ) -> bool {
+        let mut states = Vec::new();
+        let complete = self.model.resume(&caller.0, call, &exit.0, &mut states);
+        out.extend(states.into_iter().map(|state| (state, exit.1)));
+        complete
+    }
+
+    fn holds(&self, (state, before): &Self::State, _: PropId) -> bool {
+        self.model.holds(state, self.tour.target)
+            && self.touched(state, *before).count_ones() >= self.asked
+    }
+
+    fn silent(&self, (state, _): &Self::State) -> bool {
+        self.model.silent(state)
+    }
+
+    fn refine(&self, (state, before): &Self::State, tag: u32, index: u64) -> Self::State {
+        (self.model.refine(state, tag, index), *before)
+    }
+
+    fn terminated(&self, exit: &Self::State) -> Option<Self::State> {
+        Some((self.model.terminated(&exit.0)?, exit.1))
+    }
+
+    fn gave_up(&self) -> StopReason {
+        self.model.gave_up()
+    }
+
+    fn call_name(&self, call: CallId) -> String {
+        self.model.call_name(call)
+    }
+}
+
+/// Searches for the best run, and gives the model in which it has been found. If only the verdict
+/// is wanted, any run with the most marks will do.
+pub(crate) fn touch<'a, M: Model>(
+    model: &'a M,
+    tour: &'a Tour,
+    options: &Options<'_>,
+) -> (Touching<'a, M>, Outcome<(M::State, u64)>) {
+    assert!(tour.marks.len() <= MOST_TOUCHED, "marks fit into a word");
+    let options = Options {
+        order: if options.verdict_only {
+            options.order
+        } else {
+            Order::Bfs
+        },
+        ..options.clone()
+    };
+    let mut asked = tour.marks.len() as u32;
+    let mut spent = Stats::default();
+    loop {
+        let product = Touching {
+            model,
+            tour,
+            asked,
+            next: Cell::new(None),
+        };
+        let mut search = Search::new(&product, &options);
+        let target = Touching::<M>::TOUCHED;
+        let found = search.run(|state, _| product.holds(state, target), |_| false);
+        if let (Ok(None), Some(next)) = (&found, product.next.get())
+            && next >= tour.least
+        {
+            spent = spent.and(search.stats());
+            asked = next;
+            continue;
+        }
+        let mut outcome = conclude(search, found, &options);
+        outcome.stats = spent.and(outcome.stats);
+        return (product, outcome);
+    }
+}

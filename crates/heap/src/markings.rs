@@ -1,0 +1,169 @@
+//! Markings: a node of the initial heap is marked, so that a formula can speak of it all along.
+//!
+//! `%visited` marks one node. `%neighbourhood` marks a node, and `%neighbourhood-f` its successor
+//! by `f`. A marking moves from node to node through the heap, and each heap that it meets on its
+//! way is an initial heap of its own: together they stand for every node of every concrete heap.
+
+use std::collections::BTreeSet;
+
+use crate::abstraction::AbstractionOptions;
+use crate::code::Code;
+use crate::grammar::Grammar;
+use crate::hypergraph::{Heap, Node};
+use crate::symbols::{Selector, Symbols, Variable};
+
+/// The marking of a node and those of its successors.
+#[derive(Clone, Debug)]
+pub struct Markings<'a> {
+    grammar: &'a Grammar,
+    options: AbstractionOptions,
+    /// Markings move along these.
+    selectors: Vec<Selector>,
+    /// Successors by these are marked.
+    watched: Vec<Selector>,
+    /// More heaps are not looked at.
+    limit: usize,
+    /// Larger heaps are not looked at.
+    largest: usize,
+}
+
+impl<'a> Markings<'a> {
+    /// Markings that move along these selectors, and along those of the grammar: a program that does
+    /// not mention a field does not hide what lies behind it. Successors by `selectors` are marked.
+    /// The options are those of the analysis; constants count for admissibility, composed markings
+    /// do not. More heaps than `limit` are not looked at, nor are very large ones: a grammar that
+    /// cannot abstract what lies behind a marking makes heaps grow without bound.
+    pub fn new(
+        grammar: &'a Grammar,
+        options: &AbstractionOptions,
+        selectors: &[Selector],
+        limit: usize,
+    ) -> Markings<'a> {
+        let edges = (grammar.rules().iter()).flat_map(|rule| rule.graph.edges());
+        let mut all: Vec<Selector> = edges.map(|edge| edge.selector).collect();
+        all.extend(selectors);
+        all.sort_unstable();
+        all.dedup();
+        Markings {
+            grammar,
+            options: AbstractionOptions {
+                admissible_constants: true,
+                admissible_markings: false,
+                ..*options
+            },
+            selectors: all,
+            watched: selectors.to_vec(),
+            limit,
+            largest: 50,
+        }
+    }
+
+    /// Heaps with more nodes than this are not looked at; 50 if nothing else is said.
+    #[must_use]
+    pub fn largest(self, largest: usize) -> Markings<'a> {
+        Markings { largest, ..self }
+    }
+
+    /// The heap with `%visited` at each node that is no constant, abstracted as far as possible.
+    /// `None` if there are too many, or too large ones.
+    pub fn visited(&self, symbols: &mut Symbols, heap: &Heap) -> Option<Vec<Heap>> {
+        let marking = symbols.add_variable("%visited");
+        let mut reached = BTreeSet::new();
+        let mut results = BTreeSet::new();
+        let mut todo = starts(heap, marking);
+        while let Some(mut heap) = todo.pop() {
+            if !reached.insert(heap.code()) {
+                continue;
+            }
+            if reached.len() > self.limit || heap.node_count() > self.largest {
+                return None;
+            }
+            if let Some(node) = heap.variable(marking) {
+                for mut next in self.grammar.reveal_all(&heap, node, &self.selectors)? {
+                    for &selector in &self.selectors {
+                        let target = next.target(node, selector);
+                        if let Some(target) = target.filter(|&n| !is_constant(&next, n)) {
+                            let mut moved = next.clone();
+                            moved.set_variable(marking, target);
+                            self.grammar.abstract_heap(&mut moved, &self.options);
+                            todo.push(moved);
+                        }
+                    }
+                    self.grammar
+                        .abstract_heap(&mut next, &self.options.aggressive());
+                    results.insert(next.code());
+                }
+            }
+            self.grammar
+                .abstract_heap(&mut heap, &self.options.aggressive());
+            results.insert(heap.code());
+        }
+        Some(results.iter().map(Heap::from_code).collect())
+    }
+
+    /// The heap with `%neighbourhood` at each node that is no constant, and `%neighbourhood-f` at
+    /// each of its successors. What lies between them stays concrete. `None` if there are too
+    /// many, or too large ones.
+    pub fn neighbourhood(&self, symbols: &mut Symbols, heap: &Heap) -> Option<Vec<Heap>> {
+        let marking = symbols.add_variable("%neighbourhood");
+        let neighbours: Vec<(Selector, Variable)> = self
+            .watched
+            .iter()
+            .map(|&selector| {
+                let name = symbols.selector_name(selector);
+                let name = format!("%neighbourhood-{name}");
+                (selector, symbols.add_variable(&name))
+            })
+            .collect();
+        let mut reached = BTreeSet::new();
+        let mut results: BTreeSet<Code> = BTreeSet::new();
+        let mut todo = starts(heap, marking);
+        while let Some(heap) = todo.pop() {
+            if !reached.insert(heap.code()) {
+                continue;
+            }
+            if reached.len() > self.limit || heap.node_count() > self.largest {
+                return None;
+            }
+            let Some(node) = heap.variable(marking) else {
+                continue;
+            };
+            for mut next in self.grammar.reveal_all(&heap, node, &self.selectors)? {
+                let targets = (self.selectors.iter()).filter_map(|&one| next.target(node, one));
+                for target in targets.filter(|&one| !is_constant(&next, one)) {
+                    let mut moved = next.clone();
+                    moved.set_variable(marking, target);
+                    self.grammar.abstract_heap(&mut moved, &self.options);
+                    todo.push(moved);
+                }
+                let mut marked = false;
+                for &(selector, neighbour) in &neighbours {
+                    if let Some(target) = next.target(node, selector) {
+                        next.set_variable(neighbour, target);
+                        marked = true;
+                    }
+                }
+                if marked {
+                    self.grammar.abstract_heap(&mut next, &self.options);
+                    results.insert(next.code());
+                }
+            }
+        }
+        Some(results.iter().map(Heap::from_code).collect())
+    }
+}
+
+/// The heap with a marking at each node that is no constant.
+fn starts(heap: &Heap, marking: Variable) -> Vec<Heap> {
+    let nodes = heap.nodes().filter(|&node| !is_constant(heap, node));
+    let marked = |node: Node| {
+        let mut heap = heap.clone();
+        heap.set_variable(marking, node);
+        heap
+    };
+    nodes.map(marked).collect()
+}
+
+fn is_constant(heap: &Heap, node: Node) -> bool {
+    heap.node_type(node).is_constant() || heap.variables_at(node).any(Variable::is_constant)
+}

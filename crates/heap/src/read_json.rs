@@ -1,0 +1,291 @@
+//! Reader of heaps, grammars and contracts in JSON.
+//!
+//! Commas behind the last entry of a list and text behind the end are taken, as the files of other
+//! tools have them. Keys may come in any order, so a graph is read in whole before it is built.
+
+use droste_source::Span;
+use droste_source::diagnostics::Diagnostic;
+use droste_source::json::{Json, Kind};
+
+use crate::grammar::Fragment;
+use crate::graph_json::{Graph, Reading, build};
+use crate::hypergraph::Heap;
+use crate::symbols::{Index, Nonterminal, Symbols};
+
+/// Contracts of a method, as a file gives them.
+#[derive(Clone, Debug)]
+pub struct MethodContracts {
+    /// The method, by its signature.
+    pub method: String,
+    /// Where the signature stands.
+    pub place: Span,
+    /// Each precondition with its postconditions. The external nodes correspond.
+    pub contracts: Vec<(Heap, Vec<Heap>)>,
+}
+
+/// Whether indices and annotations are read. Without them both are ignored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Indices {
+    /// They are ignored.
+    #[default]
+    Ignored,
+    /// They are read.
+    Read,
+}
+
+/// Reads a heap. Its nonterminals must be known.
+pub fn read_heap(
+    symbols: &mut Symbols,
+    text: &str,
+    indices: Indices,
+) -> Result<Heap, Vec<Diagnostic>> {
+    let mut reading = Reading::new(indices);
+    let graph = reading.graph(&mut Json::lenient(text));
+    let graph = graph.map_err(|error| vec![error])?;
+    room(symbols, reading.names)?;
+    build(symbols, &graph).map_err(|error| vec![error])
+}
+
+/// A fragment as it stands in the text.
+struct Part<'a> {
+    name: Option<(std::borrow::Cow<'a, str>, Span)>,
+    rank: Option<(u32, Span)>,
+    reduction: Option<(Vec<bool>, Span)>,
+    index: Index,
+    rules: Option<Vec<Graph<'a>>>,
+    place: Span,
+}
+
+/// Reads the fragments of a grammar.
+pub fn read_grammar(
+    symbols: &mut Symbols,
+    text: &str,
+    indices: Indices,
+) -> Result<Vec<Fragment>, Vec<Diagnostic>> {
+    let mut reading = Reading::new(indices);
+    let mut parts = Vec::new();
+    let mut json = Json::lenient(text);
+    let read = json.array("a list of nonterminals with their rules", |json| {
+        parts.push(part(&mut reading, json)?);
+        Ok(())
+    });
+    read.map_err(|error| vec![error])?;
+    room(symbols, reading.names)?;
+    let mut errors = Vec::new();
+    let mut declared: Vec<Option<Nonterminal>> = Vec::new();
+    for part in &parts {
+        match declare(symbols, part) {
+            Ok(nonterminal) => declared.push(Some(nonterminal)),
+            Err(error) => {
+                declared.push(None);
+                errors.push(error);
+            }
+        }
+    }
+    let mut fragments = Vec::new();
+    for (part, nonterminal) in parts.iter().zip(declared) {
+        let Some(nonterminal) = nonterminal else {
+            continue;
+        };
+        let rank = symbols.rank(nonterminal);
+        let mut rules = Vec::new();
+        for graph in part.rules.iter().flatten() {
+            let rule = build(symbols, graph).and_then(|heap| ranked(heap, rank, graph));
+            match rule {
+                Ok(heap) => rules.push(heap),
+                Err(error) => errors.push(error),
+            }
+        }
+        fragments.push(Fragment {
+            nonterminal,
+            index: part.index,
+            reduction: part
+                .reduction
+                .as_ref()
+                .map(|(tentacles, _)| tentacles.clone()),
+            rules,
+        });
+    }
+    if errors.is_empty() {
+        return Ok(fragments);
+    }
+    errors.truncate(MOST_ERRORS);
+    Err(errors)
+}
+
+/// More mistakes are not told at once.
+const MOST_ERRORS: usize = 20;
+
+/// Whether all names of a text can be numbered.
+pub(crate) fn room(symbols: &Symbols, names: usize) -> Result<(), Vec<Diagnostic>> {
+    if symbols.has_room(names) {
+        return Ok(());
+    }
+    let message = "there are too many names";
+    Err(vec![Diagnostic::error(Span::default(), message)])
+}
+
+fn part<'a>(reading: &mut Reading, json: &mut Json<'a>) -> Result<Part<'a>, Diagnostic> {
+    let mut part = Part {
+        name: None,
+        rank: None,
+        reduction: None,
+        index: Index::NONE,
+        rules: None,
+        place: json.here(),
+    };
+    json.object("a nonterminal with its rules", |json, key, place| {
+        match key {
+            "nonterminal" => part.name = Some(reading.name(json, "the name of a nonterminal")?),
+            "rank" => part.rank = Some(json.index("a rank")?),
+            "reductionTentacles" => {
+                let mut tentacles = Vec::new();
+                json.array("a list of truth values", |json| {
+                    tentacles.push(json.boolean()?);
+                    Ok(())
+                })?;
+                part.reduction = Some((tentacles, place));
+            }
+            "index" => part.index = reading.index(json)?,
+            "rules" => {
+                let rules = part.rules.get_or_insert_default();
+                json.array("a list of rules", |json| {
+                    rules.push(reading.graph(json)?);
+                    Ok(())
+                })?;
+            }
+            _ => json.skip()?,
+        }
+        Ok(())
+    })?;
+    Ok(part)
+}
+
+/// Declares the nonterminal of a part.
+fn declare(symbols: &mut Symbols, part: &Part<'_>) -> Result<Nonterminal, Diagnostic> {
+    let missing = |key: &str| {
+        let message = format!("the key `{key}` is missing");
+        Diagnostic::error(part.place, message).label("in this object")
+    };
+    let (name, place) = part.name.as_ref().ok_or_else(|| missing("nonterminal"))?;
+    let (rank, rank_place) = part.rank.ok_or_else(|| missing("rank"))?;
+    if part.rules.is_none() {
+        return Err(missing("rules"));
+    }
+    if rank > MOST_TENTACLES {
+        let message = format!("a nonterminal has at most {MOST_TENTACLES} tentacles");
+        return Err(Diagnostic::error(rank_place, message));
+    }
+    if let Some((tentacles, place)) = &part.reduction
+        && tentacles.len() != rank as usize
+    {
+        let count = tentacles.len();
+        let message = format!("`{name}` has {rank} tentacles, but {count} truth values are given");
+        return Err(Diagnostic::error(*place, message));
+    }
+    symbols
+        .add_nonterminal(name, rank as usize)
+        .map_err(|mismatch| {
+            let first = mismatch.first;
+            let message = format!("`{name}` has rank {rank} here, but rank {first} elsewhere");
+            Diagnostic::error(*place, message)
+        })
+}
+
+const MOST_TENTACLES: u32 = 64;
+
+fn ranked(heap: Heap, rank: usize, graph: &Graph<'_>) -> Result<Heap, Diagnostic> {
+    let count = heap.externals().len();
+    if count == rank {
+        return Ok(heap);
+    }
+    let message = format!("the nonterminal has rank {rank}, but the rule {count} external nodes");
+    Err(Diagnostic::error(graph.place, message)
+        .label(format!("`externals` must list {rank} nodes")))
+}
+
+/// Reads contracts: an object for a method, or a list of them.
+pub fn read_contracts(
+    symbols: &mut Symbols,
+    text: &str,
+    indices: Indices,
+) -> Result<Vec<MethodContracts>, Vec<Diagnostic>> {
+    let mut reading = Reading::new(indices);
+    let mut json = Json::lenient(text);
+    let mut all = Vec::new();
+    let read = match json.kind() {
+        Ok(Kind::Array) => json.array("a list of contracts", |json| {
+            all.push(method(&mut reading, json)?);
+            Ok(())
+        }),
+        _ => method(&mut reading, &mut json).map(|one| all.push(one)),
+    };
+    read.map_err(|error| vec![error])?;
+    room(symbols, reading.names)?;
+    let mut result = Vec::new();
+    for (name, place, pairs) in all {
+        let mut contracts = Vec::new();
+        for (before, after) in pairs {
+            let pre = build(symbols, &before).map_err(|error| vec![error])?;
+            let mut post = Vec::new();
+            for graph in &after {
+                let heap = build(symbols, graph).map_err(|error| vec![error])?;
+                let (wanted, found) = (pre.externals().len(), heap.externals().len());
+                if wanted != found {
+                    let message = format!(
+                        "the precondition has {wanted} external nodes, this postcondition {found}"
+                    );
+                    let error = Diagnostic::error(graph.place, message);
+                    return Err(vec![error.also(before.place, "the precondition")]);
+                }
+                post.push(heap);
+            }
+            contracts.push((pre, post));
+        }
+        let method = name;
+        result.push(MethodContracts {
+            method,
+            place,
+            contracts,
+        });
+    }
+    Ok(result)
+}
+
+type Raw<'a> = (String, Span, Vec<(Graph<'a>, Vec<Graph<'a>>)>);
+
+fn method<'a>(reading: &mut Reading, json: &mut Json<'a>) -> Result<Raw<'a>, Diagnostic> {
+    let place = json.here();
+    let mut name = None;
+    let mut pairs = Vec::new();
+    json.object("an object with `method` and `contracts`", |json, key, _| {
+        match key {
+            "method" => name = Some(json.string("the signature of a method")?),
+            "contracts" => json.array("a list of contracts", |json| {
+                let place = json.here();
+                let mut before = None;
+                let mut after = Vec::new();
+                json.object("a contract", |json, key, _| {
+                    match key {
+                        "precondition" => before = Some(reading.graph(json)?),
+                        "postconditions" => json.array("a list of graphs", |json| {
+                            after.push(reading.graph(json)?);
+                            Ok(())
+                        })?,
+                        _ => json.skip()?,
+                    }
+                    Ok(())
+                })?;
+                let missing = "the key `precondition` is missing";
+                let before = before.ok_or_else(|| Diagnostic::error(place, missing))?;
+                pairs.push((before, after));
+                Ok(())
+            })?,
+            _ => json.skip()?,
+        }
+        Ok(())
+    })?;
+    let missing = "the key `method` is missing";
+    let (name, place) = name.ok_or_else(|| Diagnostic::error(place, missing))?;
+    Ok((name.into_owned(), place, pairs))
+}

@@ -1,0 +1,174 @@
+//! Indexed grammars: full binary trees and AVL trees.
+
+mod common;
+
+use std::collections::BTreeSet;
+
+use common::languages::Language;
+use common::shuffled;
+use droste_heap::{
+    AbstractionOptions, Balance, Code, End, Heap, Index, Label, Node, TypeId, Variable,
+};
+use droste_testkit::random::Random;
+use droste_testkit::sweep::seeds;
+
+/// A rule: the selectors of the root (target, annotation), and the trees with their indices.
+fn rule(left: (u32, &str), right: (u32, &str), trees: &[(u32, &str)]) -> String {
+    let count = 1 + trees.len();
+    let null = count;
+    let node = |n: u32| if n == 0 { null } else { n as usize };
+    let selectors = [("left", left), ("right", right)].map(|(name, (target, annotation))| {
+        let target = node(target);
+        format!(r#"{{"label":"{name}","origin":0,"target":{target},"annotation":"{annotation}"}}"#)
+    });
+    let trees: Vec<String> = trees
+        .iter()
+        .map(|(n, index)| format!(r#"{{"label":"BT","index":[{index}],"tentacles":[{n},{null}]}}"#))
+        .collect();
+    format!(
+        r#"{{"nodes":[{{"type":"T","number":{count}}},{{"type":"NULL","number":1}}],
+            "externals":[0,{null}],"variables":[],"selectors":[{}],"hyperedges":[{}]}}"#,
+        selectors.join(","),
+        trees.join(",")
+    )
+}
+
+fn fragment(index: &str, rules: &[String]) -> String {
+    let rules = rules.join(",");
+    format!(r#"{{"nonterminal":"BT","rank":2,"index":[{index}],"rules":[{rules}]}}"#)
+}
+
+/// Trees whose subtrees differ in height by at most one; or by none.
+fn grammar(differences: bool) -> String {
+    let same = rule((1, "0"), (2, "0"), &[(1, r#""()""#), (2, r#""()""#)]);
+    let mut taller = vec![same];
+    let mut parts = vec![fragment(r#""Z""#, &[rule((0, "0"), (0, "0"), &[])])];
+    if differences {
+        let left = rule((1, "1"), (0, "-1"), &[(1, r#""Z""#)]);
+        let right = rule((0, "-1"), (1, "1"), &[(1, r#""Z""#)]);
+        parts.push(fragment(r#""s","Z""#, &[left, right]));
+        let left = rule((1, "1"), (2, "-1"), &[(1, r#""s","()""#), (2, r#""()""#)]);
+        let right = rule((1, "-1"), (2, "1"), &[(1, r#""()""#), (2, r#""s","()""#)]);
+        parts.push(fragment(r#""s","s","()""#, &[left, right]));
+    }
+    taller.truncate(1);
+    parts.push(fragment(r#""s","()""#, &taller));
+    format!("[{}]", parts.join(","))
+}
+
+/// A tree at a variable, with an index.
+fn tree(language: &Language, index: Index) -> Heap {
+    let mut heap = Heap::new();
+    let root = heap.add_node(language.symbols.type_id("T").unwrap());
+    let null = heap.add_node(TypeId::NULL);
+    heap.set_variable(Variable::NULL, null);
+    heap.set_variable(Variable(50), root);
+    let nonterminal = language.nonterminal("BT");
+    heap.add_hyperedge(Label { nonterminal, index }, &[root, null]);
+    heap
+}
+
+#[test]
+fn heights_are_counted() {
+    let language = Language::new(&grammar(false));
+    for (count, nodes) in [(0, 1), (1, 3), (2, 7)] {
+        let heap = tree(&language, Index::new(count, End::Z).unwrap());
+        let all = language.concrete(&heap, 12);
+        let sizes: Vec<usize> = all
+            .iter()
+            .map(|c| Heap::from_code(c).node_count())
+            .collect();
+        assert_eq!(sizes, [nodes + 1]);
+    }
+    let any = tree(&language, Index::new(0, End::X).unwrap());
+    assert_eq!(language.concrete(&any, 12).len(), 3);
+    // AVL trees with 1 to 7 nodes: OEIS A006265.
+    let language = Language::new(&grammar(true));
+    let any = tree(&language, Index::new(0, End::X).unwrap());
+    let mut sizes = [0; 9];
+    for code in language.concrete(&any, 8) {
+        sizes[Heap::from_code(&code).node_count()] += 1;
+    }
+    assert_eq!(sizes[2..], [1, 2, 1, 4, 6, 4, 17]);
+}
+
+#[test]
+fn indexed_trees_are_abstracted_and_materialised() {
+    for differences in [false, true] {
+        seeds(0, 80, |seed| {
+            let language = Language::new(&grammar(differences));
+            let mut random = Random::new(seed);
+            let start = tree(&language, Index::new(0, End::X).unwrap());
+            let mut heap = start.clone();
+            for _ in 0..random.below(5) {
+                heap = common::languages::derive(&language, &heap, &mut random);
+            }
+            let size = heap.node_count() + 3;
+            let before = language.concrete(&heap, size);
+            let plain = heap.clone();
+            if random.percent(50) {
+                let nodes: Vec<Node> = heap.nodes().collect();
+                heap.set_variable(Variable(51), *random.pick(&nodes));
+            }
+            for options in [
+                AbstractionOptions::AGGRESSIVE,
+                AbstractionOptions::ADMISSIBLE,
+            ] {
+                let mut less = heap.clone();
+                language.grammar.abstract_heap(&mut less, &options);
+                let mut other = shuffled(&heap, &mut random);
+                language.grammar.abstract_heap(&mut other, &options);
+                assert_eq!(less.code(), other.code(), "seed {seed}");
+                let covered = language.concrete(&less, size);
+                assert!(
+                    language.concrete(&heap, size).is_subset(&covered),
+                    "seed {seed}"
+                );
+            }
+            let mut whole = plain.clone();
+            language
+                .grammar
+                .abstract_heap(&mut whole, &AbstractionOptions::AGGRESSIVE);
+            assert_eq!(whole.code(), start.code(), "seed {seed}\n{plain:?}");
+            for node in plain.nodes() {
+                for selector in language.symbols.selectors() {
+                    if !language.grammar.hides(&plain, node, selector) {
+                        continue;
+                    }
+                    let mut after: BTreeSet<Code> = BTreeSet::new();
+                    for one in language.grammar.reveal(&plain, node, selector).unwrap() {
+                        after.extend(language.concrete(&one, size));
+                    }
+                    assert!(after == before, "seed {seed}");
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn balance_is_recomputed() {
+    let mut language = Language::new(&grammar(true));
+    let balance = Balance::new(&mut language.symbols).unwrap();
+    let start = tree(&language, Index::new(0, End::X).unwrap());
+    assert!(balance.is_balanced_tree(&language.grammar, &start));
+    for code in language.concrete(&start, 9) {
+        let heap = Heap::from_code(&code);
+        // Without annotations, as a program builds it.
+        let mut bare = heap.clone();
+        for edge in heap.edges() {
+            bare.set_selector(edge.origin, edge.selector, edge.target);
+        }
+        balance.annotate(&mut bare);
+        assert_eq!(bare.code(), code);
+        assert!(balance.is_balanced_tree(&language.grammar, &heap));
+        // A root above it with no other child is not balanced if the tree is high.
+        let mut higher = heap.clone();
+        let root = higher.add_node(language.symbols.type_id("T").unwrap());
+        let [left, right] = ["left", "right"].map(|n| language.symbols.selector(n).unwrap());
+        higher.set_selector(root, left, heap.variable(Variable(50)).unwrap());
+        higher.set_selector(root, right, heap.variable(Variable::NULL).unwrap());
+        let leaf = heap.node_count() == 2;
+        assert_eq!(balance.is_balanced_tree(&language.grammar, &higher), leaf);
+    }
+}

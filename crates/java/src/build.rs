@@ -1,0 +1,341 @@
+//! The program: methods that can be reached from the chosen one, translated one by one.
+
+use droste_pointer::{
+    Callees, Class, ClassId, FieldId, Kind, Local, LocalId, Method, MethodId, Operand,
+    PointerProgram, Statement, Value,
+};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::descriptor::{method_type, signature};
+use crate::hierarchy::{ClassIndex, Hierarchy, MethodIndex};
+use crate::instruction::Member;
+use crate::translate::translate;
+use crate::{Error, Place, Warning};
+
+/// What is known so far.
+pub(crate) struct Builder<'a> {
+    pub hierarchy: &'a Hierarchy,
+    fields: Vec<String>,
+    field_ids: FxHashMap<String, FieldId>,
+    /// Fields that are read or written, with the classes that declare them.
+    accessed: FxHashSet<(ClassIndex, String)>,
+    methods: Vec<Target>,
+    method_ids: FxHashMap<Target, MethodId>,
+    files: Vec<String>,
+    file_ids: FxHashMap<String, u32>,
+    warnings: Vec<Warning>,
+    warned: FxHashSet<Warning>,
+}
+
+/// A method of the program.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Target {
+    Own(ClassIndex, usize),
+    /// A method of the library that a class of the program inherits: signature.
+    Library(String, String),
+}
+
+/// A call whose exceptions a method means to catch.
+struct Guard {
+    caller: MethodIndex,
+    line: u32,
+    callees: Callees,
+}
+
+/// Translates `entry` and everything that can be reached from it.
+pub(crate) fn build(
+    hierarchy: &Hierarchy,
+    entry: MethodIndex,
+) -> Result<(PointerProgram, Vec<Warning>), Error> {
+    let mut builder = Builder {
+        hierarchy,
+        fields: Vec::new(),
+        field_ids: FxHashMap::default(),
+        accessed: FxHashSet::default(),
+        methods: Vec::new(),
+        method_ids: FxHashMap::default(),
+        files: Vec::new(),
+        file_ids: FxHashMap::default(),
+        warnings: Vec::new(),
+        warned: FxHashSet::default(),
+    };
+    let entry = builder.reference(entry);
+    let mut methods: Vec<Method> = Vec::new();
+    let mut guards = Vec::new();
+    while let Some(target) = builder.methods.get(methods.len()).cloned() {
+        methods.push(match target {
+            Target::Own(class, method) => builder.translate((class, method), &mut guards)?,
+            Target::Library(name, descriptor) => builder.unknown(&name, &descriptor),
+        });
+    }
+    builder.check_guards(&methods, &guards)?;
+    let classes = builder.classes();
+    let program = PointerProgram {
+        classes,
+        fields: builder.fields,
+        methods,
+        files: builder.files,
+        entry,
+    };
+    Ok((program, builder.warnings))
+}
+
+impl Builder<'_> {
+    pub(crate) fn warn(&mut self, method: MethodIndex, line: u32, message: String) {
+        let warning = Warning {
+            place: self.place(method, line),
+            message,
+        };
+        if self.warned.insert(warning.clone()) {
+            self.warnings.push(warning);
+        }
+    }
+
+    fn place(&self, method: MethodIndex, line: u32) -> Place {
+        place(self.hierarchy, method, line)
+    }
+
+    /// The id of a class, by name.
+    pub(crate) fn class(&self, name: &str) -> Option<ClassId> {
+        self.hierarchy.find(name).map(|class| self.class_id(class))
+    }
+
+    #[allow(clippy::unused_self)]
+    pub(crate) fn class_id(&self, class: ClassIndex) -> ClassId {
+        ClassId(class as u32)
+    }
+
+    /// The id of an instance field, and a note that it is used.
+    pub(crate) fn field(&mut self, member: &Member) -> Option<FieldId> {
+        let (class, field) = self.hierarchy.field(member)?;
+        let selector = self.hierarchy.selector(class, &field.name);
+        self.accessed.insert((class, field.name.clone()));
+        let next = FieldId(self.fields.len() as u32);
+        let id = *self.field_ids.entry(selector.clone()).or_insert(next);
+        if id == next {
+            self.fields.push(selector);
+        }
+        Some(id)
+    }
+
+    fn target(&mut self, target: Target) -> MethodId {
+        let next = MethodId(self.methods.len() as u32);
+        let id = *self.method_ids.entry(target.clone()).or_insert(next);
+        if id == next {
+            self.methods.push(target);
+        }
+        id
+    }
+
+    /// The id of a method with code. It will be translated.
+    pub(crate) fn reference(&mut self, (class, method): MethodIndex) -> MethodId {
+        self.target(Target::Own(class, method))
+    }
+
+    /// A method of the library that a class of the program inherits.
+    pub(crate) fn library(&mut self, member: &Member) -> Option<MethodId> {
+        method_type(&member.descriptor)?;
+        Some(self.target(Target::Library(
+            member.name.clone(),
+            member.descriptor.clone(),
+        )))
+    }
+
+    /// The method that is meant by name alone, if its code is at hand.
+    pub(crate) fn exact(&mut self, member: &Member) -> Option<MethodId> {
+        let class = self.hierarchy.find(&member.class)?;
+        let method = self
+            .hierarchy
+            .lookup(class, &member.name, &member.descriptor)?;
+        // Constructors are not inherited.
+        if member.name == "<init>" && method.0 != class {
+            return None;
+        }
+        self.hierarchy
+            .method(method)
+            .has_code
+            .then(|| self.reference(method))
+    }
+
+    /// The same, if the method is private: then no other class can have it.
+    pub(crate) fn exact_private(&mut self, member: &Member) -> Option<MethodId> {
+        let class = self.hierarchy.find(&member.class)?;
+        let method = self
+            .hierarchy
+            .lookup(class, &member.name, &member.descriptor)?;
+        let info = self.hierarchy.method(method);
+        (info.is_private && info.has_code).then(|| self.reference(method))
+    }
+
+    fn file(&mut self, name: &str) -> u32 {
+        let next = self.files.len() as u32;
+        let id = *self.file_ids.entry(name.to_string()).or_insert(next);
+        if id == next {
+            self.files.push(name.to_string());
+        }
+        id
+    }
+
+    fn translate(&mut self, method: MethodIndex, guards: &mut Vec<Guard>) -> Result<Method, Error> {
+        let hierarchy = self.hierarchy;
+        let class = &hierarchy.classes[method.0];
+        let info = hierarchy.method(method);
+        let failed = |line: u32, message: String| Error::Method {
+            place: place(hierarchy, method, line),
+            message,
+        };
+        let body = class.body(method.1).map_err(|message| failed(0, message))?;
+        let translated = translate(self, method, info, &body)
+            .map_err(|(line, message)| failed(line, message))?;
+        for (callees, line) in translated.guarded {
+            guards.push(Guard {
+                caller: method,
+                line,
+                callees,
+            });
+        }
+        Ok(Method {
+            class: self.class_id(method.0),
+            name: info.name.clone(),
+            signature: signature(&class.name, &info.name, &info.types),
+            is_static: info.is_static,
+            parameters: info.types.parameters.iter().map(|one| one.kind).collect(),
+            returns: info.types.result.as_ref().map(|one| one.kind),
+            locals: translated.locals,
+            code: translated.code,
+            lines: translated.lines,
+            file: self.file(&class.source_path()),
+        })
+    }
+
+    /// A method of the library: nothing happens, and the result is unknown.
+    fn unknown(&mut self, name: &str, descriptor: &str) -> Method {
+        let types = method_type(descriptor).unwrap_or(crate::descriptor::MethodType {
+            parameters: Vec::new(),
+            result: None,
+        });
+        let mut locals = vec![Local {
+            name: "this".to_string(),
+            kind: Kind::Reference,
+        }];
+        let mut code = vec![Statement::Assign {
+            to: LocalId(0),
+            value: Value::This,
+        }];
+        for (at, parameter) in types.parameters.iter().enumerate() {
+            locals.push(Local {
+                name: format!("${at}"),
+                kind: parameter.kind,
+            });
+            let to = LocalId(at as u32 + 1);
+            code.push(Statement::Assign {
+                to,
+                value: Value::Parameter(at as u32),
+            });
+        }
+        code.push(Statement::Return(
+            types.result.as_ref().map(|_| Operand::Unknown),
+        ));
+        Method {
+            class: ClassId(0),
+            name: name.to_string(),
+            signature: signature("java.lang.Object", name, &types),
+            is_static: false,
+            parameters: types.parameters.iter().map(|one| one.kind).collect(),
+            returns: types.result.as_ref().map(|one| one.kind),
+            locals,
+            lines: vec![0; code.len()],
+            code,
+            file: self.file("(library)"),
+        }
+    }
+
+    /// All classes, with the fields that are used and the names of the others.
+    fn classes(&self) -> Vec<Class> {
+        let hierarchy = self.hierarchy;
+        (0..hierarchy.classes.len())
+            .map(|class| {
+                let mut fields = Vec::new();
+                let mut unused = Vec::new();
+                for ancestor in hierarchy.ancestors(class) {
+                    for field in &hierarchy.classes[ancestor].fields {
+                        let selector = hierarchy.selector(ancestor, &field.name);
+                        if !self.accessed.contains(&(ancestor, field.name.clone())) {
+                            if !field.is_static {
+                                unused.push((selector, field.one.kind));
+                            }
+                            continue;
+                        }
+                        if let Some(&id) = self.field_ids.get(&selector) {
+                            fields.push((id, field.one.kind));
+                        }
+                    }
+                }
+                fields.sort_unstable();
+                fields.dedup_by_key(|&mut (id, _)| id);
+                Class {
+                    name: hierarchy.classes[class].name.clone(),
+                    parent: hierarchy.parent(class).map(|parent| self.class_id(parent)),
+                    fields,
+                    unused,
+                }
+            })
+            .collect()
+    }
+
+    /// An exception that leaves a method ends the run. Where somebody means to catch it, that would
+    /// be wrong, and is refused.
+    fn check_guards(&self, methods: &[Method], guards: &[Guard]) -> Result<(), Error> {
+        if guards.is_empty() {
+            return Ok(());
+        }
+        let mut throws: Vec<bool> = methods
+            .iter()
+            .map(|method| method.code.contains(&Statement::Throw))
+            .collect();
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for (at, method) in methods.iter().enumerate() {
+                let inherits = |statement: &Statement| match statement {
+                    Statement::Call { callees, .. } => {
+                        callees.methods().any(|callee| throws[callee.index()])
+                    }
+                    _ => false,
+                };
+                if !throws[at] && method.code.iter().any(inherits) {
+                    throws[at] = true;
+                    changed = true;
+                }
+            }
+        }
+        for guard in guards {
+            if let Some(callee) = guard
+                .callees
+                .methods()
+                .find(|callee| throws[callee.index()])
+            {
+                return Err(Error::Method {
+                    place: self.place(guard.caller, guard.line),
+                    message: format!(
+                        "an exception that {} may throw would be caught here: exceptions are not \
+                         followed from one method into another",
+                        methods[callee.index()].signature
+                    ),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A place in a method, for messages.
+pub(crate) fn place(hierarchy: &Hierarchy, method: MethodIndex, line: u32) -> Place {
+    let class = &hierarchy.classes[method.0];
+    let info = hierarchy.method(method);
+    Place {
+        file: class.source.clone(),
+        line,
+        method: signature(&class.name, &info.name, &info.types),
+    }
+}

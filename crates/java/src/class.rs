@@ -1,0 +1,311 @@
+//! One class file: names and members at once, code when it is asked for.
+//!
+//! Reading is done by noak; what it finds is copied into types without lifetimes. Line numbers are
+//! read here, since noak 0.7 takes them for longer than they are.
+
+use noak::AccessFlags;
+use noak::error::DecodeError;
+use noak::reader::attributes::{Code, LocalVariableTable, SourceFile};
+use noak::reader::{Class, Method};
+
+use crate::descriptor::{MethodType, Type, dotted, field_type, method_type};
+use crate::instruction::{Op, decode};
+
+/// A class file.
+#[derive(Clone, Debug)]
+pub(crate) struct ClassFile {
+    /// Where it was found.
+    pub path: String,
+    bytes: Vec<u8>,
+    /// The full name, with dots.
+    pub name: String,
+    /// With dots; `None` for `java.lang.Object` only.
+    pub parent: Option<String>,
+    pub interfaces: Vec<String>,
+    pub is_interface: bool,
+    pub is_abstract: bool,
+    pub fields: Vec<FieldInfo>,
+    pub methods: Vec<MethodInfo>,
+    /// The name of the source file, or else of the class file.
+    pub source: String,
+}
+
+/// A field of a class.
+#[derive(Clone, Debug)]
+pub(crate) struct FieldInfo {
+    pub name: String,
+    pub one: Type,
+    pub is_static: bool,
+}
+
+/// A method of a class.
+// These are bits of the class file.
+#[allow(clippy::struct_excessive_bools)]
+#[derive(Clone, Debug)]
+pub(crate) struct MethodInfo {
+    pub name: String,
+    pub descriptor: String,
+    pub types: MethodType,
+    pub is_static: bool,
+    pub has_code: bool,
+    pub is_private: bool,
+    /// Made by the compiler, to call another method of the same name.
+    pub is_bridge: bool,
+}
+
+/// The code of a method.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Body {
+    /// In order of their positions.
+    pub instructions: Vec<Instruction>,
+    pub handlers: Vec<Handler>,
+    /// Line numbers, by the positions where they begin.
+    lines: Vec<(u32, u32)>,
+    pub variables: Vec<Variable>,
+}
+
+/// An instruction and its position in the code.
+#[derive(Clone, Debug)]
+pub(crate) struct Instruction {
+    pub at: u32,
+    pub op: Op,
+}
+
+/// Where control goes when an exception is raised between two positions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Handler {
+    pub start: u32,
+    pub end: u32,
+    pub target: u32,
+    /// Whether it takes every exception.
+    pub all: bool,
+}
+
+/// A variable of the source, and where it lives.
+#[derive(Clone, Debug)]
+pub(crate) struct Variable {
+    pub start: u32,
+    pub end: u32,
+    pub slot: u16,
+    pub name: String,
+    pub one: Type,
+}
+
+impl Body {
+    /// The source line of a position, 0 if it is not known.
+    pub(crate) fn line(&self, at: u32) -> u32 {
+        let next = self.lines.partition_point(|&(start, _)| start <= at);
+        if next == 0 { 0 } else { self.lines[next - 1].1 }
+    }
+}
+
+impl ClassFile {
+    /// The source file below its root: `p/q/X.java` for a class of the package `p.q`.
+    pub(crate) fn source_path(&self) -> String {
+        match self.name.rsplit_once('.') {
+            Some((package, _)) if !self.source.contains(['/', '\\']) => {
+                format!("{}/{}", package.replace('.', "/"), self.source)
+            }
+            _ => self.source.clone(),
+        }
+    }
+
+    /// Reads names and members.
+    pub(crate) fn read(path: String, bytes: Vec<u8>) -> Result<ClassFile, (String, String)> {
+        let result = read(&path, &bytes);
+        match result {
+            Ok(class) => Ok(ClassFile { bytes, ..class }),
+            Err(message) => Err((path, message)),
+        }
+    }
+
+    /// The code of the method of this number, or what is wrong with it.
+    pub(crate) fn body(&self, method: usize) -> Result<Body, String> {
+        let read = || -> Result<Option<Body>, String> {
+            let class = Class::new(&self.bytes).map_err(|error| error.to_string())?;
+            let Some(method) = class.methods().into_iter().nth(method) else {
+                return Ok(None);
+            };
+            let method = method.map_err(|error| error.to_string())?;
+            body(&class, &method)
+        };
+        read()?.ok_or_else(|| "it has no code".to_string())
+    }
+}
+
+fn read(path: &str, bytes: &[u8]) -> Result<ClassFile, String> {
+    let class = Class::new(bytes).map_err(|error| error.to_string())?;
+    let text = |error: DecodeError| error.to_string();
+    let pool = class.pool();
+    let name = dotted(
+        &pool
+            .retrieve(class.this_class())
+            .map_err(text)?
+            .name
+            .display()
+            .to_string(),
+    );
+    let in_class = |message: String| format!("class {name}: {message}");
+    let parent = match class.super_class() {
+        Some(index) => Some(dotted(
+            &pool
+                .retrieve(index)
+                .map_err(text)?
+                .name
+                .display()
+                .to_string(),
+        )),
+        None => None,
+    };
+    let mut interfaces = Vec::new();
+    for interface in class.interfaces() {
+        let index = interface.map_err(text)?;
+        interfaces.push(dotted(
+            &pool
+                .retrieve(index)
+                .map_err(text)?
+                .name
+                .display()
+                .to_string(),
+        ));
+    }
+    let mut fields = Vec::new();
+    for field in class.fields() {
+        let field = field.map_err(text)?;
+        let name = pool
+            .retrieve(field.name())
+            .map_err(text)?
+            .display()
+            .to_string();
+        let descriptor = pool
+            .retrieve(field.descriptor())
+            .map_err(text)?
+            .display()
+            .to_string();
+        let one = field_type(&descriptor)
+            .ok_or_else(|| in_class(format!("field {name} has a bad type, `{descriptor}`")))?;
+        let is_static = field.access_flags().contains(AccessFlags::STATIC);
+        fields.push(FieldInfo {
+            name,
+            one,
+            is_static,
+        });
+    }
+    let mut methods = Vec::new();
+    for method in class.methods() {
+        let method = method.map_err(text)?;
+        let name = pool
+            .retrieve(method.name())
+            .map_err(text)?
+            .display()
+            .to_string();
+        let descriptor = pool
+            .retrieve(method.descriptor())
+            .map_err(text)?
+            .display()
+            .to_string();
+        let types = method_type(&descriptor)
+            .ok_or_else(|| in_class(format!("method {name} has a bad type, `{descriptor}`")))?;
+        let flags = method.access_flags();
+        methods.push(MethodInfo {
+            name,
+            descriptor,
+            types,
+            is_static: flags.contains(AccessFlags::STATIC),
+            has_code: !flags.intersects(AccessFlags::ABSTRACT | AccessFlags::NATIVE),
+            is_private: flags.contains(AccessFlags::PRIVATE),
+            is_bridge: flags.contains(AccessFlags::BRIDGE),
+        });
+    }
+    // A source file that cannot be read is no reason to stop.
+    let source = class
+        .attributes()
+        .find_attribute::<SourceFile<'_>>(pool)
+        .ok()
+        .flatten()
+        .and_then(|source| pool.retrieve(source.source_file()).ok())
+        .map_or_else(|| path.to_string(), |source| source.display().to_string());
+    let flags = class.access_flags();
+    Ok(ClassFile {
+        path: path.to_string(),
+        bytes: Vec::new(),
+        name,
+        parent,
+        interfaces,
+        is_interface: flags.contains(AccessFlags::INTERFACE),
+        is_abstract: flags.intersects(AccessFlags::ABSTRACT | AccessFlags::INTERFACE),
+        fields,
+        methods,
+        source,
+    })
+}
+
+fn body(class: &Class<'_>, method: &Method<'_>) -> Result<Option<Body>, String> {
+    let text = |error: DecodeError| error.to_string();
+    let pool = class.pool();
+    let Some(code) = method
+        .attributes()
+        .find_attribute::<Code<'_>>(pool)
+        .map_err(text)?
+    else {
+        return Ok(None);
+    };
+    let mut body = Body::default();
+    for instruction in code.raw_instructions() {
+        let (at, raw) = instruction.map_err(text)?;
+        let at = at.as_u32();
+        let op = decode(&raw, at, pool).map_err(|error| format!("instruction {at}: {error}"))?;
+        body.instructions.push(Instruction { at, op });
+    }
+    for handler in code.exception_handlers() {
+        body.handlers.push(Handler {
+            start: handler.start().as_u32(),
+            end: handler.end().as_u32(),
+            target: handler.handler().as_u32(),
+            all: handler.catch_type().is_none(),
+        });
+    }
+    for attribute in code.attributes() {
+        let attribute = attribute.map_err(text)?;
+        if pool.retrieve(attribute.name()).map_err(text)?.as_bytes() == b"LineNumberTable" {
+            line_numbers(attribute.content(), &mut body.lines);
+        }
+    }
+    body.lines.sort_by_key(|&(start, _)| start);
+    // Names are for people: what cannot be read is left out.
+    if let Ok(Some(table)) = code
+        .attributes()
+        .find_attribute::<LocalVariableTable<'_>>(pool)
+    {
+        for variable in table.locals().into_iter().flatten() {
+            let Ok(name) = pool.get(variable.name()) else {
+                continue;
+            };
+            let Ok(descriptor) = pool.get(variable.descriptor()) else {
+                continue;
+            };
+            let Some(one) = field_type(&descriptor.content.display().to_string()) else {
+                continue;
+            };
+            let name = name.content.display().to_string();
+            let range = variable.range();
+            body.variables.push(Variable {
+                start: range.start.as_u32(),
+                end: range.end.as_u32(),
+                slot: variable.index(),
+                name,
+                one,
+            });
+        }
+    }
+    Ok(Some(body))
+}
+
+/// The table: how many entries, then for each the position and the line, two bytes each.
+fn line_numbers(content: &[u8], lines: &mut Vec<(u32, u32)>) {
+    for entry in content.get(2..).unwrap_or_default().chunks_exact(4) {
+        let start = u32::from(u16::from_be_bytes([entry[0], entry[1]]));
+        let line = u32::from(u16::from_be_bytes([entry[2], entry[3]]));
+        lines.push((start, line));
+    }
+}

@@ -1,0 +1,216 @@
+//! All classes at hand: who extends whom, who declares what, and which methods a call may run.
+//!
+//! Calls are resolved by class hierarchy analysis: every class that is a subtype of the receiver's
+//! declared type may be there.
+
+use rustc_hash::FxHashMap;
+
+use crate::Error;
+use crate::class::{ClassFile, FieldInfo, MethodInfo};
+use crate::instruction::Member;
+
+/// A class: an index into [`Hierarchy::classes`].
+pub(crate) type ClassIndex = usize;
+
+/// A method of a class.
+pub(crate) type MethodIndex = (ClassIndex, usize);
+
+pub(crate) struct Hierarchy {
+    /// Sorted by name.
+    pub classes: Vec<ClassFile>,
+    names: FxHashMap<String, ClassIndex>,
+    /// For each class its parent, if it is at hand.
+    parents: Vec<Option<ClassIndex>>,
+    /// Methods of each class, by name and descriptor.
+    methods: Vec<FxHashMap<(String, String), usize>>,
+    /// For each name of a type the classes at hand that objects of it may have, in order.
+    concrete: FxHashMap<String, Vec<ClassIndex>>,
+}
+
+impl Hierarchy {
+    /// Of two classes of one name the first counts.
+    pub(crate) fn new(files: Vec<ClassFile>) -> Result<Hierarchy, Error> {
+        let mut classes = files;
+        classes.sort_by(|a, b| a.name.cmp(&b.name));
+        classes.dedup_by(|b, a| a.name == b.name);
+        let names: FxHashMap<String, ClassIndex> = classes
+            .iter()
+            .enumerate()
+            .map(|(at, class)| (class.name.clone(), at))
+            .collect();
+        let parents = classes
+            .iter()
+            .map(|class| {
+                class
+                    .parent
+                    .as_ref()
+                    .and_then(|parent| names.get(parent).copied())
+            })
+            .collect();
+        let methods = classes
+            .iter()
+            .map(|class| {
+                let mut table = FxHashMap::default();
+                for (at, method) in class.methods.iter().enumerate() {
+                    let key = (method.name.clone(), method.descriptor.clone());
+                    table.entry(key).or_insert(at);
+                }
+                table
+            })
+            .collect();
+        let mut hierarchy = Hierarchy {
+            classes,
+            names,
+            parents,
+            methods,
+            concrete: FxHashMap::default(),
+        };
+        hierarchy.check()?;
+        let mut concrete: FxHashMap<String, Vec<ClassIndex>> = FxHashMap::default();
+        for class in (0..hierarchy.classes.len()).filter(|&at| !hierarchy.classes[at].is_abstract) {
+            for name in hierarchy.supertypes(class) {
+                concrete.entry(name).or_default().push(class);
+            }
+        }
+        hierarchy.concrete = concrete;
+        Ok(hierarchy)
+    }
+
+    /// No class extends itself.
+    fn check(&self) -> Result<(), Error> {
+        // 0: not seen, 1: on the way up from here, 2: fine.
+        let mut seen = vec![0u8; self.classes.len()];
+        for start in 0..self.classes.len() {
+            let mut way = Vec::new();
+            let mut at = Some(start);
+            while let Some(class) = at {
+                match seen[class] {
+                    0 => {
+                        seen[class] = 1;
+                        way.push(class);
+                        at = self.parents[class];
+                    }
+                    1 => {
+                        let class = &self.classes[class];
+                        let message = format!("class {} extends itself", class.name);
+                        return Err(Error::ClassFile {
+                            path: class.path.clone(),
+                            message,
+                        });
+                    }
+                    _ => break,
+                }
+            }
+            for class in way {
+                seen[class] = 2;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Option<ClassIndex> {
+        self.names.get(name).copied()
+    }
+
+    pub(crate) fn parent(&self, class: ClassIndex) -> Option<ClassIndex> {
+        self.parents[class]
+    }
+
+    pub(crate) fn method(&self, (class, method): MethodIndex) -> &MethodInfo {
+        &self.classes[class].methods[method]
+    }
+
+    /// The class and its ancestors, as far as they are at hand.
+    pub(crate) fn ancestors(&self, class: ClassIndex) -> impl Iterator<Item = ClassIndex> + '_ {
+        std::iter::successors(Some(class), |&class| self.parents[class])
+    }
+
+    /// The class that declares an instance field, and the field.
+    pub(crate) fn field(&self, member: &Member) -> Option<(ClassIndex, &FieldInfo)> {
+        let class = self.find(&member.class)?;
+        self.ancestors(class).find_map(|class| {
+            let field = self.classes[class]
+                .fields
+                .iter()
+                .find(|field| !field.is_static && field.name == member.name)?;
+            Some((class, field))
+        })
+    }
+
+    /// The name of a field as a selector: its own, unless an ancestor has a field of that name.
+    pub(crate) fn selector(&self, class: ClassIndex, field: &str) -> String {
+        let hides = self.ancestors(class).skip(1).any(|ancestor| {
+            let fields = &self.classes[ancestor].fields;
+            fields.iter().any(|one| !one.is_static && one.name == field)
+        });
+        if hides {
+            format!("{}.{field}", self.classes[class].name)
+        } else {
+            field.to_string()
+        }
+    }
+
+    /// The names of a class and of all its supertypes, as far as they are at hand: each class
+    /// below the name is known, the name itself need not be.
+    fn supertypes(&self, class: ClassIndex) -> Vec<String> {
+        let mut found: Vec<String> = vec![self.classes[class].name.clone()];
+        let mut next = 0;
+        while next < found.len() {
+            if let Some(at) = self.find(&found[next]) {
+                let class = &self.classes[at];
+                for name in class.parent.iter().chain(&class.interfaces) {
+                    if !found.contains(name) {
+                        found.push(name.clone());
+                    }
+                }
+            }
+            next += 1;
+        }
+        found
+    }
+
+    /// The method that `class` declares or inherits: from its ancestors, else a default method.
+    pub(crate) fn lookup(
+        &self,
+        class: ClassIndex,
+        name: &str,
+        descriptor: &str,
+    ) -> Option<MethodIndex> {
+        let key = (name.to_string(), descriptor.to_string());
+        let inherited = self
+            .ancestors(class)
+            .find_map(|at| self.methods[at].get(&key).map(|&method| (at, method)));
+        if inherited.is_some() {
+            return inherited;
+        }
+        let defaults = self.supertypes(class).into_iter().filter_map(|name| {
+            let at = self.find(&name)?;
+            let method = *self.methods[at].get(&key)?;
+            self.classes[at].is_interface.then_some((at, method))
+        });
+        // Of a default and a declaration the default is wanted.
+        let mut best = None;
+        for found in defaults {
+            let has_code = self.method(found).has_code;
+            if has_code {
+                return Some(found);
+            }
+            best = best.or(Some(found));
+        }
+        best
+    }
+
+    /// For a virtual call: each class that the receiver may have, and the method that runs then,
+    /// if its code is at hand.
+    pub(crate) fn receivers(&self, member: &Member) -> Vec<(ClassIndex, Option<MethodIndex>)> {
+        let classes = self
+            .concrete
+            .get(&member.class)
+            .map_or(&[][..], Vec::as_slice);
+        let lookup = |&class: &ClassIndex| {
+            let method = self.lookup(class, &member.name, &member.descriptor);
+            (class, method.filter(|&method| self.method(method).has_code))
+        };
+        classes.iter().map(lookup).collect()
+    }
+}

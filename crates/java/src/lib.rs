@@ -1,0 +1,185 @@
+//! Java programs as pointer programs.
+//!
+//! [`load`] takes class files, archives of them, directories, and sources, which it has compiled by
+//! the `javac` on the path. It translates one method and all that can be reached from it into a
+//! [`PointerProgram`].
+//!
+//! References, `null`, booleans and integer constants are exact. What Java computes from numbers is
+//! unknown, and so are arrays, strings, static fields, lambdas, and results of methods whose code is
+//! not at hand. Each such place is a [`Warning`], but for arithmetic. What is unknown may be
+//! anything: a branch that asks for it goes both ways. Exceptions end a run, or go to a handler of
+//! the same method; one that would be caught in another method is refused. Exceptions that the
+//! machine raises for failed casts, divisions, and arrays are followed into handlers only.
+
+mod build;
+mod class;
+mod compile;
+mod descriptor;
+mod error;
+mod files;
+mod hierarchy;
+mod instruction;
+mod slots;
+mod translate;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use droste_pointer::PointerProgram;
+use droste_source::suggest::nearest;
+
+use crate::class::ClassFile;
+use crate::descriptor::signature;
+use crate::hierarchy::{ClassIndex, Hierarchy, MethodIndex};
+
+pub use error::{Error, Place, Warning};
+
+/// Names in a message are no more than these.
+const SHOWN: usize = 20;
+
+/// Which method is wanted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// The class: its full name, or the end of it if no other class has that.
+    pub class: String,
+    /// The method: its name, or its signature `<Class: Type name(Types)>`.
+    pub method: String,
+}
+
+/// A program that has been loaded.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The program.
+    pub program: PointerProgram,
+    /// What is not modelled exactly.
+    pub warnings: Vec<Warning>,
+    /// How long the Java compiler took, if there were sources.
+    pub compiling: Option<Duration>,
+}
+
+/// Loads a method, and all that can be reached from it.
+pub fn load(paths: &[PathBuf], options: &Options) -> Result<Loaded, Error> {
+    let (files, compiling) = files::class_files(paths, &options.class)?;
+    let (program, warnings) = translate(files, options)?;
+    Ok(Loaded {
+        program,
+        warnings,
+        compiling,
+    })
+}
+
+/// The same from class files in memory: names and contents.
+pub fn load_bytes(
+    files: Vec<(String, Vec<u8>)>,
+    options: &Options,
+) -> Result<(PointerProgram, Vec<Warning>), Error> {
+    let mut classes = Vec::new();
+    for (path, bytes) in files {
+        let class = ClassFile::read(path, bytes)
+            .map_err(|(path, message)| Error::ClassFile { path, message })?;
+        classes.push(class);
+    }
+    translate(classes, options)
+}
+
+fn translate(
+    files: Vec<ClassFile>,
+    options: &Options,
+) -> Result<(PointerProgram, Vec<Warning>), Error> {
+    let hierarchy = Hierarchy::new(files)?;
+    let class = find_class(&hierarchy, &options.class)?;
+    let method = find_method(&hierarchy, class, &options.method)?;
+    build::build(&hierarchy, method)
+}
+
+fn find_class(hierarchy: &Hierarchy, name: &str) -> Result<ClassIndex, Error> {
+    if let Some(class) = hierarchy.find(name) {
+        return Ok(class);
+    }
+    // `Y`, `X.Y` and `X$Y` are all names of the class `p.X$Y`.
+    let wanted = name.replace('$', ".");
+    let classes = &hierarchy.classes;
+    let is_meant = |class: &ClassFile| {
+        let full = class.name.replace('$', ".");
+        let before = full.strip_suffix(&wanted);
+        before.is_some_and(|before| before.is_empty() || before.ends_with('.'))
+    };
+    let found: Vec<ClassIndex> = (0..classes.len())
+        .filter(|&class| !wanted.is_empty() && is_meant(&classes[class]))
+        .collect();
+    match found[..] {
+        [class] => Ok(class),
+        [] => {
+            let names = classes.iter().map(|class| class.name.as_str());
+            Err(Error::NoClass {
+                name: name.to_string(),
+                nearest: nearest(name, names.clone()).map(str::to_string),
+                there: names.take(SHOWN).map(str::to_string).collect(),
+            })
+        }
+        _ => Err(Error::Ambiguous {
+            name: name.to_string(),
+            candidates: found
+                .iter()
+                .map(|&class| classes[class].name.clone())
+                .collect(),
+        }),
+    }
+}
+
+fn find_method(hierarchy: &Hierarchy, class: ClassIndex, name: &str) -> Result<MethodIndex, Error> {
+    let mut found: Vec<(String, MethodIndex)> = Vec::new();
+    let mut there: Vec<&str> = Vec::new();
+    for ancestor in hierarchy.ancestors(class) {
+        let file = &hierarchy.classes[ancestor];
+        for (at, method) in file.methods.iter().enumerate() {
+            let signed = signature(&file.name, &method.name, &method.types);
+            let special = method.name.starts_with('<');
+            if !special && !there.contains(&method.name.as_str()) {
+                there.push(&method.name);
+            }
+            if signed == name || method.name == name {
+                found.push((signed, (ancestor, at)));
+            }
+        }
+        // A method that the compiler made is meant only if there is no other.
+        let written = |&(_, (class, at)): &(String, MethodIndex)| {
+            !hierarchy.classes[class].methods[at].is_bridge
+        };
+        if found.iter().any(written) {
+            found.retain(written);
+        }
+        // What the class itself declares hides what it inherits.
+        if !found.is_empty() {
+            break;
+        }
+    }
+    let class_name = hierarchy.classes[class].name.clone();
+    let method = match &found[..] {
+        [(_, method)] => *method,
+        [] => {
+            return Err(Error::NoMethod {
+                class: class_name,
+                name: name.to_string(),
+                nearest: nearest(name, there.iter().copied()).map(str::to_string),
+                there: there.iter().take(SHOWN).map(ToString::to_string).collect(),
+            });
+        }
+        _ => {
+            let candidates = found.into_iter().map(|(signed, _)| signed).collect();
+            return Err(Error::Ambiguous {
+                name: name.to_string(),
+                candidates,
+            });
+        }
+    };
+    if hierarchy.method(method).has_code {
+        Ok(method)
+    } else {
+        let place = build::place(hierarchy, method, 0);
+        Err(Error::Method {
+            place,
+            message: "it is abstract or native: it has no code".to_string(),
+        })
+    }
+}

@@ -1,0 +1,432 @@
+//! The code of one method, from the stack machine to three-address form.
+//!
+//! The stack is followed symbolically: it holds variables and constants. A value that is computed
+//! goes into a variable of its own, `$sn`. Where control flow joins or splits with values on the
+//! stack, these go through variables that belong to the depth, `$tn`.
+//!
+//! Each basic block becomes a *piece* of statements. Targets are numbers of pieces until all of them
+//! are laid out, in the order of the class file.
+
+mod instructions;
+
+use droste_pointer::{Callees, Kind, Local, LocalId, Operand, Pc, Statement, Value};
+use rustc_hash::FxHashMap;
+
+use crate::build::Builder;
+use crate::class::{Body, MethodInfo};
+use crate::hierarchy::MethodIndex;
+use crate::instruction::Slot;
+use crate::slots::{Graph, Webs, webs};
+
+const REFERENCE: Slot = Slot {
+    kind: Kind::Reference,
+    wide: false,
+};
+
+/// A value on the stack.
+#[derive(Clone, Copy)]
+struct Entry {
+    operand: Operand,
+    slot: Slot,
+}
+
+/// Statements with one way in, at the beginning.
+#[derive(Default)]
+struct Piece {
+    /// With their lines.
+    code: Vec<(Statement, u32)>,
+    /// The piece where control goes on at the end, if the last statement does not say.
+    next: Option<Pc>,
+}
+
+/// A translated body.
+pub(crate) struct Translated {
+    pub locals: Vec<Local>,
+    pub code: Vec<Statement>,
+    pub lines: Vec<u32>,
+    /// Calls whose exceptions the method means to catch, with their lines.
+    pub guarded: Vec<(Callees, u32)>,
+}
+
+struct Translator<'a, 'b> {
+    builder: &'a mut Builder<'b>,
+    method: MethodIndex,
+    info: &'a MethodInfo,
+    body: &'a Body,
+    graph: &'a Graph,
+    webs: &'a Webs,
+    locals: Vec<Local>,
+    /// Variables for values that stay on the stack between blocks.
+    between: FxHashMap<(usize, bool), LocalId>,
+    pieces: Vec<Piece>,
+    /// In which order pieces are laid out: for each block its own and those made for it.
+    order: Vec<Vec<Pc>>,
+    /// The shape of the stack at the beginning of each block that has been reached.
+    shapes: Vec<Option<Vec<Slot>>>,
+    waiting: Vec<usize>,
+    guarded: Vec<(Callees, u32)>,
+    stack: Vec<Entry>,
+    piece: Pc,
+    block: usize,
+    line: u32,
+}
+
+/// Translates a method. A message says why it cannot be done, with the line.
+pub(crate) fn translate(
+    builder: &mut Builder<'_>,
+    method: MethodIndex,
+    info: &MethodInfo,
+    body: &Body,
+) -> Result<Translated, (u32, String)> {
+    let start = body.line(0);
+    let graph = Graph::new(body).map_err(|message| (start, message))?;
+    let webs = webs(body, &graph, info).map_err(|message| (start, message))?;
+    let locals = webs
+        .variables
+        .iter()
+        .map(|one| Local {
+            name: one.name.clone(),
+            kind: one.kind,
+        })
+        .collect();
+    let blocks = graph.len();
+    let mut translator = Translator {
+        builder,
+        method,
+        info,
+        body,
+        graph: &graph,
+        webs: &webs,
+        locals,
+        between: FxHashMap::default(),
+        pieces: (0..blocks).map(|_| Piece::default()).collect(),
+        order: (0..blocks).map(|block| vec![block as Pc]).collect(),
+        shapes: vec![None; blocks],
+        waiting: vec![0],
+        guarded: Vec::new(),
+        stack: Vec::new(),
+        piece: 0,
+        block: 0,
+        line: start,
+    };
+    translator.shapes[0] = Some(Vec::new());
+    match translator.run() {
+        Ok(()) => Ok(translator.lay_out(start)),
+        Err(message) => Err((translator.line, message)),
+    }
+}
+
+impl Translator<'_, '_> {
+    fn run(&mut self) -> Result<(), String> {
+        while let Some(block) = self.waiting.pop() {
+            self.enter(block);
+            let instructions = self.graph.starts[block]..self.graph.starts[block + 1];
+            let mut ended = false;
+            for at in instructions {
+                self.line = self.body.line(self.body.instructions[at].at);
+                ended = self.instruction(at)?;
+            }
+            if !ended {
+                if self.graph.next[block].is_empty() {
+                    return Err("control runs off the end of the code".to_string());
+                }
+                self.flush(&mut []);
+                let next = self.go(block + 1)?;
+                self.pieces[self.piece as usize].next = Some(next);
+            }
+        }
+        Ok(())
+    }
+
+    fn enter(&mut self, block: usize) {
+        self.block = block;
+        self.piece = block as Pc;
+        let shape = self.shapes[block].clone().unwrap_or_default();
+        self.stack.clear();
+        for (depth, slot) in shape.into_iter().enumerate() {
+            let operand = Operand::Local(self.between(depth, slot.kind));
+            self.stack.push(Entry { operand, slot });
+        }
+    }
+
+    /// The pieces, one after the other, behind the receiver and the parameters.
+    fn lay_out(self, start: u32) -> Translated {
+        let mut code = Vec::new();
+        let mut lines = Vec::new();
+        for (at, &variable) in self.webs.parameters.iter().enumerate() {
+            let value = match (self.info.is_static, at) {
+                (false, 0) => Value::This,
+                (false, at) => Value::Parameter(at as u32 - 1),
+                (true, at) => Value::Parameter(at as u32),
+            };
+            code.push(Statement::Assign {
+                to: LocalId(variable as u32),
+                value,
+            });
+            lines.push(start);
+        }
+        let reached = |&piece: &Pc| match self.shapes.get(piece as usize) {
+            Some(shape) => shape.is_some(),
+            None => true,
+        };
+        let order: Vec<Pc> = self
+            .order
+            .iter()
+            .flatten()
+            .copied()
+            .filter(reached)
+            .collect();
+        let mut begins: Vec<Pc> = vec![0; self.pieces.len()];
+        // The first piece may be the target of a jump, and so the first of the order is the first
+        // that is laid out: block 0 is entered from the beginning of the method.
+        for (at, &piece) in order.iter().enumerate() {
+            begins[piece as usize] = code.len() as Pc;
+            let one = &self.pieces[piece as usize];
+            let line = one.code.last().map_or(start, |&(_, line)| line);
+            for (statement, line) in &one.code {
+                code.push(statement.clone());
+                lines.push(*line);
+            }
+            if let Some(next) = one.next
+                && order.get(at + 1) != Some(&next)
+            {
+                code.push(Statement::Goto(next));
+                lines.push(line);
+            }
+        }
+        for statement in &mut code {
+            statement.targets_mut(|target| *target = begins[*target as usize]);
+        }
+        Translated {
+            locals: self.locals,
+            code,
+            lines,
+            guarded: self.guarded,
+        }
+    }
+
+    fn emit(&mut self, statement: Statement) {
+        self.pieces[self.piece as usize]
+            .code
+            .push((statement, self.line));
+    }
+
+    fn assign(&mut self, to: LocalId, value: Value) {
+        self.emit(Statement::Assign { to, value });
+    }
+
+    fn warn(&mut self, message: String) {
+        self.builder.warn(self.method, self.line, message);
+    }
+
+    /// A piece that belongs to the current block.
+    fn new_piece(&mut self) -> Pc {
+        let piece = self.pieces.len() as Pc;
+        self.pieces.push(Piece::default());
+        self.order[self.block].push(piece);
+        piece
+    }
+
+    fn fresh(&mut self, kind: Kind) -> LocalId {
+        let id = LocalId(self.locals.len() as u32);
+        self.locals.push(Local {
+            name: format!("$s{}", id.0),
+            kind,
+        });
+        id
+    }
+
+    fn between(&mut self, depth: usize, kind: Kind) -> LocalId {
+        let key = (depth, kind == Kind::Reference);
+        if let Some(&local) = self.between.get(&key) {
+            return local;
+        }
+        let id = LocalId(self.locals.len() as u32);
+        let letter = if key.1 { 't' } else { 'i' };
+        self.locals.push(Local {
+            name: format!("${letter}{depth}"),
+            kind,
+        });
+        self.between.insert(key, id);
+        id
+    }
+
+    fn push(&mut self, operand: Operand, slot: Slot) {
+        self.stack.push(Entry { operand, slot });
+    }
+
+    fn pop(&mut self) -> Result<Entry, String> {
+        self.stack
+            .pop()
+            .ok_or_else(|| "the stack is empty".to_string())
+    }
+
+    /// Takes values that make up so many slots.
+    fn pop_slots(&mut self, count: u8) -> Result<Vec<Entry>, String> {
+        let mut taken = Vec::new();
+        let mut slots = 0;
+        while slots < count {
+            let entry = self.pop()?;
+            slots += if entry.slot.wide { 2 } else { 1 };
+            taken.push(entry);
+        }
+        if slots > count {
+            return Err("half of a number is taken from the stack".to_string());
+        }
+        taken.reverse();
+        Ok(taken)
+    }
+
+    /// The value as a variable.
+    fn local(&mut self, operand: Operand) -> LocalId {
+        if let Operand::Local(local) = operand {
+            return local;
+        }
+        let to = self.fresh(Kind::Reference);
+        self.assign(to, Value::Operand(operand));
+        to
+    }
+
+    /// Puts what is on the stack into the variables of its depth, all at once. Operands in `also`
+    /// keep their values.
+    fn flush(&mut self, also: &mut [Operand]) {
+        let targets: Vec<LocalId> = (0..self.stack.len())
+            .map(|depth| self.between(depth, self.stack[depth].slot.kind))
+            .collect();
+        let written: Vec<LocalId> = targets
+            .iter()
+            .zip(&self.stack)
+            .filter(|(target, entry)| entry.operand != Operand::Local(**target))
+            .map(|(target, _)| *target)
+            .collect();
+        // What would be overwritten before it is read is saved.
+        let mut saved: FxHashMap<LocalId, LocalId> = FxHashMap::default();
+        let operands: Vec<Operand> = self
+            .stack
+            .iter()
+            .map(|entry| entry.operand)
+            .chain(also.iter().copied())
+            .collect();
+        for operand in operands {
+            if let Operand::Local(local) = operand
+                && written.contains(&local)
+                && !saved.contains_key(&local)
+            {
+                let copy = self.fresh(self.locals[local.index()].kind);
+                self.assign(copy, Value::Operand(operand));
+                saved.insert(local, copy);
+            }
+        }
+        let changed = |operand: Operand| match operand {
+            Operand::Local(local) => Operand::Local(*saved.get(&local).unwrap_or(&local)),
+            other => other,
+        };
+        for operand in also {
+            *operand = changed(*operand);
+        }
+        for (depth, target) in targets.into_iter().enumerate() {
+            let operand = self.stack[depth].operand;
+            if operand != Operand::Local(target) {
+                self.assign(target, Value::Operand(changed(operand)));
+            }
+            self.stack[depth].operand = Operand::Local(target);
+        }
+    }
+
+    /// Control goes to this block with the stack as it is, which has been flushed.
+    fn go(&mut self, block: usize) -> Result<Pc, String> {
+        let shape: Vec<Slot> = self.stack.iter().map(|entry| entry.slot).collect();
+        self.go_with(block, shape)
+    }
+
+    fn go_with(&mut self, block: usize, shape: Vec<Slot>) -> Result<Pc, String> {
+        let rough = |slot: &Slot| (slot.kind == Kind::Reference, slot.wide);
+        match &self.shapes[block] {
+            None => {
+                self.shapes[block] = Some(shape);
+                self.waiting.push(block);
+            }
+            Some(known) => {
+                if !known.iter().map(rough).eq(shape.iter().map(rough)) {
+                    return Err("the stack is not the same on all ways to one place".to_string());
+                }
+            }
+        }
+        Ok(block as Pc)
+    }
+
+    /// Where an exception that holds `value` may go from here: handlers, and out of the method.
+    fn raised(&mut self, value: Operand) -> Result<Vec<Pc>, String> {
+        let mut targets = Vec::new();
+        let handlers = self.graph.handlers[self.block].clone();
+        if !handlers.is_empty() {
+            let to = self.between(0, Kind::Reference);
+            let piece = self.new_piece();
+            let assign = Statement::Assign {
+                to,
+                value: Value::Operand(value),
+            };
+            if value != Operand::Local(to) {
+                self.pieces[piece as usize].code.push((assign, self.line));
+            }
+            let mut blocks = Vec::new();
+            for block in handlers {
+                blocks.push(self.go_with(block, vec![REFERENCE])?);
+            }
+            if let [only] = blocks[..] {
+                self.pieces[piece as usize].next = Some(only);
+            } else {
+                let choose = Statement::Choose { targets: blocks };
+                self.pieces[piece as usize].code.push((choose, self.line));
+            }
+            targets.push(piece);
+        }
+        Ok(targets)
+    }
+
+    /// The instruction may raise an exception. If there are handlers, control may go there.
+    fn may_raise(&mut self) -> Result<(), String> {
+        let mut targets = self.raised(Operand::Unknown)?;
+        if !targets.is_empty() {
+            let rest = self.new_piece();
+            targets.insert(0, rest);
+            self.emit(Statement::Choose { targets });
+            self.piece = rest;
+        }
+        Ok(())
+    }
+
+    /// Before a variable is written: what the stack holds of it is saved.
+    fn save(&mut self, local: LocalId) -> bool {
+        let operand = Operand::Local(local);
+        if !self.stack.iter().any(|entry| entry.operand == operand) {
+            return false;
+        }
+        let copy = self.fresh(self.locals[local.index()].kind);
+        self.assign(copy, Value::Operand(operand));
+        for entry in &mut self.stack {
+            if entry.operand == operand {
+                entry.operand = Operand::Local(copy);
+            }
+        }
+        true
+    }
+
+    fn variable(&self, at: usize) -> Result<LocalId, String> {
+        match self.webs.accesses[at] {
+            Some(variable) => Ok(LocalId(variable as u32)),
+            None => Err("a variable is read before it is written".to_string()),
+        }
+    }
+
+    /// Whether this write begins the life of a variable of the source.
+    fn declares(&self, at: usize, slot: u16) -> bool {
+        let Some(next) = self.body.instructions.get(at + 1) else {
+            return false;
+        };
+        self.body
+            .variables
+            .iter()
+            .any(|one| one.slot == slot && one.start == next.at)
+    }
+}

@@ -1,0 +1,192 @@
+//! CUBA's concurrent pushdown systems: the number of shared states, then a block for each thread.
+//!
+//! ```text
+//! 4
+//! PDA 1 2
+//! 0 1 -> 1 2
+//! PDA 4 6
+//! 0 4 -> 0 -
+//! 2 5 -> 3 4 6
+//! ```
+//!
+//! `PDA lo hi` gives the symbols of a thread. A rule has a shared state and a top symbol on its
+//! left (`-` for an empty stack), a shared state and at most two symbols on its right, the new top
+//! first. The initial state is given apart: `0|1,4`, with the symbols of each stack between dots.
+
+use droste_base::Limits;
+use droste_source::diagnostics::Diagnostic;
+
+use crate::names::Names;
+use crate::problems::{Problems, span};
+use crate::read::ReadError;
+use crate::system::{Concurrent, Thread, ThreadRule};
+
+/// Whether the first line could be of this form.
+pub(crate) fn looks_like(line: &str) -> bool {
+    let word = line.split('#').next().unwrap_or_default().trim();
+    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// The words of a line, each with where it begins.
+fn words(line: &str, start: usize) -> impl Iterator<Item = (usize, &str)> {
+    let line = line.split('#').next().unwrap_or_default();
+    let place = move |word: &str| start + (word.as_ptr() as usize - line.as_ptr() as usize);
+    line.split_ascii_whitespace()
+        .map(move |word| (place(word), word))
+}
+
+fn number((at, word): (usize, &str), what: &str) -> Result<u32, Diagnostic> {
+    match word.parse() {
+        Ok(number) if number < Names::MOST => Ok(number),
+        _ => {
+            let place = span(at, at + word.len());
+            Err(Diagnostic::error(
+                place,
+                format!("expected {what}, found `{word}`"),
+            ))
+        }
+    }
+}
+
+/// Reads a system.
+pub(crate) fn read(
+    text: &str,
+    limits: &Limits,
+) -> Result<(Concurrent, Vec<Diagnostic>), ReadError> {
+    let mut guard = limits.guard();
+    let mut problems = Problems::default();
+    let mut system = Concurrent::default();
+    let (mut start, mut header) = (0, false);
+    for line in text.split_inclusive('\n') {
+        guard.check()?;
+        let mut words = words(line, start);
+        start += line.len();
+        let Some(first) = words.next() else {
+            continue;
+        };
+        let rest: Vec<(usize, &str)> = words.take(8).collect();
+        let result = if header {
+            line_of(&mut system, first, &rest)
+        } else {
+            header = true;
+            number(first, "the number of shared states").map(|count| system.shared = count)
+        };
+        if let Err(error) = result
+            && problems.error(error).is_err()
+        {
+            break;
+        }
+    }
+    if system.threads.is_empty() && !problems.has_errors() {
+        let end = text.trim_end().len();
+        let error = Diagnostic::error(span(end, end), "there is no thread: a line `PDA lo hi`");
+        let _ = problems.error(error);
+    }
+    Ok(problems.finish(system)?)
+}
+
+fn line_of(
+    system: &mut Concurrent,
+    first: (usize, &str),
+    rest: &[(usize, &str)],
+) -> Result<(), Diagnostic> {
+    let place = |(at, word): (usize, &str)| span(at, at + word.len());
+    if first.1 == "PDA" {
+        let [low, high] = rest else {
+            let error = Diagnostic::error(place(first), "expected `PDA lo hi`");
+            return Err(error.help("the least and the greatest symbol of the thread"));
+        };
+        let symbols = (number(*low, "a symbol")?, number(*high, "a symbol")?);
+        if symbols.0 > symbols.1 {
+            let what = "the greatest symbol is less than the least";
+            return Err(Diagnostic::error(place(*high), what));
+        }
+        system.threads.push(Thread {
+            symbols,
+            ..Thread::default()
+        });
+        return Ok(());
+    }
+    let shared = system.shared;
+    let Some(thread) = system.threads.last_mut() else {
+        let error = Diagnostic::error(place(first), "expected `PDA lo hi` before the rules");
+        return Err(error.label("this belongs to no thread"));
+    };
+    let state = |word: (usize, &str)| {
+        let state = number(word, "a shared state")?;
+        if state < shared {
+            return Ok(state);
+        }
+        let error = Diagnostic::error(place(word), format!("there is no shared state {state}"));
+        Err(error.help(format!(
+            "the first line announces {shared}, which are numbered from 0"
+        )))
+    };
+    let (low, high) = thread.symbols;
+    let symbol = |word: (usize, &str)| {
+        let symbol = number(word, "a symbol")?;
+        if (low..=high).contains(&symbol) {
+            return Ok(symbol);
+        }
+        let what = format!("the thread has no symbol {symbol}");
+        Err(Diagnostic::error(place(word), what).help(format!("it has {low} to {high}")))
+    };
+    let from = state(first)?;
+    let (top, arrow, to, right) = if let [top, arrow, to, right @ ..] = rest {
+        (*top, *arrow, *to, right)
+    } else {
+        let error = Diagnostic::error(place(first), "expected a rule");
+        return Err(error.help("for example `0 1 -> 1 2`"));
+    };
+    if arrow.1 != "->" {
+        return Err(Diagnostic::error(
+            place(arrow),
+            format!("expected `->`, found `{}`", arrow.1),
+        ));
+    }
+    let top = if top.1 == "-" {
+        None
+    } else {
+        Some(symbol(top)?)
+    };
+    let to = state(to)?;
+    let right = match right {
+        [] | [(_, "-")] => Vec::new(),
+        [only] => vec![symbol(*only)?],
+        [first, second] => vec![symbol(*first)?, symbol(*second)?],
+        [_, _, third, ..] => {
+            let what = "a rule has at most two symbols on the right";
+            return Err(Diagnostic::error(place(*third), what));
+        }
+    };
+    thread.rules.push(ThreadRule {
+        from,
+        top,
+        to,
+        right,
+    });
+    Ok(())
+}
+
+/// A shared state and the stacks of the threads, top first: `0|1.2,4`; `-` is an empty stack.
+pub fn concurrent_state(text: &str) -> Result<(u32, Vec<Vec<u32>>), Diagnostic> {
+    let whole = text.trim();
+    let at = |part: &str| part.as_ptr() as usize - text.as_ptr() as usize;
+    let Some((state, stacks)) = whole.split_once('|') else {
+        let error = Diagnostic::error(span(at(whole), at(whole) + whole.len()), "expected `|`");
+        return Err(error.help("a state is written `0|1.2,4`: shared state, then the stacks"));
+    };
+    let state = number((at(state.trim()), state.trim()), "a shared state")?;
+    let mut all = Vec::new();
+    for stack in stacks.split(',') {
+        let stack = stack.trim();
+        let mut symbols = Vec::new();
+        if !matches!(stack, "-" | "") {
+            for symbol in stack.split('.') {
+                symbols.push(number((at(symbol), symbol), "a symbol")?);
+            }
+        }
+        all.push(symbols);
+    }
+    Ok((state, all))
+}

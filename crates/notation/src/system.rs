@@ -1,0 +1,336 @@
+//! The one form that every reader makes and every writer takes: a pushdown system with names, the
+//! texts of its weights, and two sets of configurations.
+//!
+//! Weights stay texts here, because what they mean depends on the domain, which may be chosen
+//! after the file has been read. Each different text is kept once, with the place where it was
+//! seen first, so that a weight that does not fit can be shown where it stands.
+
+use std::borrow::Cow;
+
+use droste_source::Span;
+
+use crate::names::Names;
+use crate::weight::DomainName;
+
+/// Any stack symbol: on the left of a rule, whatever is on top; on its right, that symbol again.
+pub const ANY: u32 = u32::MAX;
+
+/// The weight of what has none written: the domain's `one`.
+pub const ONE: WeightId = WeightId(u32::MAX);
+
+/// A weight of a [`System`], by the number of its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct WeightId(pub u32);
+
+/// What a rule puts on the stack, the new top first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Right {
+    /// Nothing.
+    Pop,
+    /// One symbol.
+    Step(u32),
+    /// Two symbols.
+    Push(u32, u32),
+    /// Three symbols or more: those with this number in [`System::long`].
+    Long(u32),
+}
+
+/// A rule. States and symbols are numbers of names; a symbol may be [`ANY`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// The control state it starts in.
+    pub from: u32,
+    /// The symbol on top.
+    pub top: u32,
+    /// The control state it leads to.
+    pub to: u32,
+    /// What replaces the symbol.
+    pub right: Right,
+    /// Its weight.
+    pub weight: WeightId,
+    /// The text that names its merge function; [`ONE`] if it has none.
+    pub merge: WeightId,
+}
+
+/// Texts, each with the place where it was seen first.
+#[derive(Clone, Debug, Default)]
+pub struct Texts {
+    names: Names,
+    places: Vec<Span>,
+}
+
+impl Texts {
+    /// The number of a text. `None` if there are too many.
+    #[inline]
+    pub fn intern(&mut self, text: &str, place: Span) -> Option<WeightId> {
+        let id = self.names.intern(text)?;
+        if id as usize == self.places.len() {
+            self.places.push(place);
+        }
+        Some(WeightId(id))
+    }
+
+    /// The text, and where it was seen first.
+    pub fn get(&self, id: WeightId) -> (Cow<'_, str>, Span) {
+        let place = self.places.get(id.0 as usize).copied();
+        (self.names.get(id.0), place.unwrap_or_default())
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+}
+
+/// A state of an automaton.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Place {
+    /// A control state of the system.
+    Control(u32),
+    /// A state that only the automaton has.
+    Extra(u32),
+}
+
+/// What a transition of an automaton reads.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Label {
+    /// Nothing.
+    Epsilon,
+    /// A symbol.
+    One(u32),
+    /// Any symbol but these, which are sorted.
+    Except(Box<[u32]>),
+}
+
+/// A transition of an automaton.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// Where it starts.
+    pub from: Place,
+    /// What it reads.
+    pub label: Label,
+    /// Where it leads.
+    pub to: Place,
+    /// Its weight.
+    pub weight: WeightId,
+}
+
+/// In which order the weights along a path of an automaton are extended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// From the top of the stack.
+    FromTop,
+    /// From its bottom.
+    FromBottom,
+}
+
+/// A set of configurations, as an automaton that begins in the control states.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Configurations {
+    /// How many states there are beside the control states.
+    pub extra: u32,
+    /// The transitions.
+    pub edges: Vec<Edge>,
+    /// The final states, each with a weight that paths have at their end.
+    pub accepting: Vec<(Place, WeightId)>,
+    /// In which order weights are extended, if the file says so.
+    pub reading: Option<Reading>,
+}
+
+impl Configurations {
+    /// Whether nothing is in the set, for want of a final state.
+    pub fn is_empty(&self) -> bool {
+        self.accepting.is_empty()
+    }
+
+    /// A new state.
+    pub fn state(&mut self) -> Place {
+        self.extra += 1;
+        Place::Extra(self.extra - 1)
+    }
+
+    /// Adds a transition without a weight.
+    pub fn edge(&mut self, from: Place, label: Label, to: Place) {
+        self.edges.push(Edge {
+            from,
+            label,
+            to,
+            weight: ONE,
+        });
+    }
+}
+
+/// A pushdown system as it was written.
+#[derive(Clone, Debug, Default)]
+pub struct System {
+    /// What its weights are, if the file says so.
+    pub domain: Option<DomainName>,
+    /// The control states.
+    pub states: Names,
+    /// The stack symbols.
+    pub symbols: Names,
+    /// The rules, in the order of the file.
+    pub rules: Vec<Rule>,
+    /// Right-hand sides of three symbols or more.
+    pub long: Vec<Box<[u32]>>,
+    /// The texts of weights.
+    pub weights: Texts,
+    /// Where runs begin.
+    pub initial: Configurations,
+    /// Where they are to lead.
+    pub target: Configurations,
+}
+
+impl System {
+    /// The symbols on the right of a rule, the new top first.
+    pub fn right<'a>(&'a self, rule: &Rule, room: &'a mut [u32; 2]) -> &'a [u32] {
+        match rule.right {
+            Right::Pop => &[],
+            Right::Step(symbol) => {
+                room[0] = symbol;
+                &room[..1]
+            }
+            Right::Push(first, second) => {
+                *room = [first, second];
+                &room[..]
+            }
+            Right::Long(id) => &self.long[id as usize],
+        }
+    }
+
+    /// The right-hand side of these symbols.
+    pub fn make_right(&mut self, symbols: &[u32]) -> Right {
+        match *symbols {
+            [] => Right::Pop,
+            [only] => Right::Step(only),
+            [first, second] => Right::Push(first, second),
+            _ => {
+                self.long.push(symbols.into());
+                Right::Long(self.long.len() as u32 - 1)
+            }
+        }
+    }
+
+    /// The text of a weight, if one is written.
+    pub fn weight_text(&self, id: WeightId) -> Option<Cow<'_, str>> {
+        (id != ONE).then(|| self.weights.get(id).0)
+    }
+
+    /// Leaves only whether there is a path: rules and sets without weights, and without what has a
+    /// weight that says that there is none.
+    pub fn forget_weights(&mut self) {
+        self.count_steps();
+        self.weights = Texts::default();
+        self.rules.iter_mut().for_each(|rule| rule.weight = ONE);
+        self.domain = Some(DomainName::Bool);
+    }
+
+    /// Makes calls without merge functions of all calls.
+    pub fn forget_merges(&mut self) {
+        self.rules.iter_mut().for_each(|rule| rule.merge = ONE);
+    }
+
+    /// Gives every rule and nothing else the weight of one step. Rules whose weight says that there
+    /// is no path are left out.
+    pub fn count_steps(&mut self) {
+        let domain = self.domain.unwrap_or(DomainName::Bool);
+        let none: Vec<bool> = (0..self.weights.len() as u32)
+            .map(|id| domain.is_none(&self.weights.get(WeightId(id)).0))
+            .collect();
+        for set in [&mut self.initial, &mut self.target] {
+            let keeps = |id: WeightId| !none.get(id.0 as usize).is_some_and(|none| *none);
+            set.edges.retain(|edge| keeps(edge.weight));
+            set.accepting.retain(|(_, weight)| keeps(*weight));
+            set.edges.iter_mut().for_each(|edge| edge.weight = ONE);
+            set.accepting
+                .iter_mut()
+                .for_each(|(_, weight)| *weight = ONE);
+        }
+        self.weights = Texts::default();
+        let step = self.weights.intern("1", Span::default()).unwrap_or(ONE);
+        // A rule that is none keeps its number.
+        let never = self.weights.intern("inf", Span::default()).unwrap_or(ONE);
+        for rule in &mut self.rules {
+            let is_none = none.get(rule.weight.0 as usize).is_some_and(|none| *none);
+            rule.weight = if is_none { never } else { step };
+            rule.merge = ONE;
+        }
+    }
+
+    /// Whether any weight is written.
+    pub fn has_weights(&self) -> bool {
+        !self.weights.is_empty()
+    }
+}
+
+/// The same names, rules in the same order, the same sets; weights are the same if their texts are.
+impl PartialEq for System {
+    fn eq(&self, other: &Self) -> bool {
+        let rules = |system: &Self| {
+            let all = system.rules.iter().map(|rule| {
+                let right = system.right(rule, &mut [0; 2]).to_vec();
+                let texts =
+                    [rule.weight, rule.merge].map(|id| system.weight_text(id).map(Cow::into_owned));
+                (rule.from, rule.top, rule.to, right, texts)
+            });
+            all.collect::<Vec<_>>()
+        };
+        let set = |system: &Self, set: &Configurations| {
+            let text = |id| system.weight_text(id).map(Cow::into_owned);
+            let edges = set.edges.iter();
+            let edges = edges.map(|e| (e.from, e.label.clone(), e.to, text(e.weight)));
+            let finals = set.accepting.iter().map(|(place, id)| (*place, text(*id)));
+            (
+                set.extra,
+                edges.collect::<Vec<_>>(),
+                finals.collect::<Vec<_>>(),
+                set.reading,
+            )
+        };
+        self.domain == other.domain
+            && self.states == other.states
+            && self.symbols == other.symbols
+            && rules(self) == rules(other)
+            && set(self, &self.initial) == set(other, &other.initial)
+            && set(self, &self.target) == set(other, &other.target)
+    }
+}
+
+/// A thread of a concurrent pushdown system.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Thread {
+    /// The least and the greatest stack symbol.
+    pub symbols: (u32, u32),
+    /// Its rules: shared state and top symbol; shared state and at most two symbols, the new top
+    /// first. No top symbol stands for an empty stack.
+    pub rules: Vec<ThreadRule>,
+}
+
+/// A rule of a [`Thread`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThreadRule {
+    /// The shared state it starts in.
+    pub from: u32,
+    /// The symbol on top; none if the stack must be empty.
+    pub top: Option<u32>,
+    /// The shared state it leads to.
+    pub to: u32,
+    /// What replaces the symbol, the new top first: at most two symbols.
+    pub right: Vec<u32>,
+}
+
+/// A concurrent pushdown system: threads with a stack each, which share a state.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Concurrent {
+    /// How many shared states there are; they are numbers from 0.
+    pub shared: u32,
+    /// Shared state and stacks, top first, in which it begins, if the file says so.
+    pub initial: Option<(u32, Vec<Vec<u32>>)>,
+    /// The threads.
+    pub threads: Vec<Thread>,
+}

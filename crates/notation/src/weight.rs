@@ -1,0 +1,337 @@
+//! The text of weights, domain by domain: the one place where it is said how a weight is written.
+
+mod affine;
+mod texts;
+
+use std::fmt;
+use std::num::IntErrorKind;
+
+use droste_pds::domains::{Affine, Boolean, Lexicographic, MaxPlus, MinPlus, Relations};
+use droste_pds::{Domain, MergeId};
+use serde_json::{Value, json};
+
+use crate::system::{System, WeightId};
+
+pub use texts::BitVectors;
+use texts::{inner, integer};
+
+/// A weight domain that has a notation.
+///
+/// [`parse`](Self::parse) reads what [`print`](Self::print) writes. Every domain also reads `ONE`
+/// and `ZERO`.
+pub trait Notation: Domain {
+    /// A weight of its text, which has no white space around it. Otherwise what is wrong, as the
+    /// rest of a sentence.
+    fn parse(&self, text: &str) -> Result<Self::Weight, String>;
+
+    /// The text of a weight.
+    fn print(&self, weight: &Self::Weight) -> String;
+
+    /// The weight in JSON output.
+    fn json(&self, weight: &Self::Weight) -> Value {
+        json!(self.print(weight))
+    }
+
+    /// The merge function of this name.
+    fn merge_named(&self, name: &str) -> Option<MergeId> {
+        let _ = name;
+        None
+    }
+
+    /// Whether the order in which weights are extended makes no difference.
+    fn is_commutative(&self) -> bool {
+        false
+    }
+}
+
+/// A domain by its name, as files and the command line say it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DomainName {
+    /// Whether there is a path.
+    Bool,
+    /// The length of a shortest path.
+    MinPlus,
+    /// The length of a longest path.
+    MaxPlus,
+    /// Shortest paths by several lengths, the first of which counts most.
+    Vector,
+    /// Relations on this many elements, without and with locals: the numbers of globals and locals.
+    Relation(u32, u32),
+    /// Gen/kill transformers of this many bits.
+    GenKill(u32),
+    /// Affine transformations: the bits of a number, and how many variables there are.
+    Affine(u32, u32),
+}
+
+/// Which numbers there are among the weights of a system.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Signs {
+    /// Numbers below zero.
+    pub negative: bool,
+    /// Numbers above zero.
+    pub positive: bool,
+}
+
+impl Signs {
+    /// Those of a system.
+    pub fn of(system: &System) -> Self {
+        let mut signs = Signs::default();
+        for id in 0..system.weights.len() as u32 {
+            if let Ok(number) = integer(&system.weights.get(WeightId(id)).0) {
+                signs.negative |= number < 0;
+                signs.positive |= number > 0;
+            }
+        }
+        signs
+    }
+}
+
+/// What is to be done with a domain, whichever it is.
+pub trait Task {
+    /// What comes of it.
+    type Output;
+
+    /// Does it.
+    fn run<D: Notation>(self, domain: &D) -> Self::Output;
+}
+
+/// The most elements of a relation: a weight has the square of that in bits.
+const MOST_ELEMENTS: u32 = 4096;
+/// The most bits of a gen/kill transformer.
+const MOST_BITS: u32 = 1 << 20;
+/// The most variables of an affine transformation: a weight has up to the fourth power of that in
+/// numbers.
+const MOST_VARIABLES: u32 = 32;
+
+impl DomainName {
+    /// What domains are called, for messages.
+    pub const ALL: &'static str =
+        "bool, minplus, maxplus, vector, relation N, relation G L, genkill N, affine BITS N";
+
+    /// The domain of this name and numbers: `relation 4`. Otherwise what is wrong.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut words = text
+            .split([' ', '\t', ':', ','])
+            .filter(|word| !word.is_empty());
+        let name = words.next().unwrap_or_default();
+        let mut numbers = Vec::new();
+        for word in words {
+            match word.parse::<u32>() {
+                Ok(number) if number > 0 => numbers.push(number),
+                Err(error) if *error.kind() == IntErrorKind::PosOverflow => {
+                    return Err(format!("`{word}` is too large"));
+                }
+                _ => return Err(format!("`{word}` is not a positive number")),
+            }
+        }
+        let domain = match (name, &numbers[..]) {
+            ("bool", []) => DomainName::Bool,
+            ("minplus", []) => DomainName::MinPlus,
+            ("maxplus", []) => DomainName::MaxPlus,
+            ("vector", []) => DomainName::Vector,
+            ("relation", [size]) => DomainName::Relation(*size, 1),
+            ("relation", [globals, locals]) => DomainName::Relation(*globals, *locals),
+            ("genkill", [bits]) => DomainName::GenKill(*bits),
+            ("affine", [bits, variables]) => DomainName::Affine(*bits, *variables),
+            ("affine", [] | [_]) => {
+                let what = "`affine` needs the bits of a number and how many variables there are";
+                return Err(format!("{what}, as in `affine 32 4`"));
+            }
+            ("relation" | "genkill", []) => {
+                return Err(format!("`{name}` needs a number, as in `{name} 4`"));
+            }
+            ("bool" | "minplus" | "maxplus" | "vector" | "relation" | "genkill" | "affine", _) => {
+                return Err(format!("`{name}` has too many numbers"));
+            }
+            _ => {
+                return Err(format!(
+                    "there is no domain `{name}`; there are {}",
+                    Self::ALL
+                ));
+            }
+        };
+        match domain {
+            DomainName::Relation(a, b) if a.saturating_mul(b) > MOST_ELEMENTS => {
+                Err(format!("relations have at most {MOST_ELEMENTS} elements"))
+            }
+            DomainName::GenKill(bits) if bits > MOST_BITS => {
+                Err(format!("there are at most {MOST_BITS} bits"))
+            }
+            DomainName::Affine(bits, _) if bits > 64 => {
+                Err("numbers have at most 64 bits".to_owned())
+            }
+            DomainName::Affine(_, variables) if variables > MOST_VARIABLES => {
+                Err(format!("there are at most {MOST_VARIABLES} variables"))
+            }
+            domain => Ok(domain),
+        }
+    }
+
+    /// Whether weights are numbers, so that forgetting them leaves whether there is a path.
+    pub fn is_numeric(self) -> bool {
+        matches!(self, DomainName::MinPlus | DomainName::MaxPlus)
+    }
+
+    /// Whether the text of a weight says that there is no path.
+    pub fn is_none(self, text: &str) -> bool {
+        match self {
+            DomainName::Bool => matches!(text, "false" | "F" | "ZERO"),
+            DomainName::MinPlus | DomainName::Vector => {
+                matches!(inner(text), "inf" | "infinity" | "ZERO")
+            }
+            DomainName::MaxPlus => matches!(text, "-inf" | "ZERO"),
+            DomainName::Relation(..) => matches!(text, "{}" | "ZERO"),
+            DomainName::GenKill(_) | DomainName::Affine(..) => matches!(text, "none" | "ZERO"),
+        }
+    }
+
+    /// Does something with the domain. Numbers that only make paths worse allow for faster
+    /// algorithms, so the domain of numbers has only those if there are no others.
+    pub fn run<T: Task>(self, signs: Signs, task: T) -> T::Output {
+        match self {
+            DomainName::Bool => task.run(&Boolean),
+            DomainName::MinPlus if signs.negative => task.run(&MinPlus::any()),
+            DomainName::MinPlus => task.run(&MinPlus::non_negative()),
+            DomainName::MaxPlus if signs.positive => task.run(&MaxPlus::any()),
+            DomainName::MaxPlus => task.run(&MaxPlus::non_positive()),
+            DomainName::Vector => task.run(&Lexicographic),
+            DomainName::Relation(globals, locals) => {
+                task.run(&Relations::with_locals(globals, locals))
+            }
+            DomainName::GenKill(bits) => task.run(&BitVectors::new(bits)),
+            DomainName::Affine(bits, variables) => task.run(&Affine::new(bits, variables)),
+        }
+    }
+}
+
+impl fmt::Display for DomainName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DomainName::Bool => f.write_str("bool"),
+            DomainName::MinPlus => f.write_str("minplus"),
+            DomainName::MaxPlus => f.write_str("maxplus"),
+            DomainName::Vector => f.write_str("vector"),
+            DomainName::Relation(size, 1) => write!(f, "relation {size}"),
+            DomainName::Relation(globals, locals) => write!(f, "relation {globals} {locals}"),
+            DomainName::GenKill(bits) => write!(f, "genkill {bits}"),
+            DomainName::Affine(bits, variables) => write!(f, "affine {bits} {variables}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is printed is read again, and `ONE` and `ZERO` mean what they say.
+    fn round_trip<D: Notation>(domain: &D, texts: &[&str]) {
+        let constants = [("ONE", domain.one()), ("ZERO", domain.zero())];
+        for (text, weight) in constants {
+            assert!(domain.equal(&domain.parse(text).unwrap(), &weight));
+            let printed = domain.print(&weight);
+            assert!(
+                domain.equal(&domain.parse(&printed).unwrap(), &weight),
+                "{printed}"
+            );
+        }
+        for text in texts {
+            assert_eq!(&domain.print(&domain.parse(text).unwrap()), text);
+        }
+    }
+
+    #[test]
+    fn weights_are_read_as_they_are_printed() {
+        round_trip(&Boolean, &["true", "false"]);
+        let most = (i64::MAX - 1).to_string();
+        round_trip(&MinPlus::non_negative(), &["0", "7", &most, "inf"]);
+        round_trip(&MinPlus::any(), &["0", "-7", "inf", "-inf"]);
+        round_trip(&MaxPlus::any(), &["0", "-7", "12", "inf", "-inf"]);
+        round_trip(&MaxPlus::non_positive(), &["0", "-7", "-inf"]);
+        round_trip(&Lexicographic, &["[]", "[1]", "[0,2]", "inf"]);
+        round_trip(&Relations::new(3), &["{}", "id", "{0->1, 2->2}"]);
+        round_trip(
+            &BitVectors::new(70),
+            &["id", "none", "gen{1,69} kill{2}", "kill{0}"],
+        );
+        let assigns = ["x0 := -2*x1 + x2 - 3, x2 := *", "x1 := 0", "id", "none"];
+        round_trip(&Affine::new(8, 3), &assigns);
+        let either = "[1 0; 0 1] [0 2; 0 0]";
+        round_trip(
+            &Affine::new(64, 1),
+            &[either, "x0 := x0 + 9223372036854775808"],
+        );
+    }
+
+    #[test]
+    fn weights_of_other_domains_are_refused() {
+        let refused = |domain: &str, text: &str| {
+            struct Parse<'a>(&'a str);
+            impl Task for Parse<'_> {
+                type Output = Result<(), String>;
+                fn run<D: Notation>(self, domain: &D) -> Self::Output {
+                    domain.parse(self.0).map(|_| ())
+                }
+            }
+            let domain = DomainName::parse(domain).unwrap();
+            domain.run(Signs::default(), Parse(text)).unwrap_err()
+        };
+        assert!(refused("bool", "3").contains("true"));
+        assert!(refused("minplus", "-3").contains("negative"));
+        for large in ["9223372036854775807", "9223372036854775808"] {
+            assert!(refused("minplus", large).contains("too large"));
+            assert!(refused("minplus", &format!("-{large}")).contains("too small"));
+        }
+        assert!(refused("maxplus", "3").contains("positive"));
+        assert!(refused("vector", "[1, -2]").contains("-2"));
+        assert!(refused("vector", "3").contains("vector"));
+        assert!(refused("minplus", "3.5").contains("whole"));
+        assert!(refused("relation 4", "{0->4}").contains("largest number is 3"));
+        assert!(refused("relation 4", "{0,1}").contains("relation"));
+        assert!(refused("genkill 4", "gen{4}").contains('4'));
+        assert!(refused("genkill 4", "gen{1").contains("gen"));
+        for (text, why) in [
+            ("x0 = 3", "x0 :="),
+            ("x2 := 1", "largest number is 1"),
+            ("x0 := 1, x0 := 2", "twice"),
+            ("x0 := 3*y", "not a variable"),
+            ("x0 := x1 +", "not a natural number"),
+            ("[1 0; 0 1]", "3 rows of 3"),
+            ("[1 0", "x0 :="),
+        ] {
+            assert!(refused("affine 8 2", text).contains(why), "{text}");
+        }
+    }
+
+    #[test]
+    fn domains_have_names() {
+        for name in [
+            "bool",
+            "minplus",
+            "maxplus",
+            "vector",
+            "relation 4",
+            "relation 2 3",
+            "genkill 9",
+            "affine 32 4",
+        ] {
+            assert_eq!(DomainName::parse(name).unwrap().to_string(), name);
+        }
+        assert_eq!(DomainName::parse("genkill:9"), Ok(DomainName::GenKill(9)));
+        for bad in [
+            "",
+            "nothing",
+            "relation",
+            "relation 0",
+            "genkill x",
+            "affine 8",
+            "affine 65 1",
+            "affine 8 33",
+            "bool 3",
+        ] {
+            assert!(DomainName::parse(bad).is_err(), "{bad}");
+        }
+        assert!(DomainName::parse("relation 100000").is_err());
+        let huge = DomainName::parse("relation 99999999999999999999");
+        assert!(huge.is_err_and(|why| why.contains("too large")));
+    }
+}

@@ -1,0 +1,77 @@
+//! Writers: a system in each of the formats, as far as the format can say it.
+//!
+//! What a format cannot say is an error that names it; nothing is left out silently. Two things
+//! are rewritten where a format lacks them, because runs and weights stay the same: any symbol `.`
+//! becomes every symbol, and a right-hand side that is too long becomes several rules
+//! ([`flat`]).
+
+mod flat;
+mod numeric;
+mod own;
+mod pdaaal;
+mod plain;
+mod wali;
+
+use std::io::{self, Write};
+
+use crate::read::Format;
+use crate::system::{Configurations, ONE, System};
+
+/// Why a system was not written.
+#[derive(Debug)]
+pub enum WriteError {
+    /// The format cannot say this.
+    Cannot(String),
+    /// The writing failed.
+    Io(io::Error),
+}
+
+impl From<io::Error> for WriteError {
+    fn from(error: io::Error) -> Self {
+        WriteError::Io(error)
+    }
+}
+
+fn cannot<T>(what: impl Into<String>) -> Result<T, WriteError> {
+    Err(WriteError::Cannot(what.into()))
+}
+
+/// Writes a system.
+pub fn write(system: &System, format: Format, out: &mut impl Write) -> Result<(), WriteError> {
+    match format {
+        Format::Wpds => own::write(system, out),
+        Format::Numeric => numeric::write(system, out),
+        Format::Moped => plain::write(system, out),
+        Format::Pdaaal => pdaaal::write(system, out),
+        Format::Wali => wali::write(system, out),
+        Format::Cuba => cannot("a concurrent system has threads, and this one has none"),
+    }
+}
+
+/// Refuses merge functions.
+fn no_merges(system: &System) -> Result<(), WriteError> {
+    if system.rules.iter().any(|rule| rule.merge != ONE) {
+        cannot("the format has no merge functions")
+    } else {
+        Ok(())
+    }
+}
+
+/// Refuses weights in a set.
+fn no_weights(set: &Configurations) -> Result<(), WriteError> {
+    let edges = set.edges.iter().all(|edge| edge.weight == ONE);
+    if edges && set.accepting.iter().all(|(_, weight)| *weight == ONE) {
+        Ok(())
+    } else {
+        cannot("the format has no weights in sets of configurations")
+    }
+}
+
+/// A name beside those that are taken.
+fn fresh(base: &str, taken: impl Fn(&str) -> bool) -> String {
+    let mut name = base.to_owned();
+    while taken(&name) {
+        name.push('\'');
+    }
+    name
+}

@@ -1,0 +1,278 @@
+//! pre* and post* on several cores.
+//!
+//! Each procedure has an owner, and each transition belongs to the owner of its procedure. Owners
+//! saturate on their own, with tables of their own, and send each other what concerns procedures of
+//! the other: forwards calls and returns, backwards what callees have popped. Neighbours in the order
+//! of calls have the same owner, so that most calls stay where they are. Weights only get better, and the least fixed
+//! point is the same in whatever order it is reached: so is the answer.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use droste_base::StopReason;
+
+use crate::automaton::{Automaton, Direction, Transition};
+use crate::domain::Domain;
+use crate::post::{Middles, Own, Post};
+use crate::pre::Pre;
+use crate::saturate::{Goal, Options};
+use crate::system::Pds;
+
+/// After how many transitions the mail is looked at.
+const PACE: usize = 512;
+
+/// How many blocks of procedures each owner has. With more, calls lead to other owners more often;
+/// with fewer, one owner may wait for what another finds.
+const BLOCKS: u32 = 8;
+
+/// Who owns which procedure, and what is to be sent to others.
+pub(crate) struct Mail<M> {
+    me: u32,
+    owners: u32,
+    /// How many procedures that follow each other have the same owner.
+    block: u32,
+    out: Vec<Vec<M>>,
+}
+
+impl<M> Mail<M> {
+    /// For one who owns everything.
+    pub(crate) fn none() -> Self {
+        Mail {
+            me: 0,
+            owners: 1,
+            block: 1,
+            out: Vec::new(),
+        }
+    }
+
+    fn of(me: u32, owners: u32, procedures: u32) -> Self {
+        Mail {
+            me,
+            owners,
+            block: procedures.div_ceil(owners * BLOCKS).max(1),
+            out: (0..owners).map(|_| Vec::new()).collect(),
+        }
+    }
+
+    /// The owner of a procedure, if it is another. Procedures that are close to each other in the
+    /// order of calls have the same owner, as far as all have about the same number.
+    #[inline]
+    pub(crate) fn other(&self, procedure: u32) -> Option<u32> {
+        if self.owners == 1 {
+            return None;
+        }
+        let owner = (procedure / self.block) % self.owners;
+        (owner != self.me).then_some(owner)
+    }
+
+    /// Whether there are others at all.
+    #[inline]
+    pub(crate) fn is_shared(&self) -> bool {
+        self.owners > 1
+    }
+
+    #[inline]
+    pub(crate) fn send(&mut self, owner: u32, message: M) {
+        self.out[owner as usize].push(message);
+    }
+}
+
+/// One who saturates, and gets mail.
+pub(crate) trait Worker {
+    type Message: Send;
+
+    /// Handles the next transition that has grown. `false` if there is none.
+    fn go(&mut self) -> Result<bool, StopReason>;
+
+    /// Handles a message.
+    fn receive(&mut self, message: Self::Message) -> Result<(), StopReason>;
+
+    fn mail(&mut self) -> &mut Mail<Self::Message>;
+}
+
+/// What all workers see.
+struct Office<M> {
+    inboxes: Vec<Vec<M>>,
+    /// Who waits for mail. Whoever gets some does not any more.
+    idle: Vec<bool>,
+    stopped: Option<StopReason>,
+}
+
+/// Lets all work until nobody has anything to do. Each makes its worker and looks at what it has
+/// found by itself.
+fn work<T: Worker, R: Send>(
+    threads: u32,
+    procedures: u32,
+    make: impl Fn(Mail<T::Message>) -> Result<T, StopReason> + Sync,
+    finish: impl Fn(T) -> R + Sync,
+) -> Result<Vec<R>, StopReason> {
+    let office = Mutex::new(Office {
+        inboxes: (0..threads).map(|_| Vec::new()).collect(),
+        idle: vec![false; threads as usize],
+        stopped: None,
+    });
+    let bell = Condvar::new();
+    let run = |me: u32| {
+        let worker = make(Mail::of(me, threads, procedures)).and_then(|mut worker| {
+            serve(&mut worker, me as usize, &office, &bell)?;
+            Ok(worker)
+        });
+        match worker {
+            Ok(worker) => Some(finish(worker)),
+            Err(reason) => {
+                lock(&office).stopped = Some(reason);
+                bell.notify_all();
+                None
+            }
+        }
+    };
+    let found: Vec<R> = std::thread::scope(|scope| {
+        let run = &run;
+        let others: Vec<_> = (1..threads)
+            .map(|me| scope.spawn(move || run(me)))
+            .collect();
+        let mine = run(0);
+        let others = others.into_iter().filter_map(|other| match other.join() {
+            Ok(found) => found,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        mine.into_iter().chain(others).collect()
+    });
+    let office = office.into_inner().unwrap_or_else(PoisonError::into_inner);
+    match office.stopped {
+        Some(reason) => Err(reason),
+        None => Ok(found),
+    }
+}
+
+fn lock<M>(office: &Mutex<Office<M>>) -> MutexGuard<'_, Office<M>> {
+    office.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn serve<T: Worker>(
+    worker: &mut T,
+    me: usize,
+    office: &Mutex<Office<T::Message>>,
+    bell: &Condvar,
+) -> Result<(), StopReason> {
+    loop {
+        let mut busy = true;
+        for _ in 0..PACE {
+            busy = worker.go()?;
+            if !busy {
+                break;
+            }
+        }
+        let mut office = lock(office);
+        for (to, out) in worker.mail().out.iter_mut().enumerate() {
+            if !out.is_empty() {
+                office.inboxes[to].append(out);
+                office.idle[to] = false;
+                bell.notify_all();
+            }
+        }
+        if !busy && office.inboxes[me].is_empty() {
+            office.idle[me] = true;
+            let all = |office: &Office<_>| office.idle.iter().all(|idle| *idle);
+            while office.idle[me] && !all(&office) && office.stopped.is_none() {
+                office = bell.wait(office).unwrap_or_else(PoisonError::into_inner);
+            }
+            if office.idle[me] {
+                // All are idle, and nothing is on its way.
+                bell.notify_all();
+                return Ok(());
+            }
+        }
+        if office.stopped.is_some() {
+            return Ok(());
+        }
+        let inbox = std::mem::take(&mut office.inboxes[me]);
+        drop(office);
+        for message in inbox {
+            worker.receive(message)?;
+        }
+    }
+}
+
+/// How many threads work. A weight that falls for ever is found by one only, and so is a run.
+fn at_work<D: Domain>(threads: u32, domain: &D, options: &Options) -> u32 {
+    if domain.bottom().is_some() || options.witness {
+        return 1;
+    }
+    threads.clamp(1, 64)
+}
+
+/// [`crate::prestar`] by chaotic iteration on that many threads.
+pub fn prestar_on<D: Domain + Sync>(
+    threads: u32,
+    domain: &D,
+    pds: &Pds<D::Weight>,
+    to: &Automaton<D::Weight>,
+    options: &Options,
+) -> Result<Automaton<D::Weight>, StopReason>
+where
+    D::Weight: Send + Sync,
+{
+    let target = to.normalised(domain)?;
+    // What all look at is made before.
+    pds.right();
+    pds.pops();
+    let make = |mail| Pre::with(domain, pds, &target, (options, Goal(None)), mail);
+    let threads = at_work(threads, domain, options);
+    let found = work(threads, pds.procedures().count(), make, Pre::own)?;
+    let mut automaton = target.bare(Direction::Forward);
+    automaton.fill_from(found);
+    Ok(automaton)
+}
+
+/// [`crate::poststar`] by chaotic iteration on that many threads.
+pub fn poststar_on<D: Domain + Sync>(
+    threads: u32,
+    domain: &D,
+    pds: &Pds<D::Weight>,
+    from: &Automaton<D::Weight>,
+    options: &Options,
+) -> Result<Automaton<D::Weight>, StopReason>
+where
+    D::Weight: Send + Sync,
+{
+    let start = from.normalised(domain)?;
+    let middles = Middles::new(pds, start.states());
+    let make = |mail| {
+        let how = (options, Goal(None));
+        Post::with(domain, pds, &start, middles, how, mail)
+    };
+    let threads = at_work(threads, domain, options);
+    let found = work(threads, pds.procedures().count(), make, Post::own)?;
+    // What more than one may have is put together at the end.
+    let (mut own, mut common, mut trim) = (Vec::new(), Vec::new(), start.is_trim());
+    for Own {
+        transitions,
+        others,
+        all,
+    } in found
+    {
+        own.push(transitions);
+        common.extend(others);
+        trim &= all;
+    }
+    let mut automaton = start.bare(Direction::Backward);
+    while automaton.states() < middles.states() {
+        automaton.state();
+    }
+    common.sort_by_key(|(transition, _): &(Transition, _)| *transition);
+    let mut last: (Vec<Transition>, Vec<D::Weight>) = (Vec::new(), Vec::new());
+    for (transition, weight) in common {
+        match last.1.last_mut() {
+            Some(known) if last.0.last() == Some(&transition) => {
+                *known = domain.combine(known, &weight)?;
+            }
+            _ => {
+                last.0.push(transition);
+                last.1.push(weight);
+            }
+        }
+    }
+    own.push(last);
+    automaton.fill_from(own);
+    Ok(if trim { automaton } else { automaton.trimmed() })
+}

@@ -1,0 +1,238 @@
+//! Whether one set of configurations reaches another, with which weight, and by which run.
+//!
+//! The question becomes a part of the system. Rules of its own write a first configuration on the
+//! stack, as the automaton of the first set says, and others read the last one, as that of the
+//! second set says. Then there is one configuration to start from and one to get to, whichever way
+//! the search goes, and its run contains all there is to know.
+
+use droste_base::StopReason;
+
+use crate::automaton::{Automaton, Direction, Transition};
+use crate::domain::Domain;
+use crate::dual;
+use crate::post::{Middles, poststar, saturate as saturate_post};
+use crate::pre::{prestar, saturate as saturate_pre};
+use crate::saturate::{Goal, Method, Options};
+use crate::system::{Pds, Replace, Rule, StateId, SymbolId};
+use crate::witness::{Witness, of_post, of_pre};
+
+/// From which side a question is answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Way {
+    /// Backwards from the second set.
+    Pre,
+    /// Forwards from the first set.
+    #[default]
+    Post,
+    /// From both sides in turns, until one of them is done or they meet.
+    Dual,
+}
+
+/// An answer.
+#[derive(Clone, Debug)]
+pub struct Reached<W> {
+    /// The combined weight of all runs, each between the weights of its first and its last
+    /// configuration. Zero if there is none.
+    pub weight: W,
+    /// How many transitions were found.
+    pub transitions: usize,
+    /// A run, if one was asked for and there is one. Where weights are totally ordered, it has the
+    /// weight; elsewhere it has a part of it, and if none of the runs that were tried has one, there
+    /// is none here. There is none for a weight that [falls for ever](Domain::bottom).
+    pub witness: Option<Witness>,
+}
+
+/// The weight of all runs from one set of configurations to another. The first automaton has its
+/// weights [backward](Direction::Backward), the second [forward](Direction::Forward).
+///
+/// A search for one run needs [records](Options::witness) and goes by chaotic iteration, whatever
+/// the method.
+pub fn reach<D: Domain>(
+    domain: &D,
+    pds: &Pds<D::Weight>,
+    from: &Automaton<D::Weight>,
+    to: &Automaton<D::Weight>,
+    way: Way,
+    options: &Options,
+) -> Result<Reached<D::Weight>, StopReason> {
+    let question = Question::new(domain, pds, from, to)?;
+    let (weight, transitions, witness) = match way {
+        Way::Post => question.forwards(domain, options)?,
+        Way::Pre => question.backwards(domain, options)?,
+        Way::Dual => dual::answer(domain, &question, options)?,
+    };
+    let endless = (domain.bottom()).is_some_and(|bottom| domain.equal(&bottom, &weight));
+    Ok(Reached {
+        transitions,
+        witness: witness.filter(|_| !endless),
+        weight,
+    })
+}
+
+/// A weight, how many transitions were found, a run.
+pub(crate) type Found<W> = (W, usize, Option<Witness>);
+
+/// A system with the rules of a question.
+pub(crate) struct Question<W> {
+    pub(crate) pds: Pds<W>,
+    /// The control state and the symbol to start from.
+    pub(crate) start: (StateId, SymbolId),
+    /// The control state to get to, with nothing on the stack.
+    pub(crate) end: StateId,
+    /// How many rules are the system's own.
+    pub(crate) own: u32,
+}
+
+impl<W: Clone> Question<W> {
+    fn new<D: Domain<Weight = W>>(
+        domain: &D,
+        pds: &Pds<W>,
+        from: &Automaton<W>,
+        to: &Automaton<W>,
+    ) -> Result<Self, StopReason> {
+        let (from, to) = (from.normalised(domain)?, to.normalised(domain)?);
+        let control = pds.states().max(from.control()).max(to.control());
+        // States that are no control states get numbers of their own.
+        let writes = |state: StateId| {
+            let inner = state.0.checked_sub(from.control());
+            StateId(inner.map_or(state.0, |inner| control + inner))
+        };
+        let first = control + (from.states() - from.control());
+        let reads = |state: StateId| {
+            let inner = state.0.checked_sub(to.control());
+            StateId(inner.map_or(state.0, |inner| first + inner))
+        };
+        let start = StateId(first + (to.states() - to.control()));
+        let end = StateId(start.0 + 1);
+        let symbols = (from.iter().chain(to.iter()))
+            .map(|(transition, _)| transition.symbol.0 + 1)
+            .fold(pds.symbols(), u32::max);
+        let (pen, bottom) = (SymbolId(symbols), SymbolId(symbols + 1));
+        let rule = |from, top, to, replace| Rule {
+            from,
+            top,
+            to,
+            replace,
+            merge: None,
+        };
+        let mut rules = Vec::new();
+        let mut written = vec![false; control as usize];
+        let mut write = |state: StateId, rules: &mut Vec<(Rule, W)>| {
+            let control = written.get_mut(state.0 as usize);
+            if control.is_some_and(|written| !std::mem::replace(written, true)) {
+                rules.push((rule(state, pen, state, Replace::Pop), domain.one()));
+            }
+        };
+        for state in (0..from.states()).map(StateId) {
+            if let Some(weight) = from.final_weight(state) {
+                let push = Replace::Push(pen, bottom);
+                rules.push((rule(start, bottom, writes(state), push), weight.clone()));
+                write(writes(state), &mut rules);
+            }
+        }
+        for (transition, weight) in from.iter() {
+            let push = Replace::Push(pen, transition.symbol);
+            let (below, above) = (writes(transition.to), writes(transition.from));
+            rules.push((rule(below, pen, above, push), weight.clone()));
+            write(above, &mut rules);
+        }
+        for (transition, weight) in to.iter() {
+            let (above, below) = (reads(transition.from), reads(transition.to));
+            let read = rule(above, transition.symbol, below, Replace::Pop);
+            rules.push((read, weight.clone()));
+        }
+        for state in (0..to.states()).map(StateId) {
+            if let Some(weight) = to.final_weight(state) {
+                rules.push((
+                    rule(reads(state), bottom, end, Replace::Pop),
+                    weight.clone(),
+                ));
+            }
+        }
+        Ok(Question {
+            own: pds.rules().len() as u32,
+            pds: pds.with(rules),
+            start: (start, bottom),
+            end,
+        })
+    }
+
+    /// The start, as an automaton.
+    pub(crate) fn first<D: Domain<Weight = W>>(
+        &self,
+        domain: &D,
+    ) -> Result<(Automaton<W>, StateId), StopReason> {
+        let mut automaton = Automaton::new(self.pds.states(), Direction::Backward);
+        let last = automaton.state();
+        let (state, symbol) = self.start;
+        automaton.add(domain, Transition::new(state, symbol, last), domain.one())?;
+        automaton.accept(domain, last, domain.one())?;
+        Ok((automaton, last))
+    }
+
+    /// The end, as an automaton.
+    pub(crate) fn last<D: Domain<Weight = W>>(
+        &self,
+        domain: &D,
+    ) -> Result<Automaton<W>, StopReason> {
+        let mut automaton = Automaton::new(self.pds.states(), Direction::Forward);
+        automaton.accept(domain, self.end, domain.one())?;
+        Ok(automaton)
+    }
+
+    fn forwards<D: Domain<Weight = W>>(
+        &self,
+        domain: &D,
+        options: &Options,
+    ) -> Result<Found<W>, StopReason> {
+        let (start, last) = self.first(domain)?;
+        let end = Transition::new(self.end, SymbolId::EPSILON, last);
+        if options.method == Method::Paths && !options.witness {
+            let found = poststar(domain, &self.pds, &start, options)?;
+            let weight = found.weight(end).cloned();
+            return Ok((weight.unwrap_or_else(|| domain.zero()), found.len(), None));
+        }
+        let middles = Middles::new(&self.pds, start.states());
+        let goal = Goal(Some(end));
+        let table = saturate_post(domain, &self.pds, &start, middles, (options, goal))?;
+        Ok(self.found(domain, &table, end, of_post))
+    }
+
+    fn backwards<D: Domain<Weight = W>>(
+        &self,
+        domain: &D,
+        options: &Options,
+    ) -> Result<Found<W>, StopReason> {
+        let target = self.last(domain)?;
+        let (state, symbol) = self.start;
+        let begin = Transition::new(state, symbol, self.end);
+        if options.method == Method::Paths && !options.witness {
+            let found = prestar(domain, &self.pds, &target, options)?;
+            let weight = found.weight(begin).cloned();
+            return Ok((weight.unwrap_or_else(|| domain.zero()), found.len(), None));
+        }
+        let goal = Goal(Some(begin));
+        let table = saturate_pre(domain, &self.pds, &target, (options, goal))?;
+        Ok(self.found(domain, &table, begin, of_pre))
+    }
+
+    /// What a table says about the transition that answers the question.
+    pub(crate) fn found<D: Domain<Weight = W>>(
+        &self,
+        domain: &D,
+        table: &crate::saturate::Table<'_, D>,
+        answer: Transition,
+        witness: impl Fn(&crate::saturate::Table<'_, D>, u32, &Self) -> Option<Witness>,
+    ) -> Found<W> {
+        let Some(id) = table.id(answer) else {
+            return (domain.zero(), table.len(), None);
+        };
+        let weight = table.weight(id).clone();
+        let witness = if domain.is_zero(&weight) {
+            None
+        } else {
+            witness(table, id, self)
+        };
+        (weight, table.len(), witness)
+    }
+}

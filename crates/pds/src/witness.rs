@@ -1,0 +1,454 @@
+//! Runs, folded (witness tracing, section 4.1 of the FWPDS paper).
+//!
+//! A run is a sequence of rules. A call that has returned is one move; the moves of the callee are a
+//! run of their own, which several calls may share. So a run is never larger than the search that
+//! found it, though written out it can be exponentially long.
+
+use std::cell::Cell;
+use std::collections::hash_map::Entry;
+
+use droste_base::StopReason;
+use rustc_hash::FxHashMap;
+
+use crate::domain::Domain;
+use crate::query::Question;
+use crate::saturate::{NONE, Records, Table, Why};
+use crate::system::{Pds, Replace, StateId, SymbolId};
+
+/// A part of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Move {
+    /// A rule.
+    Rule(u32),
+    /// A push, and all that its callee does until it has returned: the moves of a run.
+    Call {
+        /// The push rule.
+        rule: u32,
+        /// The callee's run, by number.
+        run: u32,
+    },
+}
+
+/// A run from one configuration to another.
+#[derive(Clone, Debug)]
+pub struct Witness {
+    /// The first configuration, the top of its stack first.
+    pub start: (StateId, Vec<SymbolId>),
+    /// The last one.
+    pub end: (StateId, Vec<SymbolId>),
+    /// The runs. The last one leads from the first configuration to the last; a call in another
+    /// leads to one before it.
+    pub runs: Vec<Vec<Move>>,
+}
+
+impl Witness {
+    /// The main run.
+    pub fn main(&self) -> &[Move] {
+        self.runs.last().map_or(&[], Vec::as_slice)
+    }
+
+    /// The number of rules, `u64::MAX` if it is larger.
+    pub fn len(&self) -> u64 {
+        let mut lengths: Vec<u64> = Vec::with_capacity(self.runs.len());
+        for run in &self.runs {
+            let length = run.iter().fold(0u64, |sum, step| {
+                let inside = match step {
+                    Move::Rule(_) => 0,
+                    Move::Call { run, .. } => lengths[*run as usize],
+                };
+                sum.saturating_add(1).saturating_add(inside)
+            });
+            lengths.push(length);
+        }
+        lengths.last().copied().unwrap_or(0)
+    }
+
+    /// Whether it is the run without rules.
+    pub fn is_empty(&self) -> bool {
+        self.main().is_empty()
+    }
+
+    /// The rules, one after the other.
+    pub fn rules(&self) -> impl Iterator<Item = u32> {
+        let mut stack: Vec<std::slice::Iter<'_, Move>> = vec![self.main().iter()];
+        std::iter::from_fn(move || {
+            loop {
+                match stack.last_mut()?.next() {
+                    None => _ = stack.pop(),
+                    Some(Move::Rule(rule)) => return Some(*rule),
+                    Some(Move::Call { rule, run }) => {
+                        stack.push(self.runs[*run as usize].iter());
+                        return Some(*rule);
+                    }
+                }
+            }
+        })
+    }
+
+    /// The weight of the run in a system: that of its rules, with merge functions where calls
+    /// return. `None` if it is not a run of the system from the first configuration to the last.
+    pub fn weight<D: Domain>(
+        &self,
+        domain: &D,
+        pds: &Pds<D::Weight>,
+    ) -> Result<Option<D::Weight>, StopReason> {
+        // For each run: its weight, where it starts, and in which state the symbol is gone.
+        let mut known: Vec<Option<Summary<D::Weight>>> = Vec::new();
+        for (number, run) in self.runs.iter().enumerate() {
+            if number + 1 == self.runs.len() {
+                break;
+            }
+            let summary = match run.first() {
+                Some(Move::Rule(first) | Move::Call { rule: first, .. }) => {
+                    let Some(rule) = pds.rules().get(*first as usize) else {
+                        return Ok(None);
+                    };
+                    let mut walk = Walk::new(domain, rule.from, vec![rule.top]);
+                    let ends = walk.go(pds, run, &known)? && walk.stack.is_empty();
+                    ends.then(|| Summary {
+                        from: (rule.from, rule.top),
+                        to: walk.state,
+                        weight: walk.weight,
+                    })
+                }
+                None => None,
+            };
+            known.push(summary);
+        }
+        let mut stack = self.start.1.clone();
+        stack.reverse();
+        let mut walk = Walk::new(domain, self.start.0, stack);
+        let ends = walk.go(pds, self.main(), &known)?;
+        walk.stack.reverse();
+        let there = ends && (walk.state, walk.stack) == self.end;
+        Ok(there.then_some(walk.weight))
+    }
+}
+
+/// What a callee does.
+struct Summary<W> {
+    from: (StateId, SymbolId),
+    to: StateId,
+    weight: W,
+}
+
+/// A configuration that moves. The top of the stack is last.
+struct Walk<'a, D: Domain> {
+    domain: &'a D,
+    state: StateId,
+    stack: Vec<SymbolId>,
+    weight: D::Weight,
+}
+
+impl<'a, D: Domain> Walk<'a, D> {
+    fn new(domain: &'a D, state: StateId, stack: Vec<SymbolId>) -> Self {
+        Walk {
+            domain,
+            state,
+            stack,
+            weight: domain.one(),
+        }
+    }
+
+    /// Makes moves. `false` if one is impossible.
+    fn go(
+        &mut self,
+        pds: &Pds<D::Weight>,
+        moves: &[Move],
+        known: &[Option<Summary<D::Weight>>],
+    ) -> Result<bool, StopReason> {
+        for step in moves {
+            let (Move::Rule(number) | Move::Call { rule: number, .. }) = *step;
+            let Some(rule) = pds.rules().get(number as usize) else {
+                return Ok(false);
+            };
+            if self.state != rule.from || self.stack.pop() != Some(rule.top) {
+                return Ok(false);
+            }
+            self.state = rule.to;
+            match (*step, rule.replace) {
+                (Move::Rule(_), replace) => {
+                    match replace {
+                        Replace::Pop => {}
+                        Replace::Step(symbol) => self.stack.push(symbol),
+                        Replace::Push(first, second) => self.stack.extend([second, first]),
+                    }
+                    self.weight = self.domain.extend(&self.weight, pds.weight(number))?;
+                }
+                (Move::Call { run, .. }, Replace::Push(first, second)) => {
+                    let Some(Some(callee)) = known.get(run as usize) else {
+                        return Ok(false);
+                    };
+                    if callee.from != (rule.to, first) {
+                        return Ok(false);
+                    }
+                    self.weight = if let Some(merge) = rule.merge {
+                        self.domain.merge(merge, &self.weight, &callee.weight)?
+                    } else {
+                        let before = self.domain.extend(&self.weight, pds.weight(number))?;
+                        self.domain.extend(&before, &callee.weight)?
+                    };
+                    self.stack.push(second);
+                    self.state = callee.to;
+                }
+                (Move::Call { .. }, Replace::Pop | Replace::Step(_)) => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// How many runs are tried where weights are not totally ordered, and how many moves in all.
+const TRIES: u32 = 500;
+const MOST: usize = 2_000_000;
+
+/// What a record stands for, from left to right.
+#[derive(Clone, Copy)]
+enum Part {
+    Rule(u32),
+    /// What made a transition grow, before a record was made.
+    Tree(u32, u32),
+    /// The same, for a callee that was entered by the rule before it.
+    Callee(u32, u32),
+}
+
+/// A run of a system with a question, backwards.
+pub(crate) fn of_pre<D: Domain>(
+    table: &Table<'_, D>,
+    answer: u32,
+    question: &Question<D::Weight>,
+) -> Option<Witness> {
+    let parts = |why: Why, time: u32, out: &mut Vec<Part>| {
+        out.push(Part::Rule(why.rule));
+        if why.second != NONE {
+            out.push(Part::Callee(why.first, time));
+            out.push(Part::Tree(why.second, time));
+        } else if why.first != NONE {
+            out.push(Part::Tree(why.first, time));
+        }
+    };
+    // A callee has returned where its transition leads.
+    let returns = |id: u32| table.get(id).to;
+    Folder::new(table, question, &parts, &returns)?.possible(table.domain, answer)
+}
+
+/// A run of a system with a question, forwards.
+pub(crate) fn of_post<D: Domain>(
+    table: &Table<'_, D>,
+    answer: u32,
+    question: &Question<D::Weight>,
+) -> Option<Witness> {
+    let parts = |why: Why, time: u32, out: &mut Vec<Part>| {
+        if why.first == NONE {
+            // A callee starts, or the run does.
+            return;
+        }
+        out.push(Part::Tree(why.first, time));
+        if why.rule != NONE {
+            out.push(Part::Rule(why.rule));
+        }
+        if why.second != NONE {
+            out.push(Part::Callee(why.second, time));
+        }
+    };
+    // A callee has returned where its epsilon transition starts.
+    let returns = |id: u32| table.names.get(table.get(id).head).0;
+    Folder::new(table, question, &parts, &returns)?.possible(table.domain, answer)
+}
+
+/// What a record of a certain time stands for.
+type Parts = dyn Fn(Why, u32, &mut Vec<Part>);
+
+/// Makes runs of records.
+struct Folder<'a, W> {
+    records: &'a Records,
+    question: &'a Question<W>,
+    parts: &'a Parts,
+    returns: &'a dyn Fn(u32) -> StateId,
+    /// Which records are taken: of each transition the newest, the oldest, or any.
+    seed: u32,
+    /// How many have been taken.
+    taken: Cell<u32>,
+}
+
+impl<'a, W: Clone> Folder<'a, W> {
+    fn new<D: Domain<Weight = W>>(
+        table: &'a Table<'_, D>,
+        question: &'a Question<W>,
+        parts: &'a Parts,
+        returns: &'a dyn Fn(u32) -> StateId,
+    ) -> Option<Self> {
+        Some(Folder {
+            records: table.records.as_ref()?,
+            question,
+            parts,
+            returns,
+            seed: 0,
+            taken: Cell::new(0),
+        })
+    }
+
+    /// The moves for a transition before a time. Callees are named by their records.
+    fn moves(&self, transition: u32, time: u32) -> Option<Vec<Move>> {
+        self.moves_of(self.records.before(transition, time, self.choice())?)
+    }
+
+    /// The moves for a record.
+    fn moves_of(&self, record: u32) -> Option<Vec<Move>> {
+        let mut moves = Vec::new();
+        let (mut stack, mut found) = (Vec::new(), Vec::new());
+        (self.parts)(self.records.get(record), record, &mut found);
+        stack.extend(found.drain(..).rev());
+        while let Some(part) = stack.pop() {
+            match part {
+                Part::Rule(rule) => moves.push(Move::Rule(rule)),
+                Part::Callee(callee, time) => {
+                    let record = self.records.before(callee, time, self.choice())?;
+                    let own = match moves.last() {
+                        Some(Move::Rule(rule)) if *rule < self.question.own => Some(*rule),
+                        _ => None,
+                    };
+                    let returned = (self.returns)(callee).0 < self.question.pds.returns();
+                    match own {
+                        Some(rule) if returned => {
+                            moves.pop();
+                            moves.push(Move::Call { rule, run: record });
+                        }
+                        _ => stack.push(Part::Tree(callee, time)),
+                    }
+                }
+                Part::Tree(transition, time) => {
+                    let record = self.records.before(transition, time, self.choice())?;
+                    (self.parts)(self.records.get(record), record, &mut found);
+                    stack.extend(found.drain(..).rev());
+                }
+            }
+        }
+        Some(moves)
+    }
+
+    /// Which record is taken next: another one each time, if any will do.
+    fn choice(&self) -> u32 {
+        if self.seed < 2 {
+            return self.seed;
+        }
+        let taken = self.taken.get().wrapping_add(1);
+        self.taken.set(taken);
+        (self.seed ^ taken.wrapping_mul(0x85eb_ca6b)).max(2)
+    }
+
+    /// A run that has a weight. Where weights are totally ordered, that is the best one. Elsewhere a
+    /// run of records may have the weight zero, though all of them together have not: then others
+    /// are tried, as long as that is cheap.
+    fn possible<D: Domain<Weight = W>>(&mut self, domain: &D, answer: u32) -> Option<Witness> {
+        if domain.is_total() {
+            return self.witness(answer).map(|whole| self.own_part(whole));
+        }
+        let mut effort = 0;
+        for seed in 0..TRIES {
+            self.seed = seed;
+            let whole = self.witness(answer)?;
+            let weight = whole.weight(domain, &self.question.pds);
+            if let Ok(Some(weight)) = weight
+                && !domain.is_zero(&weight)
+            {
+                return Some(self.own_part(whole));
+            }
+            effort += whole.runs.iter().map(Vec::len).sum::<usize>();
+            if effort > MOST {
+                break;
+            }
+        }
+        None
+    }
+
+    /// A run of the system with the question.
+    fn witness(&self, answer: u32) -> Option<Witness> {
+        let main = self.moves(answer, NONE)?;
+        // The runs of callees, by their records: an older one never calls a newer one.
+        let mut runs: FxHashMap<u32, Vec<Move>> = FxHashMap::default();
+        let called = |moves: &[Move]| -> Vec<u32> {
+            let run = |step: &Move| match step {
+                Move::Rule(_) => None,
+                Move::Call { run, .. } => Some(*run),
+            };
+            moves.iter().filter_map(run).collect()
+        };
+        let mut work = called(&main);
+        while let Some(record) = work.pop() {
+            if let Entry::Vacant(place) = runs.entry(record) {
+                let moves = self.moves_of(record)?;
+                work.extend(called(&moves));
+                place.insert(moves);
+            }
+        }
+        let mut order: Vec<u32> = runs.keys().copied().collect();
+        order.sort_unstable();
+        let number: FxHashMap<u32, u32> = order.iter().copied().zip(0..).collect();
+        let renamed = |moves: Vec<Move>| -> Vec<Move> {
+            let rename = |step| match step {
+                Move::Call { rule, run } => Move::Call {
+                    rule,
+                    run: number[&run],
+                },
+                step @ Move::Rule(_) => step,
+            };
+            moves.into_iter().map(rename).collect()
+        };
+        let mut all = Vec::with_capacity(order.len() + 1);
+        for record in &order {
+            all.push(renamed(runs.remove(record)?));
+        }
+        all.push(renamed(main));
+        let (state, bottom) = self.question.start;
+        Some(Witness {
+            start: (state, vec![bottom]),
+            end: (self.question.end, Vec::new()),
+            runs: all,
+        })
+    }
+
+    /// The same run between what the rules of the question write and what they read.
+    fn own_part(&self, mut whole: Witness) -> Witness {
+        let moves = whole.runs.pop().unwrap_or_default();
+        let question = self.question;
+        let (mut start, mut end) = ((StateId(0), Vec::new()), (StateId(0), Vec::new()));
+        let (mut own, mut reading) = (Vec::new(), false);
+        for step in moves {
+            let (Move::Rule(number) | Move::Call { rule: number, .. }) = step;
+            if number < question.own {
+                own.push(step);
+                continue;
+            }
+            let rule = question.pds.rules()[number as usize];
+            let bottom = question.start.1;
+            match rule.replace {
+                Replace::Push(_, symbol) => {
+                    if symbol != bottom {
+                        start.1.push(symbol);
+                    }
+                }
+                // The pen is taken away.
+                Replace::Pop if rule.from == rule.to && rule.top.0 + 1 == bottom.0 => {
+                    start.0 = rule.from;
+                    end.0 = rule.from;
+                }
+                Replace::Pop | Replace::Step(_) => {
+                    if !std::mem::replace(&mut reading, true) {
+                        end.0 = rule.from;
+                    }
+                    if rule.top != bottom {
+                        end.1.push(rule.top);
+                    }
+                }
+            }
+        }
+        start.1.reverse();
+        whole.runs.push(own);
+        Witness {
+            start,
+            end,
+            runs: whole.runs,
+        }
+    }
+}

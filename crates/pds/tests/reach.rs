@@ -1,0 +1,235 @@
+//! `reach` on random systems: both ways, dual*, both methods; against pre*, post* and the weights of
+//! configurations; every run replayed with its weight.
+
+mod common;
+
+use common::{Random, Sample, shown, single, stacks, system};
+use droste_pds::domains::{Boolean, CopyConstants, GenKill, MinPlus, Pair, Relations};
+use droste_pds::{
+    Automaton, Direction, Method, Options, Pds, PdsBuilder, Replace, Rule, StateId, SymbolId,
+    Transition, Way, poststar, prestar, reach,
+};
+
+/// A random automaton; with `one` as every weight, if so wished.
+fn automaton<D: Sample>(
+    domain: &D,
+    pds: &Pds<D::Weight>,
+    random: &mut Random,
+    direction: Direction,
+    plain: bool,
+) -> Automaton<D::Weight> {
+    let mut automaton = Automaton::new(pds.states(), direction);
+    let weight = |random: &mut Random| {
+        if plain {
+            domain.one()
+        } else {
+            domain.sample(random)
+        }
+    };
+    for _ in 0..=random.below(3) {
+        automaton.state();
+    }
+    let states = automaton.states();
+    for _ in 0..=random.below(4) {
+        let symbol = match random.below(8) {
+            0 => SymbolId::EPSILON,
+            // Sometimes one that no rule has.
+            _ => SymbolId(random.below(pds.symbols() + 1)),
+        };
+        let from = StateId(random.below(states));
+        let to = StateId(random.below(states));
+        let transition = Transition::new(from, symbol, to);
+        let weight = weight(random);
+        automaton.add(domain, transition, weight).expect("a sum");
+    }
+    for _ in 0..=random.below(2) {
+        let weight = weight(random);
+        let state = StateId(random.below(states));
+        automaton.accept(domain, state, weight).expect("a weight");
+    }
+    automaton
+}
+
+fn compare<D: Sample>(domain: &D, seed: u64) -> Result<usize, String> {
+    let mut missing = 0;
+    let mut random = Random::new(seed);
+    let pds = system(domain, &mut random);
+    let plain = random.below(2) == 0;
+    let from = automaton(domain, &pds, &mut random, Direction::Backward, plain);
+    let to = automaton(domain, &pds, &mut random, Direction::Forward, plain);
+    let mut first: Option<D::Weight> = None;
+    for way in [Way::Post, Way::Pre, Way::Dual] {
+        for (method, witness) in [
+            (Method::Chaotic, false),
+            (Method::Chaotic, true),
+            (Method::Paths, false),
+        ] {
+            let options = Options {
+                method,
+                witness,
+                ..Options::default()
+            };
+            let found = reach(domain, &pds, &from, &to, way, &options).expect("an answer");
+            let what = format!("{way:?} {method:?} {witness}");
+            match &first {
+                Some(known) if domain.equal(known, &found.weight) => {}
+                Some(known) => {
+                    return Err(format!("{what}: {:?}, not {known:?}", found.weight));
+                }
+                None => first = Some(found.weight.clone()),
+            }
+            let endless = (domain.bottom()).is_some_and(|w| domain.equal(&w, &found.weight));
+            let wanted = witness && !endless && !domain.is_zero(&found.weight);
+            if wanted != found.witness.is_some() {
+                // Where weights are not totally ordered, single runs may not be found.
+                if !wanted || domain.is_total() {
+                    return Err(format!("{what}: run {:?}", found.witness));
+                }
+                missing += 1;
+            }
+            let Some(run) = found.witness else {
+                continue;
+            };
+            let weight = run.weight(domain, &pds).expect("a weight");
+            let Some(weight) = weight else {
+                return Err(format!("{what}: not a run: {run:?}"));
+            };
+            if run.rules().count() as u64 != run.len() {
+                return Err(format!("{what}: {} rules in {run:?}", run.len()));
+            }
+            let begins = from.weight_of(domain, run.start.0, &run.start.1);
+            let ends = to.weight_of(domain, run.end.0, &run.end.1);
+            let (begins, ends) = (begins.expect("a weight"), ends.expect("a weight"));
+            let whole = domain.extend(&begins, &weight).expect("a weight");
+            let whole = domain.extend(&whole, &ends).expect("a weight");
+            if domain.is_zero(&whole) {
+                return Err(format!("{what}: a run without weight: {run:?}"));
+            }
+            let both = domain.combine(&whole, &found.weight).expect("a sum");
+            if !domain.equal(&both, &found.weight) {
+                return Err(format!("{what}: run {weight:?}, all {:?}", found.weight));
+            }
+            if domain.is_total() && !domain.equal(&whole, &found.weight) {
+                return Err(format!("{what}: {weight:?} is not {:?}", found.weight));
+            }
+        }
+    }
+    let Some(known) = first else {
+        return Ok(missing);
+    };
+    // What small configurations add is a part of it.
+    let options = Options::default();
+    let post = poststar(domain, &pds, &from, &options).expect("post*");
+    let pre = prestar(domain, &pds, &to, &options).expect("pre*");
+    for stack in stacks(pds.symbols(), 2) {
+        for state in (0..pds.states()).map(StateId) {
+            let there = post.weight_of(domain, state, &stack).expect("a weight");
+            let end = to.weight_of(domain, state, &stack).expect("a weight");
+            let begin = from.weight_of(domain, state, &stack).expect("a weight");
+            let on = pre.weight_of(domain, state, &stack).expect("a weight");
+            for (a, b) in [(there, end), (begin, on)] {
+                let weight = domain.extend(&a, &b).expect("a weight");
+                let both = domain.combine(&weight, &known).expect("a sum");
+                if !domain.equal(&both, &known) {
+                    return Err(format!("{state:?} {stack:?}: {weight:?} not in {known:?}"));
+                }
+            }
+        }
+    }
+    Ok(missing)
+}
+
+fn sweep<D: Sample>(domain: &D, first: u64, count: u64) {
+    let mut missing = 0;
+    for seed in first..first + count {
+        match compare(domain, seed) {
+            Ok(more) => missing += more,
+            Err(difference) => panic!("seed {seed}: {difference}\n{}", shown(domain, seed)),
+        }
+    }
+    // Almost always one is found.
+    assert!(missing as u64 <= count / 100, "{missing} runs are missing");
+}
+
+/// A rule that weighs nothing is no step, whichever way the search goes.
+#[test]
+fn a_rule_of_weight_zero_is_no_rule() {
+    let mut builder = PdsBuilder::new(1, 2);
+    let rule = Rule {
+        from: StateId(0),
+        top: SymbolId(0),
+        to: StateId(0),
+        replace: Replace::Step(SymbolId(1)),
+        merge: None,
+    };
+    builder.rule(rule, false);
+    let pds = builder.build();
+    let single =
+        |symbol, direction| single(&Boolean, &pds, (StateId(0), &[SymbolId(symbol)]), direction);
+    let (from, to) = (
+        single(0, Direction::Backward),
+        single(1, Direction::Forward),
+    );
+    for way in [Way::Pre, Way::Post, Way::Dual] {
+        let found = reach(&Boolean, &pds, &from, &to, way, &Options::default());
+        assert!(!found.expect("an answer").weight, "{way:?}");
+    }
+}
+
+/// Two pops: each alone may go either way, together only one after the other has a weight.
+#[test]
+fn a_run_has_a_weight() {
+    let domain = Relations::new(2);
+    let mut builder = PdsBuilder::new(1, 1);
+    for pair in [(0, 1), (1, 0)] {
+        let rule = Rule {
+            from: StateId(0),
+            top: SymbolId(0),
+            to: StateId(0),
+            replace: Replace::Pop,
+            merge: None,
+        };
+        builder.rule(rule, domain.of([pair]));
+    }
+    let pds = builder.build();
+    let two = [SymbolId(0); 2];
+    let from = single(&domain, &pds, (StateId(0), &two), Direction::Backward);
+    let to = single(&domain, &pds, (StateId(0), &[]), Direction::Forward);
+    let options = Options {
+        witness: true,
+        ..Options::default()
+    };
+    for way in [Way::Pre, Way::Post, Way::Dual] {
+        let found = reach(&domain, &pds, &from, &to, way, &options).expect("an answer");
+        let rules: Vec<u32> = found
+            .witness
+            .iter()
+            .flat_map(droste_pds::Witness::rules)
+            .collect();
+        assert!(rules == [0, 1] || rules == [1, 0], "{way:?}: {rules:?}");
+    }
+}
+
+#[test]
+fn random_questions() {
+    sweep(&Boolean, 0, 300);
+    sweep(&MinPlus::non_negative(), 1000, 300);
+    sweep(&MinPlus::any(), 1500, 300);
+    sweep(&Relations::new(3), 2000, 100);
+    sweep(&Relations::with_locals(2, 2), 3000, 300);
+    sweep(&Pair(MinPlus::non_negative(), Boolean), 4000, 100);
+    sweep(&GenKill::new(70), 5000, 100);
+    sweep(&CopyConstants::new(3), 6000, 100);
+}
+
+#[test]
+#[ignore = "sweep; run in release"]
+fn many_random_questions() {
+    sweep(&Boolean, 10_000, 20_000);
+    sweep(&MinPlus::non_negative(), 30_000, 20_000);
+    sweep(&MinPlus::any(), 100_000, 20_000);
+    sweep(&Relations::new(3), 50_000, 5_000);
+    sweep(&Relations::with_locals(2, 2), 60_000, 20_000);
+    sweep(&GenKill::new(70), 80_000, 5_000);
+    sweep(&CopyConstants::new(3), 90_000, 5_000);
+}

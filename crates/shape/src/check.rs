@@ -1,0 +1,580 @@
+//! A task in, verdicts out.
+//!
+//! Memory safety is a question of reachability, formulas are questions about infinite runs: both
+//! are answered by the searches that every [`Model`](droste_base::Model) has. The modes differ in
+//! what is generated when, and in what a call is:
+//!
+//! * `top-level`: all state spaces are generated; then a formula is checked on the states of the
+//!   outermost method alone, in which a call is a single step.
+//! * `on-the-fly`: the tableau of the formula asks for states, and nothing else is generated. Each
+//!   formula starts afresh.
+//! * `rsm`: all state spaces are generated first. Then each formula is checked on the recursive
+//!   state machine.
+//! * `shared`, the default: on the fly, and what was generated for one formula is there for the
+//!   next. The thesis proposes this in its conclusion.
+//!
+//! Chau, *Comparing Hierarchical and On-The-Fly Model Checking for Java Pointer Programs* (2019),
+//! chapters 3 to 5 and 7. Model-checking contracts are the summaries of the search over the product
+//! of machine and tableau: an entry state with the formulas that are open there, and the exit states
+//! with those that are open then.
+
+use std::time::{Duration, Instant};
+
+use droste_base::{Deadline, Limits, PropId, Reporter, StopReason, Trace, Verdict};
+use droste_checker::{Checker, Error};
+use droste_explicit::{Order, Spaces, TopLevel, explore};
+use droste_ltl::{Node, ResolvedFormula};
+
+use crate::concrete::{PATIENCE, instances};
+use crate::contract::found;
+use crate::machine::{Largest, Machine, Options, State};
+use crate::proposition::Proposition;
+use crate::run::{Reality, Run};
+use crate::settings::Mode;
+use crate::task::{LEAK, NULL_DEREFERENCE, Needs, Prepared, Task, UNKNOWN_MEMORY};
+
+/// Why there is no verdict.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Unknown {
+    /// A limit was reached.
+    Stopped(StopReason),
+    /// A value that is not modelled is used as an object.
+    UnknownMemory,
+    /// It may hold only because the abstraction hides what a proposition is about.
+    Hidden,
+}
+
+/// The answer to one question.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// No run violates it.
+    Holds,
+    /// This run does.
+    Violated(Box<Run>),
+    /// It is not known. There may be a run that shows why.
+    Unknown(Unknown, Option<Box<Run>>),
+}
+
+impl Answer {
+    /// In a word.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Answer::Holds => "holds",
+            Answer::Violated(_) => "violated",
+            Answer::Unknown(..) => "unknown",
+        }
+    }
+}
+
+/// How many states there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// States of the outermost method.
+    pub main: u64,
+    /// States of all methods, for each heap in which they are entered.
+    pub total: u64,
+    /// States in which the outermost method ends.
+    pub last: u64,
+    /// Contracts: heaps in which methods are entered, each with those in which they are left.
+    pub contracts: u64,
+}
+
+/// What was asked and what came out.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The question.
+    pub property: String,
+    /// The answer.
+    pub answer: Answer,
+    /// How many states were looked at.
+    pub counts: Counts,
+    /// If a heap was larger than allowed: that heap.
+    pub largest: Option<Largest>,
+    /// How long state spaces were generated, apart from checking. With `on-the-fly` it is all one.
+    pub generation: Duration,
+    /// How long it was checked.
+    pub checking: Duration,
+}
+
+/// How to check.
+pub struct Checking<'a> {
+    /// Which algorithm.
+    pub mode: Mode,
+    /// When to give up.
+    pub limits: Limits,
+    /// Whom to tell how far it has come.
+    pub reporter: Option<Reporter<'a>>,
+    /// Of a run, so many steps are written out.
+    pub max_steps: usize,
+    /// Whether violations are looked for on concrete heaps as well.
+    pub concrete: bool,
+    /// Whether the contracts that were found are wanted.
+    pub contracts: bool,
+    /// Formulas are not about these methods, by simple name: calls of them are single steps.
+    pub skip: &'a [String],
+}
+
+/// All answers.
+#[derive(Clone, Debug, Default)]
+pub struct Checked {
+    /// Memory safety first, unless the reference's way is asked for; then contracts that the user
+    /// gave; then formulas.
+    pub reports: Vec<Report>,
+    /// The contracts that were found, as JSON, if they were wanted and there is no limit before.
+    pub contracts: Option<String>,
+}
+
+/// A property in words.
+pub const MEMORY_SAFETY: &str = "no field of null is used";
+/// Another one.
+pub const NO_LEAKS: &str = "every object can be reached as long as the program runs";
+
+fn contract_holds(method: &str) -> String {
+    format!("the contract of {method} holds")
+}
+
+/// Checks memory safety, unless the reference's way is asked for, and all formulas.
+pub fn check(
+    task: &mut Task,
+    formulas: &[ResolvedFormula<Proposition>],
+    checking: &Checking<'_>,
+) -> Result<Checked, Error> {
+    task.options.hierarchical = checking.mode != Mode::TopLevel;
+    let mut reports: Vec<Option<Report>> = vec![None; formulas.len()];
+    let mut first = Vec::new();
+    let mut saved = None;
+    let mut in_doubt = false;
+    let hierarchical = task.options.hierarchical;
+    let needs = formulas.iter();
+    let needs: Vec<Needs> = needs.map(|one| Needs::of(one, hierarchical)).collect();
+    // Formulas that need nothing come first, together with memory safety.
+    let mut groups: Vec<&Needs> = Vec::new();
+    let nothing = Needs::default();
+    let contracts = checking.contracts || !task.contracts.is_empty();
+    if !task.options.compat || task.options.leaks || contracts || needs.iter().any(Needs::is_empty)
+    {
+        groups.push(&nothing);
+    }
+    for need in &needs {
+        if !groups.contains(&need) {
+            groups.push(need);
+        }
+    }
+    for need in groups {
+        let members: Vec<usize> = (0..formulas.len()).filter(|&i| needs[i] == *need).collect();
+        let own: Vec<&ResolvedFormula<Proposition>> =
+            members.iter().map(|&i| &formulas[i]).collect();
+        let start = Instant::now();
+        let stopped = |reason: StopReason, property: String| Report {
+            property,
+            answer: Answer::Unknown(Unknown::Stopped(reason), None),
+            counts: Counts::default(),
+            largest: None,
+            generation: Duration::ZERO,
+            checking: start.elapsed(),
+        };
+        let prepared = task.prepare(need, &own);
+        let machine = match &prepared {
+            Ok(prepared) => task.machine(prepared).map(|machine| (machine, prepared)),
+            Err(reason) => Err(reason.clone()),
+        };
+        let (machine, prepared) = match machine {
+            Ok(made) => made,
+            Err(reason) => {
+                // What is asked besides the formulas has no answer either.
+                if need.is_empty() && !task.options.compat {
+                    first.push(stopped(reason.clone(), MEMORY_SAFETY.into()));
+                }
+                if need.is_empty() && task.options.leaks {
+                    first.push(stopped(reason.clone(), NO_LEAKS.into()));
+                }
+                if need.is_empty() {
+                    let claims = task.contracts.methods().iter();
+                    first.extend(claims.map(|one| stopped(reason.clone(), contract_holds(one))));
+                }
+                for i in members {
+                    reports[i] = Some(stopped(reason.clone(), formulas[i].text.clone()));
+                }
+                continue;
+            }
+        };
+        let mut group = Group {
+            task,
+            prepared,
+            machine,
+            checking,
+            spaces: None,
+            generation: Duration::ZERO,
+        };
+        if need.is_empty() && !task.options.compat {
+            let (report, unknown) = group.memory_safety(!formulas.is_empty())?;
+            first.push(report);
+            in_doubt = unknown;
+        }
+        if need.is_empty() && task.options.leaks {
+            first.push(group.leaks()?);
+        }
+        if need.is_empty() && contracts {
+            let (claims, all) = group.contracts();
+            first.extend(claims);
+            saved = all;
+        }
+        for (&i, propositions) in members.iter().zip(&prepared.propositions) {
+            let formula = ResolvedFormula {
+                text: formulas[i].text.clone(),
+                formulas: formulas[i].formulas.clone(),
+                formula: formulas[i].formula,
+                names: formulas[i].names.clone(),
+                atoms: propositions.clone(),
+            };
+            if checking.mode == Mode::OnTheFly {
+                // Nothing of the formula before is left.
+                group.machine = match task.machine(prepared) {
+                    Ok(machine) => machine,
+                    Err(reason) => {
+                        reports[i] = Some(stopped(reason, formula.text));
+                        continue;
+                    }
+                };
+            }
+            reports[i] = Some(group.formula(&formula)?);
+        }
+    }
+    // If the program uses unknown memory anywhere, that goes for every formula, whichever part of
+    // the program its proof has seen: so that all modes give the same answers.
+    for mut report in reports.into_iter().flatten() {
+        if in_doubt && matches!(report.answer, Answer::Holds) {
+            report.answer = Answer::Unknown(Unknown::UnknownMemory, None);
+        }
+        first.push(report);
+    }
+    Ok(Checked {
+        reports: first,
+        contracts: saved,
+    })
+}
+
+/// Formulas that share a machine.
+struct Group<'a> {
+    task: &'a Task,
+    prepared: &'a Prepared,
+    machine: Machine<'a>,
+    checking: &'a Checking<'a>,
+    /// All state spaces, once they have been generated.
+    spaces: Option<Spaces<State>>,
+    generation: Duration,
+}
+
+impl Group<'_> {
+    /// Also says whether something unknown is known to be used as an object. After a violation only
+    /// `formulas` want to know that.
+    fn memory_safety(&mut self, formulas: bool) -> Result<(Report, bool), Error> {
+        let start = Instant::now();
+        let mut answer = self.ask(&Question::Memory(NULL_DEREFERENCE))?;
+        let unknown = match answer {
+            Answer::Unknown(..) => false,
+            Answer::Violated(_) if !formulas => false,
+            _ => match self.ask(&Question::Memory(UNKNOWN_MEMORY))? {
+                Answer::Violated(run) => {
+                    if matches!(answer, Answer::Holds) {
+                        answer = Answer::Unknown(Unknown::UnknownMemory, Some(run));
+                    }
+                    true
+                }
+                _ => false,
+            },
+        };
+        let report = Report {
+            property: MEMORY_SAFETY.into(),
+            answer,
+            counts: self.counts(),
+            largest: self.machine.largest(),
+            generation: Duration::ZERO,
+            checking: start.elapsed(),
+        };
+        Ok((report, unknown))
+    }
+
+    fn leaks(&mut self) -> Result<Report, Error> {
+        let start = Instant::now();
+        let answer = self.ask(&Question::Memory(LEAK))?;
+        Ok(Report {
+            property: NO_LEAKS.into(),
+            answer,
+            counts: self.counts(),
+            largest: self.machine.largest(),
+            generation: Duration::ZERO,
+            checking: start.elapsed(),
+        })
+    }
+
+    /// Whether the contracts that the user gave allow what methods do; and all that were found.
+    fn contracts(&mut self) -> (Vec<Report>, Option<String>) {
+        let start = Instant::now();
+        let contracts = &self.task.contracts;
+        let report = |method: &str, answer| Report {
+            property: contract_holds(method),
+            answer,
+            counts: Counts::default(),
+            largest: None,
+            generation: Duration::ZERO,
+            checking: start.elapsed(),
+        };
+        let limits = &self.checking.limits;
+        let ran = spaces(&self.machine, limits)
+            .and_then(|spaces| Ok((contracts.broken(self.task, &self.machine, limits)?, spaces)));
+        let (broken, spaces) = match ran {
+            Ok(ran) => ran,
+            Err(reason) => {
+                let unknown = Answer::Unknown(Unknown::Stopped(reason), None);
+                let all = contracts.methods().iter();
+                let all = all.map(|method| report(method, unknown.clone()));
+                return (all.collect(), None);
+            }
+        };
+        let mut reports = Vec::new();
+        for signature in contracts.methods() {
+            // What has no body is believed.
+            if self.task.program.method_signed(signature).is_none() {
+                continue;
+            }
+            let wrong = (broken.iter())
+                .find(|(method, ..)| self.task.program.method(*method).signature == *signature);
+            let answer = match wrong {
+                None => Answer::Holds,
+                Some((method, before, after)) => {
+                    let run = Run::of_call(self.task, *method, before, after);
+                    Answer::Violated(Box::new(run))
+                }
+            };
+            reports.push(report(signature, answer));
+        }
+        let found = found(self.task, &self.task.symbols, &self.machine, &spaces);
+        (reports, self.checking.contracts.then_some(found))
+    }
+
+    /// Generates all state spaces, if that has not been done.
+    fn generate(&mut self) -> Result<(), StopReason> {
+        if self.spaces.is_some() {
+            return Ok(());
+        }
+        let start = Instant::now();
+        let spaces = spaces(&self.machine, &self.checking.limits);
+        self.generation = start.elapsed();
+        self.spaces = Some(spaces?);
+        Ok(())
+    }
+
+    fn formula(&mut self, formula: &ResolvedFormula<PropId>) -> Result<Report, Error> {
+        let first = self.spaces.is_none();
+        let generated = match self.checking.mode {
+            Mode::TopLevel | Mode::Rsm => self.generate(),
+            // A call that is a single step has to be known to its end.
+            Mode::OnTheFly | Mode::Shared if !self.checking.skip.is_empty() => self.generate(),
+            Mode::OnTheFly | Mode::Shared => Ok(()),
+        };
+        let start = Instant::now();
+        let mut answer = match generated {
+            Err(reason) => Answer::Unknown(Unknown::Stopped(reason), None),
+            Ok(()) => self.ask(&Question::Formula(formula))?,
+        };
+        // A run on which something unknown is used as an object is not followed. What holds on the
+        // others is not known to hold. All that the answer depends on has been generated.
+        if matches!(answer, Answer::Holds) && self.machine.met_unknown_memory() {
+            answer = Answer::Unknown(Unknown::UnknownMemory, None);
+        }
+        if matches!(answer, Answer::Holds)
+            && (self.machine.met_hidden_field() || self.denies_a_shape(formula))
+        {
+            answer = Answer::Unknown(Unknown::Hidden, None);
+        }
+        Ok(Report {
+            property: formula.text.clone(),
+            answer,
+            counts: self.counts(),
+            largest: self.machine.largest(),
+            generation: if first {
+                self.generation
+            } else {
+                Duration::ZERO
+            },
+            checking: start.elapsed(),
+        })
+    }
+
+    /// Whether the formula may hold because a shape is not there. A shape is recognised on abstract
+    /// heaps; that it is not recognised does not mean that no heap they stand for has it.
+    fn denies_a_shape(&self, formula: &ResolvedFormula<PropId>) -> bool {
+        let mut formulas = formula.formulas.clone();
+        let (positive, _) = formulas.negation_normal_forms(formula.formula);
+        let closure = formulas.closure(positive);
+        closure.iter().any(|&id| {
+            let Node::Not(inner) = formulas.node(id) else {
+                return false;
+            };
+            let Node::Atom(atom) = formulas.node(inner) else {
+                return false;
+            };
+            let proposition = formula.atoms.get(atom.0 as usize);
+            proposition.is_some_and(|&one| self.machine.is_about_shapes(one))
+        })
+    }
+
+    /// The answer of this machine; a violation is looked for on concrete heaps, too.
+    fn ask(&self, question: &Question<'_>) -> Result<Answer, Error> {
+        let (checking, limits) = (self.checking, &self.checking.limits);
+        let spaces = self.spaces.as_ref();
+        let verdict = question.ask(&self.machine, spaces, checking, limits)?;
+        Ok(match verdict {
+            Verdict::Holds(_) => Answer::Holds,
+            Verdict::Unknown(reason) => Answer::Unknown(Unknown::Stopped(reason), None),
+            Verdict::Violated(trace) => {
+                let mut run = Run::new(self.task, &self.machine, &trace, checking.max_steps);
+                run.mark(&self.machine, question.propositions());
+                if checking.concrete
+                    && let Some(first) = trace.positions.first()
+                {
+                    run.reality = self.concrete(question, first.state)?;
+                }
+                Answer::Violated(Box::new(run))
+            }
+        })
+    }
+
+    /// Asks the same on concrete heaps that a violation may begin with.
+    fn concrete(&self, question: &Question<'_>, first: State) -> Result<Reality, Error> {
+        let start = self.machine.heap(first);
+        let mut limits = self.checking.limits.clone();
+        let left = limits
+            .deadline
+            .map_or(PATIENCE, |deadline| deadline.left() / 2);
+        limits.deadline = Some(Deadline::after(left.min(PATIENCE)));
+        let options = Options {
+            concrete: true,
+            max_heap: MOST_NODES,
+            max_states: MOST_STATES,
+            ..self.task.options.clone()
+        };
+        let heaps = instances(&self.prepared.grammar, &start, &limits);
+        for heap in &heaps {
+            let initial = std::slice::from_ref(heap);
+            let Ok(machine) = self.task.machine_on(self.prepared, &options, initial) else {
+                continue;
+            };
+            let checking = self.checking;
+            let folds = checking.mode == Mode::TopLevel || !checking.skip.is_empty();
+            let spaces = match question {
+                Question::Formula(_) if folds => match spaces(&machine, &limits) {
+                    Ok(spaces) => Some(spaces),
+                    Err(_) => continue,
+                },
+                _ => None,
+            };
+            let verdict = question.ask(&machine, spaces.as_ref(), checking, &limits)?;
+            if let Verdict::Violated(trace) = verdict {
+                let mut run = Run::new(self.task, &machine, &trace, self.checking.max_steps);
+                run.mark(&machine, question.propositions());
+                return Ok(Reality::Real(heap.clone(), Box::new(run)));
+            }
+        }
+        Ok(Reality::Doubtful(heaps.len()))
+    }
+
+    fn counts(&self) -> Counts {
+        let Some(spaces) = &self.spaces else {
+            let (main, last) = self.machine.outermost();
+            return Counts {
+                main,
+                total: self.machine.generated(),
+                last,
+                contracts: self.machine.entries(),
+            };
+        };
+        let mut counts = Counts::default();
+        for space in &spaces.list {
+            // The end of the program is no state of its own here.
+            let states = (space.states.iter())
+                .filter(|&&state| !self.machine.is_beyond(state))
+                .count() as u64;
+            counts.total += states;
+            counts.contracts += 1;
+            if space.initial {
+                counts.main += states;
+                counts.last += space.exits.len() as u64;
+            }
+        }
+        counts
+    }
+}
+
+/// Concrete heaps with more nodes are not followed, nor are more states.
+const MOST_NODES: usize = 60;
+const MOST_STATES: usize = 20_000;
+
+/// All state spaces.
+fn spaces(machine: &Machine<'_>, limits: &Limits) -> Result<Spaces<State>, StopReason> {
+    let options = droste_explicit::Options {
+        limits: limits.clone(),
+        ..droste_explicit::Options::default()
+    };
+    explore(machine, &options).map_err(|(reason, _)| reason)
+}
+
+/// What is asked of a machine.
+enum Question<'a> {
+    /// Is there no state of which this holds?
+    Memory(u32),
+    /// Does every run satisfy this?
+    Formula(&'a ResolvedFormula<PropId>),
+}
+
+impl Question<'_> {
+    /// The propositions that people want to see along a run, with their names.
+    fn propositions(&self) -> Vec<(PropId, String)> {
+        match self {
+            Question::Memory(_) => Vec::new(),
+            Question::Formula(formula) => {
+                let atoms = formula.atoms.iter().copied();
+                let names = formula.names.list().iter();
+                atoms
+                    .zip(names.map(|atom| atom.text.trim().to_owned()))
+                    .collect()
+            }
+        }
+    }
+
+    /// Asks; `spaces` are those of the machine, if they have been generated.
+    fn ask(
+        &self,
+        machine: &Machine<'_>,
+        spaces: Option<&Spaces<State>>,
+        checking: &Checking<'_>,
+        limits: &Limits,
+    ) -> Result<Verdict<Trace<State>>, Error> {
+        let mode = checking.mode;
+        let whole = Checker::new(machine).within(limits.clone());
+        let outcome = match (self, spaces) {
+            (Question::Memory(fault), _) => whole.order(Order::Bfs).reach(PropId(*fault))?,
+            (Question::Formula(formula), Some(spaces)) if mode == Mode::TopLevel => {
+                let top = TopLevel::new(machine, spaces);
+                let checker = Checker::new(&top).within(limits.clone());
+                checker.ignore_finished_runs().formula(formula)?
+            }
+            (Question::Formula(formula), Some(spaces)) if !checking.skip.is_empty() => {
+                let calls = machine.calls_of(checking.skip);
+                let some = TopLevel::new(machine, spaces).only(&calls);
+                let checker = Checker::new(&some).within(limits.clone());
+                checker.ignore_finished_runs().formula(formula)?
+            }
+            (Question::Formula(formula), _) => {
+                let checker = whole.ignore_finished_runs();
+                let checker = match mode {
+                    Mode::OnTheFly => checker.by_tableau(),
+                    _ => checker,
+                };
+                checker.formula(formula)?
+            }
+        };
+        Ok(outcome.verdict)
+    }
+}

@@ -1,0 +1,228 @@
+//! Contracts: what a method makes of a heap. They are saved, loaded, checked and used.
+//!
+//! A contract is a heap in which a method is entered, with those in which it may be left. For a
+//! method with a body the machine finds the contracts itself; contracts that a user gives are then
+//! claims, which are checked: the method is run in the heap of the contract. For a method whose body is not at hand they are all that is known, and
+//! are used. (Heinen, Jansen, Katoen, Noll: procedure contracts; the format is ATTESTOR's.)
+
+use droste_base::{CallId, Limits, Model, PropId, Steps, StopReason};
+use droste_explicit::{Spaces, explore};
+use droste_heap::{Code, Heap, MethodContracts, Node, Symbols, Variable, contracts_json};
+use droste_pointer::MethodId;
+use rustc_hash::FxHashMap;
+
+use crate::machine::{Machine, State};
+use crate::task::Task;
+
+/// Contracts by method and by the heap in which it is entered.
+#[derive(Clone, Debug, Default)]
+pub struct Contracts {
+    known: FxHashMap<(String, Code), Vec<Heap>>,
+    /// As they were given, to be checked.
+    claims: Vec<(String, Contract)>,
+    methods: Vec<String>,
+}
+
+/// A heap before, and the heaps after.
+type Contract = (Heap, Vec<Heap>);
+
+/// Of a contract with more external nodes than this, no variants with fewer are made.
+const MOST_EXTERNALS: usize = 8;
+
+impl Contracts {
+    /// Contracts as they were read. `complete` adds the constants that the task's heaps have, and
+    /// `reduce` makes a heap what it is at the end of a method.
+    pub(crate) fn new(
+        list: Vec<MethodContracts>,
+        complete: impl Fn(&mut Heap),
+        reduce: impl Fn(&mut Heap),
+    ) -> Self {
+        let mut contracts = Contracts::default();
+        for MethodContracts {
+            method,
+            contracts: pairs,
+            ..
+        } in list
+        {
+            for (mut before, mut after) in pairs {
+                complete(&mut before);
+                after.iter_mut().for_each(&complete);
+                let constant = |&node: &Node| before.variables_at(node).any(Variable::is_constant);
+                let own: Vec<bool> = before.externals().iter().map(|n| !constant(n)).collect();
+                let free = own.iter().filter(|own| **own).count();
+                // A caller that keeps hold of fewer objects than the contract allows for may rely
+                // on it as well.
+                let variants = if free <= MOST_EXTERNALS { 1 << free } else { 1 };
+                for dropped in 0..variants {
+                    let keep = kept(&own, dropped);
+                    let (before, after) = variant(&before, &after, &keep, &reduce);
+                    if dropped == 0 {
+                        let claim = (before.clone(), after.clone());
+                        contracts.claims.push((method.clone(), claim));
+                    }
+                    let key = (method.clone(), before.code());
+                    contracts.known.entry(key).or_insert(after);
+                }
+            }
+            if !contracts.methods.contains(&method) {
+                contracts.methods.push(method);
+            }
+        }
+        contracts
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+
+    /// The heaps in which a method leaves if it is entered in this one, if that is known.
+    pub(crate) fn after(&self, method: &str, before: &Heap) -> Option<&[Heap]> {
+        let key = (method.to_owned(), before.code());
+        self.known.get(&key).map(Vec::as_slice)
+    }
+
+    /// The methods there are contracts for.
+    pub fn methods(&self) -> &[String] {
+        &self.methods
+    }
+
+    /// Runs the methods that have a body in the heaps of their contracts: for each method whose
+    /// contract does not allow all that it does, the heap before and a heap after that is missing.
+    pub(crate) fn broken(
+        &self,
+        task: &Task,
+        machine: &Machine<'_>,
+        limits: &Limits,
+    ) -> Result<Vec<(MethodId, Heap, Heap)>, StopReason> {
+        let mut broken = Vec::new();
+        for (signature, (before, after)) in &self.claims {
+            let Some(method) = task.program.method_signed(signature) else {
+                continue;
+            };
+            let entered = Entered {
+                machine,
+                entry: machine.entry(method, before)?,
+            };
+            let options = droste_explicit::Options {
+                limits: limits.clone(),
+                ..droste_explicit::Options::default()
+            };
+            let spaces = explore(&entered, &options).map_err(|(reason, _)| reason)?;
+            let claimed: Vec<Code> = after.iter().map(Heap::code).collect();
+            let exits = spaces
+                .of(&entered.entry)
+                .map_or(&[][..], |space| &space.exits);
+            let missing = (exits.iter().map(|&exit| machine.heap(exit)))
+                .find(|heap| !claimed.contains(&heap.code()));
+            if let Some(missing) = missing {
+                broken.push((method, before.clone(), missing));
+            }
+        }
+        Ok(broken)
+    }
+}
+
+/// Which external nodes stay if of the own ones those in the bit set `dropped` go.
+fn kept(own: &[bool], dropped: usize) -> Vec<bool> {
+    let mut number = 0;
+    let keep = own.iter().map(|&own| {
+        let stays = own && (dropped >> number) & 1 == 0;
+        number += u32::from(own);
+        stays
+    });
+    keep.collect()
+}
+
+/// A contract in which only some external nodes are external, and the constants.
+fn variant(before: &Heap, after: &[Heap], keep: &[bool], reduce: &impl Fn(&mut Heap)) -> Contract {
+    let mut before = before.clone();
+    share_constants(&mut before, keep);
+    let order = before.order_externals();
+    let after = after.iter().map(|heap| {
+        let mut heap = heap.clone();
+        share_constants(&mut heap, keep);
+        let old = heap.externals().to_vec();
+        let new: Vec<Node> = (order.iter())
+            .filter_map(|&at| old.get(at).copied())
+            .collect();
+        heap.set_externals(&new);
+        reduce(&mut heap);
+        heap
+    });
+    let after = after.collect();
+    (before, after)
+}
+
+/// A machine that is entered by one method alone.
+struct Entered<'a> {
+    machine: &'a Machine<'a>,
+    entry: State,
+}
+
+impl Model for Entered<'_> {
+    type State = State;
+
+    fn initial(&self, out: &mut Vec<State>) {
+        out.push(self.entry);
+    }
+
+    fn steps(&self, state: &State, out: &mut Steps<State>) {
+        self.machine.steps(state, out);
+    }
+
+    fn resume(&self, caller: &State, call: CallId, exit: &State, out: &mut Vec<State>) -> bool {
+        self.machine.resume(caller, call, exit, out)
+    }
+
+    fn holds(&self, state: &State, proposition: PropId) -> bool {
+        self.machine.holds(state, proposition)
+    }
+
+    fn gave_up(&self) -> StopReason {
+        self.machine.gave_up()
+    }
+}
+
+/// Constants are external in fragments: caller and callee share them. Behind the other external
+/// nodes, they come in the order of their names.
+fn share_constants(heap: &mut Heap, own: &[bool]) {
+    let externals = heap.externals().iter().zip(own);
+    let mut externals: Vec<Node> = externals
+        .filter(|pair| *pair.1)
+        .map(|pair| *pair.0)
+        .collect();
+    for &(variable, node) in heap.variables() {
+        if variable.is_constant() && !externals.contains(&node) {
+            externals.push(node);
+        }
+    }
+    heap.set_externals(&externals);
+}
+
+/// The contracts that a machine has found, as JSON: a list with an object for each method.
+pub(crate) fn found(
+    task: &Task,
+    symbols: &Symbols,
+    machine: &Machine<'_>,
+    spaces: &Spaces<State>,
+) -> String {
+    let mut by_method: Vec<(MethodId, Vec<Contract>)> = Vec::new();
+    for space in &spaces.list {
+        let method = machine.place(space.entry).method;
+        let contract = (
+            machine.heap(space.entry),
+            space.exits.iter().map(|&exit| machine.heap(exit)).collect(),
+        );
+        match by_method.iter_mut().find(|pair| pair.0 == method) {
+            Some((_, list)) => list.push(contract),
+            None => by_method.push((method, vec![contract])),
+        }
+    }
+    let objects: Vec<String> = (by_method.iter())
+        .map(|(method, list)| {
+            contracts_json(symbols, &task.program.method(*method).signature, list)
+        })
+        .collect();
+    format!("[{}]\n", objects.join(",\n"))
+}

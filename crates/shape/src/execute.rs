@@ -1,0 +1,390 @@
+//! What one statement does to an abstract heap: the abstract semantics of Heinen, Jansen, Katoen and
+//! Noll's Juggrnaut, as ATTESTOR has it.
+//!
+//! A statement that touches a field needs to see it. If the field is hidden in a hyperedge, the rules
+//! of the grammar that bring it to light are applied, each on a copy of the heap: one heap becomes
+//! several, which together stand for the same concrete heaps.
+//!
+//! What is not modelled (numbers other than a few constants, arrays, results of foreign methods) is
+//! *undefined*: no variable points to it. A condition about it goes both ways.
+
+use droste_heap::{Heap, Node, Selector, TypeId, Variable};
+use droste_pointer::{
+    Callees, ClassId, Condition, FieldId, Kind, LocalId, MethodId, Operand, Pc, Statement, Value,
+};
+use rustc_hash::FxHashMap;
+
+use crate::machine::{Fault, Machine, State};
+
+/// What may happen next.
+pub(crate) enum Event {
+    /// Control goes on here.
+    Go(Pc, Heap),
+    /// The method returns.
+    Leave(Heap),
+    /// This method is called; the heap has its parameters.
+    Call(MethodId, Heap),
+    /// A method without a body is called; the heap has its parameters, and another one is as it is
+    /// if nothing is known of the method.
+    Foreign(String, Heap, Heap),
+    /// Something is wrong.
+    Fault(Fault),
+    /// There are too many heaps in which a field can be seen.
+    GiveUp,
+}
+
+/// How the things of a program are called in heaps.
+pub(crate) struct Names {
+    /// The type of each class.
+    pub(crate) types: Vec<TypeId>,
+    /// The class of each type.
+    pub(crate) classes: FxHashMap<TypeId, ClassId>,
+    /// The selector of each field.
+    pub(crate) selectors: Vec<Selector>,
+    /// For each class, which fields heaps have, and what a new object holds there.
+    pub(crate) fields: Vec<Vec<(FieldId, Kind)>>,
+    /// `@this:`
+    pub(crate) this: Variable,
+    /// `@parameter0:` and so on.
+    pub(crate) parameters: Vec<Variable>,
+    /// `@return`
+    pub(crate) result: Variable,
+    /// Variables that stay although they are dead: formulas name them.
+    pub(crate) kept: Vec<Variable>,
+}
+
+impl Names {
+    /// Whether the objects of this type have the field in heaps.
+    fn has(&self, object: TypeId, field: FieldId) -> bool {
+        match self.classes.get(&object) {
+            Some(class) => self.fields[class.index()]
+                .iter()
+                .any(|(one, _)| *one == field),
+            // A type that only the grammar knows: it says which selectors there are.
+            None => true,
+        }
+    }
+
+    /// The selectors that objects of this type have in heaps.
+    pub(crate) fn selectors_of(&self, object: TypeId) -> Vec<Selector> {
+        match self.classes.get(&object) {
+            Some(class) => (self.fields[class.index()].iter())
+                .map(|(field, _)| self.selectors[field.index()])
+                .collect(),
+            None => self.selectors.clone(),
+        }
+    }
+
+    /// The receiver and the parameters that a heap has.
+    pub(crate) fn given(&self, heap: &Heap) -> Vec<Variable> {
+        let all = heap.variables().iter().map(|&(variable, _)| variable);
+        all.filter(|&one| self.receiver_or_parameter(one)).collect()
+    }
+
+    fn receiver_or_parameter(&self, variable: Variable) -> bool {
+        variable == self.this || self.parameters.contains(&variable)
+    }
+}
+
+impl Machine<'_> {
+    /// Executes a statement; every way to go on is handed to `out`.
+    pub(crate) fn execute(
+        &self,
+        method: MethodId,
+        pc: Pc,
+        mut heap: Heap,
+        out: &mut impl FnMut(Event),
+    ) {
+        let locals = &self.methods[method.index()].locals;
+        let variable = |local: LocalId| locals[local.index()];
+        let next = pc + 1;
+        match &self.program.method(method).code[pc as usize] {
+            Statement::Nop => out(Event::Go(next, heap)),
+            Statement::Goto(target) => out(Event::Go(*target, heap)),
+            Statement::Require(base) => match self.object(&heap, variable(*base)) {
+                Err(fault @ Fault::NullDereference) => out(Event::Fault(fault)),
+                // What is not known is taken to be there.
+                _ => out(Event::Go(next, heap)),
+            },
+            // The exception leaves the program.
+            Statement::Throw => {}
+            Statement::Choose { targets } => {
+                let mut seen: Vec<Pc> = Vec::new();
+                for &target in targets {
+                    if !seen.contains(&target) {
+                        seen.push(target);
+                        out(Event::Go(target, heap.clone()));
+                    }
+                }
+            }
+            Statement::Branch { condition, yes, no } => {
+                match Self::decide(&heap, locals, condition) {
+                    Some(true) => out(Event::Go(*yes, heap)),
+                    Some(false) => out(Event::Go(*no, heap)),
+                    None => {
+                        if yes != no {
+                            out(Event::Go(*yes, heap.clone()));
+                        }
+                        out(Event::Go(*no, heap));
+                    }
+                }
+            }
+            Statement::Return(value) => {
+                let result = value.and_then(|value| Self::value(&heap, locals, value));
+                heap.retain_variables(|one| one.is_constant() || one.is_marking());
+                if let Some(node) = result {
+                    heap.set_variable(self.names.result, node);
+                }
+                out(Event::Leave(heap));
+            }
+            Statement::Assign { to, value } => {
+                let to = variable(*to);
+                match *value {
+                    Value::Operand(operand) => {
+                        let node = Self::value(&heap, locals, operand);
+                        self.assign(&mut heap, to, node);
+                        out(Event::Go(next, heap));
+                    }
+                    Value::This => {
+                        let node = heap.remove_variable(self.names.this);
+                        self.assign(&mut heap, to, node);
+                        out(Event::Go(next, heap));
+                    }
+                    Value::Parameter(number) => {
+                        let parameter = self.names.parameters[number as usize];
+                        let node = heap.remove_variable(parameter);
+                        self.assign(&mut heap, to, node);
+                        out(Event::Go(next, heap));
+                    }
+                    Value::New(class) => {
+                        let node = self.create(&mut heap, class);
+                        self.assign(&mut heap, to, Some(node));
+                        out(Event::Go(next, heap));
+                    }
+                    Value::Field(base, field) => match self.object(&heap, variable(base)) {
+                        Ok(Some(node)) => {
+                            self.reveal(heap, node, field, &mut |heap| {
+                                let Some(mut heap) = heap else {
+                                    return out(Event::GiveUp);
+                                };
+                                let selector = self.names.selectors[field.index()];
+                                let target = heap.target(node, selector);
+                                self.assign(&mut heap, to, target);
+                                out(Event::Go(next, heap));
+                            });
+                        }
+                        Ok(None) => {
+                            self.assign(&mut heap, to, None);
+                            out(Event::Go(next, heap));
+                        }
+                        Err(fault) => out(Event::Fault(fault)),
+                    },
+                }
+            }
+            Statement::Store { base, field, value } => match self.object(&heap, variable(*base)) {
+                Ok(Some(node)) if self.names.has(heap.node_type(node), *field) => {
+                    let target = Self::value(&heap, locals, *value);
+                    self.reveal(heap, node, *field, &mut |heap| {
+                        let Some(mut heap) = heap else {
+                            return out(Event::GiveUp);
+                        };
+                        let selector = self.names.selectors[field.index()];
+                        match target {
+                            Some(target) => heap.set_selector(node, selector, target),
+                            None if self.options.compat => {}
+                            None => {
+                                heap.remove_selector(node, selector);
+                            }
+                        }
+                        out(Event::Go(next, heap));
+                    });
+                }
+                Ok(_) => out(Event::Go(next, heap)),
+                Err(fault) => out(Event::Fault(fault)),
+            },
+            Statement::Call {
+                to,
+                receiver,
+                arguments,
+                callees,
+            } => {
+                let mut object = None;
+                if let Some(receiver) = receiver {
+                    let unavailable = matches!(callees, Callees::Unavailable(_));
+                    match self.object(&heap, variable(*receiver)) {
+                        Ok(node) => object = node,
+                        // An object that is not known is taken to be there.
+                        Err(Fault::UnknownMemory) if unavailable => {}
+                        Err(fault) => return out(Event::Fault(fault)),
+                    }
+                }
+                let callee = match callees {
+                    Callees::One(callee) => Some(*callee),
+                    Callees::Unavailable(_) => None,
+                    Callees::Virtual(table) => object.and_then(|node| {
+                        let class = self.names.classes.get(&heap.node_type(node))?;
+                        let found = table.iter().find(|(one, _)| one == class);
+                        found.map(|&(_, callee)| callee)
+                    }),
+                };
+                // If nobody knows what it does, its result is undefined. The front end has warned.
+                let mut otherwise = Heap::new();
+                if callee.is_none() {
+                    otherwise = heap.clone();
+                    if let Some(to) = to {
+                        self.assign(&mut otherwise, variable(*to), None);
+                    }
+                }
+                let values: Vec<Option<Node>> = arguments
+                    .iter()
+                    .map(|&argument| Self::value(&heap, locals, argument))
+                    .collect();
+                // What is dead after the call is no reason to cut the heap there. That its result
+                // is assigned is no reason either.
+                let live = &self.methods[method.index()].live[next as usize];
+                let result = to.map(variable);
+                self.bury(&mut heap, method, live, result);
+                if let Some(node) = object {
+                    heap.set_variable(self.names.this, node);
+                }
+                for (&parameter, value) in self.names.parameters.iter().zip(values) {
+                    if let Some(node) = value {
+                        heap.set_variable(parameter, node);
+                    }
+                }
+                match (callee, callees) {
+                    (Some(callee), _) => out(Event::Call(callee, heap)),
+                    (None, Callees::Unavailable(signature)) => {
+                        out(Event::Foreign(signature.clone(), heap, otherwise));
+                    }
+                    (None, _) if self.options.compat => out(Event::Go(next, otherwise)),
+                    // An object of a type that is no class of the program: nobody knows.
+                    (None, _) => out(Event::Fault(Fault::UnknownMemory)),
+                }
+            }
+        }
+    }
+
+    /// Whether the statement of a state is a branch on something that is not modelled.
+    pub(crate) fn is_guess(&self, state: State) -> bool {
+        let place = self.place(state);
+        let locals = &self.methods[place.method.index()].locals;
+        match self
+            .program
+            .method(place.method)
+            .code
+            .get(place.pc as usize)
+        {
+            Some(Statement::Choose { .. }) => true,
+            Some(Statement::Branch { condition, .. }) => {
+                Self::decide(&self.heap(state), locals, condition).is_none()
+            }
+            _ => false,
+        }
+    }
+
+    /// What happens to the caller's heap when a callee has returned: its result is assigned.
+    pub(crate) fn after_call(&self, method: MethodId, pc: Pc, heap: &mut Heap) {
+        let result = heap.remove_variable(self.names.result);
+        heap.retain_variables(|one| !self.names.receiver_or_parameter(one));
+        if let Statement::Call { to: Some(to), .. } = &self.program.method(method).code[pc as usize]
+        {
+            let to = self.methods[method.index()].locals[to.index()];
+            self.assign(heap, to, result);
+        }
+    }
+
+    /// Removes the variables of a method that are not live, and `dying`.
+    pub(crate) fn bury(
+        &self,
+        heap: &mut Heap,
+        method: MethodId,
+        live: &[Variable],
+        dying: Option<Variable>,
+    ) {
+        let locals = &self.methods[method.index()].sorted;
+        heap.retain_variables(|one| {
+            if self.names.kept.contains(&one) {
+                return true;
+            }
+            if locals.binary_search(&one).is_err() {
+                return true;
+            }
+            Some(one) != dying && live.binary_search(&one).is_ok()
+        });
+    }
+
+    fn assign(&self, heap: &mut Heap, to: Variable, node: Option<Node>) {
+        match node {
+            Some(node) => heap.set_variable(to, node),
+            None if self.options.compat => {}
+            None => {
+                heap.remove_variable(to);
+            }
+        }
+    }
+
+    /// The node of an operand, if it is defined.
+    fn value(heap: &Heap, locals: &[Variable], operand: Operand) -> Option<Node> {
+        match operand {
+            Operand::Local(local) => heap.variable(locals[local.index()]),
+            Operand::Null => heap.variable(Variable::NULL),
+            Operand::Int(0) => heap.variable(Variable::ZERO),
+            Operand::Int(1) => heap.variable(Variable::ONE),
+            Operand::Int(-1) => heap.variable(Variable::MINUS_ONE),
+            Operand::Int(_) | Operand::Unknown => None,
+        }
+    }
+
+    /// Whether a condition holds, if that is known.
+    fn decide(heap: &Heap, locals: &[Variable], condition: &Condition) -> Option<bool> {
+        // The same number on both sides needs no node.
+        if let (Operand::Int(left), Operand::Int(right)) = (condition.left, condition.right) {
+            return Some((left == right) == condition.equal);
+        }
+        let left = Self::value(heap, locals, condition.left)?;
+        let right = Self::value(heap, locals, condition.right)?;
+        Some((left == right) == condition.equal)
+    }
+
+    /// The object that a variable points to. As in the reference, if that is asked for, null and
+    /// undefined values are no object, and nothing happens.
+    fn object(&self, heap: &Heap, variable: Variable) -> Result<Option<Node>, Fault> {
+        let fault = match heap.variable(variable) {
+            Some(node) if heap.node_type(node) == TypeId::NULL => Fault::NullDereference,
+            Some(node) => return Ok(Some(node)),
+            None => Fault::UnknownMemory,
+        };
+        if self.options.compat {
+            Ok(None)
+        } else {
+            Err(fault)
+        }
+    }
+
+    /// The heaps in which a field of a node can be seen. `None` if there are too many.
+    fn reveal(&self, heap: Heap, node: Node, field: FieldId, out: &mut impl FnMut(Option<Heap>)) {
+        let selector = self.names.selectors[field.index()];
+        if heap.target(node, selector).is_some() || !self.names.has(heap.node_type(node), field) {
+            return out(Some(heap));
+        }
+        match self.grammar.reveal(&heap, node, selector) {
+            None => out(None),
+            // The field was never given a value that is modelled.
+            Some(shown) if shown.is_empty() => out(Some(heap)),
+            Some(shown) => shown.into_iter().for_each(|heap| out(Some(heap))),
+        }
+    }
+
+    /// A new object.
+    fn create(&self, heap: &mut Heap, class: ClassId) -> Node {
+        let node = heap.add_node(self.names.types[class.index()]);
+        for &(field, kind) in &self.names.fields[class.index()] {
+            let value = Self::value(heap, &[], kind.default_value());
+            if let Some(target) = value {
+                heap.set_selector(node, self.names.selectors[field.index()], target);
+            }
+        }
+        node
+    }
+}

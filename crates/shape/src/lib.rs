@@ -1,0 +1,23 @@
+//! Heap programs: pointer programs over abstract heaps, checked.
+//!
+//! * [`settings`] reads what is to be done, [`proposition`] what formulas are about.
+//! * A [`Task`](task::Task) is a program, a grammar and initial heaps. It becomes a
+//!   [`Machine`](machine::Machine): a [`Model`](droste_base::Model), searched like any other.
+//! * [`check`](check::check) answers the questions; a [`Run`](run::Run) shows a violation.
+//! * [`page`] makes pages for a browser of runs, [`spaces`] of states, heaps and grammars.
+
+pub mod check;
+mod concrete;
+mod context;
+pub mod contract;
+mod execute;
+mod label;
+pub mod load;
+pub mod machine;
+pub mod page;
+pub mod picture;
+pub mod proposition;
+pub mod run;
+pub mod settings;
+pub mod spaces;
+pub mod task;

@@ -1,0 +1,216 @@
+//! From settings to a task: the program, the grammar and the initial heaps are read.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use droste_heap::{
+    Fragment, Grammar, Heap, Indices, Predefined, Symbols, predefined, read_contracts,
+    read_grammar, read_heap, read_sid, read_symbolic_heap,
+};
+use droste_source::SourceFile;
+use droste_source::diagnostics::{Diagnostic, render};
+
+use crate::contract::Contracts;
+use crate::machine::Options;
+use crate::settings::Settings;
+use crate::task::Task;
+
+/// Why there is no task.
+#[derive(Debug)]
+pub enum LoadError {
+    /// A setting is missing or wrong.
+    Setting(String),
+    /// The program cannot be loaded.
+    Program(droste_java::Error),
+    /// A file cannot be read.
+    Read(PathBuf, std::io::Error),
+    /// There are mistakes in a file.
+    Wrong(Vec<Diagnostic>, Box<SourceFile>),
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LoadError::Setting(text) => f.write_str(text),
+            LoadError::Program(error) => error.fmt(f),
+            LoadError::Read(path, error) => {
+                write!(f, "cannot read `{}`: {error}", path.display())
+            }
+            LoadError::Wrong(diagnostics, source) => {
+                f.write_str(render(diagnostics, source, false).trim_end())
+            }
+        }
+    }
+}
+
+impl std::error::Error for LoadError {}
+
+/// A task that was loaded.
+pub struct Loaded {
+    /// The task.
+    pub task: Task,
+    /// What of the program is not modelled exactly.
+    pub warnings: Vec<droste_java::Warning>,
+    /// How long the Java compiler took, if it was needed.
+    pub compiling: Option<Duration>,
+}
+
+/// The most nodes of a heap, unless the settings say otherwise.
+const MOST_NODES: usize = 50;
+
+/// Loads what the settings name. Paths in them begin with `root`; classes are also looked for in
+/// `classpath`.
+pub fn load(
+    settings: &Settings,
+    root: &Path,
+    classpath: &[PathBuf],
+    compat: bool,
+) -> Result<Loaded, LoadError> {
+    let missing = |what: &str, flag: &str| {
+        LoadError::Setting(format!("which {what} is to be checked? Say so with {flag}"))
+    };
+    let mut paths = classpath.to_vec();
+    paths.extend(settings.classpath.iter().map(|path| root.join(path)));
+    if paths.is_empty() {
+        return Err(missing("program", "--classpath"));
+    }
+    let class = settings.class.clone();
+    let which = droste_java::Options {
+        class: class.ok_or_else(|| missing("class", "--class"))?,
+        method: settings.method.clone().unwrap_or_else(|| "main".into()),
+    };
+    let program = droste_java::load(&paths, &which).map_err(LoadError::Program)?;
+    let mut symbols = Symbols::new();
+    let grammar = grammar(settings, root, &mut symbols)?;
+    let initial = initial(settings, root, &mut symbols)?;
+    let most = |limit: Option<u64>, otherwise: usize| match limit {
+        Some(limit) => usize::try_from(limit).unwrap_or(usize::MAX),
+        None => otherwise,
+    };
+    let options = Options {
+        abstraction: settings.abstraction.clone(),
+        compat,
+        hierarchical: true,
+        leaks: false,
+        concrete: false,
+        max_heap: most(settings.max_heap, MOST_NODES),
+        max_states: most(settings.max_states, usize::MAX),
+    };
+    let mut contracts = Vec::new();
+    for name in &settings.contracts {
+        let source = source(&root.join(name))?;
+        let read = read_contracts(&mut symbols, source.text(), indices(settings));
+        let list = read.map_err(|problems| LoadError::Wrong(problems, Box::new(source)))?;
+        contracts.extend(list);
+    }
+    for (before, after) in contracts.iter_mut().flat_map(|one| &mut one.contracts) {
+        for heap in std::iter::once(before).chain(after) {
+            for renaming in &settings.renames {
+                renaming.rename(&mut symbols, heap);
+            }
+        }
+    }
+    let mut task = Task {
+        program: program.program,
+        symbols,
+        grammar,
+        initial,
+        options,
+        contracts: Contracts::default(),
+    };
+    task.adopt_fields();
+    task.set_contracts(contracts);
+    Ok(Loaded {
+        task,
+        warnings: program.warnings,
+        compiling: program.compiling,
+    })
+}
+
+fn source(path: &Path) -> Result<SourceFile, LoadError> {
+    let bytes = std::fs::read(path).map_err(|error| LoadError::Read(path.into(), error))?;
+    let text = String::from_utf8_lossy(&bytes);
+    Ok(SourceFile::new(path.display().to_string(), &*text))
+}
+
+fn indices(settings: &Settings) -> Indices {
+    if settings.abstraction.indexed {
+        Indices::Read
+    } else {
+        Indices::Ignored
+    }
+}
+
+fn grammar(settings: &Settings, root: &Path, symbols: &mut Symbols) -> Result<Grammar, LoadError> {
+    let mut fragments: Vec<Fragment> = Vec::new();
+    for name in &settings.predefined {
+        let which = Predefined::named(name).ok_or_else(|| {
+            let names: Vec<&str> = Predefined::NAMES.iter().map(|pair| pair.0).collect();
+            LoadError::Setting(format!(
+                "there is no predefined grammar `{name}`; there are {}",
+                names.join(", ")
+            ))
+        })?;
+        fragments.extend(predefined(symbols, which));
+    }
+    for name in &settings.grammars {
+        let path = root.join(name);
+        // On the command line there is one flag for files and names.
+        if !path.exists()
+            && let Some(which) = Predefined::named(name)
+        {
+            fragments.extend(predefined(symbols, which));
+            continue;
+        }
+        let source = source(&path)?;
+        let is_json = source.text().trim_start().starts_with(['[', '{']);
+        let read = if is_json {
+            read_grammar(symbols, source.text(), indices(settings))
+        } else {
+            read_sid(symbols, source.text())
+        };
+        fragments.extend(read.map_err(|problems| LoadError::Wrong(problems, Box::new(source)))?);
+    }
+    for name in &settings.predicates {
+        let source = source(&root.join(name))?;
+        let read = read_sid(symbols, source.text());
+        fragments.extend(read.map_err(|problems| LoadError::Wrong(problems, Box::new(source)))?);
+    }
+    for renaming in &settings.renames {
+        renaming.rename_all(symbols, &mut fragments);
+    }
+    Ok(Grammar::new(symbols, fragments))
+}
+
+fn initial(
+    settings: &Settings,
+    root: &Path,
+    symbols: &mut Symbols,
+) -> Result<Vec<Heap>, LoadError> {
+    let mut heaps = Vec::new();
+    for name in settings.initial.iter().chain(&settings.initial_symbolic) {
+        let source = source(&root.join(name))?;
+        let is_json = source.text().trim_start().starts_with('{');
+        let read = if is_json {
+            read_heap(symbols, source.text(), indices(settings))
+        } else {
+            read_symbolic_heap(symbols, source.text())
+        };
+        let mut heap = read.map_err(|problems| LoadError::Wrong(problems, Box::new(source)))?;
+        for renaming in &settings.renames {
+            renaming.rename(symbols, &mut heap);
+        }
+        heaps.push(heap);
+    }
+    Ok(heaps)
+}
+
+/// What the paths in a settings file begin with: what it says itself, from where it is.
+pub fn root_of(file: &Path, settings: &Settings) -> PathBuf {
+    let here = file.parent().unwrap_or(Path::new(""));
+    match &settings.root {
+        Some(root) => here.join(root),
+        None => here.to_path_buf(),
+    }
+}

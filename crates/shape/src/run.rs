@@ -1,0 +1,253 @@
+//! A run through a machine, for people: statements with their lines, calls indented, heaps.
+
+use droste_base::{Event, Model as _, PropId, Trace};
+use droste_heap::Heap;
+use droste_pointer::{Method, MethodId, Pc, Statement, Value};
+
+use crate::machine::{Fault, Machine, State};
+use crate::picture::Change;
+use crate::task::Task;
+
+/// What one step of a run was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A statement is executed.
+    Step,
+    /// The statement is a call, and what the callee does comes next.
+    Call,
+    /// The statement is a call whose steps, so many, are left out.
+    Folded(u64),
+    /// The method has come to its end.
+    End,
+    /// The program has come to its end.
+    Terminated,
+    /// The statement goes wrong.
+    Fault(Fault),
+    /// So many steps are left out before this one.
+    Skipped(u64),
+}
+
+/// A position of a run, and the statement that is executed there.
+#[derive(Clone, Debug)]
+pub struct Position {
+    /// How many calls are pending.
+    pub depth: usize,
+    /// What happens.
+    pub kind: Kind,
+    /// The method.
+    pub method: String,
+    /// The source file.
+    pub file: String,
+    /// The line, 0 if it is not known.
+    pub line: u32,
+    /// The statement.
+    pub statement: String,
+    /// What the statement changes.
+    pub change: Change,
+    /// Whether people would not miss the statement: a jump, or a parameter gets its name.
+    pub silent: bool,
+    /// Which way a branch goes: whether its condition holds.
+    pub branch: Option<bool>,
+    /// The heap before it.
+    pub heap: Heap,
+    /// Which propositions of the formula hold here, in the order of [`Run::propositions`].
+    pub holds: Vec<bool>,
+    /// Which state it is.
+    state: Option<State>,
+}
+
+/// A run.
+#[derive(Clone, Debug, Default)]
+pub struct Run {
+    /// From the beginning on.
+    pub positions: Vec<Position>,
+    /// For an infinite run: which position the last one repeats.
+    pub cycle: Option<usize>,
+    /// How many steps it has when everything is written out.
+    pub length: u64,
+    /// What is known about concrete heaps.
+    pub reality: Reality,
+    /// Whether it is no run but a call alone: how it is entered, and how it is left.
+    pub is_call: bool,
+    /// Whether it takes a branch on something that is not modelled: nobody knows whether the
+    /// program goes that way.
+    pub guesses: bool,
+    /// The propositions of the formula that is violated, as they are written.
+    pub propositions: Vec<String>,
+}
+
+/// Whether a violation is one of the program.
+#[derive(Clone, Debug, Default)]
+pub enum Reality {
+    /// Nobody has looked.
+    #[default]
+    Unasked,
+    /// It is: on this heap it happens in this way.
+    Real(Heap, Box<Run>),
+    /// It did not happen on so many small heaps: it may be one of the abstraction alone.
+    Doubtful(usize),
+}
+
+impl Run {
+    /// Writes a run out, in about so many steps.
+    pub(crate) fn new(
+        task: &Task,
+        machine: &Machine<'_>,
+        trace: &Trace<State>,
+        limit: usize,
+    ) -> Self {
+        let flat = trace.flatten(limit);
+        let mut positions: Vec<Position> = Vec::with_capacity(flat.positions.len());
+        for (at, position) in flat.positions.iter().enumerate() {
+            let place = machine.place(*position.state);
+            let method = task.program.method(place.method);
+            let end = machine.end_of(place.method);
+            let next = flat.positions.get(at + 1).map(|next| next.event);
+            let kind = match (place.fault, next) {
+                (Some(fault), _) => Kind::Fault(fault),
+                (None, _) if place.pc > end => Kind::Terminated,
+                (None, _) if place.pc == end => Kind::End,
+                (None, Some(Event::Call(_))) => Kind::Call,
+                (None, Some(Event::Folded { steps, .. })) => Kind::Folded(steps),
+                _ => match position.event {
+                    Event::Skipped(steps) => Kind::Skipped(steps),
+                    _ => Kind::Step,
+                },
+            };
+            // A fault is a state of its own; for people it is what the statement does.
+            if let Kind::Fault(Fault::NullDereference | Fault::UnknownMemory) = kind {
+                positions.pop();
+            }
+            let statement = match kind {
+                Kind::End => "end".to_owned(),
+                Kind::Terminated => "end of the program".to_owned(),
+                _ => task.program.print_statement(place.method, place.pc),
+            };
+            let line = match method.lines.get(place.pc as usize) {
+                Some(&line) => line,
+                None => method.lines.last().copied().unwrap_or(0),
+            };
+            positions.push(Position {
+                depth: position.depth,
+                kind,
+                method: method.name.clone(),
+                file: (task.program.files.get(method.file as usize).cloned()).unwrap_or_default(),
+                line,
+                statement,
+                change: change(task, place.method, place.pc),
+                silent: is_silent(method, place.pc),
+                branch: branch(
+                    method,
+                    place.pc,
+                    flat.positions.get(at + 1).and_then(|next| {
+                        let next_place = machine.place(*next.state);
+                        (next_place.fault.is_none() && next.depth == position.depth)
+                            .then_some(next_place.pc)
+                    }),
+                ),
+                heap: machine.heap(*position.state),
+                holds: Vec::new(),
+                state: Some(*position.state),
+            });
+        }
+        let states = positions
+            .iter()
+            .filter_map(|position: &Position| position.state);
+        let guesses = states.clone().any(|state| machine.is_guess(state));
+        Run {
+            positions,
+            guesses,
+            cycle: flat.cycle,
+            length: trace.length(),
+            ..Run::default()
+        }
+    }
+
+    /// Notes at each position which of these propositions hold.
+    pub(crate) fn mark(&mut self, machine: &Machine<'_>, propositions: Vec<(PropId, String)>) {
+        for position in &mut self.positions {
+            if let Some(state) = position.state {
+                let holds = |&(id, _): &(PropId, String)| machine.holds(&state, id);
+                position.holds = propositions.iter().map(holds).collect();
+            }
+        }
+        self.propositions = propositions.into_iter().map(|(_, name)| name).collect();
+    }
+}
+
+impl Run {
+    /// A call alone: the heap in which a method is entered, and one in which it is left.
+    pub(crate) fn of_call(task: &Task, method: MethodId, before: &Heap, after: &Heap) -> Self {
+        let method = task.program.method(method);
+        let position = |kind, line: Option<&u32>, statement: &str, heap: &Heap| Position {
+            depth: 0,
+            kind,
+            method: method.name.clone(),
+            file: (task.program.files.get(method.file as usize).cloned()).unwrap_or_default(),
+            line: line.copied().unwrap_or(0),
+            statement: statement.to_owned(),
+            change: Change::default(),
+            silent: false,
+            branch: None,
+            heap: heap.clone(),
+            holds: Vec::new(),
+            state: None,
+        };
+        let enter = position(
+            Kind::Call,
+            method.lines.first(),
+            "entered with this heap",
+            before,
+        );
+        let leave = position(Kind::End, method.lines.last(), "left with this heap", after);
+        Run {
+            positions: vec![enter, leave],
+            length: 2,
+            is_call: true,
+            ..Run::default()
+        }
+    }
+}
+
+fn is_silent(method: &Method, pc: Pc) -> bool {
+    let statement = method.code.get(pc as usize);
+    matches!(
+        statement,
+        Some(
+            Statement::Goto(_)
+                | Statement::Nop
+                | Statement::Assign {
+                    value: Value::This | Value::Parameter(_),
+                    ..
+                }
+        )
+    )
+}
+
+/// Which way a branch goes, if control is at `next` afterwards.
+fn branch(method: &Method, pc: Pc, next: Option<Pc>) -> Option<bool> {
+    match method.code.get(pc as usize)? {
+        Statement::Branch { yes, no, .. } if yes != no && next == Some(*yes) => Some(true),
+        Statement::Branch { yes, no, .. } if yes != no && next == Some(*no) => Some(false),
+        _ => None,
+    }
+}
+
+/// What a statement changes.
+fn change(task: &Task, method: MethodId, pc: Pc) -> Change {
+    let method = task.program.method(method);
+    match method.code.get(pc as usize) {
+        Some(Statement::Assign { to, .. } | Statement::Call { to: Some(to), .. }) => Change {
+            variable: Some(method.local(*to).to_owned()),
+            field: None,
+        },
+        Some(Statement::Store { base, field, .. }) => Change {
+            variable: None,
+            field: Some((
+                method.local(*base).to_owned(),
+                task.program.field(*field).to_owned(),
+            )),
+        },
+        _ => Change::default(),
+    }
+}

@@ -1,0 +1,634 @@
+//! A verification task, and how it becomes a machine.
+//!
+//! Formulas that need the same preparation share a machine: the same markings on the initial heaps,
+//! the same refinement of the grammar. So `G true` is not made slow by a formula about neighbours.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use droste_base::{Countable, Limits, StopReason};
+use droste_heap::{
+    Balance, Grammar, Heap, Markings, MethodContracts, Refinement, Selector, Symbols, TypeId,
+    Variable,
+};
+use droste_ltl::ResolvedFormula;
+use droste_pointer::{ClassId, FieldId, Kind, Operand, PointerProgram, Statement, Value};
+use rustc_hash::FxHashSet;
+
+use crate::contract::Contracts;
+use crate::execute::Names;
+use crate::label::{Atom, By, Side};
+use crate::machine::{Fault, Machine, Method, Options};
+use crate::proposition::{self, Expression, Proposition};
+
+/// What is to be checked.
+pub struct Task {
+    /// The program.
+    pub program: PointerProgram,
+    /// The names in grammar and heaps.
+    pub symbols: Symbols,
+    /// What heaps may look like.
+    pub grammar: Grammar,
+    /// The heaps in which the program may start; none stands for the empty one.
+    pub initial: Vec<Heap>,
+    /// How the program is run.
+    pub options: Options,
+    /// What the user says about methods.
+    pub contracts: Contracts,
+}
+
+/// The marking that goes over all objects.
+pub(crate) const VISITED: &str = "%visited";
+/// The marking of an object whose neighbours are marked as well.
+pub(crate) const NEIGHBOURHOOD: &str = "%neighbourhood";
+
+/// The proposition of a null dereference, in every machine.
+pub(crate) const NULL_DEREFERENCE: u32 = 0;
+/// The proposition of a dereference of something unknown.
+pub(crate) const UNKNOWN_MEMORY: u32 = 1;
+/// The proposition of an object that cannot be reached any more.
+pub(crate) const LEAK: u32 = 2;
+
+/// What some formulas need to be prepared.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Needs {
+    /// A marking on every object in turn.
+    visited: bool,
+    /// Markings on every object in turn, and on what its fields point to.
+    neighbourhood: bool,
+    /// Reachability by these selectors; all of them if there is no set.
+    relations: BTreeSet<Option<BTreeSet<String>>>,
+    /// Callees have to know the whole heap. Their states are told apart by what is around them, which
+    /// other questions should not suffer from.
+    contexts: bool,
+}
+
+impl Needs {
+    /// What a formula needs. If it is `hierarchical`, it is about the states of callees, too.
+    pub(crate) fn of(formula: &ResolvedFormula<Proposition>, hierarchical: bool) -> Self {
+        let mut needs = Needs {
+            contexts: hierarchical && formula.atoms.iter().any(Proposition::is_about_heaps),
+            ..Needs::default()
+        };
+        for proposition in &formula.atoms {
+            match proposition {
+                Proposition::Visited(_) => needs.visited = true,
+                Proposition::IdenticNeighbours => needs.neighbourhood = true,
+                Proposition::Reachable(_, _, selectors) => {
+                    needs.relations.insert(selectors.clone());
+                }
+                _ => {}
+            }
+        }
+        needs
+    }
+
+    /// Whether nothing has to be done.
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Needs::default()
+    }
+}
+
+/// The variables that a proposition names.
+fn variables(proposition: &Proposition) -> Vec<&str> {
+    match proposition {
+        Proposition::Visited(Some(variable)) => vec![variable],
+        Proposition::Reachable(from, to, _) => vec![from, to],
+        Proposition::Compare(left, right, _) => vec![&left.variable, &right.variable],
+        _ => Vec::new(),
+    }
+}
+
+/// Everything that a machine borrows.
+pub(crate) struct Prepared {
+    pub(crate) grammar: Grammar,
+    /// If formulas are about reachability: the refined grammar, which is the one to be used.
+    refinement: Option<Refinement>,
+    balance: Option<Balance>,
+    initial: Vec<Heap>,
+    names: Names,
+    atoms: Vec<Atom>,
+    /// For each formula of the group: the propositions of its atoms.
+    pub(crate) propositions: Vec<Vec<droste_base::PropId>>,
+}
+
+impl Task {
+    /// The names that formulas may use.
+    pub fn names(&self) -> proposition::Names {
+        let mut names = proposition::Names::default();
+        for method in &self.program.methods {
+            names.methods.insert(method.name.clone());
+            let locals = method.locals.iter().map(|local| local.name.clone());
+            names.variables.extend(locals);
+            let (file, class) = self.whereabouts(method);
+            for &line in method.lines.iter().filter(|&&line| line > 0) {
+                names.lines.insert((file.into(), class.into(), line));
+            }
+        }
+        for heap in &self.initial {
+            for &(variable, _) in heap.variables() {
+                let name = self.symbols.variable_name(variable);
+                names.variables.insert(name.to_owned());
+            }
+        }
+        let constants = ["null", "true", "false", "0", "1", "-1"];
+        names.variables.extend(constants.map(str::to_owned));
+        names.selectors.extend(self.program.fields.iter().cloned());
+        for selector in self.symbols.selectors() {
+            let name = self.symbols.selector_name(selector);
+            names.selectors.insert(name.to_owned());
+        }
+        for nonterminal in self.symbols.nonterminals() {
+            let name = self.symbols.nonterminal_name(nonterminal);
+            names.nonterminals.insert(name.to_owned());
+        }
+        names
+    }
+
+    /// What a variable of an initial heap is called in the source: `head` for `@parameter0:`.
+    pub fn source_name(&self, name: &str) -> String {
+        let entry = self.program.method(self.program.entry);
+        let given = entry.code.iter().find_map(|statement| match statement {
+            Statement::Assign {
+                to,
+                value: Value::Parameter(number),
+            } if name == format!("@parameter{number}:") => Some(entry.local(*to)),
+            _ => None,
+        });
+        match (given, name) {
+            (Some(given), _) => given.to_owned(),
+            (None, "@this:") => "this".into(),
+            (None, name) => name.to_owned(),
+        }
+    }
+
+    /// The parameters of the method that no initial heap has, by their names in the source, and
+    /// the receiver: nothing is known of them.
+    pub fn not_given(&self) -> Vec<String> {
+        let entry = self.program.method(self.program.entry);
+        let wanted = (entry.code.iter()).filter_map(|statement| match statement {
+            Statement::Assign {
+                to,
+                value: Value::Parameter(number),
+            } if entry.locals[to.index()].kind == Kind::Reference => {
+                Some(format!("@parameter{number}:"))
+            }
+            Statement::Assign {
+                value: Value::This, ..
+            } => Some("@this:".to_owned()),
+            _ => None,
+        });
+        let given = |name: &String| {
+            let variable = self.symbols.variable(name);
+            let has = |heap: &Heap| variable.is_some_and(|one| heap.variable(one).is_some());
+            !self.initial.is_empty() && self.initial.iter().all(has)
+        };
+        wanted.filter(|name| !given(name)).collect()
+    }
+
+    /// The source file of a method, and its class.
+    fn whereabouts(&self, method: &droste_pointer::Method) -> (&str, &str) {
+        let file = self.program.files.get(method.file as usize);
+        let class = &self.program.class(method.class).name;
+        (file.map_or("", String::as_str), class)
+    }
+
+    /// For each method, whether this may be one of its lines.
+    fn methods_with(&self, file: Option<&String>) -> Vec<bool> {
+        let here = |method: &droste_pointer::Method| {
+            let (own, class) = self.whereabouts(method);
+            file.is_none_or(|file| proposition::is_file(own, class, file))
+        };
+        self.program.methods.iter().map(here).collect()
+    }
+
+    /// Makes the program smaller. What the formulas name stays: variables, and methods with lines
+    /// that a formula names, for a statement that is not needed is executed all the same.
+    pub fn simplify(&mut self, formulas: &[ResolvedFormula<Proposition>]) {
+        let atoms = || formulas.iter().flat_map(|formula| &formula.atoms);
+        let keep: BTreeSet<String> = atoms().flat_map(variables).map(str::to_owned).collect();
+        let mut stays = vec![false; self.program.methods.len()];
+        for atom in atoms() {
+            if let Proposition::Line(file, line) = atom {
+                let here = self.methods_with(file.as_ref());
+                for (at, method) in self.program.methods.iter().enumerate() {
+                    stays[at] |= here[at] && method.lines.contains(line);
+                }
+            }
+        }
+        for (method, stays) in self.program.methods.iter_mut().zip(stays) {
+            if !stays {
+                droste_pointer::simplify_method(method, &keep);
+            }
+        }
+    }
+
+    /// Has somebody look at the machine of this task, prepared for some formulas that need the
+    /// same, and at its initial heaps. `None` if it cannot be made.
+    pub fn with_machine<T>(
+        &mut self,
+        formulas: &[ResolvedFormula<Proposition>],
+        look: impl FnOnce(&Task, &Machine<'_>, &[Heap]) -> Option<T>,
+    ) -> Option<T> {
+        let formulas: Vec<&ResolvedFormula<Proposition>> = formulas.iter().collect();
+        let hierarchical = self.options.hierarchical;
+        let needs = formulas.first();
+        let needs = needs.map(|formula| Needs::of(formula, hierarchical));
+        let prepared = self.prepare(&needs.unwrap_or_default(), &formulas).ok()?;
+        let machine = self.machine(&prepared).ok()?;
+        look(self, &machine, &prepared.initial)
+    }
+
+    /// Some of the concrete heaps that a heap stands for, small ones first.
+    pub fn instances(&self, heap: &Heap) -> Vec<Heap> {
+        crate::concrete::instances(&self.grammar, heap, &Limits::default())
+    }
+
+    /// Prepares a machine for some formulas that need the same.
+    pub(crate) fn prepare(
+        &mut self,
+        needs: &Needs,
+        formulas: &[&ResolvedFormula<Proposition>],
+    ) -> Result<Prepared, StopReason> {
+        let mut names = self.heap_names();
+        for formula in formulas {
+            for name in formula.atoms.iter().flat_map(variables) {
+                let variable = self.symbols.add_variable(name);
+                if !variable.is_constant() && !names.kept.contains(&variable) {
+                    names.kept.push(variable);
+                }
+            }
+        }
+        let mut initial = self.initial.clone();
+        if initial.is_empty() {
+            initial.push(Heap::new());
+        }
+        for heap in &mut initial {
+            self.add_constants(heap);
+        }
+        let selectors = self.used_selectors(&initial);
+        let abstraction = self.options.abstraction.matching();
+        let markings = Markings::new(&self.grammar, &abstraction, &selectors, MOST_INITIAL);
+        let symbols = &mut self.symbols;
+        if needs.visited {
+            initial = expanded(&initial, |heap| markings.visited(symbols, heap))?;
+        }
+        if needs.neighbourhood {
+            initial = expanded(&initial, |heap| markings.neighbourhood(symbols, heap))?;
+        }
+        let relations: Vec<Option<BTreeSet<String>>> = needs.relations.iter().cloned().collect();
+        let refinement = if relations.is_empty() {
+            None
+        } else {
+            let sets: Vec<Option<Vec<Selector>>> = (relations.iter())
+                .map(|names| {
+                    let names = names.as_ref()?.iter();
+                    Some(names.map(|name| symbols.add_selector(name)).collect())
+                })
+                .collect();
+            let refined = Refinement::new(symbols, &self.grammar, &sets).map_err(|_| TOO_MANY)?;
+            initial = expanded(&initial, |heap| refined.expand(heap).ok())?;
+            Some(refined)
+        };
+        let grammar = match &refinement {
+            Some(refinement) => refinement.grammar.clone(),
+            None => self.grammar.clone(),
+        };
+        let mut neighbours: Vec<(Selector, Variable)> = Vec::new();
+        for &selector in &selectors {
+            let name = format!("{NEIGHBOURHOOD}-{}", self.symbols.selector_name(selector));
+            neighbours.extend(
+                self.symbols
+                    .variable(&name)
+                    .map(|marking| (selector, marking)),
+            );
+        }
+        let mut atoms = vec![
+            Atom::Fault(Fault::NullDereference),
+            Atom::Fault(Fault::UnknownMemory),
+            Atom::Fault(Fault::Leak),
+        ];
+        let mut propositions = Vec::new();
+        let mut known: BTreeMap<Proposition, u32> = BTreeMap::new();
+        for formula in formulas {
+            let mut own = Vec::new();
+            for proposition in &formula.atoms {
+                let next = atoms.len() as u32;
+                let id = *known.entry(proposition.clone()).or_insert(next);
+                if id == next {
+                    let relation = |set: &Option<BTreeSet<String>>| {
+                        relations.iter().position(|one| one == set).unwrap_or(0)
+                    };
+                    let refinement = refinement.as_ref();
+                    atoms.push(self.atom(proposition, &relation, refinement, &neighbours));
+                }
+                own.push(droste_base::PropId(id));
+            }
+            propositions.push(own);
+        }
+        let indexed = self.options.abstraction.indexed;
+        let balance = indexed.then(|| Balance::new(&mut self.symbols)).flatten();
+        Ok(Prepared {
+            grammar,
+            refinement,
+            balance,
+            initial,
+            names,
+            atoms,
+            propositions,
+        })
+    }
+
+    /// The machine that was prepared.
+    pub(crate) fn machine<'a>(&'a self, prepared: &'a Prepared) -> Result<Machine<'a>, StopReason> {
+        self.machine_on(prepared, &self.options, &prepared.initial)
+    }
+
+    /// The same with other options and initial heaps.
+    pub(crate) fn machine_on<'a>(
+        &'a self,
+        prepared: &'a Prepared,
+        options: &'a Options,
+        initial: &[Heap],
+    ) -> Result<Machine<'a>, StopReason> {
+        let methods = (self.program.methods.iter())
+            .map(|method| {
+                let locals = (method.locals.iter())
+                    .map(|local| self.symbols.variable(&local.name).unwrap_or(Variable::NULL))
+                    .collect();
+                Method::new(method, locals, &self.options.abstraction)
+            })
+            .collect();
+        Machine::new(
+            &self.program,
+            &prepared.grammar,
+            options,
+            &prepared.names,
+            &self.contracts,
+            methods,
+            prepared.refinement.as_ref(),
+            prepared.balance.as_ref(),
+            prepared.atoms.clone(),
+            initial,
+        )
+    }
+
+    /// Fields that no statement uses, but of which the grammar or an initial heap speaks, are fields
+    /// of the program: new objects have them, and formulas may ask for them.
+    pub fn adopt_fields(&mut self) {
+        let mut mentioned: FxHashSet<(TypeId, Selector)> = FxHashSet::default();
+        let graphs = self.grammar.rules().iter().map(|rule| &rule.graph);
+        for graph in graphs.chain(&self.initial) {
+            let edges = graph.edges();
+            mentioned.extend(edges.map(|edge| (graph.node_type(edge.origin), edge.selector)));
+        }
+        let PointerProgram {
+            classes, fields, ..
+        } = &mut self.program;
+        for class in classes {
+            let id = self.symbols.add_type(&class.name);
+            let symbols = &self.symbols;
+            let adopted = class.unused.extract_if(.., |(name, kind)| {
+                let selector = symbols.selector(name);
+                *kind == Kind::Reference
+                    && selector.is_some_and(|one| mentioned.contains(&(id, one)))
+            });
+            for (name, kind) in adopted {
+                let known = fields.iter().position(|field| *field == name);
+                let index = known.unwrap_or_else(|| {
+                    fields.push(name);
+                    fields.len() - 1
+                });
+                class.fields.push((FieldId(index as u32), kind));
+            }
+            class.fields.sort_unstable();
+            class.fields.dedup_by_key(|&mut (field, _)| field);
+        }
+    }
+
+    /// How the things of the program are called in heaps.
+    fn heap_names(&mut self) -> Names {
+        let symbols = &mut self.symbols;
+        let program = &self.program;
+        let selectors: Vec<Selector> = (program.fields.iter())
+            .map(|field| symbols.add_selector(field))
+            .collect();
+        let types: Vec<TypeId> = (program.classes.iter())
+            .map(|class| symbols.add_type(&class.name))
+            .collect();
+        let classes = (types.iter().zip(0..))
+            .map(|(&id, class)| (id, ClassId(class)))
+            .collect();
+        for method in &program.methods {
+            for local in &method.locals {
+                symbols.add_variable(&local.name);
+            }
+        }
+        let most = (program.methods.iter().map(|method| method.parameters.len())).max();
+        let parameters = (0..most.unwrap_or(0))
+            .map(|number| symbols.add_variable(&format!("@parameter{number}:")))
+            .collect();
+        let (this, result) = (
+            symbols.add_variable("@this:"),
+            symbols.add_variable("@return"),
+        );
+        // Numbers are followed where no rule of the grammar stands in the way: an object with one
+        // selector more than a rule says would never be abstracted.
+        let mut described: FxHashSet<TypeId> = FxHashSet::default();
+        let mut mentioned: FxHashSet<(TypeId, Selector)> = FxHashSet::default();
+        let graphs = self.grammar.rules().iter().map(|rule| &rule.graph);
+        for graph in graphs.chain(&self.initial) {
+            described.extend(graph.nodes().map(|node| graph.node_type(node)));
+            let edges = graph.edges();
+            mentioned.extend(edges.map(|edge| (graph.node_type(edge.origin), edge.selector)));
+        }
+        let fields = (program.classes.iter().zip(&types))
+            .map(|(class, id)| {
+                let follows = |&&(field, kind): &&(FieldId, Kind)| {
+                    kind == Kind::Reference
+                        || !described.contains(id)
+                        || mentioned.contains(&(*id, selectors[field.index()]))
+                };
+                class.fields.iter().filter(follows).copied().collect()
+            })
+            .collect();
+        Names {
+            types,
+            classes,
+            selectors,
+            fields,
+            this,
+            parameters,
+            result,
+            kept: Vec::new(),
+        }
+    }
+
+    /// Takes contracts as they were read.
+    pub fn set_contracts(&mut self, list: Vec<MethodContracts>) {
+        let abstraction = &self.options.abstraction;
+        let complete = |heap: &mut Heap| self.add_constants(heap);
+        let reduce = |heap: &mut Heap| {
+            if abstraction.garbage_collection {
+                self.grammar.collect_garbage(heap);
+            }
+            self.grammar.abstract_heap(heap, &abstraction.at_the_end());
+        };
+        self.contracts = Contracts::new(list, complete, reduce);
+    }
+
+    /// Adds the constants that a heap lacks.
+    fn add_constants(&self, heap: &mut Heap) {
+        if heap.variable(Variable::NULL).is_none() {
+            let node = heap.add_node(TypeId::NULL);
+            heap.set_variable(Variable::NULL, node);
+        }
+        for (number, word) in [
+            (Variable::ZERO, Variable::FALSE),
+            (Variable::ONE, Variable::TRUE),
+        ] {
+            let node = heap.variable(number).or_else(|| heap.variable(word));
+            if node.is_none() && !self.uses_numbers() {
+                continue;
+            }
+            let node = node.unwrap_or_else(|| heap.add_node(TypeId::INT));
+            heap.set_variable(number, node);
+            heap.set_variable(word, node);
+        }
+        let minus_one = |operand: &Operand| *operand == Operand::Int(-1);
+        let mut code = self.program.methods.iter().flat_map(|method| &method.code);
+        if heap.variable(Variable::MINUS_ONE).is_none()
+            && code.any(|statement| mentions(statement, minus_one))
+        {
+            let node = heap.add_node(TypeId::INT);
+            heap.set_variable(Variable::MINUS_ONE, node);
+        }
+    }
+
+    /// Whether the program has numbers or truth values at all.
+    fn uses_numbers(&self) -> bool {
+        let number = |kind: Kind| kind != Kind::Reference;
+        self.program.methods.iter().any(|method| {
+            method.locals.iter().any(|local| number(local.kind))
+                || method.returns.is_some_and(number)
+                || method.code.iter().any(mentions_numbers)
+        }) || (self.program.classes.iter())
+            .any(|class| class.fields.iter().any(|&(_, kind)| number(kind)))
+    }
+
+    /// The selectors of the program and of the initial heaps.
+    fn used_selectors(&self, initial: &[Heap]) -> Vec<Selector> {
+        let reference = |field: &str| {
+            let id = self.program.field_named(field);
+            let kinds = (self.program.classes.iter())
+                .filter_map(|class| class.field(id?))
+                .collect::<Vec<Kind>>();
+            kinds.is_empty() || kinds.contains(&Kind::Reference)
+        };
+        let mut used: Vec<Selector> = (self.program.fields.iter())
+            .filter(|field| reference(field))
+            .filter_map(|field| self.symbols.selector(field))
+            .collect();
+        for heap in initial {
+            used.extend(heap.edges().map(|edge| edge.selector));
+        }
+        used.sort_unstable();
+        used.dedup();
+        used
+    }
+
+    fn atom(
+        &self,
+        proposition: &Proposition,
+        relation: &impl Fn(&Option<BTreeSet<String>>) -> usize,
+        refinement: Option<&Refinement>,
+        neighbours: &[(Selector, Variable)],
+    ) -> Atom {
+        let variable = |name: &str| self.symbols.variable(name);
+        let marking = |name: &str| variable(name).unwrap_or(Variable::NULL);
+        let side = |expression: &Expression| Side {
+            variable: variable(&expression.variable),
+            field: (expression.field.as_ref()).and_then(|field| self.symbols.selector(field)),
+        };
+        let nonterminals = |name: &str| match (self.symbols.nonterminal(name), refinement) {
+            (Some(nonterminal), Some(refinement)) => {
+                refinement.variants(nonterminal).into_iter().collect()
+            }
+            (nonterminal, _) => nonterminal.into_iter().collect(),
+        };
+        match proposition {
+            Proposition::Terminated => Atom::Terminated,
+            Proposition::Visited(by) => Atom::Visited {
+                marking: marking(VISITED),
+                by: match by {
+                    Some(name) => By::One(variable(name)),
+                    None => By::Any,
+                },
+            },
+            Proposition::IdenticNeighbours => Atom::IdenticNeighbours {
+                centre: marking(NEIGHBOURHOOD),
+                neighbours: neighbours.to_vec(),
+            },
+            Proposition::Reachable(from, to, set) => Atom::Reachable {
+                from: variable(from),
+                to: variable(to),
+                relation: relation(set),
+            },
+            Proposition::Compare(left, right, equal) => {
+                Atom::Compare(side(left), side(right), *equal)
+            }
+            Proposition::Language(name) => Atom::Language(nonterminals(name)),
+            Proposition::Shape(shape) => match shape.nonterminal() {
+                Some(name) => Atom::ListOrTree(nonterminals(name)),
+                None => Atom::Shape(*shape),
+            },
+            Proposition::In(name) => Atom::In(
+                (self.program.methods.iter())
+                    .map(|method| method.name == *name)
+                    .collect(),
+            ),
+            Proposition::Line(file, line) => Atom::Line(self.methods_with(file.as_ref()), *line),
+        }
+    }
+}
+
+/// More initial heaps than this are too many.
+const MOST_INITIAL: usize = 100_000;
+const TOO_MANY: StopReason = StopReason::TooMany(Countable::States, MOST_INITIAL as u64);
+
+/// The heaps that each of the initial ones becomes, without repetition.
+fn expanded(
+    initial: &[Heap],
+    mut expand: impl FnMut(&Heap) -> Option<Vec<Heap>>,
+) -> Result<Vec<Heap>, StopReason> {
+    let mut seen = FxHashSet::default();
+    let mut all = Vec::new();
+    for heap in initial {
+        let mut heaps = expand(heap).ok_or(TOO_MANY)?;
+        // Where there is nothing to mark, the heap stays as it is.
+        if heaps.is_empty() {
+            heaps.push(heap.clone());
+        }
+        all.extend(heaps.into_iter().filter(|heap| seen.insert(heap.code())));
+    }
+    Ok(all)
+}
+
+/// Whether a statement has a number in it.
+fn mentions_numbers(statement: &Statement) -> bool {
+    mentions(statement, |operand| matches!(operand, Operand::Int(_)))
+}
+
+/// Whether a statement reads an operand of this kind.
+fn mentions(statement: &Statement, number: impl Fn(&Operand) -> bool) -> bool {
+    match statement {
+        Statement::Assign {
+            value: Value::Operand(operand),
+            ..
+        }
+        | Statement::Store { value: operand, .. }
+        | Statement::Return(Some(operand)) => number(operand),
+        Statement::Call { arguments, .. } => arguments.iter().any(&number),
+        Statement::Branch { condition, .. } => number(&condition.left) || number(&condition.right),
+        _ => false,
+    }
+}

@@ -1,0 +1,440 @@
+//! Random formulas about random programs: all modes that look into calls give the same answer, and
+//! a violation that is said to be real is one.
+//!
+//! A run on a concrete heap is followed in the concrete interpreter, statement by statement. What
+//! propositions say is then computed from the interpreter's objects, and the formula is evaluated
+//! on the word that results: nothing of the abstract semantics is used. A null dereference is
+//! followed in the same way. And whether heaps that others cover are left out does not matter.
+
+mod random;
+
+use droste_base::Limits;
+use droste_heap::{Heap, Symbols, Variable};
+use droste_ltl::ResolvedFormula;
+use droste_ltl::word::{Lasso, holds};
+use droste_pointer::interpret::{Interpreter, Outcome, Value};
+use droste_pointer::{LocalId, MethodId, Statement};
+use droste_shape::check::{Answer, Checking, Report, Unknown, check};
+use droste_shape::proposition::{Expression, Proposition, parse};
+use droste_shape::run::{Kind, Position, Reality, Run};
+use droste_shape::settings::Mode;
+use droste_shape::task::Task;
+use droste_testkit::random::Random;
+use droste_testkit::sweep::seeds;
+use random::{DOUBLE, LISTS, TREES, World, concrete, seen};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A random formula with few operators.
+fn formula(world: &World, random: &mut Random, depth: usize) -> String {
+    if depth == 0 || random.percent(15) {
+        return atom(world, random);
+    }
+    let mut inner = || formula(world, random, depth - 1);
+    let (left, right) = (inner(), inner());
+    match random.below(9) {
+        0 => format!("! ({left})"),
+        1 => format!("X ({left})"),
+        2 | 3 => format!("F ({left})"),
+        4 | 5 => format!("G ({left})"),
+        6 => format!("(({left}) U ({right}))"),
+        7 => format!("(({left}) -> ({right}))"),
+        _ => format!("(({left}) R ({right}))"),
+    }
+}
+
+fn atom(world: &World, random: &mut Random) -> String {
+    let name = |random: &mut Random| {
+        let names = ["a0", "b0", "a0", "a1", "b1", "a2"];
+        *random.pick(&names)
+    };
+    let field = |random: &mut Random| *random.pick(world.fields);
+    let text = match random.below(12) {
+        0 | 1 => "terminated".into(),
+        2 => format!("{} == null", name(random)),
+        3 => format!("{} != null", name(random)),
+        4 => format!("{} == {}", name(random), name(random)),
+        5 => format!("{}.{} == {}", name(random), field(random), name(random)),
+        6 => format!("in(m{})", random.below(4)),
+        7 => format!("visited({})", name(random)),
+        8 => "identicNeighbours".into(),
+        9 => format!("isReachable({},{})", name(random), name(random)),
+        10 => format!("isReachable({},null,[{}])", name(random), field(random)),
+        _ => format!("L({})", world.nonterminal),
+    };
+    format!("{{{text}}}")
+}
+
+fn ask(
+    task: &mut Task,
+    formulas: &[ResolvedFormula<Proposition>],
+    mode: Mode,
+    concrete: bool,
+) -> Vec<Report> {
+    let checking = Checking {
+        mode,
+        limits: Limits::default(),
+        reporter: None,
+        max_steps: 20_000,
+        concrete,
+        contracts: false,
+        skip: &[],
+    };
+    check(task, formulas, &checking).unwrap().reports
+}
+
+/// Modes do not look at the same states: one may meet a limit, or what is hidden, and another not.
+fn stopped(answer: &Answer) -> bool {
+    let Answer::Unknown(reason, _) = answer else {
+        return false;
+    };
+    matches!(reason, Unknown::Stopped(_) | Unknown::Hidden)
+}
+
+/// What was seen.
+#[derive(Default)]
+struct Total {
+    compared: AtomicU64,
+    held: AtomicU64,
+    violated: AtomicU64,
+    followed: AtomicU64,
+    faults: AtomicU64,
+    left_out: AtomicU64,
+    covered: AtomicU64,
+}
+
+fn add(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
+}
+
+fn one(world: &World, seed: u64, total: &Total) {
+    let random = &mut Random::new(seed);
+    let mut task = world.task(random);
+    task.options.max_states = 3_000;
+    let text = formula(world, random, 3);
+    let formulas = [parse(&text, &task.names()).unwrap()];
+    let shared = ask(&mut task, &formulas, Mode::Shared, true);
+    for mode in [Mode::OnTheFly, Mode::Rsm] {
+        let other = ask(&mut task, &formulas, mode, false);
+        for (a, b) in shared.iter().zip(&other) {
+            if stopped(&a.answer) || stopped(&b.answer) {
+                continue;
+            }
+            add(&total.compared);
+            assert_eq!(
+                a.answer.word(),
+                b.answer.word(),
+                "SEED={seed}: {} by {mode}\n{:?}\n{}",
+                a.property,
+                task.options.abstraction,
+                task.program
+            );
+        }
+    }
+    // Leaving out what is covered changes nothing, but that an answer may be found.
+    let abstraction = &mut task.options.abstraction;
+    abstraction.subsumption = !abstraction.subsumption;
+    let other = ask(&mut task, &[], Mode::Shared, false);
+    if !stopped(&shared[0].answer) && !stopped(&other[0].answer) {
+        let words = [&shared[0], &other[0]].map(|report| report.answer.word());
+        assert_eq!(words[0], words[1], "SEED={seed}\n{}", task.program);
+        if shared[0].counts.total != other[0].counts.total {
+            add(&total.covered);
+        }
+    }
+    for report in &shared {
+        match &report.answer {
+            Answer::Holds => add(&total.held),
+            Answer::Violated(run) => {
+                add(&total.violated);
+                if let Reality::Real(heap, run) = &run.reality {
+                    match follow(&task, heap, run, &formulas[0]) {
+                        Ok(Followed::Violated) => add(&total.followed),
+                        Ok(Followed::Fault) => add(&total.faults),
+                        Ok(Followed::LeftOut) => add(&total.left_out),
+                        Err(problem) => panic!(
+                            "SEED={seed}: {}: {problem}\n{:?} {:?}\n{}\n{}",
+                            report.property,
+                            run.cycle,
+                            run.positions
+                                .iter()
+                                .map(|p| (p.depth, p.line, p.kind))
+                                .collect::<Vec<_>>(),
+                            droste_heap::heap_json(&task.symbols, heap),
+                            task.program
+                        ),
+                    }
+                }
+            }
+            Answer::Unknown(..) => {}
+        }
+    }
+}
+
+enum Followed {
+    /// The formula is violated.
+    Violated,
+    /// There is a null dereference.
+    Fault,
+    /// Not the whole run is there, or its stack grows.
+    LeftOut,
+}
+
+/// What holds at a position.
+type Letter = Vec<bool>;
+
+fn follow(
+    task: &Task,
+    heap: &Heap,
+    run: &Run,
+    formula: &ResolvedFormula<Proposition>,
+) -> Result<Followed, String> {
+    let whole = |p: &Position| !matches!(p.kind, Kind::Folded(_) | Kind::Skipped(_));
+    // The shape of the whole heap is a matter of the grammar.
+    let shape = |atom: &Proposition| matches!(atom, Proposition::Language(_));
+    let shapes = run.cycle.is_some() && formula.atoms.iter().any(shape);
+    if shapes || !run.positions.iter().all(whole) {
+        return Ok(Followed::LeftOut);
+    }
+    let (objects, ids, parameters) = concrete(heap, task);
+    let markings: Vec<(Variable, Value)> = (heap.variables().iter())
+        .filter(|pair| pair.0.is_marking())
+        .map(|pair| (pair.0, ids[&pair.1]))
+        .collect();
+    let mut state = Interpreter::new(&task.program, objects, Value::Undefined, parameters);
+    let mut word: Vec<Letter> = Vec::new();
+    let mut first: Option<(Vec<u32>, droste_heap::Code)> = None;
+    for (at, position) in run.positions.iter().enumerate() {
+        let next = run.positions.get(at + 1);
+        // At the end of a method the interpreter is still before its last statement.
+        let ended = matches!(position.kind, Kind::End | Kind::Terminated);
+        if !ended {
+            let frame = state.frames().last().ok_or("the program is over")?;
+            let line = 100 * frame.method.0 + frame.pc;
+            if line != position.line || state.frames().len() != position.depth + 1 {
+                return Err(format!("position {at}: the interpreter is at {line}"));
+            }
+        }
+        // The last position is where the cycle closes.
+        if let (Some(cycle), None) = (run.cycle, next) {
+            let last = configuration(task, &state);
+            let first = first.as_ref().ok_or("the cycle is nowhere")?;
+            if first.0.len() != last.0.len() {
+                // The stack grows for ever.
+                return Ok(Followed::LeftOut);
+            }
+            if *first != last {
+                return Err("the cycle does not close".into());
+            }
+            let lasso = Lasso {
+                prefix: cycle,
+                period: word.len() - cycle,
+            };
+            let good = holds(&formula.formulas, formula.formula, lasso, |atom, at| {
+                word[at][atom.0 as usize]
+            });
+            if good {
+                return Err(format!("the formula holds on the run: {word:?}"));
+            }
+            return Ok(Followed::Violated);
+        }
+        if run.cycle == Some(at) {
+            first = Some(configuration(task, &state));
+        }
+        let atoms = formula.atoms.iter();
+        let letter = atoms.map(|atom| truth(task, &state, position, &markings, atom));
+        word.push(letter.collect());
+        if matches!(position.kind, Kind::Fault(_)) {
+            let outcome = state.step(&mut |_| 0);
+            return match outcome {
+                Some(Outcome::NullDereference) => Ok(Followed::Fault),
+                other => Err(format!("{other:?} instead of a null dereference")),
+            };
+        }
+        let Some(next) = next else {
+            return Err("the run stops".into());
+        };
+        // A return and the end are two positions, but one step of the interpreter.
+        let stays = matches!(next.kind, Kind::End | Kind::Terminated);
+        if !stays {
+            state = step_to(&state, next).ok_or_else(|| format!("position {at}: no way on"))?;
+        }
+    }
+    Err("the run has no end".into())
+}
+
+/// One step that leads to a position.
+fn step_to<'a>(state: &Interpreter<'a>, next: &Position) -> Option<Interpreter<'a>> {
+    (0..4).find_map(|choice| {
+        let mut state = state.clone();
+        let outcome = state.step(&mut |_| choice);
+        let frame = state.frames().last()?;
+        let line = 100 * frame.method.0 + frame.pc;
+        let here = line == next.line && state.frames().len() == next.depth + 1;
+        (outcome.is_none() && here).then_some(state)
+    })
+}
+
+/// The stack, and the heap with all variables that are still used.
+fn configuration(task: &Task, state: &Interpreter<'_>) -> (Vec<u32>, droste_heap::Code) {
+    let mut symbols: Symbols = task.symbols.clone();
+    let mut all = Vec::new();
+    let depth = state.frames().len();
+    for (at, frame) in state.frames().iter().enumerate() {
+        let method = task.program.method(frame.method);
+        let liveness = droste_pointer::Liveness::new(method);
+        let top = at + 1 == depth;
+        let pc = if top { frame.pc } else { frame.pc + 1 };
+        let defined = match &method.code[frame.pc as usize] {
+            Statement::Call { to, .. } if !top => *to,
+            _ => None,
+        };
+        for id in liveness.before(pc).iter().filter(|&id| Some(id) != defined) {
+            let name = format!("{at} {}", method.local(id));
+            all.push((symbols.add_variable(&name), frame.locals[id.index()]));
+        }
+        if top {
+            for (number, &value) in frame.parameters.iter().enumerate().filter(|_| pc < 3) {
+                all.push((symbols.add_variable(&format!("p{number}")), value));
+            }
+            if pc < 3 {
+                all.push((symbols.add_variable("this"), frame.this));
+            }
+        }
+    }
+    let mut heap = seen(state, task, &all);
+    task.grammar.collect_garbage(&mut heap);
+    let stack = state.frames().iter();
+    let stack = stack.map(|frame| 100 * frame.method.0 + frame.pc).collect();
+    (stack, heap.code())
+}
+
+/// What a variable holds: in the innermost method that has it.
+fn value(task: &Task, state: &Interpreter<'_>, position: &Position, name: &str) -> Value {
+    if name == "null" {
+        return Value::Null;
+    }
+    let ended = match position.kind {
+        Kind::Terminated => return Value::Undefined,
+        Kind::End => 1,
+        _ => 0,
+    };
+    for frame in state.frames().iter().rev().skip(ended) {
+        let method = task.program.method(frame.method);
+        let local = (0..method.locals.len() as u32).find(|&id| method.local(LocalId(id)) == name);
+        if let Some(local) = local
+            && frame.locals[local as usize] != Value::Undefined
+        {
+            return frame.locals[local as usize];
+        }
+    }
+    Value::Undefined
+}
+
+fn truth(
+    task: &Task,
+    state: &Interpreter<'_>,
+    position: &Position,
+    markings: &[(Variable, Value)],
+    proposition: &Proposition,
+) -> bool {
+    let get = |name: &str| value(task, state, position, name);
+    let marked = |name: &str| {
+        let variable = task.symbols.variable(name);
+        let found = markings.iter().find(|pair| Some(pair.0) == variable);
+        found.map_or(Value::Undefined, |pair| pair.1)
+    };
+    let field = |base: Value, name: &str| match (base, task.program.field_named(name)) {
+        (Value::Object(id), Some(field)) => state.heap().field(id, field),
+        _ => Value::Undefined,
+    };
+    let side = |side: &Expression| match &side.field {
+        None => get(&side.variable),
+        Some(name) => field(get(&side.variable), name),
+    };
+    match proposition {
+        Proposition::Terminated => matches!(position.kind, Kind::End | Kind::Terminated),
+        Proposition::Compare(left, right, equal) => {
+            let (left, right) = (side(left), side(right));
+            let defined = left != Value::Undefined && right != Value::Undefined;
+            defined && (left == right) == *equal
+        }
+        Proposition::In(name) => position.method == *name,
+        Proposition::Visited(Some(name)) => {
+            let mark = marked("%visited");
+            mark != Value::Undefined && get(name) == mark
+        }
+        Proposition::IdenticNeighbours => {
+            let centre = marked("%neighbourhood");
+            task.program.fields.iter().all(|name| {
+                let neighbour = marked(&format!("%neighbourhood-{name}"));
+                neighbour == Value::Undefined || field(centre, name) == neighbour
+            })
+        }
+        Proposition::Reachable(from, to, selectors) => {
+            let (from, to) = (get(from), get(to));
+            if to == Value::Undefined {
+                return false;
+            }
+            let mut seen = vec![from];
+            let mut at = 0;
+            while at < seen.len() {
+                let here = seen[at];
+                at += 1;
+                for name in &task.program.fields {
+                    if selectors.as_ref().is_some_and(|set| !set.contains(name)) {
+                        continue;
+                    }
+                    let next = field(here, name);
+                    if next == to && next != Value::Undefined {
+                        return true;
+                    }
+                    if !seen.contains(&next) {
+                        seen.push(next);
+                    }
+                }
+            }
+            false
+        }
+        _ => false,
+    }
+}
+
+fn sweep(world: &World, first: u64, count: u64) {
+    let total = Total::default();
+    seeds(first, count, |seed| one(world, seed, &total));
+    println!(
+        "{}: {} answers compared, {} hold, {} violated; followed: {} violations and {} null \
+         dereferences, {} left out; covering heaps save states in {} programs",
+        world.class,
+        total.compared.into_inner(),
+        total.held.into_inner(),
+        total.violated.into_inner(),
+        total.followed.into_inner(),
+        total.faults.into_inner(),
+        total.left_out.into_inner(),
+        total.covered.into_inner(),
+    );
+}
+
+#[test]
+fn modes_agree() {
+    sweep(&LISTS, 0, 25);
+    sweep(&TREES, 0, 10);
+    sweep(&DOUBLE, 0, 10);
+}
+
+#[test]
+#[ignore = "long: for the sweeps"]
+fn modes_agree_on_many_formulas() {
+    sweep(&LISTS, 1_000_000, 6_000);
+    sweep(&TREES, 2_000_000, 2_000);
+    sweep(&DOUBLE, 3_000_000, 2_000);
+}
+
+/// Methods are known by their numbers.
+#[test]
+fn lines_are_statements() {
+    let task = LISTS.task(&mut Random::new(1));
+    let method = task.program.method(MethodId(2));
+    assert_eq!(method.lines[3], 203);
+}
