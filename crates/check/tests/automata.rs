@@ -351,7 +351,7 @@ fn mismatch(ast: &Ast, seed: u64, counts: &Counts) -> Option<String> {
 
 fn sweep(config: &Config, first: u64, programs: u64) {
     let counts = [0; 3].map(AtomicU64::new);
-    sweep::programs(config, first, programs, |ast, seed| {
+    let programs = sweep::programs(config, first, programs, |ast, seed| {
         mismatch(ast, seed, &counts)
     });
     let counts = counts.map(AtomicU64::into_inner);

@@ -97,7 +97,7 @@ fn mismatch(ast: &Ast, counts: &Counts) -> Option<String> {
 
 fn sweep(config: &Config, first: u64, programs: u64) {
     let counts = Counts::default();
-    sweep::programs(config, first, programs, |ast, _| mismatch(ast, &counts));
+    let programs = sweep::programs(config, first, programs, |ast, _| mismatch(ast, &counts));
     let counts = counts.map(AtomicU64::into_inner);
     assert!(
         sweep::number("SEED").is_some() || counts[..2].iter().all(|&count| count > programs / 50),

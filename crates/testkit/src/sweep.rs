@@ -1,7 +1,7 @@
 //! Many random programs, on all processors.
 //!
 //! `SEED=n` tries one seed alone, `PROGRAMS=n` sets how many are tried, `SHARE=n` tries n in a
-//! hundred of them.
+//! hundred of them where they are many.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,9 +16,14 @@ pub fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
 }
 
-/// Calls `test` with `count` seeds from `first` on, in several threads. It panics if something is wrong.
-pub fn seeds(first: u64, count: u64, test: impl Fn(u64) + Sync) {
-    let share = count * number("SHARE").unwrap_or(100) / 100;
+/// A sweep of so few seeds is never shortened: what it says about how often an answer occurs would
+/// rest on too few of them.
+const WHOLE: u64 = 500;
+
+/// Calls `test` with `count` seeds from `first` on, in several threads. It panics if something is
+/// wrong. Returns how many were tried, which the environment may change.
+pub fn seeds(first: u64, count: u64, test: impl Fn(u64) + Sync) -> u64 {
+    let share = (count * number("SHARE").unwrap_or(100) / 100).max(count.min(WHOLE));
     let seeds = match number("SEED") {
         Some(seed) => seed..seed + 1,
         None => first..first + number("PROGRAMS").unwrap_or(share),
@@ -42,15 +47,17 @@ pub fn seeds(first: u64, count: u64, test: impl Fn(u64) + Sync) {
             assert!(other.join().is_ok(), "a seed fails");
         }
     });
+    seeds.end - seeds.start
 }
 
-/// Looks for something wrong with random programs; what is found is shrunk and printed.
+/// Looks for something wrong with random programs; what is found is shrunk and printed. Returns how
+/// many programs were tried.
 pub fn programs(
     config: &Config,
     first: u64,
     count: u64,
     mismatch: impl Fn(&Ast, u64) -> Option<String> + Sync,
-) {
+) -> u64 {
     seeds(first, count, |seed| {
         let ast = generate::program(seed, config);
         let Some(problem) = mismatch(&ast, seed) else {
@@ -63,5 +70,5 @@ pub fn programs(
             mismatch(&small, seed).unwrap_or_default(),
             print(&small)
         );
-    });
+    })
 }
