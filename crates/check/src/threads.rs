@@ -129,7 +129,12 @@ pub(crate) fn answer(prepared: &Prepared<'_>, options: &Options<'_>) -> Result<R
         Engine::Bdd => by_sets(&query, options, &options.limits),
         Engine::Calculus => by_formula(&query, options)?,
         Engine::Auto => {
-            let (limits, tuning) = (&options.limits, options.tuning);
+            let limits = &options.limits;
+            // The explicit engine is at it already.
+            let tuning = droste_symbolic::Tuning {
+                few: 0,
+                ..options.tuning
+            };
             race(
                 limits,
                 options.trial.min(TRIAL),

@@ -30,6 +30,7 @@
 //! concrete run is rebuilt from it (crate `threads`), and replayed.
 
 mod contexts;
+mod few;
 mod park;
 mod prepare;
 mod product;
@@ -44,6 +45,7 @@ use droste_program::{ProcId, Program};
 
 use crate::{Query, Stats, Tuning};
 use contexts::Search;
+use few::{Pace, few};
 use prepare::Prepared;
 use product::{MOST_CALLS, Product, Stacks};
 
@@ -134,6 +136,33 @@ fn by_configurations(
     } else {
         question.most.unwrap_or(4).min(MOST)
     };
+    // Without diagrams, as long as that takes hardly longer than making them.
+    let attempt = Prepared::new(question, capacity);
+    let machine = few::machine(&attempt, question);
+    let mut list = None;
+    if tuning.few > 0 {
+        list = match few(
+            &attempt,
+            question,
+            (&machine.0, machine.1),
+            capacity,
+            limits,
+        ) {
+            Ok(list) => list,
+            Err(reason) => return Some(Finding::Stopped(reason, done)),
+        };
+    }
+    if let Some(search) = &mut list {
+        let pace = search.go_on(tuning.few, level);
+        stats.configurations = search.configurations();
+        done = search.done();
+        match pace {
+            Err(reason) => return Some(Finding::Stopped(reason, done)),
+            Ok(Pace::Answer(found)) => return Some(found),
+            Ok(Pace::More) => {}
+            Ok(Pace::Over) => list = None,
+        }
+    }
     let mut stacks = Stacks::Small;
     loop {
         let attempt = Prepared::new(question, capacity);
@@ -145,13 +174,19 @@ fn by_configurations(
                 let Some(mut product) = product else {
                     return Ok(product::Answer::Deep);
                 };
+                product.list = list.take();
                 let found = product.search(capacity, level, &mut done);
                 product.count(stats);
+                list = product.list.take();
                 found
             })
         });
         match found {
-            Err(reason) => return Some(Finding::Stopped(reason, done)),
+            Err(reason) => {
+                let list = list.and_then(|list| list.done());
+                return Some(Finding::Stopped(reason, done.max(list)));
+            }
+            Ok(product::Answer::Found(found)) => return Some(found),
             Ok(product::Answer::Hit(schedule, level)) => {
                 return Some(Finding::Hit(schedule, level));
             }

@@ -1,0 +1,467 @@
+//! Few configurations: one after the other, without diagrams.
+//!
+//! The same search as in `product`, for sets of configurations that are lists. A configuration is
+//! the number of its globals and, for each thread, the number of its stack. A variable may be without
+//! a value and stand for any (`droste_unfold`). What a thread does in a context depends on its stack
+//! and on the globals alone, so this is found out once (`context`) and holds for whatever the other
+//! threads are doing. (S. Qadeer and J. Rehof, TACAS 2005, section 3, configuration by
+//! configuration.)
+//!
+//! Where there are few configurations, making relations and diagrams takes longer than going through
+//! them. Where there are many, this gets nowhere. Nobody knows beforehand; so the search can be
+//! interrupted, and takes turns with the one that has diagrams. It gives up for good where a step
+//! would multiply: a variable with many values is read, a stack repeats itself.
+//!
+//! What keeps it honest: `check/tests/concurrent.rs` compares it, alone and in turns, with all
+//! interleavings; every schedule becomes a run that is replayed.
+
+mod context;
+
+use droste_base::{Guard, Interner, Limits, PropId};
+use droste_program::liveness::LiveLocals;
+use droste_program::quiet::Accesses;
+use droste_program::schedule::{Finding, Schedule, Start, Turn};
+use droste_program::{NodeId, Program, Threads};
+use droste_relations::Result;
+use droste_unfold::{Machine, ThreadControl, Threading, Unfolding, Words};
+use rustc_hash::FxHashMap;
+
+use super::PreparedQuery;
+use super::prepare::Prepared;
+use context::{Context, Explored};
+
+/// More threads than this are not looked at one configuration at a time.
+const MOST_THREADS: usize = 7;
+
+/// More configurations than this are not few.
+const MOST: usize = 1 << 21;
+
+/// The globals and the stacks of all threads, by number.
+type Configuration = [u32; MOST_THREADS + 1];
+
+/// In place of the number of a stack: the thread does not run. It has not been started, or has ended.
+const NOWHERE: u32 = 0;
+
+/// In place of a configuration: there is none.
+const NONE: u32 = u32::MAX;
+
+/// What one state of a thread costs, where one configuration costs 1. About as much as a step of
+/// diagram operations.
+const STATE: i64 = 4;
+
+/// How far the search has come.
+pub(super) enum Pace {
+    Answer(Finding),
+    /// There is more to do.
+    More,
+    /// It is of no use here.
+    Over,
+}
+
+/// A search that can be interrupted.
+pub(super) trait Enumeration: Send {
+    /// Goes on for so many steps. `level` is told before each level.
+    fn go_on(&mut self, steps: u64, level: &dyn Fn(usize)) -> Result<Pace>;
+
+    /// How many configurations there are so far.
+    fn configurations(&self) -> u64;
+
+    /// The last level that has been explored completely.
+    fn done(&self) -> Option<usize>;
+}
+
+/// A way to leave a context.
+#[derive(Clone, Copy)]
+struct Out {
+    globals: u32,
+    stack: u32,
+    /// The threads that were started: a list of slots and stacks.
+    starts: u32,
+}
+
+/// Everything by number.
+struct Tables<W> {
+    globals: Interner<W>,
+    /// The number of what is below (0 for nothing) and a frame: its state without globals, unless a
+    /// return looks at what they were. Numbers begin with 1.
+    stacks: Interner<(u32, W)>,
+    /// Number 0 is empty.
+    starts: Interner<Box<[(u32, u32)]>>,
+}
+
+struct Few<'a, W: Words> {
+    prepared: &'a Prepared,
+    question: &'a PreparedQuery<'a>,
+    machine: &'a Machine,
+    /// With all globals.
+    all: Threading<'a, W>,
+    /// With those that are shared.
+    shared: Threading<'a, W>,
+    target: PropId,
+    limits: Limits,
+    accesses: Accesses,
+    /// By thread and node, once known.
+    quiet: Vec<Vec<Option<bool>>>,
+    tables: Tables<W>,
+    /// Number 0 is the one in which runs begin.
+    configurations: Interner<Configuration>,
+    /// By configuration: where it comes from, and which thread was active.
+    parents: Vec<(u32, u32)>,
+    /// By configuration: the threads that have been active there, or have left it.
+    visited: Vec<u8>,
+    /// By thread: the configurations before this one have been looked at.
+    cursors: [usize; MOST_THREADS],
+    /// By thread, stack and globals: where the ways to leave the context are.
+    contexts: FxHashMap<(u32, u32, u32), (u32, u32)>,
+    outs: Vec<Out>,
+    current: Option<Context<W>>,
+    /// `init` has still to run.
+    init: bool,
+    level: usize,
+    done: Option<usize>,
+    /// Whether the level has begun.
+    begun: bool,
+    thread: usize,
+    /// The configurations of the level before.
+    end: usize,
+    /// Started threads may be active up to this level, unless all are kept.
+    capacity: usize,
+}
+
+/// The machine that makes steps, and what is looked for.
+pub(super) fn machine(prepared: &Prepared, question: &PreparedQuery<'_>) -> (Machine, PropId) {
+    let program = &prepared.program;
+    let violations = question.query.violations;
+    let mut machine = Machine::new(program, &LiveLocals::new(program), violations);
+    let target = machine.ask_control(question.query.targets, violations);
+    (machine, target)
+}
+
+/// A search by configurations; `None` if there are too many threads.
+pub(super) fn few<'a>(
+    prepared: &'a Prepared,
+    question: &'a PreparedQuery<'a>,
+    (machine, target): (&'a Machine, PropId),
+    capacity: usize,
+    limits: &Limits,
+) -> Result<Option<Box<dyn Enumeration + 'a>>> {
+    if question.declared.len() + prepared.slots > MOST_THREADS {
+        return Ok(None);
+    }
+    let parts = (prepared, question, machine, target);
+    Ok(Some(match machine.words() {
+        1 => Few::<[u64; 1]>::boxed(parts, capacity, limits)?,
+        2 => Few::<[u64; 2]>::boxed(parts, capacity, limits)?,
+        3 | 4 => Few::<[u64; 4]>::boxed(parts, capacity, limits)?,
+        5..=8 => Few::<[u64; 8]>::boxed(parts, capacity, limits)?,
+        _ => Few::<Box<[u64]>>::boxed(parts, capacity, limits)?,
+    }))
+}
+
+/// What to do next.
+enum Next {
+    /// A thread is active in a configuration.
+    From(u32, usize),
+    Answer(Finding),
+    Over,
+}
+
+impl<'a, W: Words + Send + 'a> Few<'a, W> {
+    fn boxed(
+        (prepared, question, machine, target): (
+            &'a Prepared,
+            &'a PreparedQuery<'a>,
+            &'a Machine,
+            PropId,
+        ),
+        capacity: usize,
+        limits: &Limits,
+    ) -> Result<Box<dyn Enumeration + 'a>> {
+        let program = &prepared.program;
+        let all: Vec<u32> = (0..program.globals.len() as u32).collect();
+        let all = Threading::<W>::new(machine, &all);
+        let threads = question.declared.len() + prepared.slots;
+        let mut few = Few {
+            prepared,
+            question,
+            machine,
+            all,
+            shared: Threading::new(machine, &prepared.shared),
+            target,
+            limits: limits.clone(),
+            accesses: Accesses::new(question.program, &prepared.roots(question.declared)),
+            quiet: vec![vec![None; program.nodes.len()]; threads],
+            tables: Tables {
+                globals: Interner::new(),
+                stacks: Interner::new(),
+                starts: Interner::new(),
+            },
+            configurations: Interner::new(),
+            parents: Vec::new(),
+            visited: Vec::new(),
+            cursors: [0; MOST_THREADS],
+            contexts: FxHashMap::default(),
+            outs: Vec::new(),
+            current: None,
+            init: matches!(program.threads, Threads::Init { .. }),
+            level: usize::from(question.rounds),
+            done: None,
+            begun: false,
+            thread: 0,
+            end: 0,
+            capacity,
+        };
+        few.begin()?;
+        Ok(Box::new(few))
+    }
+}
+
+impl<W: Words> Few<'_, W> {
+    fn program(&self) -> &Program {
+        &self.prepared.program
+    }
+
+    fn threads(&self) -> usize {
+        self.question.declared.len() + self.prepared.slots
+    }
+
+    /// Whether all threads that are ever started may become active.
+    fn all_kept(&self) -> bool {
+        self.prepared.slots >= self.question.most_started
+    }
+
+    /// The first thread of a level.
+    fn first(&self) -> usize {
+        usize::from(matches!(self.program().threads, Threads::Init { .. }))
+    }
+
+    /// The configuration in which runs begin.
+    fn begin(&mut self) -> Result<()> {
+        self.tables.starts.intern(Box::default())?;
+        let mut globals = W::zeroed(self.machine.words());
+        for global in [self.prepared.started, self.prepared.atomic] {
+            if let Some(global) = global {
+                self.all.set_global(&mut globals, global, 0);
+            }
+        }
+        let mut first: Configuration = [NOWHERE; MOST_THREADS + 1];
+        first[0] = self.tables.globals.intern(globals)?.0;
+        for (thread, &procedure) in self.question.declared.iter().enumerate() {
+            let frame = self.all.rest(&self.all.enter(procedure));
+            first[1 + thread] = self.stack(0, frame)?;
+        }
+        self.configurations.intern(first)?;
+        self.parents.push((NONE, 0));
+        // Nobody but `init` is active before `init` is done.
+        self.visited.push(if self.init { u8::MAX } else { 0 });
+        Ok(())
+    }
+
+    /// The number of a stack.
+    fn stack(&mut self, below: u32, frame: W) -> Result<u32> {
+        Ok(self.tables.stacks.intern((below, frame))?.0 + 1)
+    }
+
+    /// Whether a thread can become active in a configuration and has not been.
+    fn is_new(&self, id: usize, thread: usize) -> bool {
+        self.visited[id] >> thread & 1 == 0
+            && self.configurations.get(id as u32)[1 + thread] != NOWHERE
+    }
+
+    /// The next configuration, level after level.
+    fn next(&mut self, level: &dyn Fn(usize)) -> Next {
+        if std::mem::take(&mut self.init) {
+            return Next::From(0, 0);
+        }
+        loop {
+            if !self.begun {
+                if !self.all_kept() && self.level > self.capacity {
+                    return Next::Over;
+                }
+                self.begun = true;
+                self.thread = self.first();
+                self.end = self.configurations.len();
+                level(self.level);
+            }
+            while self.thread < self.threads() {
+                // In a round, threads see what those before them have done in it.
+                if self.question.rounds {
+                    self.end = self.configurations.len();
+                }
+                let thread = self.thread;
+                while self.cursors[thread] < self.end {
+                    let id = self.cursors[thread];
+                    self.cursors[thread] += 1;
+                    if self.is_new(id, thread) {
+                        self.visited[id] |= 1 << thread;
+                        return Next::From(id as u32, thread);
+                    }
+                }
+                self.thread += 1;
+            }
+            self.done = Some(self.level);
+            let is_last = self.question.most == Some(self.level);
+            let more = self.is_cut() || {
+                let mut threads = self.first()..self.threads();
+                threads.any(|thread| {
+                    let mut ids = self.cursors[thread]..self.configurations.len();
+                    ids.any(|id| self.is_new(id, thread))
+                })
+            };
+            if !more || is_last {
+                return Next::Answer(Finding::Nothing {
+                    exhaustive: !more && self.all_kept(),
+                });
+            }
+            self.level += 1;
+            self.begun = false;
+        }
+    }
+
+    /// Whether it does not matter how the contexts of this level are left.
+    fn is_cut(&self) -> bool {
+        self.begun && !self.question.rounds && self.question.most == Some(self.level)
+    }
+
+    /// A thread has been active in a configuration.
+    fn leave(&mut self, id: u32, thread: usize, outs: (u32, u32), left: &mut i64) -> Result<()> {
+        if self.is_cut() {
+            return Ok(());
+        }
+        let before = *self.configurations.get(id);
+        for out in &self.outs[outs.0 as usize..outs.1 as usize] {
+            let mut after = before;
+            after[0] = out.globals;
+            after[1 + thread] = out.stack;
+            for &(slot, stack) in self.tables.starts.get(out.starts) {
+                after[1 + self.question.declared.len() + slot as usize] = stack;
+            }
+            let (after, is_new) = self.configurations.intern(after)?;
+            if is_new {
+                self.parents.push((id, thread as u32));
+                self.visited.push(0);
+            }
+            // From where it stopped it does what it would have done anyway.
+            self.visited[after as usize] |= 1 << thread;
+        }
+        *left -= i64::from(outs.1 - outs.0);
+        Ok(())
+    }
+
+    /// The schedule of a run in which the thread, from this configuration, meets the target.
+    fn schedule(&self, id: u32, thread: usize) -> Schedule {
+        let mut contexts = vec![(thread, id)];
+        let mut at = id;
+        loop {
+            let (parent, thread) = self.parents[at as usize];
+            if parent == NONE {
+                break;
+            }
+            contexts.push((thread as usize, parent));
+            at = parent;
+        }
+        contexts.reverse();
+        let declared = self.question.declared.len();
+        let mut active: Vec<usize> = contexts.iter().map(|(thread, _)| *thread).collect();
+        active.retain(|&thread| thread >= declared);
+        active.sort_unstable();
+        active.dedup();
+        let mut turns = Vec::new();
+        for (context, &(thread, id)) in contexts.iter().enumerate() {
+            let begin = self.configurations.get(id);
+            let mut starts = Vec::new();
+            if let Some(&(_, end)) = contexts.get(context + 1) {
+                let end = self.configurations.get(end);
+                for &started in active.iter().filter(|&&started| started != thread) {
+                    if begin[1 + started] != end[1 + started] {
+                        starts.push(self.start(end[1 + started]));
+                    }
+                }
+            }
+            let values = self.all.globals(self.tables.globals.get(begin[0]));
+            let originals = (0..).zip(values).take(self.question.program.globals.len());
+            let globals = originals.map(|(i, value)| {
+                let is_wanted = context > 0 && self.prepared.shared.contains(&i);
+                value.filter(|_| is_wanted)
+            });
+            let renumbered = active.iter().position(|&other| other == thread);
+            turns.push(Turn {
+                thread: renumbered.map_or(thread, |number| declared + number),
+                globals: globals.collect(),
+                starts,
+            });
+        }
+        Schedule { turns, stop: None }
+    }
+
+    /// A thread that has been started and has not been active.
+    fn start(&self, stack: u32) -> Start {
+        let (_, frame) = self.tables.stacks.get(stack - 1);
+        let start = match self.all.control(frame) {
+            ThreadControl::At(node) => node,
+            _ => NodeId(0),
+        };
+        let procedure = self.program().node(start).procedure;
+        let types = self.program().procedure(procedure).locals.iter();
+        let locals = types.zip(self.all.locals(frame));
+        let locals = locals.map(|(variable, value)| value.unwrap_or(variable.ty.lo()));
+        Start {
+            start,
+            locals: locals.collect(),
+        }
+    }
+}
+
+impl<W: Words + Send> Enumeration for Few<'_, W> {
+    fn configurations(&self) -> u64 {
+        self.configurations.len() as u64
+    }
+
+    fn done(&self) -> Option<usize> {
+        self.done
+    }
+
+    fn go_on(&mut self, steps: u64, level: &dyn Fn(usize)) -> Result<Pace> {
+        let model = Unfolding::<W>::within(self.machine, &self.limits);
+        let mut guard: Guard = self.limits.guard();
+        guard.check_now()?;
+        let mut left = i64::try_from(steps).unwrap_or(i64::MAX);
+        while left > 0 {
+            if self.configurations.len() > MOST {
+                return Ok(Pace::Over);
+            }
+            if let Some(mut context) = self.current.take() {
+                match self.explore(&mut context, &model, &mut guard, &mut left)? {
+                    Explored::Hit => {
+                        let schedule = self.schedule(context.configuration, context.thread);
+                        return Ok(Pace::Answer(Finding::Hit(schedule, self.level)));
+                    }
+                    Explored::TooMuch => return Ok(Pace::Over),
+                    Explored::Paused => self.current = Some(context),
+                    Explored::All => {
+                        let outs = (self.outs.len() as u32, context.outs.len() as u32);
+                        let outs = (outs.0, outs.0 + outs.1);
+                        self.outs.append(&mut context.outs);
+                        self.contexts.insert(context.key, outs);
+                        self.leave(context.configuration, context.thread, outs, &mut left)?;
+                    }
+                }
+                continue;
+            }
+            match self.next(level) {
+                Next::Answer(found) => return Ok(Pace::Answer(found)),
+                Next::Over => return Ok(Pace::Over),
+                Next::From(id, thread) => {
+                    left -= 1;
+                    let configuration = self.configurations.get(id);
+                    let key = (thread as u32, configuration[1 + thread], configuration[0]);
+                    match self.contexts.get(&key) {
+                        Some(&outs) => self.leave(id, thread, outs, &mut left)?,
+                        None => self.current = Some(self.enter(id, key)?),
+                    }
+                }
+            }
+        }
+        Ok(Pace::More)
+    }
+}

@@ -1,0 +1,327 @@
+//! One thread in one context, state by state.
+//!
+//! States are those of the sequential machine, with the stack below. A thread is interrupted only
+//! after steps that others can notice ([`droste_program::quiet`]): a state that is met by a quiet
+//! step first is as good as the one before that step.
+
+use droste_base::{CallId, Guard, Interner, Model, Step, Steps};
+use droste_program::{NodeId, Op, Threads};
+use droste_relations::Result;
+use droste_unfold::{ThreadControl, Unfolding, Words};
+
+use super::{Few, NOWHERE, Out, STATE};
+
+/// A variable with more values than this is not split.
+const WIDE: u64 = 16;
+
+/// Globals without values are given at most this number of valuations at a switch.
+const MOST_VALUES: usize = 64;
+
+/// Open calls of a thread.
+const MOST_CALLS: usize = 64;
+
+/// What is known while the thread is active.
+pub(super) struct Context<W> {
+    /// Where it begins.
+    pub(super) configuration: u32,
+    pub(super) thread: usize,
+    /// Thread, stack and globals.
+    pub(super) key: (u32, u32, u32),
+    pub(super) outs: Vec<Out>,
+    /// State, what is below it, and started threads.
+    states: Interner<(W, u32, u32)>,
+    /// By state: whether others can notice the step that led there first.
+    loud: Vec<bool>,
+    next: u32,
+    hit: bool,
+}
+
+pub(super) enum Explored {
+    /// The target is met.
+    Hit,
+    All,
+    Paused,
+    /// Configurations are not few.
+    TooMuch,
+}
+
+/// Whether configurations are still few.
+type IsFew = Result<bool>;
+
+impl<W: Words> Few<'_, W> {
+    /// The beginning of a context.
+    pub(super) fn enter(&mut self, configuration: u32, key: (u32, u32, u32)) -> Result<Context<W>> {
+        let (thread, stack, globals) = key;
+        let mut context = Context {
+            configuration,
+            thread: thread as usize,
+            key,
+            outs: Vec::new(),
+            states: Interner::new(),
+            loud: Vec::new(),
+            next: 0,
+            hit: false,
+        };
+        let (below, frame) = self.tables.stacks.get(stack - 1);
+        // What the frame says about globals is from before.
+        let frame = self.all.rest(frame);
+        let state = self.all.join(&frame, self.tables.globals.get(globals));
+        let below = *below;
+        let model = Unfolding::<W>::new(self.machine);
+        self.add(&mut context, &model, (state, below, 0), false)?;
+        Ok(context)
+    }
+
+    /// A state is reached.
+    fn add(
+        &self,
+        context: &mut Context<W>,
+        model: &Unfolding<'_, W>,
+        state: (W, u32, u32),
+        is_loud: bool,
+    ) -> Result<()> {
+        context.hit |= model.holds(&state.0, self.target);
+        if context.states.intern(state)?.1 {
+            context.loud.push(is_loud);
+        }
+        Ok(())
+    }
+
+    /// Everything that the thread can do, as far as the steps last.
+    pub(super) fn explore(
+        &mut self,
+        context: &mut Context<W>,
+        model: &Unfolding<'_, W>,
+        guard: &mut Guard,
+        left: &mut i64,
+    ) -> Result<Explored> {
+        let mut steps = Steps::new();
+        while !context.hit && (context.next as usize) < context.states.len() {
+            guard.check()?;
+            if *left <= 0 {
+                return Ok(Explored::Paused);
+            }
+            *left -= STATE;
+            context.next += 1;
+            if !self.expand(context, model, &mut steps)? {
+                return Ok(Explored::TooMuch);
+            }
+        }
+        Ok(if context.hit {
+            Explored::Hit
+        } else {
+            Explored::All
+        })
+    }
+
+    fn is_quiet(&mut self, thread: usize, node: NodeId) -> bool {
+        let known = &mut self.quiet[thread][node.0 as usize];
+        *known.get_or_insert_with(|| self.accesses.is_quiet(self.question.program, thread, node))
+    }
+
+    /// All that the thread can do in a state.
+    fn expand(
+        &mut self,
+        context: &mut Context<W>,
+        model: &Unfolding<'_, W>,
+        steps: &mut Steps<W>,
+    ) -> IsFew {
+        let (state, below, starts) = context.states.get(context.next - 1).clone();
+        let ThreadControl::At(node) = self.all.control(&state) else {
+            return Ok(true);
+        };
+        let thread = context.thread;
+        let is_init = match self.prepared.program.threads {
+            Threads::Init { end_init, .. } if thread == 0 => {
+                if node == end_init {
+                    return self.end(context, &state, starts);
+                }
+                true
+            }
+            _ => false,
+        };
+        if context.loud[context.next as usize - 1]
+            && !is_init
+            && !self.park(context, &state, below, starts)?
+        {
+            return Ok(false);
+        }
+        let is_quiet = self.is_quiet(thread, node);
+        let op = &self.prepared.program.node(node).op;
+        let ends = !is_init && (!is_quiet || self.prepared.atomic.is_some());
+        if let Op::EndThread = op {
+            return if ends {
+                self.end(context, &state, starts)
+            } else {
+                Ok(true)
+            };
+        }
+        let mut split = None;
+        if let Op::StartThread { .. } = op {
+            let open = self.all.open_local(&state);
+            split = open.map(|(slot, top)| (slot, top.saturating_add(1)));
+        }
+        if split.is_none() {
+            steps.clear();
+            model.steps(&state, steps);
+            split = steps.as_split().map(|split| (split.tag, split.count));
+        }
+        if let Some((slot, count)) = split {
+            if count > WIDE {
+                return Ok(false);
+            }
+            for index in 0..count {
+                let part = model.refine(&state, slot, index);
+                self.add(context, model, (part, below, starts), false)?;
+            }
+            return Ok(true);
+        }
+        if steps.overflowed() {
+            return Ok(false);
+        }
+        for step in steps.drain() {
+            match step {
+                Step::Internal(next) => {
+                    if let Op::StartThread { start, .. } = op
+                        && let ThreadControl::At(_) = self.all.control(&next)
+                    {
+                        let frame = self.all.rest(&self.all.move_to(&state, *start));
+                        self.start_thread(context, model, (next, below, starts), frame)?;
+                        continue;
+                    }
+                    self.add(context, model, (next, below, starts), !is_quiet)?;
+                }
+                Step::Call(_, entry) => {
+                    let Some(caller) = self.caller(node, &state, below)? else {
+                        return Ok(false);
+                    };
+                    self.add(context, model, (entry, caller, starts), !is_quiet)?;
+                }
+                Step::Exit(exit) if below == NOWHERE => {
+                    if ends && !self.end(context, &exit, starts)? {
+                        return Ok(false);
+                    }
+                }
+                Step::Exit(exit) => {
+                    let (outer, caller) = self.tables.stacks.get(below - 1).clone();
+                    let mut after = Vec::new();
+                    if !model.resume(&caller, CallId(0), &exit, &mut after) {
+                        return Ok(false);
+                    }
+                    let ThreadControl::At(call) = self.all.control(&caller) else {
+                        continue;
+                    };
+                    let is_quiet = is_quiet && self.is_quiet(thread, call);
+                    for next in after {
+                        self.add(context, model, (next, outer, starts), !is_quiet)?;
+                    }
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// The stack of a caller; `None` if it is too high, or repeats itself and may be of any height.
+    fn caller(&mut self, node: NodeId, state: &W, below: u32) -> Result<Option<u32>> {
+        let node = self.prepared.program.node(node);
+        let is_plain = matches!(
+            node.op,
+            Op::Call {
+                constrain: None,
+                ..
+            }
+        );
+        let frame = if is_plain && node.ensure.is_none() {
+            self.all.rest(state)
+        } else {
+            state.clone()
+        };
+        let mut at = below;
+        let mut height = 0;
+        while at != NOWHERE {
+            let (outer, other) = self.tables.stacks.get(at - 1);
+            height += 1;
+            if *other == frame || height > MOST_CALLS {
+                return Ok(None);
+            }
+            at = *outer;
+        }
+        self.stack(below, frame).map(Some)
+    }
+
+    /// A thread is started: it will be active, or not.
+    fn start_thread(
+        &mut self,
+        context: &mut Context<W>,
+        model: &Unfolding<'_, W>,
+        (next, below, starts): (W, u32, u32),
+        frame: W,
+    ) -> Result<()> {
+        let slots = self.prepared.slots as u64;
+        if let Some(started) = self.prepared.started
+            && let Some(slot) = self.all.global(&next, started)
+            && slot < slots
+        {
+            let mut next = next.clone();
+            self.all.set_global(&mut next, started, slot + 1);
+            let stack = self.stack(NOWHERE, frame)?;
+            let mut list = self.tables.starts.get(starts).to_vec();
+            list.push((slot as u32, stack));
+            let starts = self.tables.starts.intern(list.into())?.0;
+            self.add(context, model, (next, below, starts), true)?;
+        }
+        if self.prepared.slots < self.question.most_started {
+            self.add(context, model, (next, below, starts), true)?;
+        }
+        Ok(())
+    }
+
+    /// The thread may be interrupted here, unless it is in an atomic section.
+    fn park(&mut self, context: &mut Context<W>, state: &W, below: u32, starts: u32) -> IsFew {
+        if let Some(atomic) = self.prepared.atomic
+            && self.all.global(state, atomic) != Some(0)
+        {
+            return Ok(true);
+        }
+        let stack = self.stack(below, self.all.rest(state))?;
+        self.out(context, self.all.shared(state), stack, starts)
+    }
+
+    /// The thread ends. An atomic section ends with it.
+    fn end(&mut self, context: &mut Context<W>, state: &W, starts: u32) -> IsFew {
+        let mut globals = self.all.shared(state);
+        if let Some(atomic) = self.prepared.atomic {
+            self.all.set_global(&mut globals, atomic, 0);
+        }
+        self.out(context, globals, NOWHERE, starts)
+    }
+
+    /// The context is left. Shared globals have values then, so that the schedule can name them.
+    fn out(&mut self, context: &mut Context<W>, globals: W, stack: u32, starts: u32) -> IsFew {
+        let mut open = vec![globals];
+        let mut count = 0;
+        while let Some(mut globals) = open.pop() {
+            if let Some((slot, top)) = self.shared.open_global(&globals) {
+                if top >= WIDE {
+                    return Ok(false);
+                }
+                for offset in 0..=top {
+                    self.shared.set_global(&mut globals, slot, offset);
+                    open.push(globals.clone());
+                }
+                continue;
+            }
+            count += 1;
+            if count > MOST_VALUES {
+                return Ok(false);
+            }
+            let globals = self.tables.globals.intern(globals)?.0;
+            context.outs.push(Out {
+                globals,
+                stack,
+                starts,
+            });
+        }
+        Ok(true)
+    }
+}
