@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use droste_base::{
-    Certificate, Counterexample, Limits, Progress, Runs, StopReason, Verdict, on_worker,
-};
+use droste_base::{Certificate, Counterexample, Limits, Runs, StopReason, Verdict};
 use droste_calculus::{Unanswered, load_text};
 use droste_explicit::Order;
 use droste_program::concurrent::{ConcurrentExecution, unbounded_start};
@@ -12,6 +10,7 @@ use droste_program::execution::Execution;
 use droste_program::schedule::{Bound, Finding, Levels, Schedule, Target, ThreadQuery};
 use droste_program::{NodeId, Program};
 use droste_replay::{ConcurrentClaim, replay_concurrent};
+use droste_symbolic::concurrent::News;
 use droste_threads::NotRebuilt;
 
 use crate::calculus::{answer_stats, solve, threads_formula};
@@ -205,33 +204,19 @@ fn by_explicit(query: &ThreadQuery<'_>, options: &Options<'_>, limits: &Limits) 
     Answer::new(found, EngineId::Explicit, Effort::Explicit(stats))
 }
 
-/// What the symbolic engine reports while it works.
-enum News {
-    Progress(Progress),
-    Level(usize),
-}
-
 fn by_sets(query: &ThreadQuery<'_>, options: &Options<'_>, limits: &Limits) -> Answer<Finding> {
     let listen = |news| match (news, options.reporter, options.level) {
         (News::Progress(now), Some(reporter), _) => reporter(now),
         (News::Level(level), _, Some(tell)) => tell(query.levels, level),
         _ => {}
     };
-    let tuning = options.tuning;
-    let (found, stats) = on_worker(STACK, listen, |tell| {
-        let report = |progress| tell(News::Progress(progress));
-        let level = |level| tell(News::Level(level));
-        droste_symbolic::concurrent::reach(query, tuning, limits, &report, &level)
-    });
+    let (found, stats) = droste_symbolic::concurrent::reach(query, options.tuning, limits, listen);
     Answer::new(found, EngineId::Bdd, Effort::Symbolic(stats))
 }
 
 /// The trial has no more path edges than this: with threads, the symbolic engine often answers in
 /// the time of a few thousand.
 const TRIAL: u64 = 4_000;
-
-/// The engine takes threads with larger stacks where it needs them.
-const STACK: usize = 1 << 21;
 
 /// A formula that is true says that there is a run, not which: the schedule comes from the symbolic
 /// engine.

@@ -180,19 +180,27 @@ fn differs(ast: &Ast, tally: &mut Tally) -> Option<String> {
                     "{property}, {levels:?}: explicit found {actual:?}, auto {auto:?}"
                 ));
             }
-            // Configurations as far as stacks stay small, configurations until there are some
-            // places, and tuples.
-            for most_places in [Tuning::default().most_places, 12, 0] {
+            // Few configurations without diagrams, alone and in turns; diagrams of configurations as
+            // far as stacks stay small, and until there are some places; and tuples.
+            let usual = Tuning::default();
+            for (few, most_places) in [
+                (u64::MAX, usual.most_places),
+                (40, usual.most_places),
+                (0, usual.most_places),
+                (0, 12),
+                (0, 0),
+            ] {
                 let tuning = Tuning {
+                    few,
                     most_places,
-                    ..Tuning::default()
+                    ..usual
                 };
                 let bound = Some(contexts(most));
                 let symbolic = tuned(Engine::Bdd, &program, &property, bound, tuning);
                 if symbolic != Ok(actual) {
                     return Some(format!(
                         "{property}, {levels:?}: explicit found {actual:?}, bdd {symbolic:?} with \
-                         {most_places} places"
+                         {few} steps, {most_places} places"
                     ));
                 }
             }

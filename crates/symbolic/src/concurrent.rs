@@ -37,7 +37,7 @@ mod product;
 mod schedule;
 mod seeds;
 
-use droste_base::{Limits, Progress};
+use droste_base::{Limits, Progress, on_worker};
 use droste_blast::bits;
 use droste_program::concurrent::{declared, most_started};
 use droste_program::schedule::{Finding, Levels, Schedule, ThreadQuery, shared};
@@ -45,17 +45,29 @@ use droste_program::{ProcId, Program};
 
 use crate::{Query, Stats, Tuning};
 use contexts::Search;
-use few::{Pace, few};
+use few::{Enumeration, Pace, few};
 use prepare::Prepared;
 use product::{MOST_CALLS, Product, Stacks};
 
-/// Searches with more and more switches, or rounds. `level` is told before each of them.
+/// What is heard while the engine works.
+#[derive(Clone, Copy, Debug)]
+pub enum News {
+    /// How far it has come.
+    Progress(Progress),
+    /// It looks at this number of switches, or rounds.
+    Level(usize),
+}
+
+/// The engine takes threads with larger stacks where it needs them.
+const STACK: usize = 1 << 21;
+
+/// Searches with more and more switches, or rounds: without diagrams as long as that takes hardly
+/// longer than making them (`few`), then with both in turns.
 pub fn reach(
     query: &ThreadQuery<'_>,
     tuning: Tuning,
     limits: &Limits,
-    report: &(dyn Fn(Progress) + Sync),
-    level: &(dyn Fn(usize) + Sync),
+    mut listen: impl FnMut(News),
 ) -> (Finding, Stats) {
     let declared: Vec<ProcId> = declared(query.program)
         .iter()
@@ -76,9 +88,42 @@ pub fn reach(
         most: query.most,
     };
     let mut stats = Stats::default();
-    let found = by_configurations(&question, tuning, limits, report, level, &mut stats);
-    let found = found.unwrap_or_else(|| by_tuples(&question, limits, report, level, &mut stats));
-    (found, stats)
+    let capacity = question.first_capacity();
+    let prepared = Prepared::new(&question, capacity);
+    let machine = (tuning.few > 0).then(|| few::machine(&prepared, &question));
+    let mut list = None;
+    if let Some((machine, target)) = &machine {
+        let tell = &mut |level| listen(News::Level(level));
+        let begun = few(&prepared, &question, (machine, *target), capacity, limits);
+        let pace = begun.and_then(|begun| {
+            list = begun;
+            list.as_mut()
+                .map_or(Ok(Pace::Over), |list| list.go_on(tuning.few, tell))
+        });
+        stats.configurations = list.as_ref().map_or(0, |list| list.configurations());
+        let done = list.as_ref().and_then(|list| list.done());
+        match pace {
+            Err(reason) => return (Finding::Stopped(reason, done), stats),
+            Ok(Pace::Answer(found)) => return (found, stats),
+            Ok(Pace::More) => {}
+            Ok(Pace::Over) => list = None,
+        }
+    }
+    on_worker(STACK, listen, |tell| {
+        let report = |progress| tell(News::Progress(progress));
+        let level = |level| tell(News::Level(level));
+        let found = by_configurations(
+            &question,
+            (tuning, list),
+            limits,
+            &report,
+            &level,
+            &mut stats,
+        );
+        let found =
+            found.unwrap_or_else(|| by_tuples(&question, limits, &report, &level, &mut stats));
+        (found, stats)
+    })
 }
 
 /// What is asked, and what follows from the program's text.
@@ -97,6 +142,17 @@ struct PreparedQuery<'a> {
     rounds: bool,
     /// The bound, if there is one.
     most: Option<usize>,
+}
+
+impl PreparedQuery<'_> {
+    /// How many started threads may ever be active, at first.
+    fn first_capacity(&self) -> usize {
+        if self.rounds {
+            self.most_started
+        } else {
+            self.most.unwrap_or(4).min(MOST)
+        }
+    }
 }
 
 /// Bits of all variables of the program.
@@ -122,47 +178,15 @@ const MORE_CALLS: usize = 2;
 /// Whole configurations; `None` if stacks are too high.
 fn by_configurations(
     question: &PreparedQuery<'_>,
-    tuning: Tuning,
+    (tuning, mut list): (Tuning, Option<Box<dyn Enumeration + '_>>),
     limits: &Limits,
     report: &(dyn Fn(Progress) + Sync),
     level: &(dyn Fn(usize) + Sync),
     stats: &mut Stats,
 ) -> Option<Finding> {
     let mut guard = limits.guard();
-    let mut done = None;
-    // How many started threads may ever be active.
-    let mut capacity = if question.rounds {
-        question.most_started
-    } else {
-        question.most.unwrap_or(4).min(MOST)
-    };
-    // Without diagrams, as long as that takes hardly longer than making them.
-    let attempt = Prepared::new(question, capacity);
-    let machine = few::machine(&attempt, question);
-    let mut list = None;
-    if tuning.few > 0 {
-        list = match few(
-            &attempt,
-            question,
-            (&machine.0, machine.1),
-            capacity,
-            limits,
-        ) {
-            Ok(list) => list,
-            Err(reason) => return Some(Finding::Stopped(reason, done)),
-        };
-    }
-    if let Some(search) = &mut list {
-        let pace = search.go_on(tuning.few, level);
-        stats.configurations = search.configurations();
-        done = search.done();
-        match pace {
-            Err(reason) => return Some(Finding::Stopped(reason, done)),
-            Ok(Pace::Answer(found)) => return Some(found),
-            Ok(Pace::More) => {}
-            Ok(Pace::Over) => list = None,
-        }
-    }
+    let mut done = list.as_ref().and_then(|list| list.done());
+    let mut capacity = question.first_capacity();
     let mut stacks = Stacks::Small;
     loop {
         let attempt = Prepared::new(question, capacity);

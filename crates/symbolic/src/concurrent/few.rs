@@ -24,7 +24,7 @@ use droste_program::schedule::{Finding, Schedule, Start, Turn};
 use droste_program::{NodeId, Program, Threads};
 use droste_relations::Result;
 use droste_unfold::{Machine, ThreadControl, Threading, Unfolding, Words};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::PreparedQuery;
 use super::prepare::Prepared;
@@ -61,7 +61,7 @@ pub(super) enum Pace {
 /// A search that can be interrupted.
 pub(super) trait Enumeration: Send {
     /// Goes on for so many steps. `level` is told before each level.
-    fn go_on(&mut self, steps: u64, level: &dyn Fn(usize)) -> Result<Pace>;
+    fn go_on(&mut self, steps: u64, level: &mut dyn FnMut(usize)) -> Result<Pace>;
 
     /// How many configurations there are so far.
     fn configurations(&self) -> u64;
@@ -77,6 +77,17 @@ struct Out {
     stack: u32,
     /// The threads that were started: a list of slots and stacks.
     starts: u32,
+}
+
+/// The beginning of the last context of a run.
+#[derive(Clone, Copy)]
+struct Seed {
+    /// The configuration, or the one before.
+    configuration: u32,
+    /// If it is the one before: the thread that is active there, and how it leaves.
+    left: Option<(u32, Out)>,
+    /// The thread that is active now.
+    thread: u32,
 }
 
 /// Everything by number.
@@ -115,6 +126,16 @@ struct Few<'a, W: Words> {
     contexts: FxHashMap<(u32, u32, u32), (u32, u32)>,
     outs: Vec<Out>,
     current: Option<Context<W>>,
+    /// Where the last contexts of runs begin: nothing matters there but one thread and the globals.
+    seeds: Vec<Seed>,
+    /// Their stacks and globals.
+    seeded: FxHashSet<(u32, u32)>,
+    /// Not all configurations are known: the last ones do not matter as a whole.
+    is_cut: bool,
+    /// Contexts, and the threads and stacks that go on after them.
+    pairs: FxHashSet<(u32, u32, u32)>,
+    /// In the last round: configurations without the threads that have had their turns.
+    projected: FxHashSet<Configuration>,
     /// `init` has still to run.
     init: bool,
     level: usize,
@@ -162,6 +183,8 @@ pub(super) fn few<'a>(
 enum Next {
     /// A thread is active in a configuration.
     From(u32, usize),
+    /// The last contexts.
+    Last,
     Answer(Finding),
     Over,
 }
@@ -203,6 +226,11 @@ impl<'a, W: Words + Send + 'a> Few<'a, W> {
             contexts: FxHashMap::default(),
             outs: Vec::new(),
             current: None,
+            seeds: Vec::new(),
+            seeded: FxHashSet::default(),
+            is_cut: false,
+            pairs: FxHashSet::default(),
+            projected: FxHashSet::default(),
             init: matches!(program.threads, Threads::Init { .. }),
             level: usize::from(question.rounds),
             done: None,
@@ -239,10 +267,9 @@ impl<W: Words> Few<'_, W> {
     fn begin(&mut self) -> Result<()> {
         self.tables.starts.intern(Box::default())?;
         let mut globals = W::zeroed(self.machine.words());
-        for global in [self.prepared.started, self.prepared.atomic] {
-            if let Some(global) = global {
-                self.all.set_global(&mut globals, global, 0);
-            }
+        let own = [self.prepared.started, self.prepared.atomic];
+        for global in own.into_iter().flatten() {
+            self.all.set_global(&mut globals, global, 0);
         }
         let mut first: Configuration = [NOWHERE; MOST_THREADS + 1];
         first[0] = self.tables.globals.intern(globals)?.0;
@@ -269,7 +296,7 @@ impl<W: Words> Few<'_, W> {
     }
 
     /// The next configuration, level after level.
-    fn next(&mut self, level: &dyn Fn(usize)) -> Next {
+    fn next(&mut self, level: &mut dyn FnMut(usize)) -> Next {
         if std::mem::take(&mut self.init) {
             return Next::From(0, 0);
         }
@@ -292,25 +319,38 @@ impl<W: Words> Few<'_, W> {
                 while self.cursors[thread] < self.end {
                     let id = self.cursors[thread];
                     self.cursors[thread] += 1;
-                    if self.is_new(id, thread) {
-                        self.visited[id] |= 1 << thread;
+                    if !self.is_new(id, thread) {
+                        continue;
+                    }
+                    self.visited[id] |= 1 << thread;
+                    if self.is_last(thread) {
+                        self.seed(Seed {
+                            configuration: id as u32,
+                            left: None,
+                            thread: thread as u32,
+                        });
+                    } else if self.is_projected_new(id, thread) {
                         return Next::From(id as u32, thread);
                     }
                 }
                 self.thread += 1;
             }
+            if !self.seeds.is_empty() && self.question.most == Some(self.level) {
+                return Next::Last;
+            }
             self.done = Some(self.level);
-            let is_last = self.question.most == Some(self.level);
-            let more = self.is_cut() || {
-                let mut threads = self.first()..self.threads();
-                threads.any(|thread| {
-                    let mut ids = self.cursors[thread]..self.configurations.len();
-                    ids.any(|id| self.is_new(id, thread))
-                })
-            };
-            if !more || is_last {
+            if self.question.most == Some(self.level) {
+                // Whether there would be more is not known.
+                return Next::Answer(Finding::Nothing { exhaustive: false });
+            }
+            let mut threads = self.first()..self.threads();
+            let more = threads.any(|thread| {
+                let mut ids = self.cursors[thread]..self.configurations.len();
+                ids.any(|id| self.is_new(id, thread))
+            });
+            if !more && !self.is_cut {
                 return Next::Answer(Finding::Nothing {
-                    exhaustive: !more && self.all_kept(),
+                    exhaustive: self.all_kept(),
                 });
             }
             self.level += 1;
@@ -318,24 +358,75 @@ impl<W: Words> Few<'_, W> {
         }
     }
 
-    /// Whether it does not matter how the contexts of this level are left.
-    fn is_cut(&self) -> bool {
-        self.begun && !self.question.rounds && self.question.most == Some(self.level)
+    /// Whether a context of the thread in this level is the last of its run.
+    fn is_last(&self, thread: usize) -> bool {
+        self.question.most == Some(self.level)
+            && (!self.question.rounds || thread + 1 == self.threads())
+    }
+
+    /// Whether a configuration is new as far as it matters. In the last round, what threads do that
+    /// have had their turns does not.
+    fn is_projected_new(&mut self, id: usize, thread: usize) -> bool {
+        if self.question.most != Some(self.level) {
+            return true;
+        }
+        let mut configuration = *self.configurations.get(id as u32);
+        configuration[1..=thread].fill(NOWHERE);
+        self.projected.insert(configuration)
+    }
+
+    /// The last context of a run may begin here.
+    fn seed(&mut self, seed: Seed) {
+        let (stack, globals) = self.beginning(seed);
+        let key = (seed.thread, stack, globals);
+        if stack != NOWHERE
+            && !self.contexts.contains_key(&key)
+            && self.seeded.insert((stack, globals))
+        {
+            self.seeds.push(seed);
+        }
+    }
+
+    /// The stack of the thread that is active in the last context, and the globals.
+    fn beginning(&self, seed: Seed) -> (u32, u32) {
+        let configuration = self.configurations.get(seed.configuration);
+        let stack = configuration[1 + seed.thread as usize];
+        let Some((_, out)) = seed.left else {
+            return (stack, configuration[0]);
+        };
+        let slot = seed
+            .thread
+            .wrapping_sub(self.question.declared.len() as u32);
+        let mut starts = self.tables.starts.get(out.starts).iter();
+        let started = starts.find(|start| start.0 == slot);
+        (started.map_or(stack, |start| start.1), out.globals)
+    }
+
+    /// What becomes of a configuration when a thread has been active.
+    fn after(&self, before: Configuration, thread: usize, out: Out) -> Configuration {
+        let mut after = before;
+        after[0] = out.globals;
+        after[1 + thread] = out.stack;
+        for &(slot, stack) in self.tables.starts.get(out.starts) {
+            after[1 + self.question.declared.len() + slot as usize] = stack;
+        }
+        if self.begun && self.question.rounds && self.question.most == Some(self.level) {
+            after[1..=1 + thread].fill(NOWHERE);
+        }
+        after
     }
 
     /// A thread has been active in a configuration.
     fn leave(&mut self, id: u32, thread: usize, outs: (u32, u32), left: &mut i64) -> Result<()> {
-        if self.is_cut() {
+        *left -= i64::from(outs.1 - outs.0);
+        let before = *self.configurations.get(id);
+        let is_next_last = self.begun && self.question.most == Some(self.level + 1);
+        if is_next_last && !self.question.rounds {
+            self.leave_to_last(id, thread, outs);
             return Ok(());
         }
-        let before = *self.configurations.get(id);
-        for out in &self.outs[outs.0 as usize..outs.1 as usize] {
-            let mut after = before;
-            after[0] = out.globals;
-            after[1 + thread] = out.stack;
-            for &(slot, stack) in self.tables.starts.get(out.starts) {
-                after[1 + self.question.declared.len() + slot as usize] = stack;
-            }
+        for i in outs.0..outs.1 {
+            let after = self.after(before, thread, self.outs[i as usize]);
             let (after, is_new) = self.configurations.intern(after)?;
             if is_new {
                 self.parents.push((id, thread as u32));
@@ -344,8 +435,42 @@ impl<W: Words> Few<'_, W> {
             // From where it stopped it does what it would have done anyway.
             self.visited[after as usize] |= 1 << thread;
         }
-        *left -= i64::from(outs.1 - outs.0);
         Ok(())
+    }
+
+    /// A thread has been active in a configuration, and one more context follows.
+    fn leave_to_last(&mut self, id: u32, thread: usize, outs: (u32, u32)) {
+        if outs.0 == outs.1 {
+            return;
+        }
+        self.is_cut = true;
+        for next in (self.first()..self.threads()).filter(|&next| next != thread) {
+            let stack = self.configurations.get(id)[1 + next];
+            if !self.pairs.insert((outs.0, next as u32, stack)) {
+                continue;
+            }
+            for i in outs.0..outs.1 {
+                self.seed(Seed {
+                    configuration: id,
+                    left: Some((thread as u32, self.outs[i as usize])),
+                    thread: next as u32,
+                });
+            }
+        }
+    }
+
+    /// The schedule of a run whose last context begins like this.
+    fn schedule_of(&mut self, seed: Seed) -> Result<Schedule> {
+        let Some((thread, out)) = seed.left else {
+            return Ok(self.schedule(seed.configuration, seed.thread as usize));
+        };
+        let before = *self.configurations.get(seed.configuration);
+        let after = self.after(before, thread as usize, out);
+        let (after, is_new) = self.configurations.intern(after)?;
+        if is_new {
+            self.parents.push((seed.configuration, thread));
+        }
+        Ok(self.schedule(after, seed.thread as usize))
     }
 
     /// The schedule of a run in which the thread, from this configuration, meets the target.
@@ -373,7 +498,7 @@ impl<W: Words> Few<'_, W> {
             if let Some(&(_, end)) = contexts.get(context + 1) {
                 let end = self.configurations.get(end);
                 for &started in active.iter().filter(|&&started| started != thread) {
-                    if begin[1 + started] != end[1 + started] {
+                    if begin[1 + started] == NOWHERE && end[1 + started] != NOWHERE {
                         starts.push(self.start(end[1 + started]));
                     }
                 }
@@ -421,7 +546,7 @@ impl<W: Words + Send> Enumeration for Few<'_, W> {
         self.done
     }
 
-    fn go_on(&mut self, steps: u64, level: &dyn Fn(usize)) -> Result<Pace> {
+    fn go_on(&mut self, steps: u64, level: &mut dyn FnMut(usize)) -> Result<Pace> {
         let model = Unfolding::<W>::within(self.machine, &self.limits);
         let mut guard: Guard = self.limits.guard();
         guard.check_now()?;
@@ -432,18 +557,20 @@ impl<W: Words + Send> Enumeration for Few<'_, W> {
             }
             if let Some(mut context) = self.current.take() {
                 match self.explore(&mut context, &model, &mut guard, &mut left)? {
-                    Explored::Hit => {
-                        let schedule = self.schedule(context.configuration, context.thread);
+                    Explored::Hit(seed) => {
+                        let schedule = self.schedule_of(seed)?;
                         return Ok(Pace::Answer(Finding::Hit(schedule, self.level)));
                     }
                     Explored::TooMuch => return Ok(Pace::Over),
                     Explored::Paused => self.current = Some(context),
+                    Explored::All if context.is_last() => {}
                     Explored::All => {
+                        let (id, thread) = (context.configuration, context.thread);
                         let outs = (self.outs.len() as u32, context.outs.len() as u32);
                         let outs = (outs.0, outs.0 + outs.1);
                         self.outs.append(&mut context.outs);
                         self.contexts.insert(context.key, outs);
-                        self.leave(context.configuration, context.thread, outs, &mut left)?;
+                        self.leave(id, thread, outs, &mut left)?;
                     }
                 }
                 continue;
@@ -451,13 +578,14 @@ impl<W: Words + Send> Enumeration for Few<'_, W> {
             match self.next(level) {
                 Next::Answer(found) => return Ok(Pace::Answer(found)),
                 Next::Over => return Ok(Pace::Over),
+                Next::Last => self.current = Some(self.enter_last(&model)?),
                 Next::From(id, thread) => {
                     left -= 1;
                     let configuration = self.configurations.get(id);
                     let key = (thread as u32, configuration[1 + thread], configuration[0]);
                     match self.contexts.get(&key) {
                         Some(&outs) => self.leave(id, thread, outs, &mut left)?,
-                        None => self.current = Some(self.enter(id, key)?),
+                        None => self.current = Some(self.enter(id, key, &model)?),
                     }
                 }
             }

@@ -330,7 +330,7 @@ impl<'a, 'r> Product<'a, 'r> {
         }
         self.turn = steps;
         if let Some(list) = &mut self.list {
-            match list.go_on(due * SHARE, &|_| {})? {
+            match list.go_on(due * SHARE, &mut |_| {})? {
                 Pace::Answer(found) => self.found = Some(found),
                 Pace::More => {}
                 Pace::Over => self.list = None,

@@ -3,13 +3,16 @@
 //! States are those of the sequential machine, with the stack below. A thread is interrupted only
 //! after steps that others can notice ([`droste_program::quiet`]): a state that is met by a quiet
 //! step first is as good as the one before that step.
+//!
+//! Of the last context of a run nothing matters but whether it meets the target. So all last contexts
+//! are one: a state is gone through once, wherever it comes from.
 
 use droste_base::{CallId, Guard, Interner, Model, Step, Steps};
 use droste_program::{NodeId, Op, Threads};
 use droste_relations::Result;
 use droste_unfold::{ThreadControl, Unfolding, Words};
 
-use super::{Few, NOWHERE, Out, STATE};
+use super::{Few, NONE, NOWHERE, Out, STATE, Seed};
 
 /// A variable with more values than this is not split.
 const WIDE: u64 = 16;
@@ -33,12 +36,38 @@ pub(super) struct Context<W> {
     /// By state: whether others can notice the step that led there first.
     loud: Vec<bool>,
     next: u32,
-    hit: bool,
+    /// If this is all last contexts: where they begin, and by state, in which of them it was met.
+    seeds: Vec<Seed>,
+    origins: Vec<u32>,
+    /// The origin of a state that meets the target.
+    hit: Option<u32>,
+}
+
+impl<W> Context<W> {
+    /// Whether this is all last contexts.
+    pub(super) fn is_last(&self) -> bool {
+        self.configuration == NONE
+    }
+
+    fn new(configuration: u32, key: (u32, u32, u32), seeds: Vec<Seed>) -> Self {
+        Context {
+            configuration,
+            thread: key.0 as usize,
+            key,
+            outs: Vec::new(),
+            states: Interner::new(),
+            loud: Vec::new(),
+            next: 0,
+            seeds,
+            origins: Vec::new(),
+            hit: None,
+        }
+    }
 }
 
 pub(super) enum Explored {
-    /// The target is met.
-    Hit,
+    /// The target is met in the context that begins like this.
+    Hit(Seed),
     All,
     Paused,
     /// Configurations are not few.
@@ -50,26 +79,42 @@ type IsFew = Result<bool>;
 
 impl<W: Words> Few<'_, W> {
     /// The beginning of a context.
-    pub(super) fn enter(&mut self, configuration: u32, key: (u32, u32, u32)) -> Result<Context<W>> {
-        let (thread, stack, globals) = key;
-        let mut context = Context {
+    pub(super) fn enter(
+        &mut self,
+        configuration: u32,
+        key: (u32, u32, u32),
+        model: &Unfolding<'_, W>,
+    ) -> Result<Context<W>> {
+        let seed = Seed {
             configuration,
-            thread: thread as usize,
-            key,
-            outs: Vec::new(),
-            states: Interner::new(),
-            loud: Vec::new(),
-            next: 0,
-            hit: false,
+            left: None,
+            thread: key.0,
         };
-        let (below, frame) = self.tables.stacks.get(stack - 1);
-        // What the frame says about globals is from before.
-        let frame = self.all.rest(frame);
-        let state = self.all.join(&frame, self.tables.globals.get(globals));
-        let below = *below;
-        let model = Unfolding::<W>::new(self.machine);
-        self.add(&mut context, &model, (state, below, 0), false)?;
+        let mut context = Context::new(configuration, key, vec![seed]);
+        self.begin_at(&mut context, model, 0)?;
         Ok(context)
+    }
+
+    /// The beginning of all last contexts.
+    pub(super) fn enter_last(&mut self, model: &Unfolding<'_, W>) -> Result<Context<W>> {
+        let seeds = std::mem::take(&mut self.seeds);
+        let mut context = Context::new(NONE, (NONE, NONE, NONE), seeds);
+        for seed in 0..context.seeds.len() {
+            self.begin_at(&mut context, model, seed)?;
+        }
+        Ok(context)
+    }
+
+    fn begin_at(
+        &self,
+        context: &mut Context<W>,
+        model: &Unfolding<'_, W>,
+        seed: usize,
+    ) -> Result<()> {
+        let (stack, globals) = self.beginning(context.seeds[seed]);
+        let (below, frame) = self.tables.stacks.get(stack - 1);
+        let state = self.all.join(frame, self.tables.globals.get(globals));
+        self.add(context, model, (state, *below, 0), false, seed as u32)
     }
 
     /// A state is reached.
@@ -79,10 +124,14 @@ impl<W: Words> Few<'_, W> {
         model: &Unfolding<'_, W>,
         state: (W, u32, u32),
         is_loud: bool,
+        origin: u32,
     ) -> Result<()> {
-        context.hit |= model.holds(&state.0, self.target);
+        if context.hit.is_none() && model.holds(&state.0, self.target) {
+            context.hit = Some(origin);
+        }
         if context.states.intern(state)?.1 {
-            context.loud.push(is_loud);
+            context.loud.push(is_loud && !context.is_last());
+            context.origins.push(origin);
         }
         Ok(())
     }
@@ -96,7 +145,7 @@ impl<W: Words> Few<'_, W> {
         left: &mut i64,
     ) -> Result<Explored> {
         let mut steps = Steps::new();
-        while !context.hit && (context.next as usize) < context.states.len() {
+        while context.hit.is_none() && (context.next as usize) < context.states.len() {
             guard.check()?;
             if *left <= 0 {
                 return Ok(Explored::Paused);
@@ -107,10 +156,9 @@ impl<W: Words> Few<'_, W> {
                 return Ok(Explored::TooMuch);
             }
         }
-        Ok(if context.hit {
-            Explored::Hit
-        } else {
-            Explored::All
+        Ok(match context.hit {
+            Some(origin) => Explored::Hit(context.seeds[origin as usize]),
+            None => Explored::All,
         })
     }
 
@@ -127,6 +175,7 @@ impl<W: Words> Few<'_, W> {
         steps: &mut Steps<W>,
     ) -> IsFew {
         let (state, below, starts) = context.states.get(context.next - 1).clone();
+        let origin = context.origins[context.next as usize - 1];
         let ThreadControl::At(node) = self.all.control(&state) else {
             return Ok(true);
         };
@@ -146,9 +195,10 @@ impl<W: Words> Few<'_, W> {
         {
             return Ok(false);
         }
-        let is_quiet = self.is_quiet(thread, node);
+        let is_last = context.is_last();
+        let is_quiet = is_last || self.is_quiet(thread, node);
         let op = &self.prepared.program.node(node).op;
-        let ends = !is_init && (!is_quiet || self.prepared.atomic.is_some());
+        let ends = !is_init && !is_last && (!is_quiet || self.prepared.atomic.is_some());
         if let Op::EndThread = op {
             return if ends {
                 self.end(context, &state, starts)
@@ -172,7 +222,7 @@ impl<W: Words> Few<'_, W> {
             }
             for index in 0..count {
                 let part = model.refine(&state, slot, index);
-                self.add(context, model, (part, below, starts), false)?;
+                self.add(context, model, (part, below, starts), false, origin)?;
             }
             return Ok(true);
         }
@@ -183,19 +233,20 @@ impl<W: Words> Few<'_, W> {
             match step {
                 Step::Internal(next) => {
                     if let Op::StartThread { start, .. } = op
+                        && !is_last
                         && let ThreadControl::At(_) = self.all.control(&next)
                     {
                         let frame = self.all.rest(&self.all.move_to(&state, *start));
-                        self.start_thread(context, model, (next, below, starts), frame)?;
+                        self.start_thread(context, model, (next, below, starts), frame, origin)?;
                         continue;
                     }
-                    self.add(context, model, (next, below, starts), !is_quiet)?;
+                    self.add(context, model, (next, below, starts), !is_quiet, origin)?;
                 }
                 Step::Call(_, entry) => {
                     let Some(caller) = self.caller(node, &state, below)? else {
                         return Ok(false);
                     };
-                    self.add(context, model, (entry, caller, starts), !is_quiet)?;
+                    self.add(context, model, (entry, caller, starts), !is_quiet, origin)?;
                 }
                 Step::Exit(exit) if below == NOWHERE => {
                     if ends && !self.end(context, &exit, starts)? {
@@ -211,9 +262,9 @@ impl<W: Words> Few<'_, W> {
                     let ThreadControl::At(call) = self.all.control(&caller) else {
                         continue;
                     };
-                    let is_quiet = is_quiet && self.is_quiet(thread, call);
+                    let is_quiet = is_last || is_quiet && self.is_quiet(thread, call);
                     for next in after {
-                        self.add(context, model, (next, outer, starts), !is_quiet)?;
+                        self.add(context, model, (next, outer, starts), !is_quiet, origin)?;
                     }
                 }
             }
@@ -256,6 +307,7 @@ impl<W: Words> Few<'_, W> {
         model: &Unfolding<'_, W>,
         (next, below, starts): (W, u32, u32),
         frame: W,
+        origin: u32,
     ) -> Result<()> {
         let slots = self.prepared.slots as u64;
         if let Some(started) = self.prepared.started
@@ -268,10 +320,10 @@ impl<W: Words> Few<'_, W> {
             let mut list = self.tables.starts.get(starts).to_vec();
             list.push((slot as u32, stack));
             let starts = self.tables.starts.intern(list.into())?.0;
-            self.add(context, model, (next, below, starts), true)?;
+            self.add(context, model, (next, below, starts), true, origin)?;
         }
         if self.prepared.slots < self.question.most_started {
-            self.add(context, model, (next, below, starts), true)?;
+            self.add(context, model, (next, below, starts), true, origin)?;
         }
         Ok(())
     }
