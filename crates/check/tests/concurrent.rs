@@ -174,11 +174,20 @@ fn differs(ast: &Ast, tally: &mut Tally) -> Option<String> {
                 Ok(actual) => actual,
                 Err(reason) => return Some(format!("{property}: {reason}")),
             };
-            let auto = engine(Engine::Auto, &program, &property, Some(contexts(most)));
-            if auto != Ok(actual) {
-                return Some(format!(
-                    "{property}, {levels:?}: explicit found {actual:?}, auto {auto:?}"
-                ));
+            // The race is begun with few configurations, or without.
+            for few in [Tuning::default().few, 40, 0] {
+                let tuning = Tuning {
+                    few,
+                    ..Tuning::default()
+                };
+                let bound = Some(contexts(most));
+                let auto = tuned(Engine::Auto, &program, &property, bound, tuning);
+                if auto != Ok(actual) {
+                    return Some(format!(
+                        "{property}, {levels:?}: explicit found {actual:?}, auto {auto:?} with \
+                         {few} steps"
+                    ));
+                }
             }
             // Few configurations without diagrams, alone and in turns; diagrams of configurations as
             // far as stacks stay small, and until there are some places; and tuples.

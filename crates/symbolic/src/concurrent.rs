@@ -61,14 +61,57 @@ pub enum News {
 /// The engine takes threads with larger stacks where it needs them.
 const STACK: usize = 1 << 21;
 
+/// What has come of the search without diagrams.
+pub enum Begun<'a> {
+    /// An answer.
+    Answer(Finding, Stats),
+    /// It takes longer, or is of no use.
+    Rest(Rest<'a>),
+}
+
+/// What is left to do when the search without diagrams has gone on for a while.
+pub struct Rest<'a> {
+    question: &'a PreparedQuery<'a>,
+    tuning: Tuning,
+    list: Option<Box<dyn Enumeration + 'a>>,
+    stats: Stats,
+    /// Why that was not enough.
+    pub obstacle: Obstacle,
+}
+
+/// Why a search without diagrams has no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// It takes longer.
+    Time,
+    /// A variable has many values.
+    Values,
+    /// Stacks may be of any height, or there are many threads.
+    Stacks,
+}
+
 /// Searches with more and more switches, or rounds: without diagrams as long as that takes hardly
 /// longer than making them (`few`), then with both in turns.
 pub fn reach(
     query: &ThreadQuery<'_>,
     tuning: Tuning,
     limits: &Limits,
-    mut listen: impl FnMut(News),
+    listen: impl FnMut(News),
 ) -> (Finding, Stats) {
+    begin(query, tuning, limits, listen, |begun, listen| match begun {
+        Begun::Answer(found, stats) => (found, stats),
+        Begun::Rest(rest) => rest.finish(limits, listen),
+    })
+}
+
+/// Searches without diagrams for a while. `then` gets what has come of that.
+pub fn begin<L: FnMut(News), R>(
+    query: &ThreadQuery<'_>,
+    tuning: Tuning,
+    limits: &Limits,
+    mut listen: L,
+    then: impl FnOnce(Begun<'_>, L) -> R,
+) -> R {
     let declared: Vec<ProcId> = declared(query.program)
         .iter()
         .map(|thread| thread.procedure)
@@ -88,42 +131,53 @@ pub fn reach(
         most: query.most,
     };
     let mut stats = Stats::default();
+    let rest = |list, stats, obstacle| {
+        Begun::Rest(Rest {
+            question: &question,
+            tuning,
+            list,
+            stats,
+            obstacle,
+        })
+    };
+    if tuning.few == 0 {
+        return then(rest(None, stats, Obstacle::Stacks), listen);
+    }
     let capacity = question.first_capacity();
     let prepared = Prepared::new(&question, capacity);
-    let machine = (tuning.few > 0).then(|| few::machine(&prepared, &question));
-    let mut list = None;
-    if let Some((machine, target)) = &machine {
-        let tell = &mut |level| listen(News::Level(level));
-        let begun = few(&prepared, &question, (machine, *target), capacity, limits);
-        let pace = begun.and_then(|begun| {
-            list = begun;
-            list.as_mut()
-                .map_or(Ok(Pace::Over), |list| list.go_on(tuning.few, tell))
-        });
-        stats.configurations = list.as_ref().map_or(0, |list| list.configurations());
-        let done = list.as_ref().and_then(|list| list.done());
-        match pace {
-            Err(reason) => return (Finding::Stopped(reason, done), stats),
-            Ok(Pace::Answer(found)) => return (found, stats),
-            Ok(Pace::More) => {}
-            Ok(Pace::Over) => list = None,
+    let (machine, target) = few::machine(&prepared, &question);
+    let mut list = match few(&prepared, &question, (&machine, target), capacity) {
+        Ok(Some(list)) => list,
+        Ok(None) => return then(rest(None, stats, Obstacle::Stacks), listen),
+        Err(reason) => {
+            return then(Begun::Answer(Finding::Stopped(reason, None), stats), listen);
         }
+    };
+    let pace = list.go_on(tuning.few, limits, &mut |level| listen(News::Level(level)));
+    stats.configurations = list.configurations();
+    let begun = match pace {
+        Err(reason) => Begun::Answer(Finding::Stopped(reason, list.done()), stats),
+        Ok(Pace::Answer(found)) => Begun::Answer(found, stats),
+        Ok(Pace::More) => rest(Some(list), stats, Obstacle::Time),
+        Ok(Pace::Over(obstacle)) => rest(None, stats, obstacle),
+    };
+    then(begun, listen)
+}
+
+impl Rest<'_> {
+    /// Goes on, with diagrams and without in turns.
+    pub fn finish(self, limits: &Limits, listen: impl FnMut(News)) -> (Finding, Stats) {
+        let mut stats = self.stats;
+        let (question, list) = (self.question, (self.tuning, self.list));
+        on_worker(STACK, listen, |tell| {
+            let report = |progress| tell(News::Progress(progress));
+            let level = |level| tell(News::Level(level));
+            let found = by_configurations(question, list, limits, &report, &level, &mut stats);
+            let found =
+                found.unwrap_or_else(|| by_tuples(question, limits, &report, &level, &mut stats));
+            (found, stats)
+        })
     }
-    on_worker(STACK, listen, |tell| {
-        let report = |progress| tell(News::Progress(progress));
-        let level = |level| tell(News::Level(level));
-        let found = by_configurations(
-            &question,
-            (tuning, list),
-            limits,
-            &report,
-            &level,
-            &mut stats,
-        );
-        let found =
-            found.unwrap_or_else(|| by_tuples(&question, limits, &report, &level, &mut stats));
-        (found, stats)
-    })
 }
 
 /// What is asked, and what follows from the program's text.

@@ -10,7 +10,13 @@
 //! Where there are few configurations, making relations and diagrams takes longer than going through
 //! them. Where there are many, this gets nowhere. Nobody knows beforehand; so the search can be
 //! interrupted, and takes turns with the one that has diagrams. It gives up for good where a step
-//! would multiply: a variable with many values is read, a stack repeats itself.
+//! would multiply: a variable with many values is read.
+//!
+//! **Stacks of any height** are folded, as in `product`: where a frame is pushed that is on the stack
+//! already, what lies above that one is forgotten, and a return from there goes on with either. When
+//! such a return is found out about, the search begins again. There may be configurations then that
+//! the program does not have, but none are missing. So if no target is met, that is an answer; if one
+//! is, it is not.
 //!
 //! What keeps it honest: `check/tests/concurrent.rs` compares it, alone and in turns, with all
 //! interleavings; every schedule becomes a run that is replayed.
@@ -26,8 +32,8 @@ use droste_relations::Result;
 use droste_unfold::{Machine, ThreadControl, Threading, Unfolding, Words};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::PreparedQuery;
 use super::prepare::Prepared;
+use super::{Obstacle, PreparedQuery};
 use context::{Context, Explored};
 
 /// More threads than this are not looked at one configuration at a time.
@@ -35,6 +41,9 @@ const MOST_THREADS: usize = 7;
 
 /// More configurations than this are not few.
 const MOST: usize = 1 << 21;
+
+/// The search begins again at most so many times.
+const MOST_RESTARTS: usize = 16;
 
 /// The globals and the stacks of all threads, by number.
 type Configuration = [u32; MOST_THREADS + 1];
@@ -55,13 +64,13 @@ pub(super) enum Pace {
     /// There is more to do.
     More,
     /// It is of no use here.
-    Over,
+    Over(Obstacle),
 }
 
 /// A search that can be interrupted.
 pub(super) trait Enumeration: Send {
     /// Goes on for so many steps. `level` is told before each level.
-    fn go_on(&mut self, steps: u64, level: &mut dyn FnMut(usize)) -> Result<Pace>;
+    fn go_on(&mut self, steps: u64, limits: &Limits, level: &mut dyn FnMut(usize)) -> Result<Pace>;
 
     /// How many configurations there are so far.
     fn configurations(&self) -> u64;
@@ -98,6 +107,8 @@ struct Tables<W> {
     stacks: Interner<(u32, W)>,
     /// Number 0 is empty.
     starts: Interner<Box<[(u32, u32)]>>,
+    /// By stack: what else may be below its frame, because it was folded.
+    folded: FxHashMap<u32, Vec<u32>>,
 }
 
 struct Few<'a, W: Words> {
@@ -109,7 +120,6 @@ struct Few<'a, W: Words> {
     /// With those that are shared.
     shared: Threading<'a, W>,
     target: PropId,
-    limits: Limits,
     accesses: Accesses,
     /// By thread and node, once known.
     quiet: Vec<Vec<Option<bool>>>,
@@ -145,6 +155,8 @@ struct Few<'a, W: Words> {
     thread: usize,
     /// The configurations of the level before.
     end: usize,
+    /// How often the search has begun again.
+    restarts: usize,
     /// Started threads may be active up to this level, unless all are kept.
     capacity: usize,
 }
@@ -164,18 +176,17 @@ pub(super) fn few<'a>(
     question: &'a PreparedQuery<'a>,
     (machine, target): (&'a Machine, PropId),
     capacity: usize,
-    limits: &Limits,
 ) -> Result<Option<Box<dyn Enumeration + 'a>>> {
     if question.declared.len() + prepared.slots > MOST_THREADS {
         return Ok(None);
     }
     let parts = (prepared, question, machine, target);
     Ok(Some(match machine.words() {
-        1 => Few::<[u64; 1]>::boxed(parts, capacity, limits)?,
-        2 => Few::<[u64; 2]>::boxed(parts, capacity, limits)?,
-        3 | 4 => Few::<[u64; 4]>::boxed(parts, capacity, limits)?,
-        5..=8 => Few::<[u64; 8]>::boxed(parts, capacity, limits)?,
-        _ => Few::<Box<[u64]>>::boxed(parts, capacity, limits)?,
+        1 => Few::<[u64; 1]>::boxed(parts, capacity)?,
+        2 => Few::<[u64; 2]>::boxed(parts, capacity)?,
+        3 | 4 => Few::<[u64; 4]>::boxed(parts, capacity)?,
+        5..=8 => Few::<[u64; 8]>::boxed(parts, capacity)?,
+        _ => Few::<Box<[u64]>>::boxed(parts, capacity)?,
     }))
 }
 
@@ -198,7 +209,6 @@ impl<'a, W: Words + Send + 'a> Few<'a, W> {
             PropId,
         ),
         capacity: usize,
-        limits: &Limits,
     ) -> Result<Box<dyn Enumeration + 'a>> {
         let program = &prepared.program;
         let all: Vec<u32> = (0..program.globals.len() as u32).collect();
@@ -211,13 +221,13 @@ impl<'a, W: Words + Send + 'a> Few<'a, W> {
             all,
             shared: Threading::new(machine, &prepared.shared),
             target,
-            limits: limits.clone(),
             accesses: Accesses::new(question.program, &prepared.roots(question.declared)),
             quiet: vec![vec![None; program.nodes.len()]; threads],
             tables: Tables {
                 globals: Interner::new(),
                 stacks: Interner::new(),
                 starts: Interner::new(),
+                folded: FxHashMap::default(),
             },
             configurations: Interner::new(),
             parents: Vec::new(),
@@ -237,6 +247,7 @@ impl<'a, W: Words + Send + 'a> Few<'a, W> {
             begun: false,
             thread: 0,
             end: 0,
+            restarts: 0,
             capacity,
         };
         few.begin()?;
@@ -265,6 +276,20 @@ impl<W: Words> Few<'_, W> {
 
     /// The configuration in which runs begin.
     fn begin(&mut self) -> Result<()> {
+        self.configurations = Interner::new();
+        self.parents.clear();
+        self.visited.clear();
+        self.cursors = [0; MOST_THREADS];
+        self.contexts.clear();
+        self.outs.clear();
+        self.seeds.clear();
+        self.seeded.clear();
+        self.pairs.clear();
+        self.projected.clear();
+        self.is_cut = false;
+        self.init = matches!(self.program().threads, Threads::Init { .. });
+        self.level = usize::from(self.question.rounds);
+        self.begun = false;
         self.tables.starts.intern(Box::default())?;
         let mut globals = W::zeroed(self.machine.words());
         let own = [self.prepared.started, self.prepared.atomic];
@@ -308,7 +333,9 @@ impl<W: Words> Few<'_, W> {
                 self.begun = true;
                 self.thread = self.first();
                 self.end = self.configurations.len();
-                level(self.level);
+                if self.restarts == 0 || self.done.is_none_or(|done| self.level > done) {
+                    level(self.level);
+                }
             }
             while self.thread < self.threads() {
                 // In a round, threads see what those before them have done in it.
@@ -338,7 +365,7 @@ impl<W: Words> Few<'_, W> {
             if !self.seeds.is_empty() && self.question.most == Some(self.level) {
                 return Next::Last;
             }
-            self.done = Some(self.level);
+            self.done = self.done.max(Some(self.level));
             if self.question.most == Some(self.level) {
                 // Whether there would be more is not known.
                 return Next::Answer(Finding::Nothing { exhaustive: false });
@@ -546,22 +573,30 @@ impl<W: Words + Send> Enumeration for Few<'_, W> {
         self.done
     }
 
-    fn go_on(&mut self, steps: u64, level: &mut dyn FnMut(usize)) -> Result<Pace> {
-        let model = Unfolding::<W>::within(self.machine, &self.limits);
-        let mut guard: Guard = self.limits.guard();
+    fn go_on(&mut self, steps: u64, limits: &Limits, level: &mut dyn FnMut(usize)) -> Result<Pace> {
+        let model = Unfolding::<W>::within(self.machine, limits);
+        let mut guard: Guard = limits.guard();
         guard.check_now()?;
         let mut left = i64::try_from(steps).unwrap_or(i64::MAX);
         while left > 0 {
             if self.configurations.len() > MOST {
-                return Ok(Pace::Over);
+                return Ok(Pace::Over(Obstacle::Values));
             }
             if let Some(mut context) = self.current.take() {
                 match self.explore(&mut context, &model, &mut guard, &mut left)? {
+                    Explored::Folded if self.restarts < MOST_RESTARTS => {
+                        self.restarts += 1;
+                        self.begin()?;
+                    }
+                    Explored::Folded => return Ok(Pace::Over(Obstacle::Stacks)),
+                    Explored::Hit(_) if !self.tables.folded.is_empty() => {
+                        return Ok(Pace::Over(Obstacle::Stacks));
+                    }
                     Explored::Hit(seed) => {
                         let schedule = self.schedule_of(seed)?;
                         return Ok(Pace::Answer(Finding::Hit(schedule, self.level)));
                     }
-                    Explored::TooMuch => return Ok(Pace::Over),
+                    Explored::Over(obstacle) => return Ok(Pace::Over(obstacle)),
                     Explored::Paused => self.current = Some(context),
                     Explored::All if context.is_last() => {}
                     Explored::All => {
@@ -577,7 +612,7 @@ impl<W: Words + Send> Enumeration for Few<'_, W> {
             }
             match self.next(level) {
                 Next::Answer(found) => return Ok(Pace::Answer(found)),
-                Next::Over => return Ok(Pace::Over),
+                Next::Over => return Ok(Pace::Over(Obstacle::Stacks)),
                 Next::Last => self.current = Some(self.enter_last(&model)?),
                 Next::From(id, thread) => {
                     left -= 1;

@@ -156,6 +156,7 @@ pub(super) struct Product<'a, 'r> {
     images: u64,
     /// The search without diagrams, which takes turns with this one.
     pub(super) list: Option<Box<dyn Enumeration + 'r>>,
+    limits: Limits,
     /// The steps of diagram operations at its last turn.
     turn: u64,
     /// Its answer.
@@ -245,6 +246,7 @@ impl<'a, 'r> Product<'a, 'r> {
             forgotten: FxHashMap::default(),
             images: 0,
             list: None,
+            limits: limits.clone(),
             turn: 0,
             found: None,
         };
@@ -330,10 +332,10 @@ impl<'a, 'r> Product<'a, 'r> {
         }
         self.turn = steps;
         if let Some(list) = &mut self.list {
-            match list.go_on(due * SHARE, &mut |_| {})? {
+            match list.go_on(due * SHARE, &self.limits, &mut |_| {})? {
                 Pace::Answer(found) => self.found = Some(found),
                 Pace::More => {}
-                Pace::Over => self.list = None,
+                Pace::Over(_) => self.list = None,
             }
         }
         Ok(())

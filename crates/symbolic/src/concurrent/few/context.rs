@@ -12,7 +12,7 @@ use droste_program::{NodeId, Op, Threads};
 use droste_relations::Result;
 use droste_unfold::{ThreadControl, Unfolding, Words};
 
-use super::{Few, NONE, NOWHERE, Out, STATE, Seed};
+use super::{Few, NONE, NOWHERE, Obstacle, Out, STATE, Seed};
 
 /// A variable with more values than this is not split.
 const WIDE: u64 = 16;
@@ -39,6 +39,8 @@ pub(super) struct Context<W> {
     /// If this is all last contexts: where they begin, and by state, in which of them it was met.
     seeds: Vec<Seed>,
     origins: Vec<u32>,
+    /// A stack was folded in a new way.
+    is_folded: bool,
     /// The origin of a state that meets the target.
     hit: Option<u32>,
 }
@@ -60,6 +62,7 @@ impl<W> Context<W> {
             next: 0,
             seeds,
             origins: Vec::new(),
+            is_folded: false,
             hit: None,
         }
     }
@@ -70,12 +73,17 @@ pub(super) enum Explored {
     Hit(Seed),
     All,
     Paused,
+    /// A stack was folded, and what was known about returns is not all.
+    Folded,
     /// Configurations are not few.
-    TooMuch,
+    Over(Obstacle),
 }
 
-/// Whether configurations are still few.
-type IsFew = Result<bool>;
+/// Why configurations are not few any more, if they are not.
+type Still = Result<Option<Obstacle>>;
+
+const MANY_VALUES: Still = Ok(Some(Obstacle::Values));
+const STILL: Still = Ok(None);
 
 impl<W: Words> Few<'_, W> {
     /// The beginning of a context.
@@ -152,8 +160,11 @@ impl<W: Words> Few<'_, W> {
             }
             *left -= STATE;
             context.next += 1;
-            if !self.expand(context, model, &mut steps)? {
-                return Ok(Explored::TooMuch);
+            if let Some(obstacle) = self.expand(context, model, &mut steps)? {
+                return Ok(Explored::Over(obstacle));
+            }
+            if context.is_folded {
+                return Ok(Explored::Folded);
             }
         }
         Ok(match context.hit {
@@ -173,11 +184,11 @@ impl<W: Words> Few<'_, W> {
         context: &mut Context<W>,
         model: &Unfolding<'_, W>,
         steps: &mut Steps<W>,
-    ) -> IsFew {
+    ) -> Still {
         let (state, below, starts) = context.states.get(context.next - 1).clone();
         let origin = context.origins[context.next as usize - 1];
         let ThreadControl::At(node) = self.all.control(&state) else {
-            return Ok(true);
+            return STILL;
         };
         let thread = context.thread;
         let is_init = match self.prepared.program.threads {
@@ -189,11 +200,11 @@ impl<W: Words> Few<'_, W> {
             }
             _ => false,
         };
-        if context.loud[context.next as usize - 1]
-            && !is_init
-            && !self.park(context, &state, below, starts)?
-        {
-            return Ok(false);
+        if context.loud[context.next as usize - 1] && !is_init {
+            let obstacle = self.park(context, &state, below, starts)?;
+            if obstacle.is_some() {
+                return Ok(obstacle);
+            }
         }
         let is_last = context.is_last();
         let is_quiet = is_last || self.is_quiet(thread, node);
@@ -203,7 +214,7 @@ impl<W: Words> Few<'_, W> {
             return if ends {
                 self.end(context, &state, starts)
             } else {
-                Ok(true)
+                STILL
             };
         }
         let mut split = None;
@@ -218,16 +229,16 @@ impl<W: Words> Few<'_, W> {
         }
         if let Some((slot, count)) = split {
             if count > WIDE {
-                return Ok(false);
+                return MANY_VALUES;
             }
             for index in 0..count {
                 let part = model.refine(&state, slot, index);
                 self.add(context, model, (part, below, starts), false, origin)?;
             }
-            return Ok(true);
+            return STILL;
         }
         if steps.overflowed() {
-            return Ok(false);
+            return MANY_VALUES;
         }
         for step in steps.drain() {
             match step {
@@ -243,37 +254,51 @@ impl<W: Words> Few<'_, W> {
                     self.add(context, model, (next, below, starts), !is_quiet, origin)?;
                 }
                 Step::Call(_, entry) => {
-                    let Some(caller) = self.caller(node, &state, below)? else {
-                        return Ok(false);
+                    let Some(caller) = self.caller(context, node, &state, below)? else {
+                        return Ok(Some(Obstacle::Stacks));
                     };
                     self.add(context, model, (entry, caller, starts), !is_quiet, origin)?;
                 }
                 Step::Exit(exit) if below == NOWHERE => {
-                    if ends && !self.end(context, &exit, starts)? {
-                        return Ok(false);
+                    if ends {
+                        let obstacle = self.end(context, &exit, starts)?;
+                        if obstacle.is_some() {
+                            return Ok(obstacle);
+                        }
                     }
                 }
                 Step::Exit(exit) => {
                     let (outer, caller) = self.tables.stacks.get(below - 1).clone();
                     let mut after = Vec::new();
                     if !model.resume(&caller, CallId(0), &exit, &mut after) {
-                        return Ok(false);
+                        return MANY_VALUES;
                     }
                     let ThreadControl::At(call) = self.all.control(&caller) else {
                         continue;
                     };
                     let is_quiet = is_last || is_quiet && self.is_quiet(thread, call);
+                    let mut outers = vec![outer];
+                    outers.extend(self.tables.folded.get(&below).into_iter().flatten());
                     for next in after {
-                        self.add(context, model, (next, outer, starts), !is_quiet, origin)?;
+                        for &outer in &outers {
+                            let next = (next.clone(), outer, starts);
+                            self.add(context, model, next, !is_quiet, origin)?;
+                        }
                     }
                 }
             }
         }
-        Ok(true)
+        STILL
     }
 
-    /// The stack of a caller; `None` if it is too high, or repeats itself and may be of any height.
-    fn caller(&mut self, node: NodeId, state: &W, below: u32) -> Result<Option<u32>> {
+    /// The stack of a caller; `None` if it is too high.
+    fn caller(
+        &mut self,
+        context: &mut Context<W>,
+        node: NodeId,
+        state: &W,
+        below: u32,
+    ) -> Result<Option<u32>> {
         let node = self.prepared.program.node(node);
         let is_plain = matches!(
             node.op,
@@ -291,8 +316,16 @@ impl<W: Words> Few<'_, W> {
         let mut height = 0;
         while at != NOWHERE {
             let (outer, other) = self.tables.stacks.get(at - 1);
+            if *other == frame {
+                let others = self.tables.folded.entry(at).or_default();
+                if !others.contains(&below) {
+                    others.push(below);
+                    context.is_folded = true;
+                }
+                return Ok(Some(at));
+            }
             height += 1;
-            if *other == frame || height > MOST_CALLS {
+            if height > MOST_CALLS {
                 return Ok(None);
             }
             at = *outer;
@@ -329,18 +362,18 @@ impl<W: Words> Few<'_, W> {
     }
 
     /// The thread may be interrupted here, unless it is in an atomic section.
-    fn park(&mut self, context: &mut Context<W>, state: &W, below: u32, starts: u32) -> IsFew {
+    fn park(&mut self, context: &mut Context<W>, state: &W, below: u32, starts: u32) -> Still {
         if let Some(atomic) = self.prepared.atomic
             && self.all.global(state, atomic) != Some(0)
         {
-            return Ok(true);
+            return STILL;
         }
         let stack = self.stack(below, self.all.rest(state))?;
         self.out(context, self.all.shared(state), stack, starts)
     }
 
     /// The thread ends. An atomic section ends with it.
-    fn end(&mut self, context: &mut Context<W>, state: &W, starts: u32) -> IsFew {
+    fn end(&mut self, context: &mut Context<W>, state: &W, starts: u32) -> Still {
         let mut globals = self.all.shared(state);
         if let Some(atomic) = self.prepared.atomic {
             self.all.set_global(&mut globals, atomic, 0);
@@ -349,13 +382,13 @@ impl<W: Words> Few<'_, W> {
     }
 
     /// The context is left. Shared globals have values then, so that the schedule can name them.
-    fn out(&mut self, context: &mut Context<W>, globals: W, stack: u32, starts: u32) -> IsFew {
+    fn out(&mut self, context: &mut Context<W>, globals: W, stack: u32, starts: u32) -> Still {
         let mut open = vec![globals];
         let mut count = 0;
         while let Some(mut globals) = open.pop() {
             if let Some((slot, top)) = self.shared.open_global(&globals) {
                 if top >= WIDE {
-                    return Ok(false);
+                    return MANY_VALUES;
                 }
                 for offset in 0..=top {
                     self.shared.set_global(&mut globals, slot, offset);
@@ -365,7 +398,7 @@ impl<W: Words> Few<'_, W> {
             }
             count += 1;
             if count > MOST_VALUES {
-                return Ok(false);
+                return MANY_VALUES;
             }
             let globals = self.tables.globals.intern(globals)?.0;
             context.outs.push(Out {
@@ -374,6 +407,6 @@ impl<W: Words> Few<'_, W> {
                 starts,
             });
         }
-        Ok(true)
+        STILL
     }
 }
