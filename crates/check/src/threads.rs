@@ -201,7 +201,8 @@ fn by_sets(query: &ThreadQuery<'_>, options: &Options<'_>, limits: &Limits) -> A
 
 /// Few configurations are gone through at once. Otherwise the explicit and the symbolic engine
 /// race. What made configurations many says who begins: where stacks may be of any height, the
-/// explicit engine tries first; where variables have many values, the symbolic one has a head start.
+/// explicit engine tries first; otherwise the symbolic one, which is well on its way, has a head
+/// start.
 fn by_both(query: &ThreadQuery<'_>, options: &Options<'_>) -> Result<Answer<Finding>, Halt> {
     let limits = &options.limits;
     let listen = listener(query, options);
@@ -221,11 +222,7 @@ fn by_both(query: &ThreadQuery<'_>, options: &Options<'_>) -> Result<Answer<Find
         if obstacle == Obstacle::Stacks {
             return race(limits, options.trial.min(TRIAL), explicit, symbolic);
         }
-        let head_start = match obstacle {
-            Obstacle::Values => HEAD_START,
-            _ => Duration::ZERO,
-        };
-        let mut winner = side_by_side(limits, head_start, explicit, symbolic)?;
+        let mut winner = side_by_side(limits, HEAD_START, explicit, symbolic)?;
         winner.raced();
         Ok(winner)
     })
@@ -235,9 +232,9 @@ fn by_both(query: &ThreadQuery<'_>, options: &Options<'_>) -> Result<Answer<Find
 /// the time of a few thousand.
 const TRIAL: u64 = 4_000;
 
-/// The symbolic engine answers most questions about variables with many values in this time. The
-/// explicit one answers hardly any of them sooner.
-const HEAD_START: Duration = Duration::from_millis(3);
+/// The symbolic engine answers most questions about variables with many values in this time, and many
+/// of those whose configurations are not quite few.
+const HEAD_START: Duration = Duration::from_millis(10);
 
 /// A formula that is true says that there is a run, not which: the schedule comes from the symbolic
 /// engine.
