@@ -265,7 +265,7 @@ fn better(ef: Theory, relations: &Relations, options: &Options<'_>) -> Result<So
         };
         Ok(solve(theory(droste_formula::Algorithm::Simple), bits, &own))
     };
-    side_by_side(&options.limits, by_ef, by_simple)
+    side_by_side(&options.limits, std::time::Duration::ZERO, by_ef, by_simple)
 }
 
 /// More BDD variables than an algorithm has for every bit of a state, by far.
