@@ -200,6 +200,7 @@ impl Run<'_> {
             let elapsed = seconds(self.frame.elapsed());
             Console::note(&format!("{elapsed:>8}  order of variables: {order}\n"));
         }
+        let mut reorderings = 0;
         for action in &actions {
             if let Action::Verbose(on) = action {
                 verbose.set(verbose.get() + if *on { 1 } else { -1 });
@@ -207,6 +208,11 @@ impl Run<'_> {
             let began = Instant::now();
             let outcome = solver.perform(action);
             line.erase();
+            let statistics = solver.statistics();
+            if self.args.verbose && statistics.reorderings > reorderings {
+                reorderings = statistics.reorderings;
+                self.note_reordering(&statistics);
+            }
             match outcome {
                 Ok(outcome) => {
                     let text = report::text(&solver, action, &outcome);
@@ -235,6 +241,23 @@ impl Run<'_> {
         // late.
         std::mem::forget(solver);
         (statistics, Ok(()))
+    }
+
+    /// Says what came of reordering.
+    fn note_reordering(&self, statistics: &Statistics) {
+        let elapsed = seconds(self.frame.elapsed());
+        let tried = counted(statistics.reorderings, "time");
+        let found = match statistics.reordered {
+            Some((before, after)) => format!(
+                "{} became {}, because another order is much better",
+                counted(before as u64, "node"),
+                count(after as u64),
+            ),
+            None => "no other order was much better".to_owned(),
+        };
+        Console::note(&format!(
+            "{elapsed:>8}  order of variables: diagrams grew, others were tried {tried}; {found}\n"
+        ));
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Known> {
