@@ -45,7 +45,9 @@ impl Reordering {
     pub(crate) fn new(clusters: &[Range<u32>]) -> Self {
         let groups = clusters.iter().filter(|cluster| cluster.len() > 1);
         Reordering {
-            groups: groups.map(|levels| levels.clone().map(Var).collect()).collect(),
+            groups: groups
+                .map(|levels| levels.clone().map(Var).collect())
+                .collect(),
             short: SHORT,
             sifter: None,
         }

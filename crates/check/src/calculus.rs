@@ -63,7 +63,8 @@ pub fn formula(
     let text = Prepared::new(program, property, &options).and_then(|prepared| {
         if program.is_concurrent() {
             let query = threads::query(&prepared, &options)?;
-            return Ok(threads_formula(&query, &options)?.text);
+            let most = most_levels(&query, &options)?;
+            return Ok(threads_formula(&query, most)?.text);
         }
         let relations = relations(&prepared, &options)?;
         let algorithm = options.algorithm.source();
@@ -92,11 +93,8 @@ fn relations(prepared: &Prepared<'_>, options: &Options<'_>) -> Result<Relations
     Ok(droste_formula::relations(&cleaned.program, &question))
 }
 
-/// The formula for a program with threads, with everything it needs.
-pub(crate) fn threads_formula(
-    query: &ThreadQuery<'_>,
-    options: &Options<'_>,
-) -> Result<Relations, Halt> {
+/// How many switches or rounds a formula for a program with threads has to look at.
+pub(crate) fn most_levels(query: &ThreadQuery<'_>, options: &Options<'_>) -> Result<usize, Halt> {
     let Some(most) = query.most else {
         return Err(Halt::refused(
             "the calculus engine needs a bound on the number of switches or rounds: \
@@ -110,12 +108,17 @@ pub(crate) fn threads_formula(
             source.name()
         )));
     }
+    Ok(most)
+}
+
+/// The formula for a program with threads and so many switches or rounds, with everything it needs.
+pub(crate) fn threads_formula(query: &ThreadQuery<'_>, level: usize) -> Result<Relations, Halt> {
     let question = droste_formula::Reachability {
         targets: query.target.nodes(),
         violations: query.target.violations(),
         live: &AllLive,
     };
-    let bound = Bound::new(query.levels, most);
+    let bound = Bound::new(query.levels, level);
     droste_formula::concurrent(query.program, &question, bound).map_err(Halt::refused)
 }
 

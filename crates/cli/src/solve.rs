@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use droste_calculus::token::quits;
 use droste_calculus::types::{Shape, TypeId, Types, code};
 use droste_calculus::{
     Action, ClosedFormula, Outcome, Round, Solver, Statistics, Theory, Unanswered, Witness, load,
@@ -112,7 +113,7 @@ fn loader(main: &Path) -> impl FnMut(&str) -> Result<SourceFile, String> + use<>
         }
         let found = tries.iter().find(|path| path.is_file());
         match found {
-            Some(path) => input::read(path, || ()),
+            Some(path) => input::read_until(path, || (), quits),
             None => Err(match tries.iter().find(|path| path.exists()) {
                 Some(path) if path.is_dir() => format!("`{}` is a directory", path.display()),
                 Some(path) => format!("`{}` is not a regular file", path.display()),
@@ -124,7 +125,7 @@ fn loader(main: &Path) -> impl FnMut(&str) -> Result<SourceFile, String> + use<>
 
 fn answer(args: &SolveArgs, frame: &Frame<'_>, known: &Arc<Mutex<Known>>) -> Result<u8, Failure> {
     let (console, start) = (frame.console, frame.start);
-    let source = frame.read(&args.file)?;
+    let source = frame.read_until(&args.file, quits)?;
     let theory = load(source, &mut loader(&args.file));
     let messages = theory.messages(!args.quiet, console.err_color());
     Console::note(&messages);

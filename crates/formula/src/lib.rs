@@ -86,6 +86,9 @@ pub struct Relations {
     pub points: Points,
     /// How many bits a `State` has.
     pub bits: u32,
+    /// Whether the query asks about one context after the other, each in a disjunct of its own, so
+    /// that a formula for fewer contexts is no easier.
+    pub gradual: bool,
 }
 
 /// The relations that describe `program`, which has one thread.

@@ -359,6 +359,7 @@ impl<'a> Relations<'a> {
             text: self.out,
             bits: points + self.fields.slots + self.fields.global_bits(),
             points: self.points,
+            gradual: false,
         }
     }
 
