@@ -397,7 +397,7 @@ impl Run<'_> {
         let source =
             input::read(given, || self.frame.watchdog.pause_at_limit()).map_err(|reason| {
                 Failure::Because(format!(
-                    "{reason}; the algorithms that come with droste are simple, ef and ef-opt"
+                    "{reason}; the algorithms that come with droste are simple, ef, ef-opt and procedures"
                 ))
             })?;
         Ok(Algorithm::Own(source))
