@@ -151,7 +151,11 @@ impl Solver<'_> {
         for def in uses {
             self.fixpoints.value(def)?;
         }
-        Ok(if need.of == Of::Value { body } else { dual })
+        if need.of == Of::Value || dual.is_some() {
+            return Ok(if need.of == Of::Value { body } else { dual });
+        }
+        let terms = &mut self.fixpoints.engine.theory.terms;
+        Ok(body.map(|body| terms.not(body)))
     }
 
     /// The members of a predicate's component, if its fixpoint has paths: recursive, monotone, all
