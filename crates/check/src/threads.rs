@@ -5,6 +5,7 @@ use std::time::Duration;
 use droste_base::{Certificate, Counterexample, Limits, Runs, StopReason, Verdict};
 use droste_calculus::{Unanswered, load_text};
 use droste_explicit::Order;
+use droste_formula::Relations;
 use droste_program::concurrent::{ConcurrentExecution, unbounded_start};
 use droste_program::execution::Execution;
 use droste_program::schedule::{Bound, Finding, Levels, Schedule, Target, ThreadQuery};
@@ -13,7 +14,7 @@ use droste_replay::{ConcurrentClaim, replay_concurrent};
 use droste_symbolic::concurrent::{Begun, News, Obstacle, begin, reach};
 use droste_threads::NotRebuilt;
 
-use crate::calculus::{answer_stats, solve, threads_formula};
+use crate::calculus::{answer_stats, most_levels, solve, threads_formula};
 use crate::prepared::Prepared;
 use crate::property::Resolved;
 use crate::race::{Contender, race, side_by_side};
@@ -237,9 +238,42 @@ const TRIAL: u64 = 4_000;
 const HEAD_START: Duration = Duration::from_millis(10);
 
 /// A formula that is true says that there is a run, not which: the schedule comes from the symbolic
-/// engine.
+/// engine. Bounds are asked one after the other, as violations mostly need few switches, and each
+/// switch more makes the formula much harder. A formula that does so by itself is asked once.
 fn by_formula(query: &ThreadQuery<'_>, options: &Options<'_>) -> Result<Answer<Finding>, Halt> {
-    let relations = threads_formula(query, options)?;
+    let most = most_levels(query, options)?;
+    let least = match query.levels {
+        Levels::Switches => 0,
+        Levels::Rounds => 1,
+    };
+    let whole = threads_formula(query, most)?;
+    let mut known = None;
+    let fewer = if whole.gradual {
+        most..most
+    } else {
+        least..most
+    };
+    for level in fewer {
+        let (found, effort) = ask_formula(query, threads_formula(query, level)?, known, options)?;
+        if !matches!(found, Finding::Nothing { .. }) {
+            return Ok(Answer::new(found, EngineId::Calculus, effort));
+        }
+        known = Some(level);
+        if let Some(tell) = options.level {
+            tell(query.levels, level);
+        }
+    }
+    let (found, effort) = ask_formula(query, whole, known, options)?;
+    Ok(Answer::new(found, EngineId::Calculus, effort))
+}
+
+/// What a formula says, if up to level `known` nothing has been found.
+fn ask_formula(
+    query: &ThreadQuery<'_>,
+    relations: Relations,
+    known: Option<usize>,
+    options: &Options<'_>,
+) -> Result<(Finding, Effort), Halt> {
     let theory = load_text("<threads>", relations.text);
     if theory.has_errors() {
         return Err(Halt::wrong(theory.messages(false, false)));
@@ -253,11 +287,10 @@ fn by_formula(query: &ThreadQuery<'_>, options: &Options<'_>) -> Result<Answer<F
             }
             found => found,
         },
-        Err(Unanswered::Stopped(reason)) => Finding::Stopped(reason, None),
+        Err(Unanswered::Stopped(reason)) => Finding::Stopped(reason, known),
         Ok(None) | Err(_) => return Err(Halt::wrong("the formula has no answer")),
     };
-    let effort = Effort::Calculus(answer_stats(&statistics));
-    Ok(Answer::new(found, EngineId::Calculus, effort))
+    Ok((found, Effort::Calculus(answer_stats(&statistics))))
 }
 
 /// The execution that a schedule stands for, if it is wanted; replayed.

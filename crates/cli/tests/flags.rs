@@ -301,7 +301,7 @@ fn every_way_to_search_gives_the_same_verdict() {
 
 #[test]
 fn the_calculus_engine_takes_algorithms_by_name_or_from_a_file() {
-    for algorithm in ["simple", "ef", "ef-opt"] {
+    for algorithm in ["simple", "ef", "ef-opt", "procedures"] {
         let flags = ["--engine", "calculus", "--algorithm", algorithm];
         let check = |file: &str| {
             let args: Vec<&str> = ["check", file].iter().chain(&flags).copied().collect();
