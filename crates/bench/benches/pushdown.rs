@@ -1,8 +1,10 @@
 //! Weighted pushdown systems: saturation, tall domains, incremental solving, several cores.
 //!
 //! ```text
-//! cargo bench -p droste-bench --bench pushdown [-- --quick] [-- --rules N] [-- FAMILY …]
+//! cargo bench -p droste-bench --bench pushdown [-- --quick] [-- --rules N] [-- TABLE …] [-- FAMILY …]
 //! ```
+//!
+//! The tables are `solve`, `cores`, `tall` and `edits`; all of them, if none is named.
 //!
 //! Each row of the first table is a process of its own, so that its memory is its own. Times are
 //! processor seconds of solving, without building the system; memory is all of the process.
@@ -20,6 +22,9 @@ use droste_pds::{
 
 const SEED: u64 = 1;
 
+/// The tables that can be asked for.
+const TABLES: [&str; 4] = ["solve", "cores", "tall", "edits"];
+
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if let [child, family, rules, way, weights] = arguments.as_slice()
@@ -32,6 +37,7 @@ fn main() {
     let ours = |argument: &String| {
         matches!(argument.as_str(), "--quick" | "--bench" | "--rules")
             || argument.parse::<usize>().is_ok()
+            || TABLES.contains(&argument.as_str())
             || Family::ALL.iter().any(|family| family.name() == argument)
     };
     if !arguments.iter().all(ours) {
@@ -49,12 +55,18 @@ fn main() {
         let named = |argument: &String| Family::ALL.iter().any(|f| f.name() == argument);
         !arguments.iter().any(named) || arguments.iter().any(|a| a == family.name())
     };
-    println!("family\trules\tway\tweights\ttransitions\tcpu\tMB");
-    for size in sizes {
-        for family in Family::ALL.iter().filter(|family| wanted(family)) {
-            for weights in ["bool", "minplus"] {
-                for way in ["post", "pre"] {
-                    run(&[family.name(), &size.to_string(), way, weights]);
+    let asked = |table: &str| {
+        let some = arguments.iter().any(|a| TABLES.contains(&a.as_str()));
+        !some || arguments.iter().any(|argument| argument == table)
+    };
+    if asked("solve") {
+        println!("family\trules\tway\tweights\ttransitions\tcpu\tMB");
+        for size in sizes {
+            for family in Family::ALL.iter().filter(|family| wanted(family)) {
+                for weights in ["bool", "minplus"] {
+                    for way in ["post", "pre"] {
+                        run(&[family.name(), &size.to_string(), way, weights]);
+                    }
                 }
             }
         }
@@ -62,9 +74,13 @@ fn main() {
     if rules.is_some() {
         return;
     }
+    let of_these = |families: &[Family], table: &str| -> Vec<Family> {
+        let these = families.iter().filter(|family| asked(table) && wanted(family));
+        these.copied().collect()
+    };
     println!("\nfamily\trules\tway\tweights\tone core\ttwo cores\tratio");
     let size = if quick { 10_000 } else { 1_000_000 };
-    for family in [Family::Icfg, Family::Multi] {
+    for family in of_these(&[Family::Icfg, Family::Multi], "cores") {
         cores(&Boolean, "bool", family, size, |_, _| true);
         cores(
             &MinPlus::non_negative(),
@@ -78,14 +94,15 @@ fn main() {
         "\ndomain\tfamily\trules\tway\tcallees first\tfirst in\tpaths\tratio\tratio to first in"
     );
     let size = if quick { 1_000 } else { 20_000 };
-    for family in [Family::Icfg, Family::Irred, Family::Chain, Family::Rec] {
+    let families = [Family::Icfg, Family::Irred, Family::Chain, Family::Rec];
+    for family in of_these(&families, "tall") {
         tall(&Relations::new(16), "relation 16", family, size, relation);
         tall(&Relations::new(64), "counter 64", family, size, counting);
         tall(&Affine::new(32, 3), "affine 3", family, size, affine);
     }
     println!("\ndomain\tfamily\trules\tscratch\tedit\tratio\tone core\ttwo cores\tratio");
     let size = if quick { 10_000 } else { 100_000 };
-    for family in [Family::Icfg, Family::Multi, Family::Irred] {
+    for family in of_these(&[Family::Icfg, Family::Multi, Family::Irred], "edits") {
         edits(&Boolean, "bool", family, size, |_, _| true);
         edits(
             &MinPlus::non_negative(),

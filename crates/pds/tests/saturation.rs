@@ -10,8 +10,8 @@ use droste_base::StopReason;
 use common::{Random, Sample, shown, single, stacks, system};
 use droste_pds::domains::{Boolean, CopyConstants, GenKill, MinPlus, Pair, Relations};
 use droste_pds::{
-    Automaton, Direction, Domain, Method, Options, Order, Pds, Replace, StateId, Transition,
-    poststar, poststar_on, prestar, prestar_on,
+    Automaton, Direction, Domain, Method, Options, Order, Pds, PdsBuilder, Replace, Rule, StateId,
+    SymbolId, Transition, poststar, poststar_on, prestar, prestar_on,
 };
 
 /// The product of two weights. In small systems, what is too small for 64 bits falls for ever.
@@ -191,6 +191,42 @@ where
         if let Err(difference) = compare(domain, seed) {
             panic!("seed {seed}: {difference}\n{}", shown(domain, seed));
         }
+    }
+}
+
+/// What is given with the weight zero is not there: not behind a callee, and not in a procedure that
+/// calls itself.
+#[test]
+fn a_transition_of_weight_zero_is_none() {
+    let mut builder = PdsBuilder::new(1, 2);
+    let rule = |replace| Rule {
+        from: StateId(0),
+        top: SymbolId(0),
+        to: StateId(0),
+        replace,
+        merge: None,
+    };
+    builder.rule(rule(Replace::Push(SymbolId(0), SymbolId(1))), true);
+    builder.rule(rule(Replace::Pop), true);
+    let pds = builder.build();
+    let mut to = Automaton::new(1, Direction::Forward);
+    let (middle, last) = (to.state(), to.state());
+    to.accept(&Boolean, last, true).expect("a weight");
+    for (from, symbol, to_state, weight) in [
+        (StateId(0), SymbolId(0), middle, true),
+        (middle, SymbolId(1), last, false),
+    ] {
+        let transition = Transition::new(from, symbol, to_state);
+        to.add(&Boolean, transition, weight).expect("a sum");
+    }
+    for method in [Method::Chaotic, Method::Paths] {
+        let options = Options {
+            method,
+            ..Options::default()
+        };
+        let pre = prestar(&Boolean, &pds, &to, &options).expect("pre*");
+        let found = pre.weight(Transition::new(StateId(0), SymbolId(0), last));
+        assert_eq!(found, None, "{method:?}");
     }
 }
 
