@@ -264,10 +264,25 @@ impl<'a, D: Domain> Solution<'a, D> {
         };
         let is_wanted = |place: usize| wanted.is_none_or(|wanted| wanted[place]);
         let roots: Vec<_> = (paths.iter().enumerate())
-            .map(|(place, path)| if is_wanted(place) { *path } else { Expressions::EMPTY })
+            .map(|(place, path)| {
+                if is_wanted(place) {
+                    *path
+                } else {
+                    Expressions::EMPTY
+                }
+            })
             .collect();
-        let found = evaluate(self.domain, self.side, &expressions, &roots, &meaning, guard)?;
-        let made = found.into_iter().map(|weight| Path::made(self.domain, weight));
+        let found = evaluate(
+            self.domain,
+            self.side,
+            &expressions,
+            &roots,
+            &meaning,
+            guard,
+        )?;
+        let made = found
+            .into_iter()
+            .map(|weight| Path::made(self.domain, weight));
         Ok(made.collect())
     }
 
@@ -282,10 +297,12 @@ impl<'a, D: Domain> Solution<'a, D> {
             automaton.state();
         }
         let (domain, table) = (self.domain, &self.table);
-        automaton.fill((table.names().zip(self.values)).filter_map(|(transition, value)| {
-            let value = value.filter(|value| !matches!(value, Path::Zero))?;
-            wanted(transition).then(|| (transition, value.into_weight(domain)))
-        }));
+        automaton.fill(
+            (table.names().zip(self.values)).filter_map(|(transition, value)| {
+                let value = value.filter(|value| !matches!(value, Path::Zero))?;
+                wanted(transition).then(|| (transition, value.into_weight(domain)))
+            }),
+        );
         automaton
     }
 

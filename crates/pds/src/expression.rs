@@ -3,8 +3,8 @@
 //! An expression is a node of a graph without cycles: equal expressions are the same node. What a
 //! node is made of has smaller numbers.
 
-use droste_base::{Guard, StopReason};
 use droste_base::interner::Interner;
+use droste_base::{Guard, StopReason};
 use rustc_hash::FxHashMap;
 
 use crate::paths::{Algebra, Knots};

@@ -99,7 +99,8 @@ pub(crate) fn paths_from_source<A: Algebra>(
     let list = (0..vertices).map(|vertex| part_of(vertex).min(found.count));
     let parts = Sorted::new(found.count + 1, list);
     let mut solved = vec![algebra.empty(); vertices as usize];
-    let mut elimination = Elimination::new(if found.count < vertices { vertices } else { 0 }, algebra);
+    let mut elimination =
+        Elimination::new(if found.count < vertices { vertices } else { 0 }, algebra);
     // For each vertex, whether its paths are needed.
     let needed = wanted.map(|wanted| {
         let mut needed = wanted.to_vec();
@@ -159,7 +160,10 @@ pub(crate) fn paths_from_source<A: Algebra>(
                 // What only the part itself asks for is not needed as such.
                 let asked = |vertex: u32| {
                     wanted.is_none_or(|wanted| {
-                        let mut next = leaving.of(vertex).iter().map(|&edge| edges[edge as usize].to);
+                        let mut next = leaving
+                            .of(vertex)
+                            .iter()
+                            .map(|&edge| edges[edge as usize].to);
                         wanted[vertex as usize]
                             || next.any(|to| part_of(to) != part && is_needed(to))
                     })
@@ -307,7 +311,8 @@ impl<P: Clone> Elimination<P> {
         let mut dearest = BinaryHeap::new();
         if knots == Knots::Name {
             let all = members.iter();
-            dearest = (all.map(|&vertex| (self.cost(vertex, solved, algebra).ways, vertex))).collect();
+            dearest =
+                (all.map(|&vertex| (self.cost(vertex, solved, algebra).ways, vertex))).collect();
         }
         let mut all_gone: Vec<Gone<P>> = Vec::with_capacity(members.len());
         while let Some(&Reverse((cost, cheap))) = cheapest.peek() {
@@ -325,8 +330,7 @@ impl<P: Clone> Elimination<P> {
             }
             if cost.adds_edges && knots == Knots::Name {
                 while let Some((cost, dear)) = dearest.pop() {
-                    if !self.is_gone[dear as usize]
-                        && cost == self.cost(dear, solved, algebra).ways
+                    if !self.is_gone[dear as usize] && cost == self.cost(dear, solved, algebra).ways
                     {
                         (vertex, named) = (dear, true);
                         break;
@@ -388,7 +392,9 @@ impl<P: Clone> Elimination<P> {
         algebra: &mut A,
         guard: &mut Guard,
     ) -> Result<(), StopReason> {
-        let left = members.iter().filter(|&&vertex| !self.is_gone[vertex as usize]);
+        let left = members
+            .iter()
+            .filter(|&&vertex| !self.is_gone[vertex as usize]);
         let knot: Vec<u32> = left.copied().collect();
         if knot.is_empty() {
             return Ok(());

@@ -119,7 +119,10 @@ impl<'w, D: Domain> Algebra for Weights<'w, '_, D> {
             (Path::One, Path::One) => return Ok(Path::One),
             _ => {}
         }
-        let (a, b) = (a.weight().unwrap_or(self.one), b.weight().unwrap_or(self.one));
+        let (a, b) = (
+            a.weight().unwrap_or(self.one),
+            b.weight().unwrap_or(self.one),
+        );
         let both = self.domain.combine(a, b)?;
         Ok(Path::made(self.domain, both))
     }
@@ -130,7 +133,10 @@ impl<'w, D: Domain> Algebra for Weights<'w, '_, D> {
             (Path::One, other) | (other, Path::One) => return Ok(other.clone()),
             _ => {}
         }
-        let (a, b) = (a.weight().unwrap_or(self.one), b.weight().unwrap_or(self.one));
+        let (a, b) = (
+            a.weight().unwrap_or(self.one),
+            b.weight().unwrap_or(self.one),
+        );
         let both = match self.side {
             Side::Left => self.domain.extend(b, a)?,
             Side::Right => self.domain.extend(a, b)?,

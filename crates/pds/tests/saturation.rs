@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use droste_base::StopReason;
 
-use common::{Random, Sample, shown, single, stacks, system};
+use common::{Random, Sample, automaton, shown, single, stacks, system};
 use droste_pds::domains::{Boolean, CopyConstants, GenKill, MinPlus, Pair, Relations};
 use droste_pds::{
     Automaton, Direction, Domain, Method, Options, Order, Pds, PdsBuilder, Replace, Rule, StateId,
@@ -157,6 +157,21 @@ where
     let threads = 1 + random.below(3);
     let on = prestar_on(threads, domain, &pds, &to, &options).expect("pre*");
     same(domain, "pre* on threads", &pre, &on)?;
+    // Any automaton, with weights of its own.
+    let shape = (pds.states(), pds.symbols());
+    let sample = |random: &mut Random| domain.sample(random);
+    let to = automaton(domain, &mut random, shape, Direction::Forward, &sample);
+    let chaotic = prestar(domain, &pds, &to, &options).expect("pre*");
+    let by_paths = prestar(domain, &pds, &to, &paths).expect("pre*");
+    same(domain, "pre* of an automaton", &chaotic, &by_paths)?;
+    let on = prestar_on(threads, domain, &pds, &to, &options).expect("pre*");
+    same(domain, "pre* of an automaton on threads", &chaotic, &on)?;
+    let from = automaton(domain, &mut random, shape, Direction::Backward, &sample);
+    let chaotic = poststar(domain, &pds, &from, &options).expect("post*");
+    let by_paths = poststar(domain, &pds, &from, &paths).expect("post*");
+    same(domain, "post* of an automaton", &chaotic, &by_paths)?;
+    let on = poststar_on(threads, domain, &pds, &from, &options).expect("post*");
+    same(domain, "post* of an automaton on threads", &chaotic, &on)?;
     for _ in 0..3 {
         let (source, top) = pick(&mut random);
         let from = single(domain, &pds, (source, &top), Direction::Backward);

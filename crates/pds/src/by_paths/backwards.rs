@@ -147,7 +147,10 @@ impl<'a, D: Domain> Backwards<'a, D> {
 
     /// Applies rules to a transition.
     fn expand(&mut self, piece: &mut Piece<'a, D::Weight>, id: u32) -> Result<(), StopReason> {
-        let (head, to) = (self.solution.table.get(id).head, self.solution.table.get(id).to);
+        let (head, to) = (
+            self.solution.table.get(id).head,
+            self.solution.table.get(id).to,
+        );
         let at = id as usize;
         if at >= self.expanded.len() {
             self.expanded.resize(at + 1, false);
@@ -225,11 +228,7 @@ impl<'a, D: Domain> Backwards<'a, D> {
     }
 
     /// Solves a piece that is complete, and tells callers in other parts.
-    fn finish(
-        &mut self,
-        piece: Piece<'a, D::Weight>,
-        guard: &mut Guard,
-    ) -> Result<(), StopReason> {
+    fn finish(&mut self, piece: Piece<'a, D::Weight>, guard: &mut Guard) -> Result<(), StopReason> {
         let (part, members) = (piece.part, piece.members.clone());
         let pds = self.solution.pds;
         let is_called = |head: u32| {

@@ -57,7 +57,9 @@ pub(crate) fn forwards<D: Domain>(
     let names = HeadNames::with_calls(pds, middles.first);
     let how = (options, Some(goal));
     let solution = Solution::new((domain, &one), (pds, &skeleton), names, Side::Right, how);
-    Ok(Forwards::new(solution, middles).run(start, options)?.answer())
+    Ok(Forwards::new(solution, middles)
+        .run(start, options)?
+        .answer())
 }
 
 impl<'a, D: Domain> Forwards<'a, D> {
@@ -157,7 +159,10 @@ impl<'a, D: Domain> Forwards<'a, D> {
     /// Applies rules to a transition.
     fn expand(&mut self, piece: &mut Piece<'a, D::Weight>, id: u32) -> Result<(), StopReason> {
         let pds = self.solution.pds;
-        let (head, to) = (self.solution.table.get(id).head, self.solution.table.get(id).to);
+        let (head, to) = (
+            self.solution.table.get(id).head,
+            self.solution.table.get(id).to,
+        );
         for place in pds.left().range(head) {
             let item = pds.left().items[place];
             let label = self.solution.rule(item.rule);
@@ -272,11 +277,7 @@ impl<'a, D: Domain> Forwards<'a, D> {
     }
 
     /// Solves a piece that is complete.
-    fn finish(
-        &mut self,
-        piece: Piece<'a, D::Weight>,
-        guard: &mut Guard,
-    ) -> Result<(), StopReason> {
+    fn finish(&mut self, piece: Piece<'a, D::Weight>, guard: &mut Guard) -> Result<(), StopReason> {
         self.solution.solve(piece, guard, |this, id| {
             this.table.name(id).symbol == SymbolId::EPSILON
         })
