@@ -10,11 +10,14 @@
 //! by elimination. If it uses its own, its out-nodes get [expressions](crate::expression), which are
 //! [evaluated](crate::evaluate) until nothing changes.
 //!
-//! Weights can be lazy: then only out-nodes are evaluated, and the weights of other transitions when
-//! they are asked for.
+//! Where the weight of one transition is asked for, the others are lazy: only out-nodes, and what they
+//! are made of, are evaluated, and backwards only in procedures that the question leads to.
 
 mod backwards;
 mod forwards;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use droste_base::{Guard, StopReason};
 
@@ -83,6 +86,8 @@ pub(crate) struct Solution<'a, D: Domain> {
     lazy: bool,
     /// The transition that is asked for.
     goal: Option<Transition>,
+    /// See [`Options::found`].
+    found: Option<Arc<AtomicU64>>,
 }
 
 impl<'a, D: Domain> Solution<'a, D> {
@@ -109,6 +114,7 @@ impl<'a, D: Domain> Solution<'a, D> {
             place: Vec::new(),
             lazy: goal.is_some(),
             goal,
+            found: options.found.clone(),
         }
     }
 
@@ -199,6 +205,9 @@ impl<'a, D: Domain> Solution<'a, D> {
         guard: &mut Guard,
         wanted: impl Fn(&Self, u32) -> bool,
     ) -> Result<(), StopReason> {
+        if let Some(found) = &self.found {
+            found.fetch_max(self.table.len() as u64, Ordering::Relaxed);
+        }
         let vertices = piece.members.len() as u32 + 1;
         let wanted: Option<Vec<bool>> = self.lazy.then(|| {
             let members = piece.members.iter().map(|&id| wanted(self, id));

@@ -2,11 +2,14 @@
 //! the SSPE problem of section 3.2 of the FWPDS paper).
 //!
 //! Strongly connected parts come one after the other. A vertex that is a part of its own is the sum
-//! of the edges that lead there, each behind the expression of where it starts: expressions are
-//! shared, so that each edge is multiplied once. Inside a larger part vertices are eliminated, as in
-//! Gauss's method for sparse matrices: next is the one with the fewest ways through it (Markowitz,
-//! 1957), and those where the part is entered come last. So a loop becomes one star at its head,
-//! whatever is inside, and the expressions of irreducible graphs stay small.
+//! of the edges that lead there, each behind what leads to where it starts: so each edge is
+//! multiplied once. Inside a larger part vertices are eliminated, as in Gauss's method for sparse
+//! matrices: next is the one with the fewest ways through it (Markowitz, 1957), and those where the
+//! part is entered come last. So a loop becomes one star at its head, whatever is inside.
+//!
+//! Where every vertex that goes would add edges, as in irreducible graphs, there is a *knot*. In
+//! expressions one of its vertices gets a name, and its expression becomes an equation. Weights are
+//! iterated on the knot, which is much smaller than the part was.
 //!
 //! The FWPDS paper cuts graphs along dominators instead (Tarjan, Fast algorithms for solving path
 //! problems, 1981). For graphs without loops that takes several products for each edge, where one is
@@ -275,8 +278,8 @@ impl<P: Clone> Elimination<P> {
         Ok(())
     }
 
-    /// What it costs to replace a vertex by the ways through it. First it counts whether there
-    /// would be more edges afterwards, then whether the part is entered there.
+    /// What it costs to replace a vertex by the ways through it. First it counts whether the part
+    /// is entered there, then whether there would be more edges afterwards.
     fn cost<A: Algebra<Path = P>>(&self, vertex: u32, solved: &[P], algebra: &A) -> Cost {
         let before = self.before[vertex as usize].len();
         let next = self.next[vertex as usize].len();
