@@ -32,6 +32,7 @@ mod query;
 mod saturate;
 mod small;
 pub mod system;
+mod weighing;
 mod witness;
 mod worklist;
 

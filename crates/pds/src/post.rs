@@ -223,10 +223,7 @@ impl<'a, D: Domain> Post<'a, D> {
     /// The owner of the procedure of a symbol, if it is another.
     #[inline]
     fn owner(&self, symbol: SymbolId) -> Option<u32> {
-        if !self.mail.is_shared() {
-            return None;
-        }
-        self.mail.other(self.pds.procedures().of(symbol.0))
+        self.mail.other(symbol)
     }
 
     /// The transitions with their weights.

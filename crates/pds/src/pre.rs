@@ -166,20 +166,16 @@ impl<'a, D: Domain> Pre<'a, D> {
     /// Whether another owns the procedure of a symbol.
     #[inline]
     fn is_foreign(&self, symbol: SymbolId) -> bool {
-        self.mail.is_shared()
-            && self
-                .mail
-                .other(self.pds.procedures().of(symbol.0))
-                .is_some()
+        self.mail.other(symbol).is_some()
     }
 
     /// The transitions of procedures that are owned here.
     pub(crate) fn own(self) -> (Vec<Transition>, Vec<D::Weight>) {
         let (domain, count) = (self.table.domain, self.table.len());
-        let (procedures, mail) = (self.pds.procedures(), self.mail);
+        let mail = self.mail;
         let (mut transitions, mut weights) = (Vec::with_capacity(count), Vec::with_capacity(count));
         for (transition, weight) in self.table.into_transitions() {
-            let foreign = mail.other(procedures.of(transition.symbol.0)).is_some();
+            let foreign = mail.other(transition.symbol).is_some();
             if !foreign && !domain.is_zero(&weight) {
                 transitions.push(transition);
                 weights.push(weight);
@@ -196,8 +192,7 @@ impl<'a, D: Domain> Pre<'a, D> {
                 continue;
             }
             let (_, caller) = self.pds.heads().get(item.head);
-            let procedure = self.pds.procedures().of(caller.0);
-            if let Some(owner) = self.mail.other(procedure)
+            if let Some(owner) = self.mail.other(caller)
                 && told >> (owner % 64) & 1 == 0
             {
                 told |= 1 << (owner % 64);
@@ -235,16 +230,16 @@ impl<'a, D: Domain> Pre<'a, D> {
         }
         let first = !std::mem::replace(&mut self.grown[place], true);
         for &item in pds.right().of(entry.head) {
-            if self.mail.is_shared() && self.is_foreign(pds.heads().get(item.head).1) {
-                continue;
-            }
             match item.second {
                 POP => {}
+                // A step stays in its procedure.
+                STEP if foreign => {}
                 STEP => {
                     let weight = domain.extend(pds.weight(item.rule), new)?;
                     let why = Why::new(item.rule, id, NONE);
                     self.table.update(item.head, entry.to, weight, why)?;
                 }
+                _ if self.is_foreign(pds.heads().get(item.head).1) => {}
                 _ => self.wait(item, (id, first), entry.to, new)?,
             }
         }

@@ -8,10 +8,11 @@
 use droste_base::StopReason;
 
 use crate::automaton::{Automaton, Direction, Transition};
+use crate::by_paths;
 use crate::domain::Domain;
 use crate::dual;
-use crate::post::{Middles, poststar, saturate as saturate_post};
-use crate::pre::{prestar, saturate as saturate_pre};
+use crate::post::{Middles, saturate as saturate_post};
+use crate::pre::saturate as saturate_pre;
 use crate::saturate::{Goal, Method, Options};
 use crate::system::{Pds, Replace, Rule, StateId, SymbolId};
 use crate::witness::{Witness, of_post, of_pre};
@@ -188,9 +189,8 @@ impl<W: Clone> Question<W> {
         let (start, last) = self.first(domain)?;
         let end = Transition::new(self.end, SymbolId::EPSILON, last);
         if options.method == Method::Paths && !options.witness {
-            let found = poststar(domain, &self.pds, &start, options)?;
-            let weight = found.weight(end).cloned();
-            return Ok((weight.unwrap_or_else(|| domain.zero()), found.len(), None));
+            let (weight, count) = by_paths::forwards(domain, &self.pds, &start, end, options)?;
+            return Ok((weight, count, None));
         }
         let middles = Middles::new(&self.pds, start.states());
         let goal = Goal(Some(end));
@@ -207,9 +207,8 @@ impl<W: Clone> Question<W> {
         let (state, symbol) = self.start;
         let begin = Transition::new(state, symbol, self.end);
         if options.method == Method::Paths && !options.witness {
-            let found = prestar(domain, &self.pds, &target, options)?;
-            let weight = found.weight(begin).cloned();
-            return Ok((weight.unwrap_or_else(|| domain.zero()), found.len(), None));
+            let (weight, count) = by_paths::backwards(domain, &self.pds, &target, begin, options)?;
+            return Ok((weight, count, None));
         }
         let goal = Goal(Some(begin));
         let table = saturate_pre(domain, &self.pds, &target, (options, goal))?;

@@ -395,6 +395,17 @@ impl<'a, D: Domain> Table<'a, D> {
         Ok(id)
     }
 
+    /// The number of a transition, and whether it is new. It is put on no list.
+    pub(crate) fn intern(&mut self, head: u32, to: StateId) -> Result<(u32, bool), StopReason> {
+        if head as usize >= self.first.len() {
+            self.first.resize(self.names.len() as usize, NONE);
+        }
+        match self.find(head, to) {
+            Ok(id) => Ok((id, false)),
+            Err(count) => Ok((self.insert(head, to, count)?, true)),
+        }
+    }
+
     /// Combines the weight of a transition with another. Its number, and whether it is new.
     #[inline]
     pub(crate) fn update(
@@ -520,12 +531,6 @@ impl<'a, D: Domain> Table<'a, D> {
             return None;
         }
         self.find(head, transition.to).ok()
-    }
-
-    /// The number of a transition by its head, if it is there.
-    #[inline]
-    pub(crate) fn at(&self, head: u32, to: StateId) -> Option<u32> {
-        self.find(head, to).ok()
     }
 
     /// How many transitions there are.
