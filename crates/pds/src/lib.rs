@@ -20,6 +20,7 @@ pub mod domains;
 mod dual;
 mod evaluate;
 mod expression;
+mod falling;
 pub mod guide;
 pub mod laws;
 mod modular;
@@ -36,7 +37,7 @@ mod witness;
 mod worklist;
 
 pub use automaton::{Automaton, Configuration, Direction, Transition};
-pub use domain::Domain;
+pub use domain::{Domain, Total};
 pub use modular::{Modular, RuleId};
 pub use parallel::{poststar_on, prestar_on};
 pub use post::poststar;
