@@ -42,7 +42,7 @@ pub use modular::{Modular, RuleId};
 pub use parallel::{poststar_on, prestar_on};
 pub use post::poststar;
 pub use pre::prestar;
-pub use query::{Reached, Way, reach};
+pub use query::{Reached, Way, reach, reach_on};
 pub use saturate::{Method, Options, Order};
 pub use system::{MergeId, Pds, PdsBuilder, Replace, Rule, StateId, SymbolId};
 pub use witness::{Move, Witness};

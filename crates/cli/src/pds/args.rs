@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
 use crate::args::{Color, LimitArgs};
+use crate::console::Failure;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -140,6 +141,8 @@ pub(crate) struct AutomatonArgs {
     /// How weights are found
     #[arg(long, value_enum, default_value_t = OneWay::Chaotic)]
     pub(crate) method: OneWay,
+    #[command(flatten)]
+    pub(crate) search: SearchArgs,
     /// Say only the weight of a configuration, as in '<p, a b>' (repeatable)
     #[arg(long, value_name = "CONFIG")]
     pub(crate) of: Vec<String>,
@@ -172,12 +175,83 @@ pub(crate) struct ReachArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct WayArgs {
-    /// How weights are found
-    #[arg(long, value_enum, default_value_t = Method::Chaotic)]
-    pub(crate) method: Method,
-    /// From which end; `--method dual` goes from both
-    #[arg(long, value_enum, default_value_t = Direction::Post)]
-    pub(crate) direction: Direction,
+    /// How weights are found [default: chaotic]
+    #[arg(long, value_enum)]
+    pub(crate) method: Option<Method>,
+    /// From which end; `--method dual` goes from both [default: post]
+    #[arg(long, value_enum)]
+    pub(crate) direction: Option<Direction>,
+    #[command(flatten)]
+    pub(crate) search: SearchArgs,
+}
+
+impl WayArgs {
+    pub(crate) fn method(&self) -> Method {
+        self.method.unwrap_or(Method::Chaotic)
+    }
+
+    /// From which end; nothing if it is from both.
+    pub(crate) fn direction(&self) -> Option<Direction> {
+        let one = self.method() != Method::Dual;
+        one.then(|| self.direction.unwrap_or(Direction::Post))
+    }
+}
+
+/// How chaotic iteration goes about it.
+#[derive(Debug, Args)]
+pub(crate) struct SearchArgs {
+    /// For `--method chaotic`: work on N cores, which share out the procedures [default: 1]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = cores)]
+    pub(crate) cores: Option<u32>,
+    /// For `--method chaotic` and `dual`: which of the transitions that have changed comes next
+    /// [default: best]
+    ///
+    /// The answer does not depend on it, the time may.
+    #[arg(long, value_enum)]
+    pub(crate) order: Option<Order>,
+}
+
+impl SearchArgs {
+    /// The flags that say nothing about this method, or about this command.
+    pub(crate) fn refuse(&self, method: Method, run: bool) -> Result<(), Failure> {
+        let what = match method {
+            Method::Path if self.cores.is_some() => "--cores: `--method path` works on one core",
+            Method::Dual if self.cores.is_some() => "--cores: `--method dual` works on one core",
+            _ if run && self.cores.is_some() => "--cores: a run is looked for on one core",
+            Method::Path if self.order.is_some() => {
+                "--order: with `--method path` nothing waits; it is for `chaotic` and `dual`"
+            }
+            _ => return Ok(()),
+        };
+        Err(Failure::Because(what.to_owned()))
+    }
+}
+
+/// A number of cores.
+fn cores(text: &str) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|number| (1..=64).contains(number));
+    number.ok_or_else(|| "must be a whole number from 1 to 64".to_owned())
+}
+
+/// Which transition comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Order {
+    /// Callees first, and lighter ones before heavier ones
+    Best,
+    /// The one that changed last
+    Last,
+    /// The one that has waited longest
+    First,
+}
+
+impl SearchArgs {
+    pub(crate) fn order(&self) -> droste_pds::Order {
+        match self.order {
+            None | Some(Order::Best) => droste_pds::Order::Best,
+            Some(Order::Last) => droste_pds::Order::LastIn,
+            Some(Order::First) => droste_pds::Order::FirstIn,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
