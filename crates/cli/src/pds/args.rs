@@ -32,6 +32,44 @@ Exit codes:
   2  there are errors in a file, or a fault of ours
   3  a limit was reached, or Ctrl-C was pressed";
 
+const PRE: &str = "\
+Examples:
+  droste pds pre calls.wpds                     all from where the target is reached
+  droste pds pre calls.wpds --target '<run, h .*>' --of '<run, main>'
+                                                the weight from one of them to another target
+  droste pds pre calls.wpds --output pre.aut    for `--initial pre.aut` later";
+
+const POST: &str = "\
+Examples:
+  droste pds post calls.wpds                    all that is reached, as an automaton
+  droste pds post calls.wpds --of '<run, end>'  the weight with which one of them is reached
+  droste pds post calls.wpds --cores 2 --dot    on two cores; for Graphviz";
+
+const REACH: &str = "\
+Examples:
+  droste pds reach calls.wpds                   does `init` reach `target`, and with which weight?
+  droste pds reach calls.wpds --method path     by path expressions, which sum up loops
+  droste pds reach calls.wpds --initial '<run, f .*>' --target '<run> [back, end] .*' --json
+                                                other sets; for scripts
+  droste pds reach two.cpds --initial '0|1,4' --target '3|2,*' --contexts 3
+                                                threads with a stack each
+
+Exit codes: 0 not reachable, 1 reachable, 2 errors, 3 a limit or Ctrl-C";
+
+const PATH: &str = "\
+Examples:
+  droste pds path calls.wpds                    a best run from `init` to `target`
+  droste pds path calls.wpds --weight bool --shortest
+                                                a run of the fewest steps, whatever they weigh
+
+Exit codes: 0 no run, 1 a run, 2 errors, 3 a limit or Ctrl-C";
+
+const CONVERT: &str = "\
+Examples:
+  droste pds convert calls.wpds --to pdaaal     the same system for another tool
+  droste pds convert calls.wpds --to wali --drop target --output calls.xml
+                                                without a set that there is no place for";
+
 #[derive(Debug, Args)]
 pub(crate) struct PdsArgs {
     #[command(subcommand)]
@@ -41,19 +79,24 @@ pub(crate) struct PdsArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum PdsCommand {
     /// Compute pre*: from where the target is reached, and with which weight
+    #[command(after_help = PRE)]
     Pre(AutomatonArgs),
     /// Compute post*: what is reached from the initial configurations, and with which weight
+    #[command(after_help = POST)]
     Post(AutomatonArgs),
     /// Say whether the target is reached from the initial configurations, and with which weight
     ///
     /// Exit code 1 if it is, 0 if it is not.
+    #[command(after_help = REACH)]
     Reach(ReachArgs),
     /// Show a run to the target, a best one where weights are ordered
     ///
     /// Calls are indented. A callee's run that is used several times is shown once. Exit code 1 if
     /// there is a run, 0 if there is none.
+    #[command(after_help = PATH)]
     Path(PathArgs),
     /// Write the system in another format
+    #[command(after_help = CONVERT)]
     Convert(ConvertArgs),
 }
 
