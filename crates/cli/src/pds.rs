@@ -333,18 +333,12 @@ fn refuse(command: &PdsCommand) -> Result<(), Failure> {
         PdsCommand::Pre(args) | PdsCommand::Post(args) => {
             args.search.refuse(args.method.into(), false)
         }
-        PdsCommand::Reach(args) => one_end(&args.way, false),
-        PdsCommand::Path(args) => one_end(&args.reach.way, true),
+        PdsCommand::Reach(args) => args.way.search.refuse(args.way.method(), false),
+        PdsCommand::Path(PathArgs { reach, .. }) => {
+            reach.way.search.refuse(reach.way.method(), true)
+        }
         PdsCommand::Convert(_) => Ok(()),
     }
-}
-
-fn one_end(way: &WayArgs, run: bool) -> Result<(), Failure> {
-    if way.method() == Method::Dual && way.direction.is_some() {
-        let what = "--direction: `--method dual` goes from both ends";
-        return Err(Failure::Because(what.to_owned()));
-    }
-    way.search.refuse(way.method(), run)
 }
 
 fn answer(command: &PdsCommand, frame: &Frame<'_>) -> Result<u8, Stop> {
