@@ -269,9 +269,9 @@ impl Store {
         before
     }
 
-    /// Ends a limit; whether it was reached, and not that of work around it as well.
+    /// Ends a limit; whether it was reached.
     pub(crate) fn lift(&mut self, before: &StepLimit) -> bool {
-        let exhausted = self.ticks >= self.last_tick && self.ticks < before.last_tick;
+        let exhausted = self.ticks >= self.last_tick;
         self.last_tick = before.last_tick;
         self.next_check = before.next_check.max(self.ticks);
         exhausted

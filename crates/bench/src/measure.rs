@@ -151,13 +151,13 @@ fn load_formula(text: &str, program: &Program) -> Result<Arc<Ltl>, String> {
 fn options(setup: Setup, cap: Option<Cap>) -> Options<'static> {
     Options {
         engine: setup.engine,
-        weighing: Weighing {
-            method: Some(if setup.chaotic {
-                Method::Chaotic
-            } else {
-                Method::Paths
-            }),
-            ..Weighing::default()
+        weighing: if setup.chaotic {
+            Weighing {
+                method: Method::Chaotic,
+                ..Weighing::default()
+            }
+        } else {
+            Weighing::default()
         },
         order: if setup.bfs { Order::Bfs } else { Order::Dfs },
         passes: if setup.passes {

@@ -81,26 +81,22 @@ fn configurations(seed: u64) -> Vec<(&'static str, Options<'static>)> {
             "ef-opt, no passes",
             calculus(Formulas::EfOpt, Passes::none()),
         ),
-        ("wpds, paths", wpds(Some(Method::Paths), Passes::default())),
-        ("wpds, in turns", wpds(None, Passes::default())),
-        (
-            "wpds, chaotic",
-            wpds(Some(Method::Chaotic), Passes::default()),
-        ),
+        ("wpds, paths", wpds(Method::Paths, Passes::default())),
+        ("wpds, chaotic", wpds(Method::Chaotic, Passes::default())),
         (
             "wpds, paths, no passes",
-            wpds(Some(Method::Paths), Passes::none()),
+            wpds(Method::Paths, Passes::none()),
         ),
         (
             "wpds, chaotic, no passes",
-            wpds(Some(Method::Chaotic), Passes::none()),
+            wpds(Method::Chaotic, Passes::none()),
         ),
-        ("wpds, paths, dead only", wpds(Some(Method::Paths), dead)),
+        ("wpds, paths, dead only", wpds(Method::Paths, dead)),
         ("wpds, chaotic, reordering", {
             let tuning = eager(dead).tuning;
             Options {
                 tuning,
-                ..wpds(Some(Method::Chaotic), dead)
+                ..wpds(Method::Chaotic, dead)
             }
         }),
         ("auto, racing", racing(Passes::default())),

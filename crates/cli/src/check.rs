@@ -455,8 +455,8 @@ impl Run<'_> {
                 None => Weighing::default(),
                 Some(method) => Weighing {
                     method: match method {
-                        "chaotic" => Some(droste_check::Method::Chaotic),
-                        "path" => Some(droste_check::Method::Paths),
+                        "chaotic" => droste_check::Method::Chaotic,
+                        "path" => droste_check::Method::Paths,
                         _ => {
                             return Err(Failure::Because(format!(
                                 "there is no method `{method}`; there are `chaotic` and `path`"

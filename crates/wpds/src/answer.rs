@@ -8,14 +8,13 @@
 
 use droste_bdd::Bdd;
 use droste_pds::{
-    Automaton, Direction, Domain as _, Method, Options, StateId, SymbolId, Transition, poststar,
+    Automaton, Direction, Domain as _, Options, StateId, SymbolId, Transition, poststar,
 };
 use droste_program::{NodeId, Op, ProcId};
 use droste_relations::{Action, Call, Query, Relation, Resumed};
 
 use crate::domain::{Relations, Result, Weight};
 use crate::system::{CONTROL, System};
-use crate::{TURN, Tuning};
 
 /// The state behind the start.
 const END: StateId = StateId(1);
@@ -47,8 +46,8 @@ impl<'s, 'a, 't> Answer<'s, 'a, 't> {
     }
 
     /// Whether what is looked for can be met.
-    pub(crate) fn find(&mut self, options: &Options, tuning: Tuning) -> Result<bool> {
-        let found = self.saturate(options, tuning)?;
+    pub(crate) fn find(&mut self, options: &Options) -> Result<bool> {
+        let found = self.saturate(options)?;
         self.spread(&found)?;
         let program = self.system.scope.program;
         if !self.query.stops {
@@ -68,7 +67,7 @@ impl<'s, 'a, 't> Answer<'s, 'a, 't> {
         Ok(false)
     }
 
-    fn saturate(&self, options: &Options, tuning: Tuning) -> Result<Automaton<Weight>> {
+    fn saturate(&self, options: &Options) -> Result<Automaton<Weight>> {
         let program = self.system.scope.program;
         let main = SymbolId(program.procedure(program.main).entry.0);
         let mut start = Automaton::new(1, Direction::Backward);
@@ -76,26 +75,7 @@ impl<'s, 'a, 't> Answer<'s, 'a, 't> {
         start.accept(self.domain, END, self.domain.one())?;
         let first = Transition::new(CONTROL, main, END);
         start.add(self.domain, first, self.system.initial.clone())?;
-        let by = |method| {
-            let options = Options {
-                method,
-                ..options.clone()
-            };
-            poststar(self.domain, &self.system.pds, &start, &options)
-        };
-        if let Some(method) = tuning.method {
-            return by(method);
-        }
-        let mut steps = tuning.first_turn.saturating_mul(TURN);
-        loop {
-            for method in [Method::Paths, Method::Chaotic] {
-                if let Some(found) = self.domain.within(steps, || by(method))? {
-                    return Ok(found);
-                }
-                self.system.layout.encoding.manager.check_limits()?;
-            }
-            steps = steps.saturating_mul(2);
-        }
+        poststar(self.domain, &self.system.pds, &start, options)
     }
 
     /// The values with which procedures begin.

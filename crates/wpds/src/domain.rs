@@ -237,15 +237,10 @@ impl<'a> Relations<'a> {
         Ok(())
     }
 
-    /// What work gives that may take so many steps of operations on diagrams; nothing if that was
-    /// not enough.
-    pub(crate) fn within<T>(
-        &self,
-        steps: u64,
-        work: impl FnOnce() -> Result<T>,
-    ) -> Result<Option<T>> {
-        let done = self.manager.within(steps, work)?;
-        if done.is_none() {
+    /// Work that may take so many steps of operations on diagrams; whether that was enough.
+    fn within(&self, steps: u64, work: impl FnOnce() -> Result<()>) -> Result<bool> {
+        let done = self.manager.within(steps, work)?.is_some();
+        if !done {
             // That was no limit of the search.
             self.stopped.borrow_mut().take();
         }
@@ -369,10 +364,10 @@ impl Domain for Relations<'_> {
         let mut new = self.diff(a, &self.one())?;
         let mut steps = self.first_turn;
         loop {
-            if (self.within(steps, || self.square(&mut power))?).is_some() {
+            if self.within(steps, || self.square(&mut power))? {
                 return Ok(power);
             }
-            if (self.within(steps, || self.step_on(a, &mut sum, &mut new))?).is_some() {
+            if self.within(steps, || self.step_on(a, &mut sum, &mut new))? {
                 return Ok(sum);
             }
             self.manager.check_limits()?;

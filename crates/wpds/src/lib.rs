@@ -34,25 +34,21 @@ use droste_relations::{Scope, Sifter, on_worker};
 use answer::Answer;
 use domain::Tender;
 
-/// How many first turns of a loop make the first turn of a method.
-pub const TURN: u64 = 1 << 6;
-
 /// How weights are computed. Answers do not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tuning {
-    /// How the weights are found; if nothing is said, by both methods in turns, from the beginning
-    /// each time, until one of them is done. Programs differ widely in which of them is.
-    pub method: Option<Method>,
+    /// How the weights are found.
+    pub method: Method,
     /// A loop is summed up by squaring and step by step, in turns. The first turn may take so many
-    /// steps of operations on diagrams. The first turn of a method may take [`TURN`] times as many.
+    /// steps of operations on diagrams.
     pub first_turn: u64,
 }
 
 impl Default for Tuning {
-    /// Both methods in turns.
+    /// Path expressions.
     fn default() -> Self {
         Tuning {
-            method: None,
+            method: Method::Paths,
             first_turn: 1 << 14,
         }
     }
@@ -96,8 +92,9 @@ pub fn reach(
     options: &Options<'_>,
 ) -> (Result<bool, StopReason>, Stats) {
     let (limits, sift_from) = (&options.limits, options.sift_from);
-    let tuning = options.tuning;
+    let first_turn = options.tuning.first_turn;
     let saturation = droste_pds::Options {
+        method: options.tuning.method,
         limits: limits.clone(),
         ..droste_pds::Options::default()
     };
@@ -111,9 +108,9 @@ pub fn reach(
             next: Cell::new(Instant::now() + Duration::from_millis(200)),
         });
         let found = made.and_then(|(system, domain)| {
-            let domain = domain.with_first_turn(tuning.first_turn);
+            let domain = domain.with_first_turn(first_turn);
             let mut answer = Answer::new(&system, &domain, query);
-            let found = answer.find(&saturation, tuning);
+            let found = answer.find(&saturation);
             stats.nodes_reached = answer.nodes_reached();
             let manager = &system.layout.encoding.manager;
             stats.products = domain.products();
