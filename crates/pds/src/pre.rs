@@ -96,7 +96,7 @@ where
     }
 
     fn receive(&mut self, Popped(head, to, weight): Popped<D::Weight>) -> Result<(), StopReason> {
-        self.table.update(head, to, weight, Why::GIVEN)?;
+        self.table.update(head, to, Ok(weight), Why::GIVEN)?;
         Ok(())
     }
 
@@ -140,14 +140,14 @@ impl<'a, D: Domain> Pre<'a, D> {
                 continue;
             }
             let head = pre.table.names.number(transition.from, transition.symbol);
-            (pre.table).update(head, transition.to, weight.clone(), Why::GIVEN)?;
+            (pre.table).update(head, transition.to, Ok(weight.clone()), Why::GIVEN)?;
         }
         for &number in pds.pops() {
             let rule = pds.rules()[number as usize];
             if !pre.is_foreign(rule.top) {
                 let head = pre.table.names.number(rule.from, rule.top);
                 let why = Why::new(number, NONE, NONE);
-                (pre.table).update(head, rule.to, pds.weight(number).clone(), why)?;
+                (pre.table).update(head, rule.to, Ok(pds.weight(number).clone()), why)?;
             }
         }
         Ok(pre)
@@ -218,8 +218,8 @@ impl<'a, D: Domain> Pre<'a, D> {
         while let Some((behind, next)) = self.waiting.get(place) {
             let Waiting { rule, head, callee } = self.behind[behind as usize];
             let ends = self.table.get(callee).to;
-            let before = called(domain, pds, rule, self.table.weight(callee), ends)?;
-            let weight = domain.extend(&before, new)?;
+            let before = called(domain, pds, rule, self.table.weight(callee), ends);
+            let weight = before.and_then(|before| domain.extend(&before, new));
             let why = Why::new(rule, callee, id);
             self.table.update(head, entry.to, weight, why)?;
             place = next;
@@ -235,7 +235,7 @@ impl<'a, D: Domain> Pre<'a, D> {
                 // A step stays in its procedure.
                 STEP if foreign => {}
                 STEP => {
-                    let weight = domain.extend(pds.weight(item.rule), new)?;
+                    let weight = domain.extend(pds.weight(item.rule), new);
                     let why = Why::new(item.rule, id, NONE);
                     self.table.update(item.head, entry.to, weight, why)?;
                 }
@@ -270,9 +270,13 @@ impl<'a, D: Domain> Pre<'a, D> {
         if behind == NONE {
             return Ok(());
         }
-        let before = called(self.table.domain, self.pds, item.rule, new, ends)?;
+        let domain = self.table.domain;
+        let before = called(domain, self.pds, item.rule, new, ends);
         while behind != NONE {
-            let weight = (self.table.domain).extend(&before, self.table.weight(behind))?;
+            let weight = match &before {
+                Ok(before) => domain.extend(before, self.table.weight(behind)),
+                Err(reason) => Err(reason.clone()),
+            };
             let to = self.table.get(behind).to;
             let why = Why::new(item.rule, callee, behind);
             self.table.update(item.head, to, weight, why)?;

@@ -11,6 +11,7 @@ use crate::automaton::{Automaton, Direction, Transition};
 use crate::by_paths;
 use crate::domain::Domain;
 use crate::dual;
+use crate::parallel::{poststar_on, prestar_on};
 use crate::post::{Middles, saturate as saturate_post};
 use crate::pre::saturate as saturate_pre;
 use crate::saturate::{Goal, Method, Options};
@@ -67,6 +68,42 @@ pub fn reach<D: Domain>(
         transitions,
         witness: witness.filter(|_| !endless),
         weight,
+    })
+}
+
+/// [`reach`] by chaotic iteration on that many threads. A run, path expressions and [`Way::Dual`]
+/// are for one.
+pub fn reach_on<D: Domain + Sync>(
+    threads: u32,
+    domain: &D,
+    pds: &Pds<D::Weight>,
+    from: &Automaton<D::Weight>,
+    to: &Automaton<D::Weight>,
+    way: Way,
+    options: &Options,
+) -> Result<Reached<D::Weight>, StopReason>
+where
+    D::Weight: Send + Sync,
+{
+    if threads <= 1 || way == Way::Dual || options.witness || options.method == Method::Paths {
+        return reach(domain, pds, from, to, way, options);
+    }
+    let question = Question::new(domain, pds, from, to)?;
+    let (found, asked) = if way == Way::Post {
+        let (start, last) = question.first(domain)?;
+        let found = poststar_on(threads, domain, &question.pds, &start, options)?;
+        let end = Transition::new(question.end, SymbolId::EPSILON, last);
+        (found, end)
+    } else {
+        let target = question.last(domain)?;
+        let found = prestar_on(threads, domain, &question.pds, &target, options)?;
+        let (state, symbol) = question.start;
+        (found, Transition::new(state, symbol, question.end))
+    };
+    Ok(Reached {
+        weight: (found.weight(asked).cloned()).unwrap_or_else(|| domain.zero()),
+        transitions: found.len(),
+        witness: None,
     })
 }
 
@@ -152,7 +189,8 @@ impl<W: Clone> Question<W> {
         }
         Ok(Question {
             own: pds.rules().len() as u32,
-            pds: pds.with(rules),
+            // A set may be empty, and then no rule leads to its end.
+            pds: pds.with(end.0 + 1, rules),
             start: (start, bottom),
             end,
         })

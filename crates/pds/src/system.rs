@@ -436,15 +436,15 @@ impl<W> Pds<W> {
         &self.rules.all
     }
 
-    /// The same system with more rules, which read and write stacks: in their control states no
-    /// callee returns.
-    pub(crate) fn with(&self, more: impl IntoIterator<Item = (Rule, W)>) -> Self
+    /// The same system with that many control states, and with more rules, which read and write
+    /// stacks: in their control states no callee returns.
+    pub(crate) fn with(&self, states: u32, more: impl IntoIterator<Item = (Rule, W)>) -> Self
     where
         W: Clone,
     {
         let own = self.rules().len();
         let mut builder = PdsBuilder {
-            states: self.states(),
+            states: self.states().max(states),
             symbols: self.symbols(),
             rules: self.rules().to_vec(),
             weights: self.weights.clone(),
