@@ -151,7 +151,7 @@ fn balance_is_recomputed() {
     let mut language = Language::new(&grammar(true));
     let balance = Balance::new(&mut language.symbols).unwrap();
     let start = tree(&language, Index::new(0, End::X).unwrap());
-    assert!(balance.is_balanced_tree(&language.grammar, &start));
+    assert!(balance.is_balanced_tree(&language.grammar, None, &start));
     for code in language.concrete(&start, 9) {
         let heap = Heap::from_code(&code);
         // Without annotations, as a program builds it.
@@ -161,7 +161,7 @@ fn balance_is_recomputed() {
         }
         balance.annotate(&mut bare);
         assert_eq!(bare.code(), code);
-        assert!(balance.is_balanced_tree(&language.grammar, &heap));
+        assert!(balance.is_balanced_tree(&language.grammar, None, &heap));
         // A root above it with no other child is not balanced if the tree is high.
         let mut higher = heap.clone();
         let root = higher.add_node(language.symbols.type_id("T").unwrap());
@@ -169,6 +169,6 @@ fn balance_is_recomputed() {
         higher.set_selector(root, left, heap.variable(Variable(50)).unwrap());
         higher.set_selector(root, right, heap.variable(Variable::NULL).unwrap());
         let leaf = heap.node_count() == 2;
-        assert_eq!(balance.is_balanced_tree(&language.grammar, &higher), leaf);
+        assert_eq!(balance.is_balanced_tree(&language.grammar, None, &higher), leaf);
     }
 }

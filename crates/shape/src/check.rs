@@ -26,7 +26,7 @@ use droste_explicit::{Order, Spaces, TopLevel, explore};
 use droste_ltl::{Node, ResolvedFormula};
 
 use crate::concrete::{PATIENCE, instances};
-use crate::contract::found;
+use crate::contract::{Broken, found};
 use crate::machine::{Largest, Machine, Options, State};
 use crate::proposition::Proposition;
 use crate::run::{Reality, Run};
@@ -338,13 +338,17 @@ impl Group<'_> {
             if self.task.program.method_signed(signature).is_none() {
                 continue;
             }
-            let wrong = (broken.iter())
-                .find(|(method, ..)| self.task.program.method(*method).signature == *signature);
-            let answer = match wrong {
+            let own = |one: &&Broken| self.task.program.method(one.method).signature == *signature;
+            let own = || broken.iter().filter(own);
+            let answer = match own().find(|one| one.surely).or_else(|| own().next()) {
                 None => Answer::Holds,
-                Some((method, before, after)) => {
-                    let run = Run::of_call(self.task, *method, before, after);
-                    Answer::Violated(Box::new(run))
+                Some(one) => {
+                    let run = Run::of_call(self.task, one.method, &one.before, &one.after);
+                    let run = Box::new(run);
+                    match one.surely {
+                        true => Answer::Violated(run),
+                        false => Answer::Unknown(Unknown::Hidden, Some(run)),
+                    }
                 }
             };
             reports.push(report(signature, answer));

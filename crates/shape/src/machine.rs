@@ -17,7 +17,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use droste_base::{CallId, Countable, Interner, Model, PropId, Step, Steps, StopReason};
-use droste_heap::{Balance, Code, Cut, Frame, Grammar, Heap, Node, Refinement, Selector, Variable};
+use droste_heap::{
+    Balance, Code, Cut, Frame, Grammar, Heap, Holes, Node, Refinement, Selector, Variable,
+};
 use droste_pointer::{Liveness, MethodId, Pc, PointerProgram, Statement, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -196,6 +198,8 @@ pub struct Machine<'a> {
     contracts: &'a Contracts,
     pub(crate) methods: Vec<Method>,
     pub(crate) refinement: Option<&'a Refinement>,
+    /// With indices: structures with a hole, for contexts.
+    pub(crate) holes: Option<&'a Holes>,
     /// With indices: how heights of trees are written down.
     pub(crate) balance: Option<&'a Balance>,
     atoms: Vec<Atom>,
@@ -221,6 +225,7 @@ impl<'a> Machine<'a> {
         contracts: &'a Contracts,
         methods: Vec<Method>,
         refinement: Option<&'a Refinement>,
+        holes: Option<&'a Holes>,
         balance: Option<&'a Balance>,
         atoms: Vec<Atom>,
         initial: &[Heap],
@@ -236,6 +241,7 @@ impl<'a> Machine<'a> {
             contracts,
             methods,
             refinement,
+            holes,
             balance,
             atoms,
             with_contexts,
@@ -351,10 +357,15 @@ impl<'a> Machine<'a> {
     /// Where a selector of a node leads. It is noted if that is hidden.
     pub(crate) fn follow(&self, heap: &Heap, node: Node, selector: Selector) -> Option<Node> {
         let target = heap.target(node, selector);
-        if target.is_none() && self.grammar.hides(heap, node, selector) {
+        if target.is_none() && self.of_contexts().hides(heap, node, selector) {
             self.tables.borrow_mut().hidden_field = true;
         }
         target
+    }
+
+    /// The grammar of heaps that may have contexts in them.
+    pub(crate) fn of_contexts(&self) -> &'a Grammar {
+        self.holes.map_or(self.grammar, |holes| &holes.grammar)
     }
 
     /// The place behind the last statement of a method.
@@ -523,7 +534,11 @@ impl<'a> Machine<'a> {
                     next.push(self.state(place.method, place.pc, &heap, place.context, fault)?);
                 }
                 Event::Foreign(signature, heap, otherwise) => {
-                    let Cut { fragment, frame } = heap.cut(&self.names.given(&heap));
+                    let Cut {
+                        mut fragment,
+                        frame,
+                    } = heap.cut(&self.names.given(&heap));
+                    self.grammar.remember_indices(&mut fragment, &[&frame.heap]);
                     let Some(known) = self.contracts.after(&signature, &fragment) else {
                         self.arrive(
                             place.method,
@@ -569,12 +584,13 @@ impl<'a> Machine<'a> {
             });
             // What no formula can speak of need not be told apart.
             if !self.atoms.iter().any(Atom::is_about_shapes) {
-                self.grammar.collect_garbage(&mut context);
+                self.of_contexts().collect_garbage(&mut context);
             }
-            fragment.remember_indices(&[&frame.heap, &context]);
+            self.grammar
+                .remember_indices(&mut fragment, &[&frame.heap, &context]);
             context.remember_as(&fragment);
             if !self.options.concrete {
-                self.grammar
+                self.of_contexts()
                     .abstract_heap(&mut context, &self.options.abstraction.matching());
             }
             if context.node_count() > self.options.max_heap {
@@ -583,7 +599,7 @@ impl<'a> Machine<'a> {
             }
             self.tables.borrow_mut().contexts.intern(context.code())?.0
         } else {
-            fragment.remember_indices(&[&frame.heap]);
+            self.grammar.remember_indices(&mut fragment, &[&frame.heap]);
             NOTHING
         };
         let entry = self.state(callee, 0, &fragment, context, None)?;

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use droste_base::{Countable, Limits, StopReason};
 use droste_heap::{
-    Balance, Grammar, Heap, Markings, MethodContracts, Refinement, Selector, Symbols, TypeId,
-    Variable,
+    Balance, Grammar, Heap, Holes, Markings, MethodContracts, Refinement, Selector, Symbols,
+    TypeId, Variable,
 };
 use droste_ltl::ResolvedFormula;
 use droste_pointer::{ClassId, FieldId, Kind, Operand, PointerProgram, Statement, Value};
@@ -103,6 +103,8 @@ pub(crate) struct Prepared {
     pub(crate) grammar: Grammar,
     /// If formulas are about reachability: the refined grammar, which is the one to be used.
     refinement: Option<Refinement>,
+    /// With indices, if callees have to know the whole heap.
+    holes: Option<Holes>,
     balance: Option<Balance>,
     initial: Vec<Heap>,
     names: Names,
@@ -326,10 +328,15 @@ impl Task {
             propositions.push(own);
         }
         let indexed = self.options.abstraction.indexed;
+        // Which tentacles reach which is known of the nonterminals of the grammar alone.
+        let holes = (needs.contexts && indexed && refinement.is_none())
+            .then(|| Holes::new(&mut self.symbols, &grammar))
+            .flatten();
         let balance = indexed.then(|| Balance::new(&mut self.symbols)).flatten();
         Ok(Prepared {
             grammar,
             refinement,
+            holes,
             balance,
             initial,
             names,
@@ -366,6 +373,7 @@ impl Task {
             &self.contracts,
             methods,
             prepared.refinement.as_ref(),
+            prepared.holes.as_ref(),
             prepared.balance.as_ref(),
             prepared.atoms.clone(),
             initial,
@@ -465,15 +473,18 @@ impl Task {
 
     /// Takes contracts as they were read.
     pub fn set_contracts(&mut self, list: Vec<MethodContracts>) {
-        let abstraction = &self.options.abstraction;
         let complete = |heap: &mut Heap| self.add_constants(heap);
-        let reduce = |heap: &mut Heap| {
-            if abstraction.garbage_collection {
-                self.grammar.collect_garbage(heap);
-            }
-            self.grammar.abstract_heap(heap, &abstraction.at_the_end());
-        };
+        let reduce = |heap: &mut Heap| self.reduce(heap);
         self.contracts = Contracts::new(list, complete, reduce);
+    }
+
+    /// Makes a heap what it is at the end of a method.
+    pub(crate) fn reduce(&self, heap: &mut Heap) {
+        let abstraction = &self.options.abstraction;
+        if abstraction.garbage_collection {
+            self.grammar.collect_garbage(heap);
+        }
+        self.grammar.abstract_heap(heap, &abstraction.at_the_end());
     }
 
     /// Adds the constants that a heap lacks.
