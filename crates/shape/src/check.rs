@@ -20,10 +20,12 @@
 
 use std::time::{Duration, Instant};
 
-use droste_base::{Deadline, Limits, PropId, Reporter, StopReason, Trace, Verdict};
+use droste_base::{Deadline, Limits, Model as _, PropId, Reporter, StopReason, Trace, Verdict};
 use droste_checker::{Checker, Error};
 use droste_explicit::{Order, Spaces, TopLevel, explore};
+use droste_heap::Heap;
 use droste_ltl::{Node, ResolvedFormula};
+use rustc_hash::FxHashSet;
 
 use crate::concrete::{PATIENCE, instances};
 use crate::contract::{Broken, found};
@@ -445,9 +447,9 @@ impl Group<'_> {
         })
     }
 
-    /// Asks the same on concrete heaps that a violation may begin with.
+    /// Asks the same on concrete heaps: those that the violation begins with, then others with which
+    /// the program may start.
     fn concrete(&self, question: &Question<'_>, first: State) -> Result<Reality, Error> {
-        let start = self.machine.heap(first);
         let mut limits = self.checking.limits.clone();
         let left = limits
             .deadline
@@ -459,8 +461,23 @@ impl Group<'_> {
             max_states: MOST_STATES,
             ..self.task.options.clone()
         };
-        let heaps = instances(&self.prepared.grammar, &start, &limits);
+        let mut others = Vec::new();
+        self.machine.initial(&mut others);
+        others.retain(|&state| state != first);
+        let mut heaps: Vec<Heap> = Vec::new();
+        for starts in [vec![first], others] {
+            let starts: Vec<Heap> = starts.iter().map(|&one| self.machine.heap(one)).collect();
+            let found = instances(&self.prepared.grammar, &starts, &limits);
+            heaps.extend(found);
+        }
+        let mut seen = FxHashSet::default();
+        heaps.retain(|heap| seen.insert(heap.code()));
+        let mut tried = 0;
         for heap in &heaps {
+            if limits.guard().check_now().is_err() {
+                break;
+            }
+            tried += 1;
             let initial = std::slice::from_ref(heap);
             let Ok(machine) = self.task.machine_on(self.prepared, &options, initial) else {
                 continue;
@@ -481,7 +498,7 @@ impl Group<'_> {
                 return Ok(Reality::Real(heap.clone(), Box::new(run)));
             }
         }
-        Ok(Reality::Doubtful(heaps.len()))
+        Ok(Reality::Doubtful(tried))
     }
 
     fn counts(&self) -> Counts {

@@ -242,7 +242,11 @@ impl Task {
 
     /// Some of the concrete heaps that a heap stands for, small ones first.
     pub fn instances(&self, heap: &Heap) -> Vec<Heap> {
-        crate::concrete::instances(&self.grammar, heap, &Limits::default())
+        crate::concrete::instances(
+            &self.grammar,
+            std::slice::from_ref(heap),
+            &Limits::default(),
+        )
     }
 
     /// Prepares a machine for some formulas that need the same.

@@ -21,7 +21,7 @@ use droste_shape::settings::Mode;
 use droste_shape::task::Task;
 use droste_testkit::random::Random;
 use droste_testkit::sweep::seeds;
-use random::{DOUBLE, LISTS, TREES, World, concrete, seen};
+use random::{BALANCED, DOUBLE, LISTS, TREES, World, concrete, seen};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A random formula with few operators.
@@ -59,6 +59,7 @@ fn atom(world: &World, random: &mut Random) -> String {
         8 => "identicNeighbours".into(),
         9 => format!("isReachable({},{})", name(random), name(random)),
         10 => format!("isReachable({},null,[{}])", name(random), field(random)),
+        _ if world.is_indexed() && random.percent(50) => "btree".into(),
         _ => format!("L({})", world.nonterminal),
     };
     format!("{{{text}}}")
@@ -190,7 +191,8 @@ fn follow(
 ) -> Result<Followed, String> {
     let whole = |p: &Position| !matches!(p.kind, Kind::Folded(_) | Kind::Skipped(_));
     // The shape of the whole heap is a matter of the grammar.
-    let shape = |atom: &Proposition| matches!(atom, Proposition::Language(_));
+    let shape =
+        |atom: &Proposition| matches!(atom, Proposition::Language(_) | Proposition::Shape(_));
     let shapes = run.cycle.is_some() && formula.atoms.iter().any(shape);
     if shapes || !run.positions.iter().all(whole) {
         return Ok(Followed::LeftOut);
@@ -421,6 +423,7 @@ fn modes_agree() {
     sweep(&LISTS, 0, 25);
     sweep(&TREES, 0, 10);
     sweep(&DOUBLE, 0, 10);
+    sweep(&BALANCED, 0, 10);
 }
 
 #[test]
@@ -429,6 +432,7 @@ fn modes_agree_on_many_formulas() {
     sweep(&LISTS, 1_000_000, 6_000);
     sweep(&TREES, 2_000_000, 2_000);
     sweep(&DOUBLE, 3_000_000, 2_000);
+    sweep(&BALANCED, 4_000_000, 3_000);
 }
 
 /// Methods are known by their numbers.
