@@ -169,6 +169,9 @@ fn balance_is_recomputed() {
         higher.set_selector(root, left, heap.variable(Variable(50)).unwrap());
         higher.set_selector(root, right, heap.variable(Variable::NULL).unwrap());
         let leaf = heap.node_count() == 2;
-        assert_eq!(balance.is_balanced_tree(&language.grammar, None, &higher), leaf);
+        assert_eq!(
+            balance.is_balanced_tree(&language.grammar, None, &higher),
+            leaf
+        );
     }
 }

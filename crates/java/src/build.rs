@@ -1,8 +1,8 @@
 //! The program: methods that can be reached from the chosen one, translated one by one.
 
 use droste_pointer::{
-    Callees, Class, ClassId, FieldId, Kind, Local, LocalId, Method, MethodId, Operand,
-    PointerProgram, Statement, Value,
+    Class, ClassId, FieldId, Kind, Local, LocalId, Method, MethodId, Operand, PointerProgram,
+    Statement, Value,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -35,13 +35,6 @@ enum Target {
     Library(String, String),
 }
 
-/// A call whose exceptions a method means to catch.
-struct Guard {
-    caller: MethodIndex,
-    line: u32,
-    callees: Callees,
-}
-
 /// Translates `entry` and everything that can be reached from it.
 pub(crate) fn build(
     hierarchy: &Hierarchy,
@@ -61,14 +54,17 @@ pub(crate) fn build(
     };
     let entry = builder.reference(entry);
     let mut methods: Vec<Method> = Vec::new();
-    let mut guards = Vec::new();
+    let mut raises = Vec::new();
     while let Some(target) = builder.methods.get(methods.len()).cloned() {
         methods.push(match target {
-            Target::Own(class, method) => builder.translate((class, method), &mut guards)?,
-            Target::Library(name, descriptor) => builder.unknown(&name, &descriptor),
+            Target::Own(class, method) => builder.translate((class, method), &mut raises)?,
+            Target::Library(name, descriptor) => {
+                raises.push(true);
+                builder.unknown(&name, &descriptor)
+            }
         });
     }
-    builder.check_guards(&methods, &guards)?;
+    builder.settle_handlers(&mut methods, raises);
     let classes = builder.classes();
     let program = PointerProgram {
         classes,
@@ -176,7 +172,7 @@ impl Builder<'_> {
         id
     }
 
-    fn translate(&mut self, method: MethodIndex, guards: &mut Vec<Guard>) -> Result<Method, Error> {
+    fn translate(&mut self, method: MethodIndex, raises: &mut Vec<bool>) -> Result<Method, Error> {
         let hierarchy = self.hierarchy;
         let class = &hierarchy.classes[method.0];
         let info = hierarchy.method(method);
@@ -187,13 +183,7 @@ impl Builder<'_> {
         let body = class.body(method.1).map_err(|message| failed(0, message))?;
         let translated = translate(self, method, info, &body)
             .map_err(|(line, message)| failed(line, message))?;
-        for (callees, line) in translated.guarded {
-            guards.push(Guard {
-                caller: method,
-                line,
-                callees,
-            });
-        }
+        raises.push(translated.raises);
         Ok(Method {
             class: self.class_id(method.0),
             name: info.name.clone(),
@@ -283,49 +273,62 @@ impl Builder<'_> {
             .collect()
     }
 
-    /// An exception that leaves a method ends the run. Where somebody means to catch it, that would
-    /// be wrong, and is refused.
-    fn check_guards(&self, methods: &[Method], guards: &[Guard]) -> Result<(), Error> {
-        if guards.is_empty() {
-            return Ok(());
-        }
-        let mut throws: Vec<bool> = methods
-            .iter()
+    /// Handlers for what called methods throw stay only where one of them throws. What the machine or
+    /// a library raises in a called method is not followed: that is said.
+    fn settle_handlers(&mut self, methods: &mut [Method], mut raises: Vec<bool>) {
+        let throws = methods.iter();
+        let mut throws: Vec<bool> = throws
             .map(|method| method.code.contains(&Statement::Throw))
             .collect();
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for (at, method) in methods.iter().enumerate() {
-                let inherits = |statement: &Statement| match statement {
-                    Statement::Call { callees, .. } => {
-                        callees.methods().any(|callee| throws[callee.index()])
-                    }
-                    _ => false,
+        inherit(methods, &mut throws);
+        inherit(methods, &mut raises);
+        for at in 0..methods.len() {
+            for pc in 1..methods[at].code.len() {
+                let (Statement::Call { callees, .. }, Statement::Caught { .. }) =
+                    (&methods[at].code[pc - 1], &methods[at].code[pc])
+                else {
+                    continue;
                 };
-                if !throws[at] && method.code.iter().any(inherits) {
-                    throws[at] = true;
-                    changed = true;
+                let raising = callees.methods().find(|callee| raises[callee.index()]);
+                let thrown = callees.methods().any(|callee| throws[callee.index()]);
+                if let (Some(callee), Target::Own(class, method)) = (raising, &self.methods[at]) {
+                    let (caller, line) = ((*class, *method), methods[at].lines[pc]);
+                    let message = format!(
+                        "exceptions of the machine or a library in {} are not followed to here",
+                        methods[callee.index()].signature
+                    );
+                    self.warn(caller, line, message);
+                }
+                if !thrown {
+                    methods[at].code[pc] = Statement::Nop;
                 }
             }
         }
-        for guard in guards {
-            if let Some(callee) = guard
-                .callees
-                .methods()
-                .find(|callee| throws[callee.index()])
-            {
-                return Err(Error::Method {
-                    place: self.place(guard.caller, guard.line),
-                    message: format!(
-                        "an exception that {} may throw would be caught here: exceptions are not \
-                         followed from one method into another",
-                        methods[callee.index()].signature
-                    ),
-                });
+    }
+}
+
+/// A method may be left by an exception if one that it calls may, and nobody catches it on the way.
+fn inherit(methods: &[Method], left: &mut [bool]) {
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for (at, method) in methods.iter().enumerate() {
+            let mut pairs = method.code.windows(2);
+            let inherits = |pair: &[Statement]| match pair {
+                [
+                    Statement::Call { .. },
+                    Statement::Caught { escapes: false, .. },
+                ] => false,
+                [Statement::Call { callees, .. }, _] => {
+                    callees.methods().any(|callee| left[callee.index()])
+                }
+                _ => false,
+            };
+            if !left[at] && pairs.any(inherits) {
+                left[at] = true;
+                changed = true;
             }
         }
-        Ok(())
     }
 }
 

@@ -521,7 +521,9 @@ impl Group<'_> {
             counts.contracts += 1;
             if space.initial {
                 counts.main += states;
-                counts.last += space.exits.len() as u64;
+                let exits = space.exits.iter();
+                let ends = exits.filter(|&&exit| self.machine.is_at_end(exit));
+                counts.last += ends.count() as u64;
             }
         }
         counts

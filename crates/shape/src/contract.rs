@@ -122,7 +122,9 @@ impl Contracts {
                 .of(&entered.entry)
                 .map_or(&[][..], |space| &space.exits);
             // A heap is allowed if it, or one that stands for it, is there.
-            let missing = (exits.iter().map(|&exit| machine.heap(exit)))
+            let missing = (exits.iter())
+                .filter(|&&exit| machine.place(exit).fault.is_none())
+                .map(|&exit| machine.heap(exit))
                 .filter(|heap| !claimed.contains(&heap.code()))
                 .map(|heap| (reduced(&heap), heap))
                 .filter(|(code, _)| !claimed.contains(code));
@@ -238,7 +240,10 @@ pub(crate) fn found(
         let method = machine.place(space.entry).method;
         let contract = (
             machine.heap(space.entry),
-            space.exits.iter().map(|&exit| machine.heap(exit)).collect(),
+            (space.exits.iter())
+                .filter(|&&exit| machine.place(exit).fault.is_none())
+                .map(|&exit| machine.heap(exit))
+                .collect(),
         );
         match by_method.iter_mut().find(|pair| pair.0 == method) {
             Some((_, list)) => list.push(contract),

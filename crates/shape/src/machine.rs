@@ -42,6 +42,8 @@ pub enum Fault {
     UnknownMemory,
     /// An object cannot be reached any more.
     Leak,
+    /// An exception leaves the method here. Somebody may catch it.
+    Thrown,
 }
 
 /// What a state is.
@@ -503,6 +505,9 @@ impl<'a> Machine<'a> {
     fn successors(&self, state: State) -> Result<Vec<Step<State>>, StopReason> {
         let place = self.place(state);
         let end = self.end_of(place.method);
+        if place.fault == Some(Fault::Thrown) {
+            return Ok(vec![Step::Exit(state)]);
+        }
         if place.fault.is_some() {
             return Ok(Vec::new());
         }
@@ -526,6 +531,9 @@ impl<'a> Machine<'a> {
                 }
                 Event::Leave(heap) => {
                     self.arrive(place.method, end, heap, place.context, &mut next)?;
+                }
+                Event::Throw(heap) => {
+                    next.push(self.thrown(place.method, place.pc, heap, place.context)?);
                 }
                 Event::GiveUp => return Err(Steps::<State>::TOO_MANY),
                 Event::Fault(fault) => {
@@ -623,8 +631,45 @@ impl<'a> Machine<'a> {
         let mut heap = glued.ok_or(Steps::<State>::TOO_MANY)?;
         self.after_call(place.method, place.pc, &mut heap);
         let mut out = Vec::new();
-        self.arrive(place.method, place.pc + 1, heap, place.context, &mut out)?;
+        if self.place(exit).fault.is_none() {
+            self.arrive(place.method, place.pc + 1, heap, place.context, &mut out)?;
+            return Ok(out);
+        }
+        let caught = &self.program.method(place.method).code[place.pc as usize + 1];
+        let (targets, escapes) = match caught {
+            Statement::Caught { targets, escapes } => (&targets[..], *escapes),
+            _ => (&[][..], true),
+        };
+        for &target in targets {
+            self.arrive(place.method, target, heap.clone(), place.context, &mut out)?;
+        }
+        if escapes {
+            heap.retain_variables(|one| one.is_constant() || one.is_marking());
+            out.push(self.thrown(place.method, place.pc, heap, place.context)?);
+        }
         Ok(out)
+    }
+
+    /// The state in which an exception leaves a method. The heap has no variables of it.
+    fn thrown(
+        &self,
+        method: MethodId,
+        pc: Pc,
+        mut heap: Heap,
+        context: u32,
+    ) -> Result<State, StopReason> {
+        let abstraction = &self.options.abstraction;
+        if abstraction.garbage_collection {
+            self.grammar.collect_garbage(&mut heap);
+        }
+        if let Some(balance) = self.balance {
+            balance.annotate(&mut heap);
+        }
+        if !self.options.concrete {
+            self.grammar
+                .abstract_heap(&mut heap, &abstraction.at_the_end());
+        }
+        self.state(method, pc, &heap, context, Some(Fault::Thrown))
     }
 
     /// Whether selectors lead from one node to another, by a relation of the refinement.
@@ -723,6 +768,10 @@ impl Model for Machine<'_> {
 
     fn terminated(&self, &exit: &State) -> Option<State> {
         let place = self.place(exit);
+        // An exception ends the run.
+        if place.fault.is_some() {
+            return None;
+        }
         let heap = self.heap(exit);
         // The same heap fits, and one more state is no reason to stop.
         self.state(place.method, place.pc + 1, &heap, place.context, None)

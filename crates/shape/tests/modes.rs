@@ -15,6 +15,7 @@ use droste_ltl::word::{Lasso, holds};
 use droste_pointer::interpret::{Interpreter, Outcome, Value};
 use droste_pointer::{LocalId, MethodId, Statement};
 use droste_shape::check::{Answer, Checking, Report, Unknown, check};
+use droste_shape::machine::Fault;
 use droste_shape::proposition::{Expression, Proposition, parse};
 use droste_shape::run::{Kind, Position, Reality, Run};
 use droste_shape::settings::Mode;
@@ -189,7 +190,9 @@ fn follow(
     run: &Run,
     formula: &ResolvedFormula<Proposition>,
 ) -> Result<Followed, String> {
-    let whole = |p: &Position| !matches!(p.kind, Kind::Folded(_) | Kind::Skipped(_));
+    // An exception that goes through several methods is one step of the interpreter.
+    let thrown = |p: &Position| p.kind == Kind::Fault(Fault::Thrown);
+    let whole = |p: &Position| !matches!(p.kind, Kind::Folded(_) | Kind::Skipped(_)) && !thrown(p);
     // The shape of the whole heap is a matter of the grammar.
     let shape =
         |atom: &Proposition| matches!(atom, Proposition::Language(_) | Proposition::Shape(_));

@@ -269,6 +269,7 @@ fn trace(task: &Task, run: &Run) -> Value {
                 Kind::Terminated => json!("terminated"),
                 Kind::Fault(Fault::NullDereference) => json!("null dereference"),
                 Kind::Fault(Fault::UnknownMemory) => json!("unknown memory"),
+                Kind::Fault(Fault::Thrown) => json!("exception"),
                 Kind::Fault(Fault::Leak) => json!("leak"),
                 Kind::Folded(steps) => json!({ "folded": steps }),
                 Kind::Skipped(steps) => json!({ "skipped": steps }),
