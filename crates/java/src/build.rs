@@ -1,8 +1,8 @@
 //! The program: methods that can be reached from the chosen one, translated one by one.
 
 use droste_pointer::{
-    Class, ClassId, FieldId, Kind, Local, LocalId, Method, MethodId, Operand, PointerProgram,
-    Statement, Value,
+    Callees, Class, ClassId, FieldId, Kind, Local, LocalId, Method, MethodId, Operand,
+    PointerProgram, Statement, Value,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -25,6 +25,9 @@ pub(crate) struct Builder<'a> {
     file_ids: FxHashMap<String, u32>,
     warnings: Vec<Warning>,
     warned: FxHashSet<Warning>,
+    /// Whether what the machine or a library raises may leave a method. It is so if somebody would
+    /// catch it.
+    pub follows: bool,
 }
 
 /// A method of the program.
@@ -40,6 +43,20 @@ pub(crate) fn build(
     hierarchy: &Hierarchy,
     entry: MethodIndex,
 ) -> Result<(PointerProgram, Vec<Warning>), Error> {
+    let (mut program, mut warnings, misses) = build_once(hierarchy, entry, false)?;
+    if misses {
+        (program, warnings, _) = build_once(hierarchy, entry, true)?;
+    }
+    Ok((program, warnings))
+}
+
+/// The same, and whether what the machine or a library raises would be caught in a caller, but is not
+/// followed.
+fn build_once(
+    hierarchy: &Hierarchy,
+    entry: MethodIndex,
+    follows: bool,
+) -> Result<(PointerProgram, Vec<Warning>, bool), Error> {
     let mut builder = Builder {
         hierarchy,
         fields: Vec::new(),
@@ -51,6 +68,7 @@ pub(crate) fn build(
         file_ids: FxHashMap::default(),
         warnings: Vec::new(),
         warned: FxHashSet::default(),
+        follows,
     };
     let entry = builder.reference(entry);
     let mut methods: Vec<Method> = Vec::new();
@@ -64,7 +82,8 @@ pub(crate) fn build(
             }
         });
     }
-    builder.settle_handlers(&mut methods, raises);
+    let misses = !follows && catches(&methods, raises);
+    settle_handlers(&mut methods);
     let classes = builder.classes();
     let program = PointerProgram {
         classes,
@@ -73,7 +92,7 @@ pub(crate) fn build(
         files: builder.files,
         entry,
     };
-    Ok((program, builder.warnings))
+    Ok((program, builder.warnings, misses))
 }
 
 impl Builder<'_> {
@@ -223,6 +242,11 @@ impl Builder<'_> {
                 value: Value::Parameter(at as u32),
             });
         }
+        if self.follows {
+            let next = code.len() as u32 + 1;
+            let targets = vec![next, next + 1];
+            code.extend([Statement::Choose { targets }, Statement::Throw]);
+        }
         code.push(Statement::Return(
             types.result.as_ref().map(|_| Operand::Unknown),
         ));
@@ -272,38 +296,39 @@ impl Builder<'_> {
             })
             .collect()
     }
+}
 
-    /// Handlers for what called methods throw stay only where one of them throws. What the machine or
-    /// a library raises in a called method is not followed: that is said.
-    fn settle_handlers(&mut self, methods: &mut [Method], mut raises: Vec<bool>) {
-        let throws = methods.iter();
-        let mut throws: Vec<bool> = throws
-            .map(|method| method.code.contains(&Statement::Throw))
-            .collect();
-        inherit(methods, &mut throws);
-        inherit(methods, &mut raises);
-        for at in 0..methods.len() {
-            for pc in 1..methods[at].code.len() {
-                let (Statement::Call { callees, .. }, Statement::Caught { .. }) =
-                    (&methods[at].code[pc - 1], &methods[at].code[pc])
-                else {
-                    continue;
-                };
-                let raising = callees.methods().find(|callee| raises[callee.index()]);
-                let thrown = callees.methods().any(|callee| throws[callee.index()]);
-                if let (Some(callee), Target::Own(class, method)) = (raising, &self.methods[at]) {
-                    let (caller, line) = ((*class, *method), methods[at].lines[pc]);
-                    let message = format!(
-                        "exceptions of the machine or a library in {} are not followed to here",
-                        methods[callee.index()].signature
-                    );
-                    self.warn(caller, line, message);
-                }
-                if !thrown {
-                    methods[at].code[pc] = Statement::Nop;
-                }
+/// Each call that is followed by a handler: the method, where the handler is, and who is called.
+fn guarded(methods: &[Method]) -> impl Iterator<Item = (usize, usize, &Callees)> {
+    methods.iter().enumerate().flat_map(|(at, method)| {
+        let pairs = method.code.windows(2).enumerate();
+        pairs.filter_map(move |(pc, pair)| match pair {
+            [Statement::Call { callees, .. }, Statement::Caught { .. }] => {
+                Some((at, pc + 1, callees))
             }
-        }
+            _ => None,
+        })
+    })
+}
+
+/// Whether somebody catches what these methods raise.
+fn catches(methods: &[Method], mut raises: Vec<bool>) -> bool {
+    inherit(methods, &mut raises);
+    guarded(methods).any(|(_, _, callees)| callees.methods().any(|one| raises[one.index()]))
+}
+
+/// Handlers for what called methods throw stay only where one of them throws.
+fn settle_handlers(methods: &mut [Method]) {
+    let throws = methods.iter();
+    let mut throws: Vec<bool> = throws
+        .map(|method| method.code.contains(&Statement::Throw))
+        .collect();
+    inherit(methods, &mut throws);
+    let quiet = |callees: &Callees| !callees.methods().any(|one| throws[one.index()]);
+    let idle = guarded(methods).filter(|(_, _, callees)| quiet(callees));
+    let idle: Vec<(usize, usize)> = idle.map(|(at, pc, _)| (at, pc)).collect();
+    for (at, pc) in idle {
+        methods[at].code[pc] = Statement::Nop;
     }
 }
 

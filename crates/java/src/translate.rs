@@ -384,10 +384,17 @@ impl Translator<'_, '_> {
         Ok(targets)
     }
 
-    /// The instruction may raise an exception. If there are handlers, control may go there.
+    /// The instruction may raise an exception. If there are handlers, control may go there, and out
+    /// of the method if somebody else catches it.
     fn may_raise(&mut self) -> Result<(), String> {
         let mut targets = self.raised(Operand::Unknown)?;
         self.raises |= self.graph.escapes[self.block];
+        if self.builder.follows && self.graph.escapes[self.block] {
+            let piece = self.new_piece();
+            let code = &mut self.pieces[piece as usize].code;
+            code.push((Statement::Throw, self.line));
+            targets.push(piece);
+        }
         if !targets.is_empty() {
             let rest = self.new_piece();
             targets.insert(0, rest);

@@ -270,6 +270,20 @@ class T {
         !fine.iter().any(|one| one.starts_with("caught")),
         "{fine:?}"
     );
+    // What the machine raises is followed if somebody would catch it.
+    let text = "
+class T {
+    static int[] numbers;
+    static void risky() { int n = numbers[3]; }
+    static void caught() { try { risky(); } catch (RuntimeException e) { } }
+    static void alone() { risky(); }
+}";
+    let has_throw = |method: &str| {
+        let program = load_text(text, method).unwrap().program;
+        let mut code = program.methods.iter().flat_map(|method| &method.code);
+        code.any(|statement| *statement == droste_pointer::Statement::Throw)
+    };
+    assert!(has_throw("caught") && !has_throw("alone"));
 }
 
 #[test]

@@ -282,13 +282,12 @@ impl<'a> Interpreter<'a> {
                 return None;
             }
             Statement::Throw => return self.unwind(choose),
-            Statement::Caught { .. } => {}
             Statement::Require(base) => {
                 if self.local(*base) == Value::Null {
                     return Some(Outcome::NullDereference);
                 }
             }
-            Statement::Nop => {}
+            Statement::Nop | Statement::Caught { .. } => {}
         }
         self.frames[at].pc = next;
         None

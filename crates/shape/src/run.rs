@@ -135,7 +135,7 @@ impl Run {
                 line,
                 statement,
                 change: change(task, place.method, place.pc),
-                silent: is_silent(method, place.pc),
+                silent: place.fault.is_none() && is_silent(method, place.pc),
                 branch: branch(
                     method,
                     place.pc,
@@ -216,6 +216,8 @@ fn is_silent(method: &Method, pc: Pc) -> bool {
         Some(
             Statement::Goto(_)
                 | Statement::Nop
+                | Statement::Throw
+                | Statement::Caught { .. }
                 | Statement::Assign {
                     value: Value::This | Value::Parameter(_),
                     ..

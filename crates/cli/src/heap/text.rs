@@ -343,7 +343,7 @@ fn remark(task: &Task, position: &Position, next: Option<&Position>) -> Option<S
     Some(match position.kind {
         Kind::Fault(Fault::NullDereference) => "✗ null is dereferenced here".into(),
         Kind::Fault(Fault::UnknownMemory) => "✗ what this points to is not modelled".into(),
-        Kind::Fault(Fault::Thrown) => "an exception leaves the method".into(),
+        Kind::Fault(Fault::Thrown) => "↯ an exception leaves the method".into(),
         Kind::Fault(Fault::Leak) => "✗ before this, an object has become unreachable".into(),
         Kind::Call => match next {
             Some(callee) if callee.method == "<init>" => "→ constructor".into(),
