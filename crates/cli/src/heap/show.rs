@@ -126,9 +126,17 @@ fn describe(
         Answer::Unknown(..) => crate::check::UNKNOWN_COLOR,
     };
     text.push_str(&console.paint(colour, word));
-    let _ = writeln!(text, ": {property}");
+    text.push_str(": ");
+    if let Some(name) = &report.name {
+        let _ = write!(text, "{name}: ");
+    }
+    let _ = writeln!(text, "{property}");
     match &report.answer {
-        Answer::Holds => {}
+        Answer::Holds => {
+            if let Some(vacuity) = &report.vacuous {
+                let _ = writeln!(text, "  {}", visible(&vacuity.to_string()));
+            }
+        }
         Answer::Violated(run) => {
             if !args.output.no_trace {
                 text.push('\n');
@@ -246,6 +254,12 @@ fn property(args: &CheckArgs, task: &Task, report: &Report) -> Value {
         "generation_seconds": report.generation.as_secs_f64(),
         "checking_seconds": report.checking.as_secs_f64(),
     });
+    if let Some(name) = &report.name {
+        object["name"] = json!(name);
+    }
+    if let Some(vacuity) = &report.vacuous {
+        object["vacuous"] = json!(vacuity.to_string());
+    }
     match &report.answer {
         Answer::Unknown(unknown, _) => {
             object["reason"] = json!(reason(unknown));
