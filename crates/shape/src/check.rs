@@ -527,10 +527,8 @@ impl Group<'_> {
         };
         let mut counts = Counts::default();
         for space in &spaces.list {
-            // The end of the program is no state of its own here.
-            let states = (space.states.iter())
-                .filter(|&&state| !self.machine.is_beyond(state))
-                .count() as u64;
+            let states = space.states.iter();
+            let states = states.filter(|&&state| self.machine.counts(state)).count() as u64;
             counts.total += states;
             counts.contracts += 1;
             if space.initial {

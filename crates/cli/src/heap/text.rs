@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use droste_base::words::counted;
-use droste_heap::{Heap, Node, Symbols, TypeId, Variable};
+use droste_heap::{Heap, Node, Symbols, TypeId, Variable, label_text};
 use droste_report::visible;
 use droste_shape::machine::{Fault, Largest};
 use droste_shape::run::{Kind, Position, Reality, Run};
@@ -121,9 +121,9 @@ fn heap_lines(task: &Task, heap: &Heap) -> String {
         let _ = writeln!(text, "    … and {} more", counted(more, "object"));
     }
     for hyperedge in heap.hyperedges().take(OBJECTS) {
-        let label = symbols.nonterminal_name(hyperedge.label.nonterminal);
+        let label = label_text(symbols, hyperedge.label);
         let tentacles: Vec<String> = hyperedge.tentacles.iter().map(|&node| name(node)).collect();
-        let _ = writeln!(text, "    {}({})", visible(label), tentacles.join(", "));
+        let _ = writeln!(text, "    {}({})", visible(&label), tentacles.join(", "));
     }
     text
 }
