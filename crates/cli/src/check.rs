@@ -249,7 +249,7 @@ impl Run<'_> {
 }
 
 /// What would go wrong after a long search goes wrong before it.
-fn check_trace_file(args: &CheckArgs) -> Result<(), Failure> {
+pub(crate) fn check_trace_file(args: &CheckArgs) -> Result<(), Failure> {
     let Some(file) = &args.output.trace else {
         return Ok(());
     };
@@ -339,7 +339,7 @@ impl Run<'_> {
             Some(Emit::Dot) => dot::dot(&program, source),
             Some(Emit::Html) => {
                 return Err(Failure::Because(
-                    "--emit html and --emit grammar are for heap programs".to_owned(),
+                    "--emit html is for heap programs".to_owned(),
                 ));
             }
         };

@@ -21,8 +21,10 @@ use droste_shape::load::{LoadError, Loaded, load, root_of};
 use droste_shape::proposition::{self, NamedFormula, Proposition};
 use droste_shape::settings::{Settings, Verbosity};
 use droste_shape::task::Task;
+use droste_source::io_reason;
 
 use crate::args::{CheckArgs, Dialect, Emit, Engine};
+use crate::check::check_trace_file;
 use crate::console::{Console, Failure};
 use crate::frame::{Frame, UNKNOWN, Volume};
 use crate::heap::args::{HeapArgs, Picture, Word};
@@ -76,6 +78,7 @@ pub(crate) struct Phases {
 
 fn run(args: &CheckArgs, frame: &mut Frame<'_>) -> Result<u8, Failure> {
     refuse_other_flags(args)?;
+    check_trace_file(args)?;
     if args.file.is_dir() && args.heap.class.is_none() {
         return Err(Failure::Because(format!(
             "`{}` is a directory: name a program in it, or for Java classes say which with --class",
@@ -211,7 +214,9 @@ const SHOWN: usize = 2;
 fn warn_about(task: &Task, settings: &Settings, args: &CheckArgs, frame: &Frame<'_>) {
     let missing = task.not_given();
     if !missing.is_empty() && !args.heap.compat {
-        let names: Vec<String> = missing.iter().map(|name| task.source_name(name)).collect();
+        let entry = task.program.entry;
+        let names = missing.iter().map(|name| task.source_name(entry, name));
+        let names: Vec<String> = names.collect();
         frame.warn(&format!(
             "nothing is known of {}: --initial says in which heap `{}` starts ({})",
             names.join(" and "),
@@ -284,7 +289,11 @@ fn checked(
     if let (Some(path), Some(text)) = (&settings.save_contracts, &checked.contracts) {
         let path = root.join(path);
         std::fs::write(&path, text).map_err(|error| {
-            Failure::Because(format!("cannot write `{}`: {error}", path.display()))
+            Failure::Because(format!(
+                "cannot write the contracts to `{}`: {}",
+                path.display(),
+                io_reason(&error)
+            ))
         })?;
     }
     Ok(checked.reports)

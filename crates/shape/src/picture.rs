@@ -243,25 +243,29 @@ pub fn svg(heap: &Heap, symbols: &Symbols, change: &Change) -> String {
         with_types: types.len() > 1,
         lines: String::new(),
         names: String::new(),
+        taken: Vec::new(),
     };
     let layout = layout(&picture);
     let told = picture.constants();
     let letters: f64 = told.iter().map(|(text, _)| wide(text) + 3.0 * LETTER).sum();
     let width = layout.width.max(20.0 + letters);
     let height = layout.height + if told.is_empty() { 0.0 } else { 24.0 };
-    picture.selectors(&layout);
+    // Lines come first, then nodes over them; the names of arrows find their places last.
     for (number, hyperedge) in heap.hyperedges().enumerate() {
         picture.hyperedge(&layout, layout.hyperedges[number], &hyperedge);
     }
+    let mut nodes = String::new();
     for node in heap.nodes() {
         if let Some(place) = layout.node(node) {
-            picture.node(node, place);
+            nodes += &picture.node(node, place);
         }
     }
+    picture.selectors(&layout);
+    picture.lines += &nodes;
     let mut x = 10.0;
     for (text, changed) in &told {
         let class = if *changed { "null changed" } else { "null" };
-        picture.name(class, x, height - 8.0, &escape(text));
+        picture.text(class, x, height - 8.0, &escape(text));
         x += wide(text) + 3.0 * LETTER;
     }
     format!(
@@ -287,10 +291,25 @@ struct Picture<'a> {
     with_types: bool,
     lines: String,
     names: String,
+    /// The names that have been drawn: their centres and half their widths.
+    taken: Vec<(f64, f64, f64)>,
 }
 
 impl<'a> Picture<'a> {
+    /// A name, centred at `x` on the line `y`.
     fn name(&mut self, class: &str, x: f64, y: f64, text: &str) {
+        self.taken.push((x, y, wide(text) / 2.0));
+        self.text(class, x, y, text);
+    }
+
+    /// Whether there is no other name where this one would be.
+    fn is_free(&self, x: f64, y: f64, text: &str) -> bool {
+        let half = wide(text) / 2.0;
+        let mut taken = self.taken.iter();
+        !taken.any(|other| (other.0 - x).abs() < other.2 + half && (other.1 - y).abs() < LINE)
+    }
+
+    fn text(&mut self, class: &str, x: f64, y: f64, text: &str) {
         let _ = write!(
             self.names,
             "<text class=\"{class}\" x=\"{x:.0}\" y=\"{y:.0}\">{text}</text>"
@@ -380,10 +399,14 @@ impl<'a> Picture<'a> {
     fn selectors(&mut self, layout: &Layout) {
         let (heap, symbols) = (self.heap, self.symbols);
         for node in heap.nodes() {
+            if let Some(Place { x, y, .. }) = layout.node(node) {
+                self.bars((x, y + RADIUS), &self.bars_of(node));
+            }
+        }
+        for node in heap.nodes() {
             let Some(from) = layout.node(node) else {
                 continue;
             };
-            self.bars((from.x, from.y + RADIUS), &self.bars_of(node));
             for (number, (selector, reach, name)) in self.loops(node).into_iter().enumerate() {
                 let class = self.selector_class(node, selector);
                 let out = from.x - RADIUS - reach * 4.0 / 3.0;
@@ -437,9 +460,18 @@ impl<'a> Picture<'a> {
              {:.0} {:.0}\"/></g>",
             start.0, start.1, control.0, control.1, end.0, end.1
         );
-        let away = bend + 8.0 + out_x.abs() * wide(name) / 2.0;
-        let (x, y) = (middle_x + away * out_x, middle_y + away * out_y);
-        self.name(class, x, y + 4.0, &escape(name));
+        // In the middle of the curve, or where there is room for it.
+        let out = 8.0 + out_x.abs() * wide(name) / 2.0;
+        let at = |t: f64| {
+            let (a, b, c) = ((1.0 - t) * (1.0 - t), 2.0 * t * (1.0 - t), t * t);
+            let x = a * from.x + b * control.0 + c * to.x + out * out_x;
+            let y = a * from.y + b * control.1 + c * to.y + out * out_y;
+            (x, y + 4.0)
+        };
+        let mut places = [0.5, 0.38, 0.62, 0.27, 0.73].into_iter().map(at);
+        let free = places.find(|&(x, y)| self.is_free(x, y, name));
+        let (x, y) = free.unwrap_or_else(|| at(0.5));
+        self.name(class, x, y, &escape(name));
     }
 
     fn hyperedge(&mut self, layout: &Layout, at: Place, hyperedge: &Hyperedge<'_>) {
@@ -447,6 +479,13 @@ impl<'a> Picture<'a> {
             let Some(to) = layout.node(node) else {
                 continue;
             };
+            // Several to one node are one line.
+            if hyperedge.tentacles[..tentacle].contains(&node) {
+                continue;
+            }
+            let same = hyperedge.tentacles.iter().enumerate();
+            let same = same.filter(|&(_, one)| *one == node);
+            let numbers: Vec<String> = same.map(|(at, _)| (at + 1).to_string()).collect();
             // Around what is between, with the number nearer to the box.
             let (dx, dy) = (to.x - at.x, to.y - at.y);
             let length = (dx * dx + dy * dy).sqrt().max(1.0);
@@ -462,7 +501,7 @@ impl<'a> Picture<'a> {
             );
             let near = |from: f64, by: f64, to: f64| 0.36 * from + 0.48 * by + 0.16 * to;
             let (x, y) = (near(at.x, control.0, to.x), near(at.y, control.1, to.y));
-            self.name("tentacle", x, y - 4.0, &(tentacle + 1).to_string());
+            self.name("tentacle", x, y - 4.0, &numbers.join(", "));
         }
         self.bars((at.x, at.y + 13.0), &self.bars_of_box(hyperedge));
         let name = label_text(self.symbols, hyperedge.label);
@@ -479,7 +518,8 @@ impl<'a> Picture<'a> {
         );
     }
 
-    fn node(&mut self, node: Node, Place { x, y, .. }: Place) {
+    /// A node; its names are drawn with the others.
+    fn node(&mut self, node: Node, Place { x, y, .. }: Place) -> String {
         let (heap, symbols) = (self.heap, self.symbols);
         let external = heap.externals().iter().position(|&one| one == node);
         let class = match external {
@@ -487,22 +527,15 @@ impl<'a> Picture<'a> {
             None => "node",
         };
         let kind = escape(symbols.type_name(heap.node_type(node)));
-        let _ = write!(
-            self.lines,
+        let number = external.map_or_else(String::new, |at| (at + 1).to_string());
+        let drawn = format!(
             "<g class=\"{class}\"><circle cx=\"{x:.0}\" cy=\"{y:.0}\" r=\"{RADIUS}\"/>\
-             <title>{kind}</title>"
+             <title>{kind}</title><text x=\"{x:.0}\" y=\"{:.0}\">{number}</text></g>",
+            y + 4.0
         );
-        if let Some(number) = external {
-            let (y, number) = (y + 4.0, number + 1);
-            let _ = write!(
-                self.lines,
-                "<text x=\"{x:.0}\" y=\"{y:.0}\">{number}</text>"
-            );
-        }
-        self.lines.push_str("</g>");
         if self.with_types {
             let simple = escape(self.simple_type(node));
-            self.name("null type", x + RADIUS + 4.0, y + RADIUS, &simple);
+            self.text("null type", x + RADIUS + 4.0, y + RADIUS, &simple);
         }
         let mut above = y - RADIUS - 6.0;
         for variable in heap.variables_at(node) {
@@ -517,6 +550,7 @@ impl<'a> Picture<'a> {
             self.name(class, x, above, &escape(name));
             above -= LINE;
         }
+        drawn
     }
 
     /// The selectors of a node that lead to constants.

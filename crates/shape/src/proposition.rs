@@ -338,8 +338,12 @@ fn known(name: &str, names: &BTreeSet<String>, what: &str) -> Result<String, Com
         return Err((message, format!("did you mean `{near}`?")));
     }
     const SHOWN: usize = 12;
-    // Nobody is told about variables that the compiler or the front end made.
-    let names = || (names.iter().map(String::as_str)).filter(|name| !name.starts_with('$'));
+    // Nobody is told about constants, nor about variables that the compiler or the front end made.
+    let own = |name: &&str| {
+        name.starts_with(|c: char| c.is_alphabetic() || c == '_')
+            && !["null", "true", "false"].contains(name)
+    };
+    let names = || (names.iter().map(String::as_str)).filter(own);
     let mut list: Vec<&str> = names().take(SHOWN).collect();
     if names().count() > SHOWN {
         list.push("…");

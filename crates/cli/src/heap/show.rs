@@ -12,6 +12,7 @@ use droste_shape::page::{page, run_sheets};
 use droste_shape::run::{Kind, Position, Reality, Run};
 use droste_shape::settings::Settings;
 use droste_shape::task::Task;
+use droste_source::io_reason;
 use serde_json::{Value, json};
 
 use crate::args::CheckArgs;
@@ -104,8 +105,9 @@ fn write_trace(
     };
     written.map_err(|error| {
         Failure::Because(format!(
-            "cannot write the trace to `{}`: {error}",
-            path.display()
+            "cannot write the trace to `{}`: {}",
+            path.display(),
+            io_reason(&error)
         ))
     })
 }
