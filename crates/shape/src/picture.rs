@@ -5,6 +5,7 @@
 //! Columns and rows are as far apart as names need. Names are drawn behind all lines, so that no line
 //! crosses one.
 
+use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 
@@ -175,6 +176,29 @@ fn columns(heap: &Heap) -> Vec<Vec<Thing>> {
     columns
 }
 
+/// From which column to which selectors and tentacles lead.
+fn lines(heap: &Heap, columns: &[Vec<Thing>]) -> Vec<(usize, usize)> {
+    let mut nodes: Vec<Option<usize>> = vec![None; heap.node_bound()];
+    let mut boxes = Vec::new();
+    for (column, things) in columns.iter().enumerate() {
+        for thing in things {
+            match *thing {
+                Thing::Node(node) => nodes[usize::from(node.0)] = Some(column),
+                Thing::Hyperedge(number) => boxes.push((column, number)),
+            }
+        }
+    }
+    let column = |node: Node| nodes[usize::from(node.0)];
+    let selectors = heap
+        .edges()
+        .filter_map(|edge| column(edge.origin).zip(column(edge.target)));
+    let tentacles = boxes.iter().flat_map(|&(from, number)| {
+        let ends = heap.hyperedge(number).tentacles.iter();
+        ends.filter_map(move |&node| Some((from, column(node)?)))
+    });
+    selectors.chain(tentacles).collect()
+}
+
 fn layout(picture: &Picture<'_>) -> Layout {
     let heap = picture.heap;
     let columns = columns(heap);
@@ -184,7 +208,16 @@ fn layout(picture: &Picture<'_>) -> Layout {
     };
     let all = columns.iter().flatten().map(extent);
     let all = all.fold(Extent::default(), Extent::or);
-    let (top, bottom) = (all.above.max(MARGIN), all.below.max(MARGIN));
+    let (mut top, mut bottom) = (all.above.max(MARGIN), all.below.max(MARGIN));
+    // Lines over several columns bend up if they lead to the right, or else down.
+    for (from, to) in lines(heap, &columns) {
+        let room = over(from, to) + 50.0;
+        match from.cmp(&to) {
+            _ if from.abs_diff(to) < 2 => {}
+            Ordering::Less => top = top.max(room),
+            _ => bottom = bottom.max(room),
+        }
+    }
     let pitch = ROW.max(all.above + all.below + 8.0);
     let rows = columns.iter().map(Vec::len).max().unwrap_or(0).max(1);
     let mut made = Layout {
@@ -433,7 +466,7 @@ impl<'a> Picture<'a> {
                 };
                 // Those between the same nodes bend more and more, those over columns more, too.
                 let before = arrows[..at].iter().filter(|one| one.1 == target).count();
-                let bend = 11.0 + 19.0 * before as f64 + over(from, to);
+                let bend = 11.0 + 19.0 * before as f64 + over(from.column, to.column);
                 let name = symbols.selector_name(selector);
                 self.arrow(self.selector_class(node, selector), (from, to), bend, name);
             }
@@ -489,7 +522,7 @@ impl<'a> Picture<'a> {
             // Around what is between, with the number nearer to the box.
             let (dx, dy) = (to.x - at.x, to.y - at.y);
             let length = (dx * dx + dy * dy).sqrt().max(1.0);
-            let bend = over(at, to);
+            let bend = over(at.column, to.column);
             let control = (
                 f64::midpoint(at.x, to.x) + 2.0 * bend * dy / length,
                 f64::midpoint(at.y, to.y) - 2.0 * bend * dx / length,
@@ -611,8 +644,8 @@ fn width_of(bars: &[Bar]) -> f64 {
 }
 
 /// How much a line bends so that it passes what is in the columns between.
-fn over(from: Place, to: Place) -> f64 {
-    22.0 * (from.column.abs_diff(to.column)).saturating_sub(1).min(4) as f64
+fn over(from: usize, to: usize) -> f64 {
+    22.0 * from.abs_diff(to).saturating_sub(1).min(4) as f64
 }
 
 /// Text as it stands in markup.
