@@ -761,7 +761,7 @@ fn what_is_wrong_with_files() {
         "{err}"
     );
     let err = grammar(&rule("0 1", "")).expect(2).err;
-    assert!(err.contains("2:52"), "{err}");
+    assert!(err.contains("2:54"), "{err}");
     let err = droste(&[
         "check",
         text(&file),
