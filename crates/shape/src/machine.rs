@@ -292,8 +292,12 @@ impl<'a> Machine<'a> {
     /// How many states have been generated. The end of the program and faults are not counted.
     pub fn generated(&self) -> u64 {
         let states = (0..self.tables.borrow().places.len() as u32).map(State);
-        let counts = |state: &State| !self.is_beyond(*state) && self.place(*state).fault.is_none();
-        states.filter(counts).count() as u64
+        states.filter(|&state| self.counts(state)).count() as u64
+    }
+
+    /// Whether a state is neither the end of the program nor a fault.
+    pub(crate) fn counts(&self, state: State) -> bool {
+        !self.is_beyond(state) && self.place(state).fault.is_none()
     }
 
     /// How many states the outermost method has of those that have been generated, and in how many

@@ -11,7 +11,7 @@ use droste_heap::{
     TypeId, Variable,
 };
 use droste_ltl::ResolvedFormula;
-use droste_pointer::{ClassId, FieldId, Kind, Operand, PointerProgram, Statement, Value};
+use droste_pointer::{ClassId, FieldId, Kind, MethodId, Operand, PointerProgram, Statement, Value};
 use rustc_hash::FxHashSet;
 
 use crate::contract::Contracts;
@@ -146,9 +146,9 @@ impl Task {
         names
     }
 
-    /// What a variable of an initial heap is called in the source: `head` for `@parameter0:`.
-    pub fn source_name(&self, name: &str) -> String {
-        let entry = self.program.method(self.program.entry);
+    /// What a variable is called in the source of a method: `head` for `@parameter0:`.
+    pub fn source_name(&self, method: MethodId, name: &str) -> String {
+        let entry = self.program.method(method);
         let given = entry.code.iter().find_map(|statement| match statement {
             Statement::Assign {
                 to,
@@ -159,6 +159,7 @@ impl Task {
         match (given, name) {
             (Some(given), _) => given.to_owned(),
             (None, "@this:") => "this".into(),
+            (None, "@return") => "return".into(),
             (None, name) => name.to_owned(),
         }
     }

@@ -4,7 +4,8 @@
 //! A run on a concrete heap is followed in the concrete interpreter, statement by statement. What
 //! propositions say is then computed from the interpreter's objects, and the formula is evaluated
 //! on the word that results: nothing of the abstract semantics is used. A null dereference is
-//! followed in the same way. And whether heaps that others cover are left out does not matter.
+//! followed in the same way. And whether heaps that others cover are left out does not matter. That an
+//! answer is about no run is said if and only if a contradiction holds, too.
 
 mod random;
 
@@ -102,6 +103,7 @@ struct Total {
     faults: AtomicU64,
     left_out: AtomicU64,
     covered: AtomicU64,
+    about_nothing: AtomicU64,
 }
 
 fn add(counter: &AtomicU64) {
@@ -130,6 +132,26 @@ fn one(world: &World, seed: u64, total: &Total) {
                 task.options.abstraction,
                 task.program
             );
+        }
+    }
+    // An answer is about no run if a formula that no run satisfies holds, too.
+    let absurd = [parse(&format!("(({text}) & !({text}))"), &task.names()).unwrap()];
+    let absurd = ask(&mut task, &absurd, Mode::Shared, false);
+    if let ([_, report], [_, absurd]) = (&shared[..], &absurd[..])
+        && matches!(report.answer, Answer::Holds)
+        && !matches!(absurd.answer, Answer::Unknown(..))
+    {
+        let none = matches!(absurd.answer, Answer::Holds);
+        let said = report.vacuous.is_some();
+        // Of large state spaces nothing is said.
+        let small = report.counts.total < 500;
+        assert!(
+            said == none || (none && !small),
+            "SEED={seed}: {text}\n{}",
+            task.program
+        );
+        if said {
+            add(&total.about_nothing);
         }
     }
     // Leaving out what is covered changes nothing, but that an answer may be found.
@@ -409,7 +431,8 @@ fn sweep(world: &World, first: u64, count: u64) {
     seeds(first, count, |seed| one(world, seed, &total));
     println!(
         "{}: {} answers compared, {} hold, {} violated; followed: {} violations and {} null \
-         dereferences, {} left out; covering heaps save states in {} programs",
+         dereferences, {} left out; covering heaps save states in {} programs; {} answers are about \
+         no run",
         world.class,
         total.compared.into_inner(),
         total.held.into_inner(),
@@ -418,6 +441,7 @@ fn sweep(world: &World, first: u64, count: u64) {
         total.faults.into_inner(),
         total.left_out.into_inner(),
         total.covered.into_inner(),
+        total.about_nothing.into_inner(),
     );
 }
 
