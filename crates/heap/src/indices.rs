@@ -188,6 +188,8 @@ impl Heap {
 #[derive(Clone, Debug)]
 pub struct Balance {
     tree: Nonterminal,
+    /// The tentacle of the tree at which its root is: the only one where it has selectors.
+    root: usize,
     /// A tree with a hole.
     path: Option<Nonterminal>,
     left: Selector,
@@ -199,15 +201,18 @@ pub struct Balance {
 const FARTHEST: i32 = 3;
 
 impl Balance {
-    /// The names of balanced trees. `None` if there is no nonterminal `BT`, or no selectors
-    /// `left` and `right`.
-    pub fn new(symbols: &mut Symbols) -> Option<Balance> {
+    /// The names of balanced trees. `None` if there is no nonterminal `BT` with a root, or no
+    /// selectors `left` and `right`.
+    pub fn new(symbols: &mut Symbols, grammar: &Grammar) -> Option<Balance> {
         let tree = symbols.nonterminal("BT")?;
+        let mut tentacles = 0..symbols.rank(tree);
+        let root = tentacles.find(|&tentacle| !grammar.is_reduction(tree, tentacle))?;
         let path = symbols.nonterminal("P");
         let (left, right) = (symbols.selector("left")?, symbols.selector("right")?);
         let differences = -FARTHEST..=FARTHEST;
         Some(Balance {
             tree,
+            root,
             path,
             left,
             right,
@@ -252,8 +257,10 @@ impl Balance {
         }
         for hyperedge in heap.hyperedges() {
             if hyperedge.label.nonterminal == self.tree
-                && let (Some((count, end)), Some(node)) =
-                    (hyperedge.label.index.parts(), hyperedge.tentacles.first())
+                && let (Some((count, end)), Some(node)) = (
+                    hyperedge.label.index.parts(),
+                    hyperedge.tentacles.get(self.root),
+                )
             {
                 heights[node.at()] = Some((count.into(), end));
             }

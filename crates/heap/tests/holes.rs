@@ -89,7 +89,7 @@ fn one(language: &Language, balance: &Balance, holes: &Holes, seed: u64) {
 
 fn sweep(first: u64, count: u64) {
     let mut language = Language::new(BALANCED);
-    let balance = Balance::new(&mut language.symbols).unwrap();
+    let balance = Balance::new(&mut language.symbols, &language.grammar).unwrap();
     let holes = Holes::new(&mut language.symbols, &language.grammar).unwrap();
     seeds(first, count, |seed| one(&language, &balance, &holes, seed));
 }

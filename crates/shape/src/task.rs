@@ -337,7 +337,9 @@ impl Task {
         let holes = (needs.contexts && indexed && refinement.is_none())
             .then(|| Holes::new(&mut self.symbols, &grammar))
             .flatten();
-        let balance = indexed.then(|| Balance::new(&mut self.symbols)).flatten();
+        let balance = indexed
+            .then(|| Balance::new(&mut self.symbols, &self.grammar))
+            .flatten();
         Ok(Prepared {
             grammar,
             refinement,
