@@ -317,10 +317,13 @@ pub(crate) struct PropertyArgs {
     /// Violated if a run does not satisfy FORMULA, of linear temporal logic
     ///
     /// Operators: X F G U R W M, ! && || -> <->. A bare name is a Boolean global or a label; anything else is
-    /// written in braces, {f::x = 3}. docs/LTL.md has the whole syntax.
+    /// written in braces, {f::x = 3}. docs/LTL.md has the whole syntax. For a heap program it may be given several
+    /// times.
     #[arg(long, value_name = "FORMULA", conflicts_with_all = ["ltl_file", "hoa"])]
-    pub(crate) ltl: Option<String>,
+    pub(crate) ltl: Vec<String>,
     /// Check every formula in FILE, each written as `name: formula`
+    ///
+    /// For a heap program, one formula on each line will do as well.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "hoa")]
     pub(crate) ltl_file: Option<PathBuf>,
     /// Violated if the automaton in FILE, in the HOA format, accepts a run

@@ -59,7 +59,7 @@ fn question_before_reading(args: &CheckArgs) -> String {
     if let Some(file) = &property.monitor {
         let file = visible(&input::name(file));
         format!("a run takes the monitor in `{file}` to a target or repeating state")
-    } else if let Some(text) = &property.ltl {
+    } else if let [text, ..] = &property.ltl[..] {
         format!("every run satisfies {text}")
     } else if let Some(file) = &property.ltl_file {
         format!(
@@ -89,6 +89,13 @@ impl Run<'_> {
     fn check(&self) -> Result<u8, Failure> {
         let (run, args) = (self, self.args);
         check_trace_file(args)?;
+        if args.property.ltl.len() > 1 {
+            return Err(Failure::Because(
+                "a Boolean program is asked about one --ltl at a time; write several formulas into \
+                 a file, each as `name: formula`, and give it with --ltl-file"
+                    .to_owned(),
+            ));
+        }
         run.warn_about_flags();
         let source = run.frame.read(&args.file)?;
         run.frame.say(|| {
@@ -228,7 +235,7 @@ impl Run<'_> {
             (property.deadlock, "--deadlock"),
             (!property.repeat.is_empty(), "--repeat"),
             (property.monitor.is_some(), "--monitor"),
-            (property.ltl.is_some(), "--ltl"),
+            (!property.ltl.is_empty(), "--ltl"),
             (property.ltl_file.is_some(), "--ltl-file"),
             (property.hoa.is_some(), "--hoa"),
             (threads.contexts.is_some(), "--contexts"),
@@ -246,7 +253,7 @@ impl Run<'_> {
 }
 
 /// What would go wrong after a long search goes wrong before it.
-fn check_trace_file(args: &CheckArgs) -> Result<(), Failure> {
+pub(crate) fn check_trace_file(args: &CheckArgs) -> Result<(), Failure> {
     let Some(file) = &args.output.trace else {
         return Ok(());
     };
@@ -336,7 +343,7 @@ impl Run<'_> {
             Some(Emit::Dot) => dot::dot(&program, source),
             Some(Emit::Html) => {
                 return Err(Failure::Because(
-                    "--emit html and --emit grammar are for heap programs".to_owned(),
+                    "--emit html is for heap programs".to_owned(),
                 ));
             }
         };
@@ -356,9 +363,9 @@ impl Run<'_> {
             None if !args.reach.is_empty() => Property::Reach(args.reach.clone()),
             None if args.deadlock => Property::Deadlock,
             None if !args.repeat.is_empty() => Property::Repeat(args.repeat.clone()),
-            None => match &args.ltl {
-                Some(text) => self.ltl(text, program)?,
-                None => Property::Default,
+            None => match &args.ltl[..] {
+                [] => Property::Default,
+                [text, ..] => self.ltl(text, program)?,
             },
         })
     }

@@ -18,11 +18,13 @@ use droste_ltl::ResolvedFormula;
 use droste_report::visible;
 use droste_shape::check::{Answer, Checking, Report, check};
 use droste_shape::load::{LoadError, Loaded, load, root_of};
-use droste_shape::proposition::{self, Proposition};
-use droste_shape::settings::{Abstraction, Settings, Verbosity};
+use droste_shape::proposition::{self, NamedFormula, Proposition};
+use droste_shape::settings::{Settings, Verbosity};
 use droste_shape::task::Task;
+use droste_source::io_reason;
 
 use crate::args::{CheckArgs, Dialect, Emit, Engine};
+use crate::check::check_trace_file;
 use crate::console::{Console, Failure};
 use crate::frame::{Frame, UNKNOWN, Volume};
 use crate::heap::args::{HeapArgs, Picture, Word};
@@ -76,6 +78,7 @@ pub(crate) struct Phases {
 
 fn run(args: &CheckArgs, frame: &mut Frame<'_>) -> Result<u8, Failure> {
     refuse_other_flags(args)?;
+    check_trace_file(args)?;
     if args.file.is_dir() && args.heap.class.is_none() {
         return Err(Failure::Because(format!(
             "`{}` is a directory: name a program in it, or for Java classes say which with --class",
@@ -128,14 +131,8 @@ fn run(args: &CheckArgs, frame: &mut Frame<'_>) -> Result<u8, Failure> {
             counted(task.program.methods.len() as u64, "method")
         )
     });
-    let names = task.names();
-    let mut formulas = Vec::new();
-    for text in &settings.formulas {
-        match proposition::parse(text, &names) {
-            Ok(formula) => formulas.push(formula),
-            Err((problems, source)) => frame.refused(&problems, &source)?,
-        }
-    }
+    let (names, formulas): (Vec<_>, Vec<_>) =
+        formulas(args, frame, &task, &settings)?.into_iter().unzip();
     task.simplify(&formulas);
     classpath.extend(settings.classpath.iter().map(|path| root.join(path)));
     classpath.push(root.clone());
@@ -159,6 +156,10 @@ fn run(args: &CheckArgs, frame: &mut Frame<'_>) -> Result<u8, Failure> {
     let needs_run = |wanted: &Vec<Picture>| wanted.contains(&Picture::Run);
     if drawing.as_ref().is_none_or(|(_, wanted)| needs_run(wanted)) {
         reports = checked(args, frame, &mut task, &formulas, &settings, &root)?;
+        // Formulas come last.
+        for (report, name) in reports.iter_mut().rev().zip(names.into_iter().rev()) {
+            report.name = name;
+        }
     }
     let mut pictures = Drawing {
         task: &mut task,
@@ -182,6 +183,30 @@ fn run(args: &CheckArgs, frame: &mut Frame<'_>) -> Result<u8, Failure> {
     Ok(exit_code(&reports))
 }
 
+/// All formulas: those of the settings, then those of a file.
+fn formulas(
+    args: &CheckArgs,
+    frame: &Frame<'_>,
+    task: &Task,
+    settings: &Settings,
+) -> Result<Vec<NamedFormula>, Failure> {
+    let names = task.names();
+    let mut formulas = Vec::new();
+    for text in &settings.formulas {
+        match proposition::parse(text, &names) {
+            Ok(formula) => formulas.push((None, formula)),
+            Err((problems, source)) => frame.refused(&problems, &source)?,
+        }
+    }
+    if let Some(file) = &args.property.ltl_file {
+        match proposition::parse_file(&frame.read(file)?, &names) {
+            Ok(read) => formulas.extend(read),
+            Err((problems, source)) => frame.refused(&problems, &source)?,
+        }
+    }
+    Ok(formulas)
+}
+
 /// So many warnings about a grammar are shown.
 const SHOWN: usize = 2;
 
@@ -189,7 +214,9 @@ const SHOWN: usize = 2;
 fn warn_about(task: &Task, settings: &Settings, args: &CheckArgs, frame: &Frame<'_>) {
     let missing = task.not_given();
     if !missing.is_empty() && !args.heap.compat {
-        let names: Vec<String> = missing.iter().map(|name| task.source_name(name)).collect();
+        let entry = task.program.entry;
+        let names = missing.iter().map(|name| task.source_name(entry, name));
+        let names: Vec<String> = names.collect();
         frame.warn(&format!(
             "nothing is known of {}: --initial says in which heap `{}` starts ({})",
             names.join(" and "),
@@ -262,7 +289,11 @@ fn checked(
     if let (Some(path), Some(text)) = (&settings.save_contracts, &checked.contracts) {
         let path = root.join(path);
         std::fs::write(&path, text).map_err(|error| {
-            Failure::Because(format!("cannot write `{}`: {error}", path.display()))
+            Failure::Because(format!(
+                "cannot write the contracts to `{}`: {}",
+                path.display(),
+                io_reason(&error)
+            ))
         })?;
     }
     Ok(checked.reports)
@@ -292,7 +323,6 @@ fn refuse_other_flags(args: &CheckArgs) -> Result<(), Failure> {
         (!property.repeat.is_empty(), "--repeat"),
         (property.monitor.is_some(), "--monitor"),
         (property.hoa.is_some(), "--hoa"),
-        (property.ltl_file.is_some(), "--ltl-file"),
         (threads.contexts.is_some(), "--contexts"),
         (threads.rounds.is_some(), "--rounds"),
         (search.algorithm.is_some(), "--algorithm"),
@@ -380,16 +410,19 @@ fn settings(args: &CheckArgs, frame: &mut Frame<'_>) -> Result<Settings, Failure
     for rename in &heap.rename {
         settings.renames.push(parse_rename(rename)?);
     }
-    settings.formulas.extend(args.property.ltl.clone());
+    settings.formulas.extend(args.property.ltl.iter().cloned());
     // If nothing is asked, the question is whether the program can be followed to its end.
-    let others = heap.leaks || settings.save_contracts.is_some() || !settings.contracts.is_empty();
+    let others = heap.leaks
+        || args.property.ltl_file.is_some()
+        || settings.save_contracts.is_some()
+        || !settings.contracts.is_empty();
     if heap.compat && settings.formulas.is_empty() && !others {
         settings.formulas.push("true".into());
     }
     if let Some(mode) = heap.mode {
         settings.mode = Some(mode.into());
     }
-    apply(heap, &mut settings.abstraction);
+    apply(heap, &mut settings)?;
     if let Some(most) = heap.max_heap {
         settings.max_heap = Some(most as u64);
     }
@@ -407,8 +440,18 @@ fn settings(args: &CheckArgs, frame: &mut Frame<'_>) -> Result<Settings, Failure
     Ok(settings)
 }
 
-fn apply(args: &HeapArgs, abstraction: &mut Abstraction) {
-    for word in &args.abstraction {
+fn apply(args: &HeapArgs, settings: &mut Settings) -> Result<(), Failure> {
+    let words = &args.abstraction;
+    let about_variables = words.iter().find(|word| word.minds_variables());
+    if let (true, Some(other)) = (words.contains(&Word::Free), about_variables) {
+        return Err(Failure::Because(format!(
+            "--abstraction: `free` and `{}` exclude each other; with `free`, heaps are abstracted \
+             whatever variables point to",
+            other.name()
+        )));
+    }
+    let abstraction = &mut settings.abstraction;
+    for word in words {
         match word {
             Word::Admissible => abstraction.admissible = true,
             Word::Constants => abstraction.admissible_constants = true,
@@ -416,10 +459,8 @@ fn apply(args: &HeapArgs, abstraction: &mut Abstraction) {
             Word::Full => abstraction.admissible_full = true,
             Word::NoChain => abstraction.no_chain = true,
             Word::Canonical => {
-                abstraction.admissible_constants = true;
-                abstraction.admissible_markings = true;
-                abstraction.admissible_full = true;
-                abstraction.no_chain = true;
+                settings.canonical = true;
+                abstraction.make_canonical();
             }
             Word::NoCollapse => abstraction.collapsing = false,
             Word::NoSubsumption => abstraction.subsumption = false,
@@ -429,6 +470,12 @@ fn apply(args: &HeapArgs, abstraction: &mut Abstraction) {
             Word::PostProcessing => abstraction.post_processing = true,
         }
     }
+    if settings.contradicts_itself() {
+        return Err(Failure::Because(
+            "--abstraction: `canonical` and `post-processing` exclude each other".to_owned(),
+        ));
+    }
+    Ok(())
 }
 
 fn parse_rename(text: &str) -> Result<Renaming, Failure> {

@@ -8,7 +8,7 @@ use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 
-use droste_source::SourceFile;
+use droste_source::{SourceFile, io_reason};
 
 /// How many bytes are read before somebody looks at the limits.
 const CHUNK: u64 = 1 << 20;
@@ -71,12 +71,7 @@ fn bytes(path: &Path, pause: impl Fn()) -> Result<Vec<u8>, String> {
     if path.as_os_str() == "-" {
         return whole(&name, std::io::stdin().lock(), pause);
     }
-    let cannot = |error: std::io::Error| {
-        // The system's words, without its number.
-        let text = error.to_string();
-        let text = text.split(" (os error").next().unwrap_or_default();
-        format!("cannot read `{name}`: {}", text.to_lowercase())
-    };
+    let cannot = |error: std::io::Error| format!("cannot read `{name}`: {}", io_reason(&error));
     let file = File::open(path).map_err(cannot)?;
     if file.metadata().is_ok_and(|data| data.is_dir()) {
         return Err(format!("cannot read `{name}`: it is a directory"));

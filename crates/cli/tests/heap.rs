@@ -526,3 +526,276 @@ fn packages_and_nested_classes() {
         droste(&["check", text(&path), "--class", "Main", "--method", "go"]).expect(1);
     }
 }
+
+const LAST: [&str; 10] = [
+    "check",
+    "heap/Last.java",
+    "--method",
+    "removeLast",
+    "--grammar",
+    "SLList",
+    "--rename",
+    "ListNode=Cell",
+    "--initial",
+    "heap/inputs/cells.txt",
+];
+
+/// Several formulas by flags, or from a file with names or without.
+#[test]
+fn several_formulas() {
+    if !has_javac() {
+        return;
+    }
+    let with = |more: &[&str]| {
+        let args: Vec<&str> = LAST.iter().chain(more).copied().collect();
+        (
+            droste(&args),
+            args.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>(),
+        )
+    };
+    let flags = [
+        "--ltl",
+        "F {head == current}",
+        "--ltl",
+        "GF {terminated}",
+        "--no-trace",
+    ];
+    let (done, args) = with(&flags);
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    golden("heap-formulas", &args, &done.expect(1));
+    let folder = scratch("heap-formulas");
+    let file = folder.join("formulas.ltl");
+    let check = |text_: &str, more: &[&str]| {
+        fs::write(&file, text_).unwrap();
+        let flags: Vec<&str> = ["--ltl-file", text(&file)]
+            .iter()
+            .chain(more)
+            .copied()
+            .collect();
+        with(&flags).0
+    };
+    let names = |done: &common::Done| -> Vec<(String, String)> {
+        let object = done.json();
+        let all = object["properties"].as_array().unwrap().iter().skip(1);
+        let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+        all.map(|one| (text(&one["name"]), text(&one["verdict"])))
+            .collect()
+    };
+    let pair = |name: &str, verdict: &str| (name.to_owned(), verdict.to_owned());
+    let lines = check(
+        "# a { brace\nF {head == current}; // first\n\nGF {terminated}\n",
+        &["--json"],
+    );
+    assert_eq!(
+        names(&lines.expect(1)),
+        [pair("", "holds"), pair("", "violated")]
+    );
+    let named = check(
+        "same:\n F {head == current}\nends: GF {terminated}\n",
+        &["--json"],
+    );
+    assert_eq!(
+        names(&named.expect(1)),
+        [pair("same", "holds"), pair("ends", "violated")]
+    );
+    let text_ = check("same: F {head == current}", &["--no-trace"])
+        .expect(1)
+        .out;
+    assert!(
+        text_.contains("\nholds: same: F {head == current}\n"),
+        "{text_}"
+    );
+    // With --compat memory safety is not asked about.
+    check("F {head == current}", &["--compat"]).expect(0);
+    let wrong = check("F {head == current}\nb: G {x}\nG (\n", &[])
+        .expect(2)
+        .err;
+    assert!(wrong.contains("2:1") && wrong.contains("3:3"), "{wrong}");
+    let wrong = check("F {head == current}\n G {hed == current}\n", &[])
+        .expect(2)
+        .err;
+    assert!(
+        wrong.contains("2:5") && wrong.contains("did you mean `head`?"),
+        "{wrong}"
+    );
+    assert!(
+        check("# nothing\n", &[])
+            .expect(2)
+            .err
+            .contains("no property")
+    );
+    // A Boolean program is asked about one.
+    let boolean = droste(&["check", "flip.bp", "--ltl", "G T", "--ltl", "F T"]).expect(2);
+    assert!(boolean.err.contains("--ltl-file"), "{}", boolean.err);
+}
+
+/// An answer that is about no run says so.
+#[test]
+fn answers_about_no_run() {
+    if !has_javac() {
+        return;
+    }
+    let folder = scratch("heap-vacuous");
+    let file = folder.join("V.java");
+    let source = "class V { V next;
+  static void dies() { V v = null; v.next = v; while (true) { } }
+  static void raises() { throw null; }
+  static void counts() { int i = 0; while (i < 5) { i = i + 1; } }
+  static void deep() { V v = new V(); deep(); v.next = v; }
+  static void fine() { V v = new V(); v.next = v; }
+}
+";
+    fs::write(&file, source).unwrap();
+    let sentences = |method: &str, mode: &str| -> Vec<String> {
+        let args = ["check", text(&file), "--method", method, "--mode", mode];
+        let more = ["--ltl", "F {terminated}", "--no-trace", "--json"];
+        let args: Vec<&str> = args.iter().chain(&more).copied().collect();
+        let object = droste(&args).json();
+        let all = object["properties"].as_array().unwrap().iter();
+        all.map(|one| one["vacuous"].as_str().unwrap_or_default().to_owned())
+            .collect()
+    };
+    for mode in ["shared", "on-the-fly", "rsm", "top-level"] {
+        let at_line = "No run was at stake: every run uses null at V.java:2.";
+        assert_eq!(sentences("dies", mode), ["", at_line], "{mode}");
+        let nothing = "No run uses an object: there was nothing to check.";
+        assert_eq!(sentences("counts", mode), [nothing, ""], "{mode}");
+        assert_eq!(sentences("fine", mode), ["", ""], "{mode}");
+        // Seen from the outermost method, a call that never returns leads nowhere.
+        let deep = match mode {
+            "top-level" => "No run was at stake: no run goes on or comes to its end.",
+            _ => "",
+        };
+        assert_eq!(sentences("deep", mode), ["", deep], "{mode}");
+    }
+    let args = [
+        "check",
+        text(&file),
+        "--method",
+        "dies",
+        "--ltl",
+        "F {terminated}",
+        "--no-trace",
+    ];
+    let out = droste(&args).expect(1).out;
+    assert!(
+        out.contains("holds: F {terminated}\n  No run was at stake: "),
+        "{out}"
+    );
+}
+
+/// What excludes each other is refused, by flags and in settings.
+#[test]
+fn contradictions_are_refused() {
+    if !has_javac() {
+        return;
+    }
+    let with = |more: &[&str]| {
+        let args: Vec<&str> = LAST.iter().chain(more).copied().collect();
+        droste(&args)
+    };
+    for (words, first, second) in [
+        (
+            "canonical,post-processing",
+            "`canonical`",
+            "`post-processing`",
+        ),
+        ("free,admissible", "`free`", "`admissible`"),
+        ("full,free", "`free`", "`full`"),
+    ] {
+        let err = with(&["--abstraction", words]).expect(2).err;
+        assert!(err.contains(first) && err.contains(second), "{err}");
+        assert!(err.contains("exclude each other"), "{err}");
+    }
+    with(&["--abstraction", "canonical,no-collapse"]).expect(1);
+    let folder = scratch("heap-contradictions");
+    let settings = folder.join("a.attestor");
+    fs::write(&settings, "-a --canonical\n").unwrap();
+    let both = ["check", text(&settings), "--abstraction", "post-processing"];
+    assert!(droste(&both).expect(2).err.contains("exclude each other"));
+    fs::write(&settings, "-a --canonical\n--post-processing\n").unwrap();
+    let err = droste(&["check", text(&settings)]).expect(2).err;
+    assert!(
+        err.contains("2:1") && err.contains("exclude each other"),
+        "{err}"
+    );
+    // Standard output holds one thing.
+    let err = with(&["--json", "--trace", "-"]).expect(2).err;
+    assert!(err.contains("--json"), "{err}");
+}
+
+/// Files that are not there or not what they should be.
+#[test]
+fn what_is_wrong_with_files() {
+    if !has_javac() {
+        return;
+    }
+    let folder = scratch("heap-files");
+    let file = folder.join("L.java");
+    fs::write(&file, SOURCE).unwrap();
+    let grammar = |text_: &str| {
+        let name = folder.join("g.json");
+        fs::write(&name, text_).unwrap();
+        droste(&[
+            "check",
+            text(&file),
+            "--method",
+            "walk",
+            "--grammar",
+            text(&name),
+        ])
+    };
+    let rule = |externals: &str, end: &str| {
+        format!(
+            "[{{\"nonterminal\":\"N\",\"rank\":2,\"rules\":[\n{{\"nodes\":[{{\"type\":\"Node\",\
+             \"number\":2}}],\"externals\":[{externals}],\"variables\":[],\n\"selectors\":[{{\
+             \"label\":\"next\",\"origin\":0,\"target\":1}}],\"hyperedges\":[]{end}}}]}}]"
+        )
+    };
+    grammar(&rule("0,1", "")).expect(0);
+    // As the reference does, a comma before the end is tolerated.
+    grammar(&rule("0,1", ",")).expect(0);
+    let err = grammar(&rule("0", "")).expect(2).err;
+    assert!(
+        err.contains("the `externals` of this rule are 1 node") && err.contains("2:1"),
+        "{err}"
+    );
+    let err = grammar(&rule("0 1", "")).expect(2).err;
+    assert!(err.contains("2:54"), "{err}");
+    let err = droste(&[
+        "check",
+        text(&file),
+        "--method",
+        "walk",
+        "--grammar",
+        "SLLst",
+    ])
+    .expect(2);
+    assert!(err.err.contains("SLList, DLList, BT"), "{}", err.err);
+    let compiled = std::process::Command::new("javac")
+        .args(["-g", "-d", text(&folder), text(&file)])
+        .status();
+    assert!(compiled.is_ok_and(|status| status.success()));
+    let class = folder.join("L.class");
+    let bytes = fs::read(&class).unwrap();
+    for length in [0, 3, 10, bytes.len() / 2, bytes.len() - 1] {
+        fs::write(&class, &bytes[..length]).unwrap();
+        let err = droste(&["check", text(&class), "--method", "walk"])
+            .expect(2)
+            .err;
+        assert!(err.contains("is no whole class file"), "{length}: {err}");
+    }
+    let nowhere = [
+        "check",
+        text(&file),
+        "--method",
+        "walk",
+        "--initial",
+        "nowhere.json",
+    ];
+    let err = droste(&nowhere).expect(2).err;
+    assert_eq!(
+        err,
+        "error: cannot read `nowhere.json`: no such file or directory\n"
+    );
+}

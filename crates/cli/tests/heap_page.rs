@@ -150,3 +150,34 @@ fn heaps_and_grammars_are_drawn_without_a_program() {
     let page = page_of(&examples().join("heap/inputs/rings.json"), 2);
     assert!(page.is_empty(), "its nonterminals are not known");
 }
+
+/// No name lies on another one, wherever one steps, and what is drawn lies in the picture.
+#[test]
+fn names_do_not_overlap() {
+    let Some(browser) = browser() else { return };
+    if !runs("javac", "-version") {
+        println!("skipped: there is no javac");
+        return;
+    }
+    let script = "const all=['1','2','3','4'].filter(k=>document.querySelectorAll('[role=tab]')[k-1]);\
+        for(const k of all){key(k);key('Home');const steps=+document.getElementById('where').textContent.split(' of ')[1];\
+        for(let i=0;i<Math.min(steps,60);i++){const figure=[...document.querySelectorAll('figure')].find(f=>f.getClientRects().length);\
+        const names=[...figure.querySelectorAll('svg text:not(.type)')].filter(t=>t.textContent).map(t=>[t.textContent,t.getBoundingClientRect()]);\
+        const box=figure.querySelector('svg').getBoundingClientRect();\
+        names.forEach(([a,p],i)=>{\
+        if(p.left<box.left-2||p.right>box.right+2||p.top<box.top-2||p.bottom>box.bottom+2)out.push('outside: sheet '+k+' step '+location.hash+': '+a);\
+        names.slice(i+1).forEach(([b,q])=>{const x=Math.min(p.right,q.right)-Math.max(p.left,q.left),y=Math.min(p.bottom,q.bottom)-Math.max(p.top,q.top);\
+        if(x>3&&y>5)out.push('overlap: '+location.hash+': '+a+' and '+b)})});key('ArrowRight')}}out.push('done '+all.length)";
+    for (name, code, sheets) in [
+        ("table/52-SLList.traverseModifyList-N", 1, 4),
+        ("table/08-DLList.reverse-N", 1, 4),
+        ("table/74-Tree.traverseRecursiveModifyHeap-S", 1, 4),
+    ] {
+        let file = examples().join(format!("heap/{name}.attestor"));
+        let page = page_of(&file, code);
+        let Some(seen) = look(browser, &page, "names.html", script) else {
+            return;
+        };
+        assert_eq!(seen, [format!("done {sheets}")], "{name}");
+    }
+}

@@ -49,6 +49,9 @@ pub enum Order {
     Bfs,
 }
 
+/// Progress is told every 2 to the power of so many steps. The steps of some models take long.
+pub(crate) const REPORTED: u32 = 12;
+
 /// How to search.
 #[derive(Clone, Default)]
 pub struct Options<'a> {

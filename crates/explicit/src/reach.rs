@@ -182,7 +182,7 @@ impl<'a, M: Model> Search<'a, M> {
             }
             self.guard.check()?;
             ticks = ticks.wrapping_add(1);
-            if ticks.trailing_zeros() >= 18 {
+            if ticks.trailing_zeros() >= crate::REPORTED {
                 self.report("searching");
             }
             if let Some(limit) = self.options.limits.path_edges

@@ -102,7 +102,7 @@ pub struct TopLevel<'a, M: Model> {
     model: &'a M,
     spaces: &'a Spaces<M::State>,
     /// The calls that are single steps; all of them if there is no list.
-    only: Option<&'a [CallId]>,
+    only: Option<Vec<CallId>>,
 }
 
 impl<'a, M: Model> TopLevel<'a, M> {
@@ -117,13 +117,13 @@ impl<'a, M: Model> TopLevel<'a, M> {
 
     /// The same, but only these calls are single steps.
     #[must_use]
-    pub fn only(mut self, calls: &'a [CallId]) -> Self {
+    pub fn only(mut self, calls: Vec<CallId>) -> Self {
         self.only = Some(calls);
         self
     }
 
     fn folds(&self, call: CallId) -> bool {
-        self.only.is_none_or(|calls| calls.contains(&call))
+        self.only.as_ref().is_none_or(|calls| calls.contains(&call))
     }
 }
 

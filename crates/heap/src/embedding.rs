@@ -31,6 +31,10 @@ impl Place {
         if !needs.mask.within(self.mask) || needs.origins > 0 && self.blocked {
             return false;
         }
+        let is_root = needs.targets == self.targets && needs.tentacles == self.tentacles;
+        if needs.root && !is_root {
+            return false;
+        }
         if needs.external {
             return needs.origins <= self.origins
                 && needs.targets <= self.targets

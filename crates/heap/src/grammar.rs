@@ -253,6 +253,10 @@ impl Grammar {
         &self.rules
     }
 
+    pub(crate) fn rules_mut(&mut self) -> &mut [Rule] {
+        &mut self.rules
+    }
+
     /// The rules of a nonterminal, without collapsed ones.
     pub fn rules_of(&self, nonterminal: Nonterminal) -> impl Iterator<Item = &Rule> {
         let known = self.known.get(usize::from(nonterminal.0));

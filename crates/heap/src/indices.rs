@@ -16,6 +16,7 @@
 
 use crate::abstraction::AbstractionOptions;
 use crate::grammar::Grammar;
+use crate::holes::Holes;
 use crate::hypergraph::{Edge, Heap, Node};
 use crate::symbols::{Annotation, End, Index, Label, Nonterminal, Selector, Symbols, TypeId};
 
@@ -45,15 +46,46 @@ impl Grammar {
         if !self.indexed {
             return false;
         }
-        let small = |edge: &Edge| {
-            heap.node_type(edge.target) == TypeId::NULL && self.bottom.contains(&edge.selector)
-        };
-        if heap.edges().any(|edge| small(&edge)) {
+        if self.shows_bottom(heap) {
             return false;
         }
         let z = abstract_end(heap, End::Z, End::X);
         let c = abstract_end(heap, End::C, End::Y);
         z || c
+    }
+
+    /// Whether a selector by which the least structures are known points to `null`.
+    fn shows_bottom(&self, heap: &Heap) -> bool {
+        let small = |edge: &Edge| {
+            heap.node_type(edge.target) == TypeId::NULL && self.bottom.contains(&edge.selector)
+        };
+        heap.edges().any(|edge| small(&edge))
+    }
+
+    /// Adds to a fragment what it needs to know of the indices around it.
+    pub fn remember_indices(&self, fragment: &mut Heap, around: &[&Heap]) {
+        if !self.indexed {
+            return;
+        }
+        let shown = around.iter().any(|heap| self.shows_bottom(heap));
+        for (bottom, open) in KINDS {
+            let outside = |end: End| around.iter().any(|heap| heap.has_end(end));
+            // An open end also keeps the callee from turning bottoms into an open end of its own:
+            // bottoms beside open ends stay. That is needed if there is an open end on either side,
+            // and also if the least structures are seen around the fragment: they are compared with
+            // bottoms when it is back in its place.
+            let start = if (outside(bottom) || outside(open))
+                && (outside(open) || fragment.has_end(open))
+                || shown && fragment.has_end(bottom)
+            {
+                open
+            } else if outside(bottom) && fragment.has_end(bottom) {
+                bottom
+            } else {
+                continue;
+            };
+            fragment.remember(start);
+        }
     }
 }
 
@@ -89,26 +121,6 @@ fn abstract_end(heap: &mut Heap, bottom: End, open: End) -> bool {
 const KINDS: [(End, End); 2] = [(End::Z, End::X), (End::C, End::Y)];
 
 impl Heap {
-    /// Adds to a fragment what it needs to know of the indices around it.
-    pub fn remember_indices(&mut self, around: &[&Heap]) {
-        for (bottom, open) in KINDS {
-            let outside = |end: End| around.iter().any(|heap| heap.has_end(end));
-            if !outside(bottom) && !outside(open) {
-                continue;
-            }
-            // If there is an open end on either side, the hyperedge also keeps the callee from
-            // turning bottoms into an open end of its own: bottoms beside open ends stay.
-            let start = if outside(open) || self.has_end(open) {
-                open
-            } else if self.has_end(bottom) {
-                bottom
-            } else {
-                continue;
-            };
-            self.remember(start);
-        }
-    }
-
     /// Remembers the same ends as a fragment does.
     pub fn remember_as(&mut self, fragment: &Heap) {
         for (start, _) in fragment.remembered() {
@@ -176,6 +188,8 @@ impl Heap {
 #[derive(Clone, Debug)]
 pub struct Balance {
     tree: Nonterminal,
+    /// The tentacle of the tree at which its root is: the only one where it has selectors.
+    root: usize,
     /// A tree with a hole.
     path: Option<Nonterminal>,
     left: Selector,
@@ -187,15 +201,18 @@ pub struct Balance {
 const FARTHEST: i32 = 3;
 
 impl Balance {
-    /// The names of balanced trees. `None` if there is no nonterminal `BT`, or no selectors
-    /// `left` and `right`.
-    pub fn new(symbols: &mut Symbols) -> Option<Balance> {
+    /// The names of balanced trees. `None` if there is no nonterminal `BT` with a root, or no
+    /// selectors `left` and `right`.
+    pub fn new(symbols: &mut Symbols, grammar: &Grammar) -> Option<Balance> {
         let tree = symbols.nonterminal("BT")?;
+        let mut tentacles = 0..symbols.rank(tree);
+        let root = tentacles.find(|&tentacle| !grammar.is_reduction(tree, tentacle))?;
         let path = symbols.nonterminal("P");
         let (left, right) = (symbols.selector("left")?, symbols.selector("right")?);
         let differences = -FARTHEST..=FARTHEST;
         Some(Balance {
             tree,
+            root,
             path,
             left,
             right,
@@ -240,8 +257,10 @@ impl Balance {
         }
         for hyperedge in heap.hyperedges() {
             if hyperedge.label.nonterminal == self.tree
-                && let (Some((count, end)), Some(node)) =
-                    (hyperedge.label.index.parts(), hyperedge.tentacles.first())
+                && let (Some((count, end)), Some(node)) = (
+                    hyperedge.label.index.parts(),
+                    hyperedge.tentacles.get(self.root),
+                )
             {
                 heights[node.at()] = Some((count.into(), end));
             }
@@ -270,16 +289,22 @@ impl Balance {
     }
 
     /// Whether the heap, without its variables, is one balanced tree: at most one selector is
-    /// left, one hyperedge `BT` and at most one `P`.
-    pub fn is_balanced_tree(&self, grammar: &Grammar, heap: &Heap) -> bool {
+    /// left, one hyperedge `BT` and at most one `P`. `holes` are needed if it has been around one.
+    pub fn is_balanced_tree(&self, grammar: &Grammar, holes: Option<&Holes>, heap: &Heap) -> bool {
+        let grammar = holes.map_or(grammar, |holes| &holes.grammar);
+        let trees = holes.map_or(vec![self.tree], |holes| holes.closed(&[self.tree]));
         let mut heap = heap.clone();
         self.annotate(&mut heap);
         let heap = grammar.bare(&heap, AbstractionOptions::AGGRESSIVE);
-        let count = |wanted: Nonterminal| {
+        let count = |wanted: &[Nonterminal]| {
             let labels = heap.hyperedges().map(|h| h.label.nonterminal);
-            labels.filter(|label| *label == wanted).count()
+            labels.filter(|label| wanted.contains(label)).count()
         };
-        heap.edges().len() <= 1 && count(self.tree) == 1 && self.path.is_none_or(|p| count(p) <= 1)
+        let open = holes.is_some_and(|holes| holes.is_open(&heap));
+        heap.edges().len() <= 1
+            && !open
+            && count(&trees) == 1
+            && self.path.is_none_or(|path| count(&[path]) <= 1)
     }
 
     /// Whether the heap, without its variables, is a pair of balanced trees: at most eight

@@ -39,6 +39,8 @@ pub(crate) struct Needs {
     pub(crate) mask: Mask,
     /// The node is external; then it may have more of all of these.
     pub(crate) external: bool,
+    /// It is external, but nothing else leads to it.
+    pub(crate) root: bool,
 }
 
 /// Which selectors start and end at a node, and which tentacles are attached: a bit for each,

@@ -199,9 +199,16 @@ fn ranked(heap: Heap, rank: usize, graph: &Graph<'_>) -> Result<Heap, Diagnostic
     if count == rank {
         return Ok(heap);
     }
-    let message = format!("the nonterminal has rank {rank}, but the rule {count} external nodes");
+    let nodes = |count: usize| match count {
+        1 => "1 node".to_owned(),
+        count => format!("{count} nodes"),
+    };
+    let message = format!(
+        "the nonterminal has rank {rank}, but the `externals` of this rule are {}",
+        nodes(count)
+    );
     Err(Diagnostic::error(graph.place, message)
-        .label(format!("`externals` must list {rank} nodes")))
+        .label(format!("`externals` must list {}", nodes(rank))))
 }
 
 /// Reads contracts: an object for a method, or a list of them.

@@ -98,6 +98,23 @@ impl Nonterminal {
         ends.into_iter()
             .find(|&end| Nonterminal::remembering(end) == self)
     }
+
+    /// The nonterminal that remembers an end, by its name.
+    fn remembering_named(name: &str) -> Option<Nonterminal> {
+        let ends = [End::Z, End::C, End::X, End::Y];
+        let found = ends.into_iter().find(|&end| entered_with(end) == name);
+        found.map(Nonterminal::remembering)
+    }
+}
+
+/// The name of the nonterminal that remembers an end.
+fn entered_with(end: End) -> &'static str {
+    match end {
+        End::Z => "entered with Z",
+        End::C => "entered with C",
+        End::Y => "entered with Y",
+        End::X | End::Any => "entered with X",
+    }
 }
 
 /// How an index ends.
@@ -309,7 +326,9 @@ impl Symbols {
     /// The nonterminal of that name, if there is one.
     pub fn nonterminal(&self, name: &str) -> Option<Nonterminal> {
         let number = self.nonterminals.numbers.get(name).copied();
-        number.map(Nonterminal)
+        number
+            .map(Nonterminal)
+            .or_else(|| Nonterminal::remembering_named(name))
     }
 
     /// How a type is called.
@@ -335,14 +354,17 @@ impl Symbols {
     /// How a nonterminal is called.
     pub fn nonterminal_name(&self, id: Nonterminal) -> &str {
         match id.remembered() {
-            Some(_) => "entered with index",
+            Some(end) => entered_with(end),
             None => &self.nonterminals.names[usize::from(id.0)],
         }
     }
 
     /// How many tentacles a nonterminal has.
     pub fn rank(&self, id: Nonterminal) -> usize {
-        self.ranks[usize::from(id.0)].into()
+        match id.remembered() {
+            Some(_) => 0,
+            None => self.ranks[usize::from(id.0)].into(),
+        }
     }
 
     /// Every nonterminal, in the order of declaration.

@@ -124,7 +124,7 @@ pub fn contracts_json(symbols: &Symbols, method: &str, contracts: &[(Heap, Vec<H
     )
 }
 
-/// A label in words: the nonterminal, and its index in parentheses.
+/// A label in words: the nonterminal, and its index in brackets.
 pub fn label_text(symbols: &Symbols, label: Label) -> String {
     let name = symbols.nonterminal_name(label.nonterminal);
     match label.index.parts() {
@@ -137,7 +137,7 @@ pub fn label_text(symbols: &Symbols, label: Label) -> String {
                 End::Y => "Y",
                 End::Any => "·",
             };
-            format!("{name}({}{end})", "s".repeat(count.into()))
+            format!("{name}[{}{end}]", "s".repeat(count.into()))
         }
     }
 }

@@ -12,8 +12,25 @@ use droste_heap::{
 use droste_testkit::random::Random;
 use droste_testkit::sweep::seeds;
 
+/// At which tentacle the root is; null is at the other.
+#[derive(Clone, Copy, PartialEq)]
+enum Root {
+    First,
+    Last,
+}
+
+impl Root {
+    /// The root and null in the order of tentacles.
+    fn order<T>(self, root: T, null: T) -> [T; 2] {
+        match self {
+            Root::First => [root, null],
+            Root::Last => [null, root],
+        }
+    }
+}
+
 /// A rule: the selectors of the root (target, annotation), and the trees with their indices.
-fn rule(left: (u32, &str), right: (u32, &str), trees: &[(u32, &str)]) -> String {
+fn rule(at: Root, left: (u32, &str), right: (u32, &str), trees: &[(u32, &str)]) -> String {
     let count = 1 + trees.len();
     let null = count;
     let node = |n: u32| if n == 0 { null } else { n as usize };
@@ -23,11 +40,15 @@ fn rule(left: (u32, &str), right: (u32, &str), trees: &[(u32, &str)]) -> String 
     });
     let trees: Vec<String> = trees
         .iter()
-        .map(|(n, index)| format!(r#"{{"label":"BT","index":[{index}],"tentacles":[{n},{null}]}}"#))
+        .map(|(n, index)| {
+            let ends = at.order(*n as usize, null);
+            format!(r#"{{"label":"BT","index":[{index}],"tentacles":{ends:?}}}"#)
+        })
         .collect();
     format!(
         r#"{{"nodes":[{{"type":"T","number":{count}}},{{"type":"NULL","number":1}}],
-            "externals":[0,{null}],"variables":[],"selectors":[{}],"hyperedges":[{}]}}"#,
+            "externals":{:?},"variables":[],"selectors":[{}],"hyperedges":[{}]}}"#,
+        at.order(0, null),
         selectors.join(","),
         trees.join(",")
     )
@@ -39,7 +60,8 @@ fn fragment(index: &str, rules: &[String]) -> String {
 }
 
 /// Trees whose subtrees differ in height by at most one; or by none.
-fn grammar(differences: bool) -> String {
+fn grammar(at: Root, differences: bool) -> String {
+    let rule = |left, right, trees: &[_]| rule(at, left, right, trees);
     let same = rule((1, "0"), (2, "0"), &[(1, r#""()""#), (2, r#""()""#)]);
     let mut taller = vec![same];
     let mut parts = vec![fragment(r#""Z""#, &[rule((0, "0"), (0, "0"), &[])])];
@@ -57,22 +79,22 @@ fn grammar(differences: bool) -> String {
 }
 
 /// A tree at a variable, with an index.
-fn tree(language: &Language, index: Index) -> Heap {
+fn tree(at: Root, language: &Language, index: Index) -> Heap {
     let mut heap = Heap::new();
     let root = heap.add_node(language.symbols.type_id("T").unwrap());
     let null = heap.add_node(TypeId::NULL);
     heap.set_variable(Variable::NULL, null);
     heap.set_variable(Variable(50), root);
     let nonterminal = language.nonterminal("BT");
-    heap.add_hyperedge(Label { nonterminal, index }, &[root, null]);
+    heap.add_hyperedge(Label { nonterminal, index }, &at.order(root, null));
     heap
 }
 
 #[test]
 fn heights_are_counted() {
-    let language = Language::new(&grammar(false));
+    let language = Language::new(&grammar(Root::First, false));
     for (count, nodes) in [(0, 1), (1, 3), (2, 7)] {
-        let heap = tree(&language, Index::new(count, End::Z).unwrap());
+        let heap = tree(Root::First, &language, Index::new(count, End::Z).unwrap());
         let all = language.concrete(&heap, 12);
         let sizes: Vec<usize> = all
             .iter()
@@ -80,11 +102,11 @@ fn heights_are_counted() {
             .collect();
         assert_eq!(sizes, [nodes + 1]);
     }
-    let any = tree(&language, Index::new(0, End::X).unwrap());
+    let any = tree(Root::First, &language, Index::new(0, End::X).unwrap());
     assert_eq!(language.concrete(&any, 12).len(), 3);
     // AVL trees with 1 to 7 nodes: OEIS A006265.
-    let language = Language::new(&grammar(true));
-    let any = tree(&language, Index::new(0, End::X).unwrap());
+    let language = Language::new(&grammar(Root::First, true));
+    let any = tree(Root::First, &language, Index::new(0, End::X).unwrap());
     let mut sizes = [0; 9];
     for code in language.concrete(&any, 8) {
         sizes[Heap::from_code(&code).node_count()] += 1;
@@ -96,9 +118,9 @@ fn heights_are_counted() {
 fn indexed_trees_are_abstracted_and_materialised() {
     for differences in [false, true] {
         seeds(0, 80, |seed| {
-            let language = Language::new(&grammar(differences));
+            let language = Language::new(&grammar(Root::First, differences));
             let mut random = Random::new(seed);
-            let start = tree(&language, Index::new(0, End::X).unwrap());
+            let start = tree(Root::First, &language, Index::new(0, End::X).unwrap());
             let mut heap = start.clone();
             for _ in 0..random.below(5) {
                 heap = common::languages::derive(&language, &heap, &mut random);
@@ -148,10 +170,16 @@ fn indexed_trees_are_abstracted_and_materialised() {
 
 #[test]
 fn balance_is_recomputed() {
-    let mut language = Language::new(&grammar(true));
-    let balance = Balance::new(&mut language.symbols).unwrap();
-    let start = tree(&language, Index::new(0, End::X).unwrap());
-    assert!(balance.is_balanced_tree(&language.grammar, &start));
+    for at in [Root::First, Root::Last] {
+        balance_at(at);
+    }
+}
+
+fn balance_at(at: Root) {
+    let mut language = Language::new(&grammar(at, true));
+    let balance = Balance::new(&mut language.symbols, &language.grammar).unwrap();
+    let start = tree(at, &language, Index::new(0, End::X).unwrap());
+    assert!(balance.is_balanced_tree(&language.grammar, None, &start));
     for code in language.concrete(&start, 9) {
         let heap = Heap::from_code(&code);
         // Without annotations, as a program builds it.
@@ -161,7 +189,7 @@ fn balance_is_recomputed() {
         }
         balance.annotate(&mut bare);
         assert_eq!(bare.code(), code);
-        assert!(balance.is_balanced_tree(&language.grammar, &heap));
+        assert!(balance.is_balanced_tree(&language.grammar, None, &heap));
         // A root above it with no other child is not balanced if the tree is high.
         let mut higher = heap.clone();
         let root = higher.add_node(language.symbols.type_id("T").unwrap());
@@ -169,6 +197,9 @@ fn balance_is_recomputed() {
         higher.set_selector(root, left, heap.variable(Variable(50)).unwrap());
         higher.set_selector(root, right, heap.variable(Variable::NULL).unwrap());
         let leaf = heap.node_count() == 2;
-        assert_eq!(balance.is_balanced_tree(&language.grammar, &higher), leaf);
+        assert_eq!(
+            balance.is_balanced_tree(&language.grammar, None, &higher),
+            leaf
+        );
     }
 }

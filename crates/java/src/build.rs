@@ -25,6 +25,9 @@ pub(crate) struct Builder<'a> {
     file_ids: FxHashMap<String, u32>,
     warnings: Vec<Warning>,
     warned: FxHashSet<Warning>,
+    /// Whether what the machine or a library raises may leave a method. It is so if somebody would
+    /// catch it.
+    pub follows: bool,
 }
 
 /// A method of the program.
@@ -35,18 +38,25 @@ enum Target {
     Library(String, String),
 }
 
-/// A call whose exceptions a method means to catch.
-struct Guard {
-    caller: MethodIndex,
-    line: u32,
-    callees: Callees,
-}
-
 /// Translates `entry` and everything that can be reached from it.
 pub(crate) fn build(
     hierarchy: &Hierarchy,
     entry: MethodIndex,
 ) -> Result<(PointerProgram, Vec<Warning>), Error> {
+    let (mut program, mut warnings, misses) = build_once(hierarchy, entry, false)?;
+    if misses {
+        (program, warnings, _) = build_once(hierarchy, entry, true)?;
+    }
+    Ok((program, warnings))
+}
+
+/// The same, and whether what the machine or a library raises would be caught in a caller, but is not
+/// followed.
+fn build_once(
+    hierarchy: &Hierarchy,
+    entry: MethodIndex,
+    follows: bool,
+) -> Result<(PointerProgram, Vec<Warning>, bool), Error> {
     let mut builder = Builder {
         hierarchy,
         fields: Vec::new(),
@@ -58,17 +68,22 @@ pub(crate) fn build(
         file_ids: FxHashMap::default(),
         warnings: Vec::new(),
         warned: FxHashSet::default(),
+        follows,
     };
     let entry = builder.reference(entry);
     let mut methods: Vec<Method> = Vec::new();
-    let mut guards = Vec::new();
+    let mut raises = Vec::new();
     while let Some(target) = builder.methods.get(methods.len()).cloned() {
         methods.push(match target {
-            Target::Own(class, method) => builder.translate((class, method), &mut guards)?,
-            Target::Library(name, descriptor) => builder.unknown(&name, &descriptor),
+            Target::Own(class, method) => builder.translate((class, method), &mut raises)?,
+            Target::Library(name, descriptor) => {
+                raises.push(true);
+                builder.unknown(&name, &descriptor)
+            }
         });
     }
-    builder.check_guards(&methods, &guards)?;
+    let misses = !follows && catches(&methods, raises);
+    settle_handlers(&mut methods);
     let classes = builder.classes();
     let program = PointerProgram {
         classes,
@@ -77,7 +92,7 @@ pub(crate) fn build(
         files: builder.files,
         entry,
     };
-    Ok((program, builder.warnings))
+    Ok((program, builder.warnings, misses))
 }
 
 impl Builder<'_> {
@@ -176,7 +191,7 @@ impl Builder<'_> {
         id
     }
 
-    fn translate(&mut self, method: MethodIndex, guards: &mut Vec<Guard>) -> Result<Method, Error> {
+    fn translate(&mut self, method: MethodIndex, raises: &mut Vec<bool>) -> Result<Method, Error> {
         let hierarchy = self.hierarchy;
         let class = &hierarchy.classes[method.0];
         let info = hierarchy.method(method);
@@ -187,13 +202,7 @@ impl Builder<'_> {
         let body = class.body(method.1).map_err(|message| failed(0, message))?;
         let translated = translate(self, method, info, &body)
             .map_err(|(line, message)| failed(line, message))?;
-        for (callees, line) in translated.guarded {
-            guards.push(Guard {
-                caller: method,
-                line,
-                callees,
-            });
-        }
+        raises.push(translated.raises);
         Ok(Method {
             class: self.class_id(method.0),
             name: info.name.clone(),
@@ -232,6 +241,11 @@ impl Builder<'_> {
                 to,
                 value: Value::Parameter(at as u32),
             });
+        }
+        if self.follows {
+            let next = code.len() as u32 + 1;
+            let targets = vec![next, next + 1];
+            code.extend([Statement::Choose { targets }, Statement::Throw]);
         }
         code.push(Statement::Return(
             types.result.as_ref().map(|_| Operand::Unknown),
@@ -282,50 +296,64 @@ impl Builder<'_> {
             })
             .collect()
     }
+}
 
-    /// An exception that leaves a method ends the run. Where somebody means to catch it, that would
-    /// be wrong, and is refused.
-    fn check_guards(&self, methods: &[Method], guards: &[Guard]) -> Result<(), Error> {
-        if guards.is_empty() {
-            return Ok(());
-        }
-        let mut throws: Vec<bool> = methods
-            .iter()
-            .map(|method| method.code.contains(&Statement::Throw))
-            .collect();
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for (at, method) in methods.iter().enumerate() {
-                let inherits = |statement: &Statement| match statement {
-                    Statement::Call { callees, .. } => {
-                        callees.methods().any(|callee| throws[callee.index()])
-                    }
-                    _ => false,
-                };
-                if !throws[at] && method.code.iter().any(inherits) {
-                    throws[at] = true;
-                    changed = true;
+/// Each call that is followed by a handler: the method, where the handler is, and who is called.
+fn guarded(methods: &[Method]) -> impl Iterator<Item = (usize, usize, &Callees)> {
+    methods.iter().enumerate().flat_map(|(at, method)| {
+        let pairs = method.code.windows(2).enumerate();
+        pairs.filter_map(move |(pc, pair)| match pair {
+            [Statement::Call { callees, .. }, Statement::Caught { .. }] => {
+                Some((at, pc + 1, callees))
+            }
+            _ => None,
+        })
+    })
+}
+
+/// Whether somebody catches what these methods raise.
+fn catches(methods: &[Method], mut raises: Vec<bool>) -> bool {
+    inherit(methods, &mut raises);
+    guarded(methods).any(|(_, _, callees)| callees.methods().any(|one| raises[one.index()]))
+}
+
+/// Handlers for what called methods throw stay only where one of them throws.
+fn settle_handlers(methods: &mut [Method]) {
+    let throws = methods.iter();
+    let mut throws: Vec<bool> = throws
+        .map(|method| method.code.contains(&Statement::Throw))
+        .collect();
+    inherit(methods, &mut throws);
+    let quiet = |callees: &Callees| !callees.methods().any(|one| throws[one.index()]);
+    let idle = guarded(methods).filter(|(_, _, callees)| quiet(callees));
+    let idle: Vec<(usize, usize)> = idle.map(|(at, pc, _)| (at, pc)).collect();
+    for (at, pc) in idle {
+        methods[at].code[pc] = Statement::Nop;
+    }
+}
+
+/// A method may be left by an exception if one that it calls may, and nobody catches it on the way.
+fn inherit(methods: &[Method], left: &mut [bool]) {
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for (at, method) in methods.iter().enumerate() {
+            let mut pairs = method.code.windows(2);
+            let inherits = |pair: &[Statement]| match pair {
+                [
+                    Statement::Call { .. },
+                    Statement::Caught { escapes: false, .. },
+                ] => false,
+                [Statement::Call { callees, .. }, _] => {
+                    callees.methods().any(|callee| left[callee.index()])
                 }
+                _ => false,
+            };
+            if !left[at] && pairs.any(inherits) {
+                left[at] = true;
+                changed = true;
             }
         }
-        for guard in guards {
-            if let Some(callee) = guard
-                .callees
-                .methods()
-                .find(|callee| throws[callee.index()])
-            {
-                return Err(Error::Method {
-                    place: self.place(guard.caller, guard.line),
-                    message: format!(
-                        "an exception that {} may throw would be caught here: exceptions are not \
-                         followed from one method into another",
-                        methods[callee.index()].signature
-                    ),
-                });
-            }
-        }
-        Ok(())
     }
 }
 

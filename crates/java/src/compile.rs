@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use std::{env, fs, process};
 
+use droste_source::io_reason;
+
 use crate::Error;
 
 /// A directory for a while. It goes when this goes.
@@ -44,7 +46,7 @@ impl Drop for Temporary {
 fn failed(path: &Path, error: &dyn std::fmt::Display) -> Error {
     Error::Read {
         path: path.display().to_string(),
-        message: error.to_string(),
+        message: io_reason(error),
     }
 }
 
@@ -92,7 +94,7 @@ pub(crate) fn compile(
         .stdin(Stdio::null())
         .output()
         .map_err(|error| Error::NoCompiler {
-            message: error.to_string(),
+            message: io_reason(&error),
         })?;
     if !output.status.success() {
         let mut text = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -118,9 +118,11 @@ impl fmt::Display for Error {
             }
         };
         match self {
-            Error::Read { path, message } | Error::ClassFile { path, message } => {
-                write!(f, "{path}: {message}")
-            }
+            Error::Read { path, message } => write!(f, "cannot read `{path}`: {message}"),
+            Error::ClassFile { path, message } => write!(
+                f,
+                "`{path}` is no whole class file: {message}. Compile it again"
+            ),
             Error::Method { place, message } => write!(f, "{place}: {message}"),
             Error::NoCompiler { message } => write!(
                 f,

@@ -5,6 +5,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use droste_source::io_reason;
+
 use crate::Error;
 use crate::class::ClassFile;
 use crate::compile::compile;
@@ -152,7 +154,7 @@ fn package(source: &str) -> Option<String> {
 fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> Error {
     Error::Read {
         path: path.display().to_string(),
-        message: error.to_string(),
+        message: io_reason(error),
     }
 }
 

@@ -9,7 +9,7 @@
 
 mod instructions;
 
-use droste_pointer::{Callees, Kind, Local, LocalId, Operand, Pc, Statement, Value};
+use droste_pointer::{Kind, Local, LocalId, Operand, Pc, Statement, Value};
 use rustc_hash::FxHashMap;
 
 use crate::build::Builder;
@@ -44,8 +44,8 @@ pub(crate) struct Translated {
     pub locals: Vec<Local>,
     pub code: Vec<Statement>,
     pub lines: Vec<u32>,
-    /// Calls whose exceptions the method means to catch, with their lines.
-    pub guarded: Vec<(Callees, u32)>,
+    /// Whether an exception that the machine or a library raises may leave the method.
+    pub raises: bool,
 }
 
 struct Translator<'a, 'b> {
@@ -64,7 +64,7 @@ struct Translator<'a, 'b> {
     /// The shape of the stack at the beginning of each block that has been reached.
     shapes: Vec<Option<Vec<Slot>>>,
     waiting: Vec<usize>,
-    guarded: Vec<(Callees, u32)>,
+    raises: bool,
     stack: Vec<Entry>,
     piece: Pc,
     block: usize,
@@ -103,7 +103,7 @@ pub(crate) fn translate(
         order: (0..blocks).map(|block| vec![block as Pc]).collect(),
         shapes: vec![None; blocks],
         waiting: vec![0],
-        guarded: Vec::new(),
+        raises: false,
         stack: Vec::new(),
         piece: 0,
         block: 0,
@@ -201,7 +201,7 @@ impl Translator<'_, '_> {
             locals: self.locals,
             code,
             lines,
-            guarded: self.guarded,
+            raises: self.raises,
         }
     }
 
@@ -384,9 +384,17 @@ impl Translator<'_, '_> {
         Ok(targets)
     }
 
-    /// The instruction may raise an exception. If there are handlers, control may go there.
+    /// The instruction may raise an exception. If there are handlers, control may go there, and out
+    /// of the method if somebody else catches it.
     fn may_raise(&mut self) -> Result<(), String> {
         let mut targets = self.raised(Operand::Unknown)?;
+        self.raises |= self.graph.escapes[self.block];
+        if self.builder.follows && self.graph.escapes[self.block] {
+            let piece = self.new_piece();
+            let code = &mut self.pieces[piece as usize].code;
+            code.push((Statement::Throw, self.line));
+            targets.push(piece);
+        }
         if !targets.is_empty() {
             let rest = self.new_piece();
             targets.insert(0, rest);

@@ -49,7 +49,7 @@ pub use droste_automata::{AtomId, FormulaId, Formulas, Node};
 pub use droste_automata::{Edge, Guards, Literal, StateInfo, Tgba};
 pub use hoa::{HoaAutomaton, HoaError, read_hoa, read_hoas};
 pub use output::{write_dot, write_hoa};
-pub use parser::{Property, atom_from_text, parse, parse_properties, parse_text};
+pub use parser::{Property, atom_from_text, parse, parse_formulas, parse_properties, parse_text};
 pub use printer::{print, print_short};
 pub use resolved::{ResolvedFormula, Vocabulary};
 pub use simplify::{Simplifier, simplify};

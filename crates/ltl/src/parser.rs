@@ -168,6 +168,53 @@ pub fn parse_properties(
     }
 }
 
+/// Parses a file of formulas. They have names, as in [`parse_properties`], or else there is one on
+/// each line.
+pub fn parse_formulas(
+    source: &SourceFile,
+    formulas: &mut Formulas,
+    atoms: &mut Atoms,
+) -> Result<Vec<(Option<String>, FormulaId)>, Vec<Diagnostic>> {
+    let mut diagnostics = Vec::new();
+    let list = tokens(source.text(), 0, true, &mut diagnostics);
+    if list.is_empty() || is_header(&list, 0) || strange_header(source, &list, 0).is_some() {
+        let named = parse_properties(source, formulas, atoms)?.into_iter();
+        return Ok(named.map(|one| (Some(one.name), one.formula)).collect());
+    }
+    let mut parser = Parser {
+        source,
+        formulas,
+        atoms,
+        diagnostics,
+    };
+    let mut read = Vec::new();
+    let mut rest = &list[..];
+    while !rest.is_empty() && parser.diagnostics.len() < MOST_ERRORS {
+        let more = rest[1..].iter();
+        let length = 1 + more.take_while(|one| !new_line(source, one.1)).count();
+        let (mut line, below) = rest.split_at(length);
+        rest = below;
+        while let [before @ .., (Token::Semicolon, _)] = line {
+            line = before;
+        }
+        let Some(&(_, Span { end, .. })) = line.last() else {
+            continue;
+        };
+        if is_header(line, 0) {
+            let error = Diagnostic::error(line[0].1, "this formula has a name, the first has none");
+            parser.error(error.help("give names to all of them, or to none"));
+            continue;
+        }
+        let formula = parser.formula(line, Span::new(end, end));
+        read.extend(formula.map(|formula| (None, formula)));
+    }
+    if parser.diagnostics.is_empty() {
+        Ok(read)
+    } else {
+        Err(in_order(parser.diagnostics))
+    }
+}
+
 /// Whether a name and a colon are here; any word may be a name, except in `at(proc:LABEL)`.
 fn is_header(list: &[(Token, Span)], at: usize) -> bool {
     let is = |i: usize, token| list.get(i).is_some_and(|&(t, _)| t == token);

@@ -1,6 +1,8 @@
 //! Formulas as text: spellings, precedence, errors and files of properties.
 
-use droste_ltl::{AtomKind, Atoms, Formulas, parse, parse_properties, parse_text, print};
+use droste_ltl::{
+    AtomKind, Atoms, Formulas, parse, parse_formulas, parse_properties, parse_text, print,
+};
 use droste_source::SourceFile;
 use droste_source::diagnostics::render;
 
@@ -204,6 +206,7 @@ fn mistakes_at_the_beginning_are_survived() {
                     let source = SourceFile::new("pieces", text);
                     let (mut formulas, mut atoms) = (Formulas::new(), Atoms::new());
                     let _ = parse_properties(&source, &mut formulas, &mut atoms);
+                    let _ = parse_formulas(&source, &mut formulas, &mut atoms);
                     let _ = parse(&source, &mut formulas, &mut atoms);
                 }
             }
@@ -320,4 +323,36 @@ fn operators_that_are_run_together_with_a_name() {
     ] {
         assert_eq!(warnings(text), [""; 0], "{text}");
     }
+}
+
+/// A file of formulas without names has one on each line.
+#[test]
+fn formulas_need_no_names() {
+    let read = |text: &str| {
+        let source = SourceFile::new("t", text);
+        let (mut formulas, mut atoms) = (Formulas::new(), Atoms::new());
+        let list = parse_formulas(&source, &mut formulas, &mut atoms);
+        let shown = |(name, formula): (Option<String>, _)| {
+            (name.unwrap_or_default(), print(&formulas, &atoms, formula))
+        };
+        let list = list.map(|list| list.into_iter().map(shown).collect::<Vec<_>>());
+        list.map_err(|problems| {
+            problems
+                .into_iter()
+                .map(|one| one.message)
+                .collect::<Vec<_>>()
+        })
+    };
+    let pair = |name: &str, formula: &str| (name.to_owned(), formula.to_owned());
+    let lines = read("# first\nG a // always\n\n  F b ;\n;\n");
+    assert_eq!(lines, Ok(vec![pair("", "G a"), pair("", "F b")]));
+    let named = read("x: G\n a\ny: F b");
+    assert_eq!(named, Ok(vec![pair("x", "G a"), pair("y", "F b")]));
+    let mixed = read("G a\ny: F b\nG (\n");
+    let name = "this formula has a name, the first has none";
+    assert_eq!(
+        mixed.map_err(|problems| problems[0].clone()),
+        Err(name.to_owned())
+    );
+    assert!(read("").is_err() && read("// nothing\n").is_err());
 }

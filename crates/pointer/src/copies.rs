@@ -177,6 +177,7 @@ pub(crate) fn replace(
         }
         Statement::Assign { .. }
         | Statement::Choose { .. }
+        | Statement::Caught { .. }
         | Statement::Goto(_)
         | Statement::Return(None)
         | Statement::Throw

@@ -281,16 +281,37 @@ impl<'a> Interpreter<'a> {
                 caller.pc += 1;
                 return None;
             }
-            Statement::Throw => return Some(Outcome::Thrown),
+            Statement::Throw => return self.unwind(choose),
             Statement::Require(base) => {
                 if self.local(*base) == Value::Null {
                     return Some(Outcome::NullDereference);
                 }
             }
-            Statement::Nop => {}
+            Statement::Nop | Statement::Caught { .. } => {}
         }
         self.frames[at].pc = next;
         None
+    }
+
+    /// An exception leaves the innermost method: it goes on where somebody catches it.
+    fn unwind(&mut self, choose: &mut dyn FnMut(usize) -> usize) -> Option<Outcome> {
+        loop {
+            self.frames.pop();
+            let Some(caller) = self.frames.last_mut() else {
+                return Some(Outcome::Thrown);
+            };
+            let method = self.program.method(caller.method);
+            if let Some(to) = method.code[caller.pc as usize].defines() {
+                caller.locals[to.index()] = Value::Undefined;
+            }
+            if let Statement::Caught { targets, escapes } = &method.code[caller.pc as usize + 1] {
+                let way = choose(targets.len() + usize::from(*escapes));
+                if let Some(&target) = targets.get(way) {
+                    caller.pc = target;
+                    return None;
+                }
+            }
+        }
     }
 
     fn enter(&mut self, method: MethodId, this: Value, parameters: Vec<Value>) {

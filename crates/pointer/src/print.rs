@@ -120,6 +120,11 @@ impl PointerProgram {
             Statement::Return(None) => "return".to_string(),
             Statement::Return(Some(value)) => format!("return {}", operand(*value)),
             Statement::Throw => "throw".to_string(),
+            Statement::Caught { targets, escapes } => {
+                let targets: Vec<String> = targets.iter().map(ToString::to_string).collect();
+                let out = if *escapes { " or out" } else { "" };
+                format!("caught {}{out}", targets.join(" "))
+            }
             Statement::Require(base) => format!("require {}", method.local(*base)),
             Statement::Nop => "nop".to_string(),
         }

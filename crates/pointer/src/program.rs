@@ -299,8 +299,18 @@ pub enum Statement {
     Goto(Pc),
     /// Back to the caller.
     Return(Option<Operand>),
-    /// An exception leaves the program. The run ends here.
+    /// An exception leaves the method. If the call of the method is followed by a
+    /// [`Statement::Caught`], control goes on there. Otherwise the exception leaves the caller, too,
+    /// and the run ends when it leaves the program.
     Throw,
+    /// Behind a call: if it was left by an exception, control goes to one of these, and its result
+    /// is unknown. Otherwise nothing happens.
+    Caught {
+        /// Where the exception may go.
+        targets: Vec<Pc>,
+        /// Whether it may leave this method as well.
+        escapes: bool,
+    },
     /// Nothing happens.
     Nop,
 }
@@ -416,6 +426,10 @@ impl Statement {
                 found(*no);
             }
             Statement::Choose { targets } => targets.iter().copied().for_each(found),
+            Statement::Caught { targets, .. } => {
+                found(pc + 1);
+                targets.iter().copied().for_each(found);
+            }
             Statement::Goto(target) => found(*target),
             Statement::Return(_) | Statement::Throw => {}
             Statement::Assign { .. }
@@ -433,7 +447,9 @@ impl Statement {
                 change(yes);
                 change(no);
             }
-            Statement::Choose { targets } => targets.iter_mut().for_each(change),
+            Statement::Choose { targets } | Statement::Caught { targets, .. } => {
+                targets.iter_mut().for_each(change);
+            }
             Statement::Goto(target) => change(target),
             _ => {}
         }

@@ -20,18 +20,21 @@
 
 use std::time::{Duration, Instant};
 
-use droste_base::{Deadline, Limits, PropId, Reporter, StopReason, Trace, Verdict};
+use droste_base::{Deadline, Limits, Model, PropId, Reporter, StopReason, Trace, Verdict};
 use droste_checker::{Checker, Error};
 use droste_explicit::{Order, Spaces, TopLevel, explore};
+use droste_heap::Heap;
 use droste_ltl::{Node, ResolvedFormula};
+use rustc_hash::FxHashSet;
 
 use crate::concrete::{PATIENCE, instances};
-use crate::contract::found;
+use crate::contract::{Broken, found};
 use crate::machine::{Largest, Machine, Options, State};
 use crate::proposition::Proposition;
 use crate::run::{Reality, Run};
 use crate::settings::Mode;
 use crate::task::{LEAK, NULL_DEREFERENCE, Needs, Prepared, Task, UNKNOWN_MEMORY};
+use crate::vacuity::{Vacuity, has_no_run};
 
 /// Why there is no verdict.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,8 +87,12 @@ pub struct Counts {
 pub struct Report {
     /// The question.
     pub property: String,
+    /// Its name, if it is a formula with one.
+    pub name: Option<String>,
     /// The answer.
     pub answer: Answer,
+    /// If it holds: why that says little, where it does.
+    pub vacuous: Option<Vacuity>,
     /// How many states were looked at.
     pub counts: Counts,
     /// If a heap was larger than allowed: that heap.
@@ -168,6 +175,8 @@ pub fn check(
         let stopped = |reason: StopReason, property: String| Report {
             property,
             answer: Answer::Unknown(Unknown::Stopped(reason), None),
+            vacuous: None,
+            name: None,
             counts: Counts::default(),
             largest: None,
             generation: Duration::ZERO,
@@ -245,6 +254,7 @@ pub fn check(
     for mut report in reports.into_iter().flatten() {
         if in_doubt && matches!(report.answer, Answer::Holds) {
             report.answer = Answer::Unknown(Unknown::UnknownMemory, None);
+            report.vacuous = None;
         }
         first.push(report);
     }
@@ -284,10 +294,15 @@ impl Group<'_> {
                 _ => false,
             },
         };
+        let limits = &self.checking.limits;
+        let counts = self.counts();
+        let vacuous = matches!(answer, Answer::Holds) && self.machine.uses_nothing(limits);
         let report = Report {
             property: MEMORY_SAFETY.into(),
             answer,
-            counts: self.counts(),
+            vacuous: vacuous.then_some(Vacuity::NoUse),
+            name: None,
+            counts,
             largest: self.machine.largest(),
             generation: Duration::ZERO,
             checking: start.elapsed(),
@@ -301,6 +316,8 @@ impl Group<'_> {
         Ok(Report {
             property: NO_LEAKS.into(),
             answer,
+            vacuous: None,
+            name: None,
             counts: self.counts(),
             largest: self.machine.largest(),
             generation: Duration::ZERO,
@@ -315,6 +332,8 @@ impl Group<'_> {
         let report = |method: &str, answer| Report {
             property: contract_holds(method),
             answer,
+            vacuous: None,
+            name: None,
             counts: Counts::default(),
             largest: None,
             generation: Duration::ZERO,
@@ -338,13 +357,17 @@ impl Group<'_> {
             if self.task.program.method_signed(signature).is_none() {
                 continue;
             }
-            let wrong = (broken.iter())
-                .find(|(method, ..)| self.task.program.method(*method).signature == *signature);
-            let answer = match wrong {
+            let own = |one: &&Broken| self.task.program.method(one.method).signature == *signature;
+            let own = || broken.iter().filter(own);
+            let answer = match own().find(|one| one.surely).or_else(|| own().next()) {
                 None => Answer::Holds,
-                Some((method, before, after)) => {
-                    let run = Run::of_call(self.task, *method, before, after);
-                    Answer::Violated(Box::new(run))
+                Some(one) => {
+                    let run = Run::of_call(self.task, one.method, &one.before, &one.after);
+                    let run = Box::new(run);
+                    match one.surely {
+                        true => Answer::Violated(run),
+                        false => Answer::Unknown(Unknown::Hidden, Some(run)),
+                    }
                 }
             };
             reports.push(report(signature, answer));
@@ -388,18 +411,36 @@ impl Group<'_> {
         {
             answer = Answer::Unknown(Unknown::Hidden, None);
         }
+        let (checking, counts) = (start.elapsed(), self.counts());
+        let vacuous = match answer {
+            Answer::Holds => self.vacuity(),
+            _ => None,
+        };
         Ok(Report {
             property: formula.text.clone(),
             answer,
-            counts: self.counts(),
+            vacuous,
+            name: None,
+            counts,
             largest: self.machine.largest(),
             generation: if first {
                 self.generation
             } else {
                 Duration::ZERO
             },
-            checking: start.elapsed(),
+            checking,
         })
+    }
+
+    /// Why it says little that a formula holds, if that is so.
+    fn vacuity(&self) -> Option<Vacuity> {
+        let (checking, limits) = (self.checking, &self.checking.limits);
+        let spaces = self.spaces.as_ref();
+        let none = match folded(&self.machine, spaces, checking) {
+            Some(folded) => has_no_run(&folded, limits),
+            None => has_no_run(&self.machine, limits),
+        };
+        none.then(|| Vacuity::NoRun(self.machine.stops(limits)))
     }
 
     /// Whether the formula may hold because a shape is not there. A shape is recognised on abstract
@@ -441,9 +482,9 @@ impl Group<'_> {
         })
     }
 
-    /// Asks the same on concrete heaps that a violation may begin with.
+    /// Asks the same on concrete heaps: those that the violation begins with, then others with which
+    /// the program may start.
     fn concrete(&self, question: &Question<'_>, first: State) -> Result<Reality, Error> {
-        let start = self.machine.heap(first);
         let mut limits = self.checking.limits.clone();
         let left = limits
             .deadline
@@ -455,8 +496,23 @@ impl Group<'_> {
             max_states: MOST_STATES,
             ..self.task.options.clone()
         };
-        let heaps = instances(&self.prepared.grammar, &start, &limits);
+        let mut others = Vec::new();
+        self.machine.initial(&mut others);
+        others.retain(|&state| state != first);
+        let mut heaps: Vec<Heap> = Vec::new();
+        for starts in [vec![first], others] {
+            let starts: Vec<Heap> = starts.iter().map(|&one| self.machine.heap(one)).collect();
+            let found = instances(&self.prepared.grammar, &starts, &limits);
+            heaps.extend(found);
+        }
+        let mut seen = FxHashSet::default();
+        heaps.retain(|heap| seen.insert(heap.code()));
+        let mut tried = 0;
         for heap in &heaps {
+            if limits.guard().check_now().is_err() {
+                break;
+            }
+            tried += 1;
             let initial = std::slice::from_ref(heap);
             let Ok(machine) = self.task.machine_on(self.prepared, &options, initial) else {
                 continue;
@@ -477,7 +533,7 @@ impl Group<'_> {
                 return Ok(Reality::Real(heap.clone(), Box::new(run)));
             }
         }
-        Ok(Reality::Doubtful(heaps.len()))
+        Ok(Reality::Doubtful(tried))
     }
 
     fn counts(&self) -> Counts {
@@ -492,15 +548,15 @@ impl Group<'_> {
         };
         let mut counts = Counts::default();
         for space in &spaces.list {
-            // The end of the program is no state of its own here.
-            let states = (space.states.iter())
-                .filter(|&&state| !self.machine.is_beyond(state))
-                .count() as u64;
+            let states = space.states.iter();
+            let states = states.filter(|&&state| self.machine.counts(state)).count() as u64;
             counts.total += states;
             counts.contracts += 1;
             if space.initial {
                 counts.main += states;
-                counts.last += space.exits.len() as u64;
+                let exits = space.exits.iter();
+                let ends = exits.filter(|&&exit| self.machine.is_at_end(exit));
+                counts.last += ends.count() as u64;
             }
         }
         counts
@@ -551,30 +607,51 @@ impl Question<'_> {
         checking: &Checking<'_>,
         limits: &Limits,
     ) -> Result<Verdict<Trace<State>>, Error> {
-        let mode = checking.mode;
-        let whole = Checker::new(machine).within(limits.clone());
-        let outcome = match (self, spaces) {
-            (Question::Memory(fault), _) => whole.order(Order::Bfs).reach(PropId(*fault))?,
-            (Question::Formula(formula), Some(spaces)) if mode == Mode::TopLevel => {
-                let top = TopLevel::new(machine, spaces);
-                let checker = Checker::new(&top).within(limits.clone());
-                checker.ignore_finished_runs().formula(formula)?
+        let formula = match self {
+            Question::Formula(formula) => formula,
+            Question::Memory(fault) => {
+                let checker = checker(machine, checking, limits).order(Order::Bfs);
+                return Ok(checker.reach(PropId(*fault))?.verdict);
             }
-            (Question::Formula(formula), Some(spaces)) if !checking.skip.is_empty() => {
-                let calls = machine.calls_of(checking.skip);
-                let some = TopLevel::new(machine, spaces).only(&calls);
-                let checker = Checker::new(&some).within(limits.clone());
-                checker.ignore_finished_runs().formula(formula)?
-            }
-            (Question::Formula(formula), _) => {
-                let checker = whole.ignore_finished_runs();
-                let checker = match mode {
-                    Mode::OnTheFly => checker.by_tableau(),
-                    _ => checker,
-                };
-                checker.formula(formula)?
-            }
+        };
+        let outcome = match folded(machine, spaces, checking) {
+            Some(folded) => checker(&folded, checking, limits).formula(formula)?,
+            None if checking.mode == Mode::OnTheFly => checker(machine, checking, limits)
+                .by_tableau()
+                .formula(formula)?,
+            None => checker(machine, checking, limits).formula(formula)?,
         };
         Ok(outcome.verdict)
     }
+}
+
+/// Who looks for an answer. It is told how far the search has come, and a run that ends in a fault
+/// is no run for formulas.
+fn checker<'a, M: Model>(
+    model: &'a M,
+    checking: &'a Checking<'_>,
+    limits: &Limits,
+) -> Checker<'a, M> {
+    let checker = Checker::new(model)
+        .within(limits.clone())
+        .ignore_finished_runs();
+    match checking.reporter {
+        Some(reporter) => checker.progress(reporter),
+        None => checker,
+    }
+}
+
+/// The machine in which some calls are single steps, if there are to be such calls: with
+/// `top-level` all of them, or else those of methods that formulas are not about.
+fn folded<'a>(
+    machine: &'a Machine<'a>,
+    spaces: Option<&'a Spaces<State>>,
+    checking: &Checking<'_>,
+) -> Option<TopLevel<'a, Machine<'a>>> {
+    let spaces = spaces?;
+    if checking.mode == Mode::TopLevel {
+        return Some(TopLevel::new(machine, spaces));
+    }
+    let only = |calls| TopLevel::new(machine, spaces).only(calls);
+    (!checking.skip.is_empty()).then(|| only(machine.calls_of(checking.skip)))
 }

@@ -1,10 +1,10 @@
 //! Is a violation real? The program is run without abstraction, on concrete heaps.
 //!
-//! The abstract heap in which a violation begins stands for concrete ones. They are derived by the
-//! rules of the grammar, small ones first. On each of them the same question is asked of the same
-//! machine, which abstracts nothing. A violation there is one of the program, and the heap is an
-//! input that shows it. If there is none among the small heaps, the violation may be one of the
-//! abstraction alone.
+//! The abstract heap in which a violation begins stands for concrete ones, and so do the others in
+//! which the program may start. They are derived by the rules of the grammar, small ones first. On each
+//! of them the same question is asked of the same machine, which abstracts nothing. A violation there is
+//! one of the program, and the heap is an input that shows it. If there is none among the small heaps,
+//! the violation may be one of the abstraction alone.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,15 +22,17 @@ const MOST_STEPS: usize = 20_000;
 /// How long it may take, all in all.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The concrete heaps that a heap stands for, the small ones, by size.
-pub(crate) fn instances(grammar: &Grammar, heap: &Heap, limits: &Limits) -> Vec<Heap> {
+/// The concrete heaps that some heaps stand for, the small ones, by size.
+pub(crate) fn instances(grammar: &Grammar, heaps: &[Heap], limits: &Limits) -> Vec<Heap> {
     let mut guard = limits.guard();
     let mut found = Vec::new();
     let mut seen: FxHashSet<Code> = FxHashSet::default();
     // By the number of nodes, with one more for each hyperedge.
     let mut todo: BTreeMap<(usize, Code), Heap> = BTreeMap::new();
     let size = |heap: &Heap| heap.node_count() + heap.hyperedge_count();
-    todo.insert((size(heap), heap.code()), heap.clone());
+    for heap in heaps {
+        todo.insert((size(heap), heap.code()), heap.clone());
+    }
     for _ in 0..MOST_STEPS {
         let Some((_, heap)) = todo.pop_first() else {
             break;
@@ -67,7 +69,7 @@ mod tests {
         let grammar = Grammar::new(&symbols, fragments);
         let text = "List(x{ListNode}) <= RefSLList(x, null)";
         let heap = read_symbolic_heap(&mut symbols, text).unwrap();
-        let heaps = instances(&grammar, &heap, &Limits::default());
+        let heaps = instances(&grammar, &[heap], &Limits::default());
         let sizes: Vec<usize> = heaps.iter().map(Heap::node_count).collect();
         // Null, and one object more each time.
         assert_eq!(sizes[..4], [2, 3, 4, 5]);

@@ -9,7 +9,7 @@ use droste_base::{CallId, Limits, Model, PropId, Steps, StopReason};
 use droste_explicit::{Spaces, explore};
 use droste_heap::{Code, Heap, MethodContracts, Node, Symbols, Variable, contracts_json};
 use droste_pointer::MethodId;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::machine::{Machine, State};
 use crate::task::Task;
@@ -31,7 +31,8 @@ const MOST_EXTERNALS: usize = 8;
 
 impl Contracts {
     /// Contracts as they were read. `complete` adds the constants that the task's heaps have, and
-    /// `reduce` makes a heap what it is at the end of a method.
+    /// `reduce` makes a heap what it is at the end of a method: what is used may say less than what
+    /// was given.
     pub(crate) fn new(
         list: Vec<MethodContracts>,
         complete: impl Fn(&mut Heap),
@@ -55,12 +56,13 @@ impl Contracts {
                 let variants = if free <= MOST_EXTERNALS { 1 << free } else { 1 };
                 for dropped in 0..variants {
                     let keep = kept(&own, dropped);
-                    let (before, after) = variant(&before, &after, &keep, &reduce);
+                    let (before, mut after) = variant(&before, &after, &keep);
                     if dropped == 0 {
                         let claim = (before.clone(), after.clone());
                         contracts.claims.push((method.clone(), claim));
                     }
                     let key = (method.clone(), before.code());
+                    after.iter_mut().for_each(&reduce);
                     contracts.known.entry(key).or_insert(after);
                 }
             }
@@ -87,14 +89,19 @@ impl Contracts {
         &self.methods
     }
 
-    /// Runs the methods that have a body in the heaps of their contracts: for each method whose
-    /// contract does not allow all that it does, the heap before and a heap after that is missing.
+    /// Runs the methods that have a body in the heaps of their contracts: what is wrong with the
+    /// contracts that do not allow all that their methods do.
     pub(crate) fn broken(
         &self,
         task: &Task,
         machine: &Machine<'_>,
         limits: &Limits,
-    ) -> Result<Vec<(MethodId, Heap, Heap)>, StopReason> {
+    ) -> Result<Vec<Broken>, StopReason> {
+        let reduced = |heap: &Heap| {
+            let mut heap = heap.clone();
+            task.reduce(&mut heap);
+            heap.code()
+        };
         let mut broken = Vec::new();
         for (signature, (before, after)) in &self.claims {
             let Some(method) = task.program.method_signed(signature) else {
@@ -109,18 +116,40 @@ impl Contracts {
                 ..droste_explicit::Options::default()
             };
             let spaces = explore(&entered, &options).map_err(|(reason, _)| reason)?;
-            let claimed: Vec<Code> = after.iter().map(Heap::code).collect();
+            let claimed: FxHashSet<Code> = after.iter().map(Heap::code).collect();
+            let rough: FxHashSet<Code> = after.iter().map(reduced).collect();
             let exits = spaces
                 .of(&entered.entry)
                 .map_or(&[][..], |space| &space.exits);
-            let missing = (exits.iter().map(|&exit| machine.heap(exit)))
-                .find(|heap| !claimed.contains(&heap.code()));
-            if let Some(missing) = missing {
-                broken.push((method, before.clone(), missing));
-            }
+            // A heap is allowed if it, or one that stands for it, is there.
+            let missing = (exits.iter())
+                .filter(|&&exit| machine.place(exit).fault.is_none())
+                .map(|&exit| machine.heap(exit))
+                .filter(|heap| !claimed.contains(&heap.code()))
+                .map(|heap| (reduced(&heap), heap))
+                .filter(|(code, _)| !claimed.contains(code));
+            let missing = missing.map(|(code, heap)| (!rough.contains(&code), heap));
+            broken.extend(missing.map(|(surely, after)| Broken {
+                method,
+                before: before.clone(),
+                after,
+                surely,
+            }));
         }
         Ok(broken)
     }
+}
+
+/// A heap in which a method is left, and that its contract does not have.
+pub(crate) struct Broken {
+    pub(crate) method: MethodId,
+    /// The heap in which the method is entered.
+    pub(crate) before: Heap,
+    /// The heap in which it is left.
+    pub(crate) after: Heap,
+    /// Whether it stays missing if the heaps of the contract are abstracted, too. If not, it may
+    /// stand for more than the contract says only because it is abstract.
+    pub(crate) surely: bool,
 }
 
 /// Which external nodes stay if of the own ones those in the bit set `dropped` go.
@@ -135,7 +164,7 @@ fn kept(own: &[bool], dropped: usize) -> Vec<bool> {
 }
 
 /// A contract in which only some external nodes are external, and the constants.
-fn variant(before: &Heap, after: &[Heap], keep: &[bool], reduce: &impl Fn(&mut Heap)) -> Contract {
+fn variant(before: &Heap, after: &[Heap], keep: &[bool]) -> Contract {
     let mut before = before.clone();
     share_constants(&mut before, keep);
     let order = before.order_externals();
@@ -147,7 +176,6 @@ fn variant(before: &Heap, after: &[Heap], keep: &[bool], reduce: &impl Fn(&mut H
             .filter_map(|&at| old.get(at).copied())
             .collect();
         heap.set_externals(&new);
-        reduce(&mut heap);
         heap
     });
     let after = after.collect();
@@ -212,7 +240,10 @@ pub(crate) fn found(
         let method = machine.place(space.entry).method;
         let contract = (
             machine.heap(space.entry),
-            space.exits.iter().map(|&exit| machine.heap(exit)).collect(),
+            (space.exits.iter())
+                .filter(|&&exit| machine.place(exit).fault.is_none())
+                .map(|&exit| machine.heap(exit))
+                .collect(),
         );
         match by_method.iter_mut().find(|pair| pair.0 == method) {
             Some((_, list)) => list.push(contract),

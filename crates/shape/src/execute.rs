@@ -27,6 +27,8 @@ pub(crate) enum Event {
     /// A method without a body is called; the heap has its parameters, and another one is as it is
     /// if nothing is known of the method.
     Foreign(String, Heap, Heap),
+    /// An exception leaves the method.
+    Throw(Heap),
     /// Something is wrong.
     Fault(Fault),
     /// There are too many heaps in which a field can be seen.
@@ -106,8 +108,11 @@ impl Machine<'_> {
                 // What is not known is taken to be there.
                 _ => out(Event::Go(next, heap)),
             },
-            // The exception leaves the program.
-            Statement::Throw => {}
+            Statement::Throw => {
+                heap.retain_variables(|one| one.is_constant() || one.is_marking());
+                out(Event::Throw(heap));
+            }
+            Statement::Caught { .. } => out(Event::Go(next, heap)),
             Statement::Choose { targets } => {
                 let mut seen: Vec<Pc> = Vec::new();
                 for &target in targets {

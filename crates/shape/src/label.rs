@@ -98,6 +98,10 @@ impl Atom {
     }
 
     fn holds_in(&self, machine: &Machine<'_>, heap: &Heap) -> bool {
+        let any_index = |of: &[Nonterminal]| match machine.holes {
+            Some(holes) => holes.closed(of),
+            None => of.to_vec(),
+        };
         match self {
             Atom::Visited { marking, by } => {
                 let Some(marked) = heap.variable(*marking) else {
@@ -135,10 +139,14 @@ impl Atom {
                     _ => false,
                 }
             }
-            Atom::Language(nonterminals) => machine.grammar.is_shape(heap, nonterminals),
-            Atom::ListOrTree(known) => machine.grammar.is_list_or_tree(heap, known),
+            Atom::Language(of) => machine.of_contexts().is_shape(heap, &any_index(of)),
+            Atom::ListOrTree(of) => machine.of_contexts().is_list_or_tree(heap, &any_index(of)),
             Atom::Shape(shape) => machine.balance.is_some_and(|balance| match shape {
-                Shape::BalancedTree => balance.is_balanced_tree(machine.grammar, heap),
+                Shape::BalancedTree => {
+                    balance.is_balanced_tree(machine.grammar, machine.holes, heap)
+                }
+                // It is told by its indices, which are not all known then.
+                Shape::BiMap if machine.holes.is_some_and(|holes| holes.is_used(heap)) => false,
                 Shape::BiMap => balance.is_bimap(machine.grammar, heap),
                 Shape::Tree | Shape::List | Shape::DoubleList => false,
             }),

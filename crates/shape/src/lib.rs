@@ -3,7 +3,8 @@
 //! * [`settings`] reads what is to be done, [`proposition`] what formulas are about.
 //! * A [`Task`](task::Task) is a program, a grammar and initial heaps. It becomes a
 //!   [`Machine`](machine::Machine): a [`Model`](droste_base::Model), searched like any other.
-//! * [`check`](check::check) answers the questions; a [`Run`](run::Run) shows a violation.
+//! * [`check`](check::check) answers the questions; a [`Run`](run::Run) shows a violation, and
+//!   [`vacuity`] says where an answer is about no run.
 //! * [`page`] makes pages for a browser of runs, [`spaces`] of states, heaps and grammars.
 
 pub mod check;
@@ -21,3 +22,4 @@ pub mod run;
 pub mod settings;
 pub mod spaces;
 pub mod task;
+pub mod vacuity;

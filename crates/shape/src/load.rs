@@ -8,8 +8,8 @@ use droste_heap::{
     Fragment, Grammar, Heap, Indices, Predefined, Symbols, predefined, read_contracts,
     read_grammar, read_heap, read_sid, read_symbolic_heap,
 };
-use droste_source::SourceFile;
 use droste_source::diagnostics::{Diagnostic, render};
+use droste_source::{SourceFile, io_reason};
 
 use crate::contract::Contracts;
 use crate::machine::Options;
@@ -35,7 +35,7 @@ impl fmt::Display for LoadError {
             LoadError::Setting(text) => f.write_str(text),
             LoadError::Program(error) => error.fmt(f),
             LoadError::Read(path, error) => {
-                write!(f, "cannot read `{}`: {error}", path.display())
+                write!(f, "cannot read `{}`: {}", path.display(), io_reason(error))
             }
             LoadError::Wrong(diagnostics, source) => {
                 f.write_str(render(diagnostics, source, false).trim_end())
@@ -142,14 +142,18 @@ fn indices(settings: &Settings) -> Indices {
     }
 }
 
+fn predefined_names() -> String {
+    let names: Vec<&str> = Predefined::NAMES.iter().map(|pair| pair.0).collect();
+    names.join(", ")
+}
+
 fn grammar(settings: &Settings, root: &Path, symbols: &mut Symbols) -> Result<Grammar, LoadError> {
     let mut fragments: Vec<Fragment> = Vec::new();
     for name in &settings.predefined {
         let which = Predefined::named(name).ok_or_else(|| {
-            let names: Vec<&str> = Predefined::NAMES.iter().map(|pair| pair.0).collect();
             LoadError::Setting(format!(
                 "there is no predefined grammar `{name}`; there are {}",
-                names.join(", ")
+                predefined_names()
             ))
         })?;
         fragments.extend(predefined(symbols, which));
@@ -163,7 +167,17 @@ fn grammar(settings: &Settings, root: &Path, symbols: &mut Symbols) -> Result<Gr
             fragments.extend(predefined(symbols, which));
             continue;
         }
-        let source = source(&path)?;
+        let source = source(&path).map_err(|error| match error {
+            LoadError::Read(path, why) if !name.contains(['/', '.']) => {
+                LoadError::Setting(format!(
+                    "cannot read `{}`: {}; the grammars with a name are {}",
+                    path.display(),
+                    io_reason(&why),
+                    predefined_names()
+                ))
+            }
+            error => error,
+        })?;
         let is_json = source.text().trim_start().starts_with(['[', '{']);
         let read = if is_json {
             read_grammar(symbols, source.text(), indices(settings))

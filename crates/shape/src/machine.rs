@@ -17,7 +17,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use droste_base::{CallId, Countable, Interner, Model, PropId, Step, Steps, StopReason};
-use droste_heap::{Balance, Code, Cut, Frame, Grammar, Heap, Node, Refinement, Selector, Variable};
+use droste_heap::{
+    Balance, Code, Cut, Frame, Grammar, Heap, Holes, Node, Refinement, Selector, Variable,
+};
 use droste_pointer::{Liveness, MethodId, Pc, PointerProgram, Statement, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -40,6 +42,8 @@ pub enum Fault {
     UnknownMemory,
     /// An object cannot be reached any more.
     Leak,
+    /// An exception leaves the method here. Somebody may catch it.
+    Thrown,
 }
 
 /// What a state is.
@@ -196,6 +200,8 @@ pub struct Machine<'a> {
     contracts: &'a Contracts,
     pub(crate) methods: Vec<Method>,
     pub(crate) refinement: Option<&'a Refinement>,
+    /// With indices: structures with a hole, for contexts.
+    pub(crate) holes: Option<&'a Holes>,
     /// With indices: how heights of trees are written down.
     pub(crate) balance: Option<&'a Balance>,
     atoms: Vec<Atom>,
@@ -221,6 +227,7 @@ impl<'a> Machine<'a> {
         contracts: &'a Contracts,
         methods: Vec<Method>,
         refinement: Option<&'a Refinement>,
+        holes: Option<&'a Holes>,
         balance: Option<&'a Balance>,
         atoms: Vec<Atom>,
         initial: &[Heap],
@@ -236,6 +243,7 @@ impl<'a> Machine<'a> {
             contracts,
             methods,
             refinement,
+            holes,
             balance,
             atoms,
             with_contexts,
@@ -284,8 +292,12 @@ impl<'a> Machine<'a> {
     /// How many states have been generated. The end of the program and faults are not counted.
     pub fn generated(&self) -> u64 {
         let states = (0..self.tables.borrow().places.len() as u32).map(State);
-        let counts = |state: &State| !self.is_beyond(*state) && self.place(*state).fault.is_none();
-        states.filter(counts).count() as u64
+        states.filter(|&state| self.counts(state)).count() as u64
+    }
+
+    /// Whether a state is neither the end of the program nor a fault.
+    pub(crate) fn counts(&self, state: State) -> bool {
+        !self.is_beyond(state) && self.place(state).fault.is_none()
     }
 
     /// How many states the outermost method has of those that have been generated, and in how many
@@ -351,10 +363,15 @@ impl<'a> Machine<'a> {
     /// Where a selector of a node leads. It is noted if that is hidden.
     pub(crate) fn follow(&self, heap: &Heap, node: Node, selector: Selector) -> Option<Node> {
         let target = heap.target(node, selector);
-        if target.is_none() && self.grammar.hides(heap, node, selector) {
+        if target.is_none() && self.of_contexts().hides(heap, node, selector) {
             self.tables.borrow_mut().hidden_field = true;
         }
         target
+    }
+
+    /// The grammar of heaps that may have contexts in them.
+    pub(crate) fn of_contexts(&self) -> &'a Grammar {
+        self.holes.map_or(self.grammar, |holes| &holes.grammar)
     }
 
     /// The place behind the last statement of a method.
@@ -492,6 +509,9 @@ impl<'a> Machine<'a> {
     fn successors(&self, state: State) -> Result<Vec<Step<State>>, StopReason> {
         let place = self.place(state);
         let end = self.end_of(place.method);
+        if place.fault == Some(Fault::Thrown) {
+            return Ok(vec![Step::Exit(state)]);
+        }
         if place.fault.is_some() {
             return Ok(Vec::new());
         }
@@ -516,6 +536,9 @@ impl<'a> Machine<'a> {
                 Event::Leave(heap) => {
                     self.arrive(place.method, end, heap, place.context, &mut next)?;
                 }
+                Event::Throw(heap) => {
+                    next.push(self.thrown(place.method, place.pc, heap, place.context)?);
+                }
                 Event::GiveUp => return Err(Steps::<State>::TOO_MANY),
                 Event::Fault(fault) => {
                     let heap = self.heap(state);
@@ -523,7 +546,11 @@ impl<'a> Machine<'a> {
                     next.push(self.state(place.method, place.pc, &heap, place.context, fault)?);
                 }
                 Event::Foreign(signature, heap, otherwise) => {
-                    let Cut { fragment, frame } = heap.cut(&self.names.given(&heap));
+                    let Cut {
+                        mut fragment,
+                        frame,
+                    } = heap.cut(&self.names.given(&heap));
+                    self.grammar.remember_indices(&mut fragment, &[&frame.heap]);
                     let Some(known) = self.contracts.after(&signature, &fragment) else {
                         self.arrive(
                             place.method,
@@ -569,12 +596,13 @@ impl<'a> Machine<'a> {
             });
             // What no formula can speak of need not be told apart.
             if !self.atoms.iter().any(Atom::is_about_shapes) {
-                self.grammar.collect_garbage(&mut context);
+                self.of_contexts().collect_garbage(&mut context);
             }
-            fragment.remember_indices(&[&frame.heap, &context]);
+            self.grammar
+                .remember_indices(&mut fragment, &[&frame.heap, &context]);
             context.remember_as(&fragment);
             if !self.options.concrete {
-                self.grammar
+                self.of_contexts()
                     .abstract_heap(&mut context, &self.options.abstraction.matching());
             }
             if context.node_count() > self.options.max_heap {
@@ -583,7 +611,7 @@ impl<'a> Machine<'a> {
             }
             self.tables.borrow_mut().contexts.intern(context.code())?.0
         } else {
-            fragment.remember_indices(&[&frame.heap]);
+            self.grammar.remember_indices(&mut fragment, &[&frame.heap]);
             NOTHING
         };
         let entry = self.state(callee, 0, &fragment, context, None)?;
@@ -607,8 +635,45 @@ impl<'a> Machine<'a> {
         let mut heap = glued.ok_or(Steps::<State>::TOO_MANY)?;
         self.after_call(place.method, place.pc, &mut heap);
         let mut out = Vec::new();
-        self.arrive(place.method, place.pc + 1, heap, place.context, &mut out)?;
+        if self.place(exit).fault.is_none() {
+            self.arrive(place.method, place.pc + 1, heap, place.context, &mut out)?;
+            return Ok(out);
+        }
+        let caught = &self.program.method(place.method).code[place.pc as usize + 1];
+        let (targets, escapes) = match caught {
+            Statement::Caught { targets, escapes } => (&targets[..], *escapes),
+            _ => (&[][..], true),
+        };
+        for &target in targets {
+            self.arrive(place.method, target, heap.clone(), place.context, &mut out)?;
+        }
+        if escapes {
+            heap.retain_variables(|one| one.is_constant() || one.is_marking());
+            out.push(self.thrown(place.method, place.pc, heap, place.context)?);
+        }
         Ok(out)
+    }
+
+    /// The state in which an exception leaves a method. The heap has no variables of it.
+    fn thrown(
+        &self,
+        method: MethodId,
+        pc: Pc,
+        mut heap: Heap,
+        context: u32,
+    ) -> Result<State, StopReason> {
+        let abstraction = &self.options.abstraction;
+        if abstraction.garbage_collection {
+            self.grammar.collect_garbage(&mut heap);
+        }
+        if let Some(balance) = self.balance {
+            balance.annotate(&mut heap);
+        }
+        if !self.options.concrete {
+            self.grammar
+                .abstract_heap(&mut heap, &abstraction.at_the_end());
+        }
+        self.state(method, pc, &heap, context, Some(Fault::Thrown))
     }
 
     /// Whether selectors lead from one node to another, by a relation of the refinement.
@@ -707,6 +772,10 @@ impl Model for Machine<'_> {
 
     fn terminated(&self, &exit: &State) -> Option<State> {
         let place = self.place(exit);
+        // An exception ends the run.
+        if place.fault.is_some() {
+            return None;
+        }
         let heap = self.heap(exit);
         // The same heap fits, and one more state is no reason to stop.
         self.state(place.method, place.pc + 1, &heap, place.context, None)

@@ -11,6 +11,7 @@ function show(sheet,entry){
   one.items.forEach((e,i)=>i===one.at?e.setAttribute('aria-current','step'):e.removeAttribute('aria-current'));
   one.pictures.forEach((e,i)=>e.hidden=i!==one.at);
   one.items[one.at]?.scrollIntoView({block:'nearest'});
+  one.pictures[one.at]?.querySelector('.changed')?.scrollIntoView({block:'nearest',inline:'nearest'});
   document.getElementById('where').textContent=(one.at+1)+' of '+one.items.length;
   history.replaceState(null,'','#'+(open+1)+'.'+(one.at+1));
 }
@@ -23,10 +24,12 @@ sheets.forEach((s,n)=>{
 document.getElementById('back').onclick=()=>step(-1);
 document.getElementById('next').onclick=()=>step(1);
 addEventListener('keydown',e=>{
+  if(e.altKey||e.ctrlKey||e.metaKey)return;
   const by={ArrowLeft:-1,ArrowUp:-1,ArrowRight:1,ArrowDown:1,PageUp:-10,PageDown:10}[e.key];
   if(by){step(by);e.preventDefault()}
   else if(e.key==='Home')show(open,0);
   else if(e.key==='End')show(open,Infinity);
+  else if(tabs[e.key-1])tabs[e.key-1].click();
 });
 const place=/^#(\d+)\.(\d+)$/.exec(location.hash);
 show(place?place[1]-1:0,place?place[2]-1:0);

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use droste_heap::{Grammar, Heap, Symbols};
+use droste_heap::{Grammar, Heap, Label, Symbols, label_text};
 
 use crate::picture::{ARROW, Change, escape, svg};
 use crate::run::{Kind, Position, Reality, Run};
@@ -107,10 +107,6 @@ fn run_sheet(
             source(&position.file, position.line).filter(|_| position.kind != Kind::Terminated);
         let continues = line.is_some() && last.as_ref() == Some(&here);
         last = Some(here);
-        let before = at.checked_sub(1).map(|at| &run.positions[at]);
-        let change = before
-            .map(|before| before.change.clone())
-            .unwrap_or_default();
         let text = match line {
             Some(line) if !continues => line,
             _ => position.statement.clone(),
@@ -123,7 +119,7 @@ fn run_sheet(
             text,
             continues,
             sign,
-            svg: svg(&position.heap, symbols, &change),
+            svg: svg(&position.heap, symbols, &changed_before(run, at)),
             caption: format!(
                 "{}:{} in {}; next: {}",
                 position.file, position.line, position.method, position.statement
@@ -142,6 +138,23 @@ fn run_sheet(
         note,
         entries,
     }
+}
+
+/// What the step before a position has changed. What a call assigns is changed when it returns.
+fn changed_before(run: &Run, at: usize) -> Change {
+    let Some(before) = at.checked_sub(1).map(|at| &run.positions[at]) else {
+        return Change::default();
+    };
+    let step = match before.kind {
+        Kind::Call => None,
+        Kind::End => {
+            let outside = run.positions[..at].iter().rev();
+            let mut outside = outside.filter(|one| one.depth < before.depth);
+            outside.next().filter(|one| one.kind == Kind::Call)
+        }
+        _ => Some(before),
+    };
+    step.map(|step| step.change.clone()).unwrap_or_default()
 }
 
 /// A sheet of heaps with their names.
@@ -169,12 +182,16 @@ pub fn grammar_sheet(grammar: &Grammar, symbols: &Symbols) -> Option<Sheet> {
     let mut entries: Vec<Entry> = Vec::new();
     let mut last = None;
     for rule in grammar.rules().iter().filter(|rule| !rule.collapsed) {
-        let name = symbols.nonterminal_name(rule.nonterminal);
-        let new = last != Some(rule.nonterminal);
-        last = Some(rule.nonterminal);
+        let label = Label {
+            nonterminal: rule.nonterminal,
+            index: rule.index,
+        };
+        let name = label_text(symbols, label);
+        let new = last != Some(label);
+        last = Some(label);
         let rank = rule.graph.externals().len();
         entries.push(Entry {
-            heading: new.then(|| name.to_owned()),
+            heading: new.then(|| name.clone()),
             text: format!("rule {}", rule.number + 1),
             svg: svg(&rule.graph, symbols, &Change::default()),
             caption: format!("{name} has rank {rank}: the numbers stand where its tentacles are"),
@@ -221,7 +238,8 @@ pub fn page(title: &str, sheets: &[Sheet]) -> String {
          <button id=\"next\" aria-label=\"next\">→</button><span class=\"note\">A circle is an \
          object, a thick one is shared with the caller or the rest of the heap. A box is a part of \
          any size, which the grammar describes. A bar is null. What the step before has changed is \
-         highlighted. Arrow keys step.</span></footer><script>{SCRIPT}</script></html>"
+         highlighted. Arrow keys step, numbers pick a \
+         sheet.</span></footer><script>{SCRIPT}</script></html>"
     );
     out
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use droste_heap::Grammar;
-use droste_ltl::{Atom, AtomKind, ResolvedFormula, Vocabulary};
+use droste_ltl::{Atom, AtomKind, Atoms, Formulas, ResolvedFormula, Vocabulary};
 use droste_source::SourceFile;
 use droste_source::diagnostics::Diagnostic;
 use droste_source::suggest::nearest;
@@ -107,6 +107,9 @@ pub struct Names {
     pub lines: BTreeSet<(String, String, u32)>,
 }
 
+/// A formula, and its name in its file if it has one.
+pub type NamedFormula = (Option<String>, ResolvedFormula<Proposition>);
+
 /// Reads a formula.
 pub fn parse(
     text: &str,
@@ -114,6 +117,32 @@ pub fn parse(
 ) -> Result<ResolvedFormula<Proposition>, (Vec<Diagnostic>, SourceFile)> {
     let source = SourceFile::new("formula", &*spread(text));
     ResolvedFormula::parse(&source, names).map_err(|problems| (problems, source))
+}
+
+/// Reads the formulas of a file, with their names if they have some.
+pub fn parse_file(
+    source: &SourceFile,
+    names: &Names,
+) -> Result<Vec<NamedFormula>, (Vec<Diagnostic>, SourceFile)> {
+    let source = SourceFile::new(source.name(), &*spread(source.text()));
+    let (mut formulas, mut atoms) = (Formulas::new(), Atoms::new());
+    let read = match droste_ltl::parse_formulas(&source, &mut formulas, &mut atoms) {
+        Ok(read) => read,
+        Err(problems) => return Err((problems, source)),
+    };
+    let (mut list, mut problems) = (Vec::new(), Vec::new());
+    for (name, formula) in read {
+        match ResolvedFormula::new(&source, names, &formulas, &atoms, formula) {
+            Ok(formula) => list.push((name, formula)),
+            Err(mut more) => problems.append(&mut more),
+        }
+    }
+    problems.dedup();
+    if problems.is_empty() {
+        Ok(list)
+    } else {
+        Err((problems, source))
+    }
 }
 
 /// `GF {a}` as `G F {a}`: words of `X`, `F` and `G` before an operand are operators.
@@ -139,6 +168,8 @@ fn spread(text: &str) -> String {
         match c {
             '{' => depth += 1,
             '}' => depth = depth.saturating_sub(1),
+            // A brace in a comment of a file.
+            '\n' => depth = 0,
             _ => {}
         }
         out.push(c);
@@ -307,8 +338,12 @@ fn known(name: &str, names: &BTreeSet<String>, what: &str) -> Result<String, Com
         return Err((message, format!("did you mean `{near}`?")));
     }
     const SHOWN: usize = 12;
-    // Nobody is told about variables that the compiler or the front end made.
-    let names = || (names.iter().map(String::as_str)).filter(|name| !name.starts_with('$'));
+    // Nobody is told about constants, nor about variables that the compiler or the front end made.
+    let own = |name: &&str| {
+        name.starts_with(|c: char| c.is_alphabetic() || c == '_')
+            && !["null", "true", "false"].contains(name)
+    };
+    let names = || (names.iter().map(String::as_str)).filter(own);
     let mut list: Vec<&str> = names().take(SHOWN).collect();
     if names().count() > SHOWN {
         list.push("…");

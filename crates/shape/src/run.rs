@@ -67,8 +67,8 @@ pub struct Run {
     pub length: u64,
     /// What is known about concrete heaps.
     pub reality: Reality,
-    /// Whether it is no run but a call alone: how it is entered, and how it is left.
-    pub is_call: bool,
+    /// If it is no run but a call alone, how it is entered and how it is left: of this method.
+    pub call_of: Option<MethodId>,
     /// Whether it takes a branch on something that is not modelled: nobody knows whether the
     /// program goes that way.
     pub guesses: bool,
@@ -135,7 +135,7 @@ impl Run {
                 line,
                 statement,
                 change: change(task, place.method, place.pc),
-                silent: is_silent(method, place.pc),
+                silent: place.fault.is_none() && is_silent(method, place.pc),
                 branch: branch(
                     method,
                     place.pc,
@@ -177,8 +177,8 @@ impl Run {
 
 impl Run {
     /// A call alone: the heap in which a method is entered, and one in which it is left.
-    pub(crate) fn of_call(task: &Task, method: MethodId, before: &Heap, after: &Heap) -> Self {
-        let method = task.program.method(method);
+    pub(crate) fn of_call(task: &Task, id: MethodId, before: &Heap, after: &Heap) -> Self {
+        let method = task.program.method(id);
         let position = |kind, line: Option<&u32>, statement: &str, heap: &Heap| Position {
             depth: 0,
             kind,
@@ -203,7 +203,7 @@ impl Run {
         Run {
             positions: vec![enter, leave],
             length: 2,
-            is_call: true,
+            call_of: Some(id),
             ..Run::default()
         }
     }
@@ -216,6 +216,8 @@ fn is_silent(method: &Method, pc: Pc) -> bool {
         Some(
             Statement::Goto(_)
                 | Statement::Nop
+                | Statement::Throw
+                | Statement::Caught { .. }
                 | Statement::Assign {
                     value: Value::This | Value::Parameter(_),
                     ..

@@ -101,6 +101,14 @@ impl Default for Abstraction {
 }
 
 impl Abstraction {
+    /// What `--canonical` stands for.
+    pub fn make_canonical(&mut self) {
+        self.admissible_full = true;
+        self.admissible_constants = true;
+        self.admissible_markings = true;
+        self.no_chain = true;
+    }
+
     /// What of this concerns the matching of rules.
     pub(crate) fn matching(&self) -> AbstractionOptions {
         AbstractionOptions {
@@ -337,7 +345,7 @@ impl Settings {
             if let Err(error) = settings.set(long, arguments) {
                 problems.push(error);
             }
-            if settings.canonical && settings.abstraction.post_processing {
+            if settings.contradicts_itself() {
                 let error = "`--post-processing` and `--canonical` exclude each other";
                 problems.push(Diagnostic::error(*place, error).help("leave one of them out"));
                 settings.canonical = false;
@@ -349,7 +357,15 @@ impl Settings {
         {
             return Err(problems);
         }
-        Ok((settings.finished(), problems))
+        if settings.canonical {
+            settings.abstraction.make_canonical();
+        }
+        Ok((settings, problems))
+    }
+
+    /// Whether final states are to be abstracted as far as possible, and yet as canonical as others.
+    pub fn contradicts_itself(&self) -> bool {
+        self.canonical && self.abstraction.post_processing
     }
 
     fn set(&mut self, option: &str, mut arguments: Vec<Word>) -> Result<(), Diagnostic> {
@@ -404,18 +420,6 @@ impl Settings {
             }
         }
         Ok(())
-    }
-
-    /// What `--canonical` stands for.
-    fn finished(mut self) -> Self {
-        if self.canonical {
-            let abstraction = &mut self.abstraction;
-            abstraction.admissible_full = true;
-            abstraction.admissible_constants = true;
-            abstraction.admissible_markings = true;
-            abstraction.no_chain = true;
-        }
-        self
     }
 }
 

@@ -7,11 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use droste_base::{Countable, Limits, StopReason};
 use droste_heap::{
-    Balance, Grammar, Heap, Markings, MethodContracts, Refinement, Selector, Symbols, TypeId,
-    Variable,
+    Balance, Grammar, Heap, Holes, Markings, MethodContracts, Refinement, Selector, Symbols,
+    TypeId, Variable,
 };
 use droste_ltl::ResolvedFormula;
-use droste_pointer::{ClassId, FieldId, Kind, Operand, PointerProgram, Statement, Value};
+use droste_pointer::{ClassId, FieldId, Kind, MethodId, Operand, PointerProgram, Statement, Value};
 use rustc_hash::FxHashSet;
 
 use crate::contract::Contracts;
@@ -103,6 +103,8 @@ pub(crate) struct Prepared {
     pub(crate) grammar: Grammar,
     /// If formulas are about reachability: the refined grammar, which is the one to be used.
     refinement: Option<Refinement>,
+    /// With indices, if callees have to know the whole heap.
+    holes: Option<Holes>,
     balance: Option<Balance>,
     initial: Vec<Heap>,
     names: Names,
@@ -144,9 +146,9 @@ impl Task {
         names
     }
 
-    /// What a variable of an initial heap is called in the source: `head` for `@parameter0:`.
-    pub fn source_name(&self, name: &str) -> String {
-        let entry = self.program.method(self.program.entry);
+    /// What a variable is called in the source of a method: `head` for `@parameter0:`.
+    pub fn source_name(&self, method: MethodId, name: &str) -> String {
+        let entry = self.program.method(method);
         let given = entry.code.iter().find_map(|statement| match statement {
             Statement::Assign {
                 to,
@@ -157,6 +159,7 @@ impl Task {
         match (given, name) {
             (Some(given), _) => given.to_owned(),
             (None, "@this:") => "this".into(),
+            (None, "@return") => "return".into(),
             (None, name) => name.to_owned(),
         }
     }
@@ -240,7 +243,11 @@ impl Task {
 
     /// Some of the concrete heaps that a heap stands for, small ones first.
     pub fn instances(&self, heap: &Heap) -> Vec<Heap> {
-        crate::concrete::instances(&self.grammar, heap, &Limits::default())
+        crate::concrete::instances(
+            &self.grammar,
+            std::slice::from_ref(heap),
+            &Limits::default(),
+        )
     }
 
     /// Prepares a machine for some formulas that need the same.
@@ -326,10 +333,17 @@ impl Task {
             propositions.push(own);
         }
         let indexed = self.options.abstraction.indexed;
-        let balance = indexed.then(|| Balance::new(&mut self.symbols)).flatten();
+        // Which tentacles reach which is known of the nonterminals of the grammar alone.
+        let holes = (needs.contexts && indexed && refinement.is_none())
+            .then(|| Holes::new(&mut self.symbols, &grammar))
+            .flatten();
+        let balance = indexed
+            .then(|| Balance::new(&mut self.symbols, &self.grammar))
+            .flatten();
         Ok(Prepared {
             grammar,
             refinement,
+            holes,
             balance,
             initial,
             names,
@@ -366,6 +380,7 @@ impl Task {
             &self.contracts,
             methods,
             prepared.refinement.as_ref(),
+            prepared.holes.as_ref(),
             prepared.balance.as_ref(),
             prepared.atoms.clone(),
             initial,
@@ -465,15 +480,18 @@ impl Task {
 
     /// Takes contracts as they were read.
     pub fn set_contracts(&mut self, list: Vec<MethodContracts>) {
-        let abstraction = &self.options.abstraction;
         let complete = |heap: &mut Heap| self.add_constants(heap);
-        let reduce = |heap: &mut Heap| {
-            if abstraction.garbage_collection {
-                self.grammar.collect_garbage(heap);
-            }
-            self.grammar.abstract_heap(heap, &abstraction.at_the_end());
-        };
+        let reduce = |heap: &mut Heap| self.reduce(heap);
         self.contracts = Contracts::new(list, complete, reduce);
+    }
+
+    /// Makes a heap what it is at the end of a method.
+    pub(crate) fn reduce(&self, heap: &mut Heap) {
+        let abstraction = &self.options.abstraction;
+        if abstraction.garbage_collection {
+            self.grammar.collect_garbage(heap);
+        }
+        self.grammar.abstract_heap(heap, &abstraction.at_the_end());
     }
 
     /// Adds the constants that a heap lacks.

@@ -4,7 +4,8 @@
 //! A run on a concrete heap is followed in the concrete interpreter, statement by statement. What
 //! propositions say is then computed from the interpreter's objects, and the formula is evaluated
 //! on the word that results: nothing of the abstract semantics is used. A null dereference is
-//! followed in the same way. And whether heaps that others cover are left out does not matter.
+//! followed in the same way. And whether heaps that others cover are left out does not matter. That an
+//! answer is about no run is said if and only if a contradiction holds, too.
 
 mod random;
 
@@ -15,13 +16,14 @@ use droste_ltl::word::{Lasso, holds};
 use droste_pointer::interpret::{Interpreter, Outcome, Value};
 use droste_pointer::{LocalId, MethodId, Statement};
 use droste_shape::check::{Answer, Checking, Report, Unknown, check};
+use droste_shape::machine::Fault;
 use droste_shape::proposition::{Expression, Proposition, parse};
 use droste_shape::run::{Kind, Position, Reality, Run};
 use droste_shape::settings::Mode;
 use droste_shape::task::Task;
 use droste_testkit::random::Random;
 use droste_testkit::sweep::seeds;
-use random::{DOUBLE, LISTS, TREES, World, concrete, seen};
+use random::{BALANCED, DOUBLE, LISTS, TREES, World, concrete, seen};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A random formula with few operators.
@@ -59,6 +61,7 @@ fn atom(world: &World, random: &mut Random) -> String {
         8 => "identicNeighbours".into(),
         9 => format!("isReachable({},{})", name(random), name(random)),
         10 => format!("isReachable({},null,[{}])", name(random), field(random)),
+        _ if world.is_indexed() && random.percent(50) => "btree".into(),
         _ => format!("L({})", world.nonterminal),
     };
     format!("{{{text}}}")
@@ -100,6 +103,7 @@ struct Total {
     faults: AtomicU64,
     left_out: AtomicU64,
     covered: AtomicU64,
+    about_nothing: AtomicU64,
 }
 
 fn add(counter: &AtomicU64) {
@@ -128,6 +132,26 @@ fn one(world: &World, seed: u64, total: &Total) {
                 task.options.abstraction,
                 task.program
             );
+        }
+    }
+    // An answer is about no run if a formula that no run satisfies holds, too.
+    let absurd = [parse(&format!("(({text}) & !({text}))"), &task.names()).unwrap()];
+    let absurd = ask(&mut task, &absurd, Mode::Shared, false);
+    if let ([_, report], [_, absurd]) = (&shared[..], &absurd[..])
+        && matches!(report.answer, Answer::Holds)
+        && !matches!(absurd.answer, Answer::Unknown(..))
+    {
+        let none = matches!(absurd.answer, Answer::Holds);
+        let said = report.vacuous.is_some();
+        // Of large state spaces nothing is said.
+        let small = report.counts.total < 500;
+        assert!(
+            said == none || (none && !small),
+            "SEED={seed}: {text}\n{}",
+            task.program
+        );
+        if said {
+            add(&total.about_nothing);
         }
     }
     // Leaving out what is covered changes nothing, but that an answer may be found.
@@ -188,9 +212,12 @@ fn follow(
     run: &Run,
     formula: &ResolvedFormula<Proposition>,
 ) -> Result<Followed, String> {
-    let whole = |p: &Position| !matches!(p.kind, Kind::Folded(_) | Kind::Skipped(_));
+    // An exception that goes through several methods is one step of the interpreter.
+    let thrown = |p: &Position| p.kind == Kind::Fault(Fault::Thrown);
+    let whole = |p: &Position| !matches!(p.kind, Kind::Folded(_) | Kind::Skipped(_)) && !thrown(p);
     // The shape of the whole heap is a matter of the grammar.
-    let shape = |atom: &Proposition| matches!(atom, Proposition::Language(_));
+    let shape =
+        |atom: &Proposition| matches!(atom, Proposition::Language(_) | Proposition::Shape(_));
     let shapes = run.cycle.is_some() && formula.atoms.iter().any(shape);
     if shapes || !run.positions.iter().all(whole) {
         return Ok(Followed::LeftOut);
@@ -404,7 +431,8 @@ fn sweep(world: &World, first: u64, count: u64) {
     seeds(first, count, |seed| one(world, seed, &total));
     println!(
         "{}: {} answers compared, {} hold, {} violated; followed: {} violations and {} null \
-         dereferences, {} left out; covering heaps save states in {} programs",
+         dereferences, {} left out; covering heaps save states in {} programs; {} answers are about \
+         no run",
         world.class,
         total.compared.into_inner(),
         total.held.into_inner(),
@@ -413,6 +441,7 @@ fn sweep(world: &World, first: u64, count: u64) {
         total.faults.into_inner(),
         total.left_out.into_inner(),
         total.covered.into_inner(),
+        total.about_nothing.into_inner(),
     );
 }
 
@@ -421,6 +450,7 @@ fn modes_agree() {
     sweep(&LISTS, 0, 25);
     sweep(&TREES, 0, 10);
     sweep(&DOUBLE, 0, 10);
+    sweep(&BALANCED, 0, 10);
 }
 
 #[test]
@@ -429,6 +459,7 @@ fn modes_agree_on_many_formulas() {
     sweep(&LISTS, 1_000_000, 6_000);
     sweep(&TREES, 2_000_000, 2_000);
     sweep(&DOUBLE, 3_000_000, 2_000);
+    sweep(&BALANCED, 4_000_000, 3_000);
 }
 
 /// Methods are known by their numbers.

@@ -180,7 +180,7 @@ fn one(world: &World, seed: u64, total: &Seen) {
     let mut task = world.task(random);
     let balance = world
         .is_indexed()
-        .then(|| Balance::new(&mut task.symbols))
+        .then(|| Balance::new(&mut task.symbols, &task.grammar))
         .flatten();
     // Markings, and a variable that stays although it is dead.
     let names = task.names();

@@ -104,7 +104,7 @@ impl<'a> Json<'a> {
                 .help("is the file cut short?");
         }
         let found = self.text[here.start as usize..here.end as usize].escape_debug();
-        let found: String = found.take(40).collect();
+        let found = found.take(40).collect::<String>().replace("\\\"", "\"");
         Diagnostic::error(here, format!("expected {what}, found `{found}`"))
             .label(format!("expected {what}"))
     }

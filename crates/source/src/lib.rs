@@ -12,3 +12,10 @@ mod source;
 pub mod suggest;
 
 pub use source::*;
+
+/// Why a file cannot be read or written, in the words of the system, without its number.
+pub fn io_reason(error: &dyn std::fmt::Display) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    text.to_lowercase()
+}

@@ -152,6 +152,23 @@ pub(crate) enum Word {
     PostProcessing,
 }
 
+impl Word {
+    /// Whether it is about what variables point to.
+    pub(crate) fn minds_variables(self) -> bool {
+        use Word::{Admissible, Canonical, Constants, Full, Markings, PostProcessing};
+        matches!(
+            self,
+            Admissible | Constants | Markings | Full | Canonical | PostProcessing
+        )
+    }
+
+    /// As it is written.
+    pub(crate) fn name(self) -> String {
+        let value = self.to_possible_value();
+        value.map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+}
+
 /// What is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Picture {

@@ -22,6 +22,7 @@ use crate::frame::Frame;
 use crate::heap::args::Picture;
 use crate::heap::text::Sources;
 use crate::input;
+use droste_source::io_reason;
 
 /// A page shows so many states at most.
 const MOST_STATES: usize = 500;
@@ -103,7 +104,7 @@ impl Drawing<'_> {
                         sheets.extend(run_sheets(run, &self.task.symbols, property, &line));
                     }
                     None if only => return Err(nothing_violated()),
-                    None => {}
+                    None => sheets.extend(self.too_large(reports)),
                 },
                 Picture::States => match self.states() {
                     Ok(spaces) => sheets.push(spaces.sheet(&self.task.symbols, MOST_STATES)),
@@ -128,6 +129,15 @@ impl Drawing<'_> {
         spaces.map_err(|reason| {
             Failure::Because(format!("the state spaces cannot be drawn: {reason}"))
         })
+    }
+
+    /// The heap that was larger than allowed.
+    fn too_large(&self, reports: &[Report]) -> Option<Sheet> {
+        let largest = reports.iter().find_map(|report| report.largest.as_ref())?;
+        let method = &self.task.program.method(largest.method).name;
+        let heap = [(format!("in {method}"), largest.heap.clone())];
+        let note = "This heap is larger than allowed: no rule of the grammar makes it smaller.";
+        Some(heap_sheet("largest heap", note, &heap, &self.task.symbols))
     }
 
     fn heaps(&self) -> Sheet {
@@ -199,7 +209,10 @@ impl Drawing<'_> {
 fn write(folder: &Path, name: &str, text: &str) -> Result<(), Failure> {
     let path = folder.join(name);
     let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, text));
-    written.map_err(|error| Failure::Because(format!("cannot write `{}`: {error}", path.display())))
+    written.map_err(|error| {
+        let (path, why) = (path.display(), io_reason(&error));
+        Failure::Because(format!("cannot write `{path}`: {why}"))
+    })
 }
 
 fn nothing_violated() -> Failure {

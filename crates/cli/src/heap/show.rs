@@ -12,6 +12,7 @@ use droste_shape::page::{page, run_sheets};
 use droste_shape::run::{Kind, Position, Reality, Run};
 use droste_shape::settings::Settings;
 use droste_shape::task::Task;
+use droste_source::io_reason;
 use serde_json::{Value, json};
 
 use crate::args::CheckArgs;
@@ -104,8 +105,9 @@ fn write_trace(
     };
     written.map_err(|error| {
         Failure::Because(format!(
-            "cannot write the trace to `{}`: {error}",
-            path.display()
+            "cannot write the trace to `{}`: {}",
+            path.display(),
+            io_reason(&error)
         ))
     })
 }
@@ -126,9 +128,17 @@ fn describe(
         Answer::Unknown(..) => crate::check::UNKNOWN_COLOR,
     };
     text.push_str(&console.paint(colour, word));
-    let _ = writeln!(text, ": {property}");
+    text.push_str(": ");
+    if let Some(name) = &report.name {
+        let _ = write!(text, "{name}: ");
+    }
+    let _ = writeln!(text, "{property}");
     match &report.answer {
-        Answer::Holds => {}
+        Answer::Holds => {
+            if let Some(vacuity) = &report.vacuous {
+                let _ = writeln!(text, "  {}", visible(&vacuity.to_string()));
+            }
+        }
         Answer::Violated(run) => {
             if !args.output.no_trace {
                 text.push('\n');
@@ -246,6 +256,12 @@ fn property(args: &CheckArgs, task: &Task, report: &Report) -> Value {
         "generation_seconds": report.generation.as_secs_f64(),
         "checking_seconds": report.checking.as_secs_f64(),
     });
+    if let Some(name) = &report.name {
+        object["name"] = json!(name);
+    }
+    if let Some(vacuity) = &report.vacuous {
+        object["vacuous"] = json!(vacuity.to_string());
+    }
     match &report.answer {
         Answer::Unknown(unknown, _) => {
             object["reason"] = json!(reason(unknown));
@@ -269,6 +285,7 @@ fn trace(task: &Task, run: &Run) -> Value {
                 Kind::Terminated => json!("terminated"),
                 Kind::Fault(Fault::NullDereference) => json!("null dereference"),
                 Kind::Fault(Fault::UnknownMemory) => json!("unknown memory"),
+                Kind::Fault(Fault::Thrown) => json!("exception"),
                 Kind::Fault(Fault::Leak) => json!("leak"),
                 Kind::Folded(steps) => json!({ "folded": steps }),
                 Kind::Skipped(steps) => json!({ "skipped": steps }),

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use droste_base::words::counted;
-use droste_heap::{Heap, Node, Symbols, TypeId, Variable};
+use droste_heap::{Heap, Node, Symbols, TypeId, Variable, label_text};
+use droste_pointer::MethodId;
 use droste_report::visible;
 use droste_shape::machine::{Fault, Largest};
 use droste_shape::run::{Kind, Position, Reality, Run};
@@ -21,7 +22,7 @@ pub(super) fn reality(task: &Task, run: &Run) -> String {
     match &run.reality {
         Reality::Unasked => String::new(),
         Reality::Real(heap, run) => {
-            let told = heap_lines(task, heap);
+            let told = heap_lines(task, task.program.entry, heap);
             let provided = if run.guesses {
                 ", if numbers and what else is not modelled allow the branches"
             } else {
@@ -63,7 +64,11 @@ pub(super) fn largest(task: &Task, largest: &Largest) -> String {
     if let (Some(file), Some(line)) = (file, line.filter(|&&line| line > 0)) {
         let _ = write!(text, " ({file}:{line})");
     }
-    let _ = write!(text, ":\n\n{}", heap_lines(task, &largest.heap));
+    let _ = write!(
+        text,
+        ":\n\n{}",
+        heap_lines(task, largest.method, &largest.heap)
+    );
     text.push_str(if task.grammar.rules().is_empty() {
         "\n  There is no grammar, so nothing is abstracted: say with --grammar what heaps look like.\n"
     } else {
@@ -72,8 +77,8 @@ pub(super) fn largest(task: &Task, largest: &Largest) -> String {
     text
 }
 
-/// A heap, one line for what variables point to, and one for each object.
-fn heap_lines(task: &Task, heap: &Heap) -> String {
+/// A heap of a method, one line for what variables point to, and one for each object.
+fn heap_lines(task: &Task, method: MethodId, heap: &Heap) -> String {
     let symbols = &task.symbols;
     let null = heap.variable(Variable::NULL);
     let constant = |node: Node| heap.variables_at(node).find(|one| one.is_constant());
@@ -98,7 +103,7 @@ fn heap_lines(task: &Task, heap: &Heap) -> String {
         let shown = if variable.is_marking() {
             format!("the mark ({written}) is on {}", name(node))
         } else {
-            format!("{} = {}", task.source_name(written), name(node))
+            format!("{} = {}", task.source_name(method, written), name(node))
         };
         let _ = writeln!(text, "    {}", visible(&shown));
     }
@@ -121,9 +126,9 @@ fn heap_lines(task: &Task, heap: &Heap) -> String {
         let _ = writeln!(text, "    … and {} more", counted(more, "object"));
     }
     for hyperedge in heap.hyperedges().take(OBJECTS) {
-        let label = symbols.nonterminal_name(hyperedge.label.nonterminal);
+        let label = label_text(symbols, hyperedge.label);
         let tentacles: Vec<String> = hyperedge.tentacles.iter().map(|&node| name(node)).collect();
-        let _ = writeln!(text, "    {}({})", visible(label), tentacles.join(", "));
+        let _ = writeln!(text, "    {}({})", visible(&label), tentacles.join(", "));
     }
     text
 }
@@ -189,12 +194,16 @@ struct Row {
 /// A run as lines: the line of the source, its text, what it changed. Statements of one line are
 /// told together; where there is no source, the statements themselves are shown.
 pub(super) fn lines(task: &Task, sources: &Sources, run: &Run) -> String {
-    if let (true, [enter, leave]) = (run.is_call, &run.positions[..]) {
+    if let (Some(method), [enter, leave]) = (run.call_of, &run.positions[..]) {
+        let heap = |heap| match heap_lines(task, method, heap) {
+            text if text.is_empty() => "    no objects\n".to_owned(),
+            text => text,
+        };
         return format!(
             "  It is entered with this heap:\n\n{}\n  and left with one that the contract does not \
              have:\n\n{}",
-            heap_lines(task, &enter.heap),
-            heap_lines(task, &leave.heap)
+            heap(&enter.heap),
+            heap(&leave.heap)
         );
     }
     let mut rows: Vec<Row> = Vec::new();
@@ -343,6 +352,7 @@ fn remark(task: &Task, position: &Position, next: Option<&Position>) -> Option<S
     Some(match position.kind {
         Kind::Fault(Fault::NullDereference) => "✗ null is dereferenced here".into(),
         Kind::Fault(Fault::UnknownMemory) => "✗ what this points to is not modelled".into(),
+        Kind::Fault(Fault::Thrown) => "↯ an exception leaves the method".into(),
         Kind::Fault(Fault::Leak) => "✗ before this, an object has become unreachable".into(),
         Kind::Call => match next {
             Some(callee) if callee.method == "<init>" => "→ constructor".into(),

@@ -259,12 +259,7 @@ impl Translator<'_, '_> {
             Invoke::Static | Invoke::Special => self.builder.exact(member).map(Callees::One),
         };
         let callees = match callees {
-            Some(callees) => {
-                if !self.graph.handlers[self.block].is_empty() {
-                    self.guarded.push((callees.clone(), self.line));
-                }
-                callees
-            }
+            Some(callees) => callees,
             None if constructor => {
                 if member.class != "java.lang.Object" {
                     self.warn(format!(
@@ -298,6 +293,14 @@ impl Translator<'_, '_> {
             arguments,
             callees,
         });
+        let targets = match known {
+            true => self.raised(Operand::Unknown)?,
+            false => Vec::new(),
+        };
+        if !targets.is_empty() {
+            let escapes = self.graph.escapes[self.block];
+            self.emit(Statement::Caught { targets, escapes });
+        }
         if let (Some(to), Some(result)) = (to, types.result) {
             self.push(
                 Operand::Local(to),
@@ -477,7 +480,7 @@ impl Translator<'_, '_> {
         let mut targets = self.raised(value)?;
         if self.graph.escapes[self.block] {
             self.warn(
-                "an exception may be thrown here: runs end where it leaves the method".to_string(),
+                "an exception may be thrown here: runs end where nobody catches it".to_string(),
             );
             if targets.is_empty() {
                 self.emit(Statement::Throw);

@@ -1,7 +1,8 @@
 //! Random pointer programs on lists and trees, and heaps for them.
 //!
 //! A program has two static methods, which call each other and themselves, and an instance method
-//! that a subclass overrides. Variables of all methods have names of their own.
+//! that a subclass overrides. They throw exceptions and catch them. Variables of all methods have names
+//! of their own.
 
 #![allow(dead_code, reason = "each test uses a part of this")]
 
@@ -183,7 +184,7 @@ fn method(world: &World, number: u32, random: &mut Random) -> Method {
             0 => 3 + random.below(length as usize) as Pc,
             _ => pc + 1,
         };
-        let statement = match random.below(13) {
+        let statement = match random.below(14) {
             0..=2 => Statement::Assign {
                 to: local(random),
                 value: Source::Field(local(random), field(random)),
@@ -223,6 +224,7 @@ fn method(world: &World, number: u32, random: &mut Random) -> Method {
             9 => Statement::Choose {
                 targets: vec![target(random), pc + 1],
             },
+            13 => Statement::Throw,
             _ => Statement::Branch {
                 condition: Condition {
                     left: Operand::Local(local(random)),
@@ -254,7 +256,18 @@ fn method(world: &World, number: u32, random: &mut Random) -> Method {
                 no: pc + 1,
             });
         }
+        let is_call = matches!(statement, Statement::Call { .. });
+        if statement == Statement::Throw {
+            let targets = vec![pc + 1, pc + 2];
+            code.push(Statement::Choose { targets });
+        }
         code.push(statement);
+        if is_call && random.percent(40) {
+            code.push(Statement::Caught {
+                targets: vec![target(random)],
+                escapes: random.percent(50),
+            });
+        }
     }
     code.push(Statement::Return(Some(Operand::Local(local(random)))));
     Method {
