@@ -166,7 +166,7 @@ impl<'a> Fixpoints<'a> {
             return None;
         };
         let mut list = Vec::new();
-        for &part in parts.iter() {
+        for &part in parts {
             let applied = references(&theory.terms, part).into_iter();
             let applied: Vec<DefId> = applied.map(|(def, _)| def).collect();
             let needed = components(&applied, |def, out| {

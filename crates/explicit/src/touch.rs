@@ -48,6 +48,9 @@ pub struct Tour {
 /// The most marks that [`Goal::Touch`](crate::Goal::Touch) can keep apart.
 pub const MOST_TOUCHED: usize = 64;
 
+/// A model with the marks that its runs have touched.
+pub(crate) type Toured<'a, M> = Remembering<'a, M, Touching<'a>>;
+
 /// True of a target with as many marks as are asked for.
 pub(crate) const TOUCHED: PropId = PropId(0);
 
@@ -120,7 +123,7 @@ pub(crate) fn touch<'a, M: Model>(
     model: &'a M,
     tour: &'a Tour,
     options: &Options<'_>,
-) -> (Remembering<'a, M, Touching<'a>>, Outcome<(M::State, u64)>) {
+) -> (Toured<'a, M>, Outcome<(M::State, u64)>) {
     assert!(tour.marks.len() <= MOST_TOUCHED, "marks fit into a word");
     let options = Options {
         order: if options.verdict_only {
