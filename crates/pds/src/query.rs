@@ -57,7 +57,7 @@ pub fn reach<D: Domain>(
     way: Way,
     options: &Options,
 ) -> Result<Reached<D::Weight>, StopReason> {
-    let question = Question::new(domain, pds, from, to)?;
+    let question = Question::new(domain, pds, from, to, false)?;
     let (weight, transitions, witness) = match way {
         Way::Post => question.forwards(domain, options)?,
         Way::Pre => question.backwards(domain, options)?,
@@ -88,7 +88,9 @@ where
     if threads <= 1 || way == Way::Dual || options.witness || options.method == Method::Paths {
         return reach(domain, pds, from, to, way, options);
     }
-    let question = Question::new(domain, pds, from, to)?;
+    // What is on the stack behind a call belongs to its caller's owner, also where the question has
+    // put it there.
+    let question = Question::new(domain, pds, from, to, true)?;
     let (found, asked) = if way == Way::Post {
         let (start, last) = question.first(domain)?;
         let found = poststar_on(threads, domain, &question.pds, &start, options)?;
@@ -122,11 +124,13 @@ pub(crate) struct Question<W> {
 }
 
 impl<W: Clone> Question<W> {
+    /// `joined` says whether the rules of the question make procedures, too.
     fn new<D: Domain<Weight = W>>(
         domain: &D,
         pds: &Pds<W>,
         from: &Automaton<W>,
         to: &Automaton<W>,
+        joined: bool,
     ) -> Result<Self, StopReason> {
         let (from, to) = (from.normalised(domain)?, to.normalised(domain)?);
         let control = pds.states().max(from.control()).max(to.control());
@@ -190,7 +194,7 @@ impl<W: Clone> Question<W> {
         Ok(Question {
             own: pds.rules().len() as u32,
             // A set may be empty, and then no rule leads to its end.
-            pds: pds.with(end.0 + 1, rules),
+            pds: pds.with(end.0 + 1, joined, rules),
             start: (start, bottom),
             end,
         })

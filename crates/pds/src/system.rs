@@ -437,8 +437,14 @@ impl<W> Pds<W> {
     }
 
     /// The same system with that many control states, and with more rules, which read and write
-    /// stacks: in their control states no callee returns.
-    pub(crate) fn with(&self, states: u32, more: impl IntoIterator<Item = (Rule, W)>) -> Self
+    /// stacks: in their control states no callee returns. If `joined`, these rules make
+    /// [procedures](Self::procedures) as the others do.
+    pub(crate) fn with(
+        &self,
+        states: u32,
+        joined: bool,
+        more: impl IntoIterator<Item = (Rule, W)>,
+    ) -> Self
     where
         W: Clone,
     {
@@ -452,7 +458,7 @@ impl<W> Pds<W> {
         for (rule, weight) in more {
             builder.rule(rule, weight);
         }
-        builder.build_for(Some(self.returns()), Some(own))
+        builder.build_for(Some(self.returns()), (!joined).then_some(own))
     }
 
     /// In control states below this one, a symbol that is gone stands for a callee that has

@@ -7,7 +7,7 @@ use common::{Random, Sample, shown, single, stacks, system};
 use droste_pds::domains::{Boolean, CopyConstants, GenKill, MinPlus, Pair, Relations};
 use droste_pds::{
     Automaton, Direction, Method, Options, Pds, PdsBuilder, Replace, Rule, StateId, SymbolId,
-    Transition, Way, poststar, prestar, reach, reach_on,
+    Transition, Way, poststar, poststar_on, prestar, prestar_on, reach, reach_on,
 };
 
 /// A random automaton; with `one` as every weight, if so wished.
@@ -133,6 +133,18 @@ where
     let options = Options::default();
     let post = poststar(domain, &pds, &from, &options).expect("post*");
     let pre = prestar(domain, &pds, &to, &options).expect("pre*");
+    let threads = 2 + random.below(2);
+    let post_on = poststar_on(threads, domain, &pds, &from, &options).expect("post*");
+    let pre_on = prestar_on(threads, domain, &pds, &to, &options).expect("pre*");
+    for (one, many) in [(&post, &post_on), (&pre, &pre_on)] {
+        let same = one.iter().all(|(transition, weight)| {
+            let other = many.weight(transition);
+            other.is_some_and(|other| domain.equal(other, weight))
+        });
+        if !same || one.len() != many.len() {
+            return Err(format!("{threads} threads: {many:?}, not {one:?}"));
+        }
+    }
     for stack in stacks(pds.symbols(), 2) {
         for state in (0..pds.states()).map(StateId) {
             let there = post.weight_of(domain, state, &stack).expect("a weight");
