@@ -166,12 +166,23 @@ impl<'a> Fixpoints<'a> {
             return None;
         };
         let mut list = Vec::new();
-        for &part in parts.iter() {
+        for &part in parts {
             let applied = references(&theory.terms, part).into_iter();
             let applied: Vec<DefId> = applied.map(|(def, _)| def).collect();
             let needed = components(&applied, |def, out| {
                 out.extend(theory.definition(def).references.iter().map(|(d, _)| *d));
             });
+            // A predicate that is not monotone may have no value, and then the question has none,
+            // whatever its other parts are.
+            let mut uses = needed.iter().flat_map(|members| {
+                let all = members
+                    .iter()
+                    .flat_map(|def| &theory.definition(*def).references);
+                all.filter(|(used, _)| members.contains(used))
+            });
+            if uses.any(|(_, sign)| sign.negative) {
+                return None;
+            }
             list.push((needed.len(), part, applied));
         }
         list.sort_by_key(|(needed, ..)| *needed);
