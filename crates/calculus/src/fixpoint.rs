@@ -172,6 +172,17 @@ impl<'a> Fixpoints<'a> {
             let needed = components(&applied, |def, out| {
                 out.extend(theory.definition(def).references.iter().map(|(d, _)| *d));
             });
+            // A predicate that is not monotone may have no value, and then the question has none,
+            // whatever its other parts are.
+            let mut uses = needed.iter().flat_map(|members| {
+                let all = members
+                    .iter()
+                    .flat_map(|def| &theory.definition(*def).references);
+                all.filter(|(used, _)| members.contains(used))
+            });
+            if uses.any(|(_, sign)| sign.negative) {
+                return None;
+            }
             list.push((needed.len(), part, applied));
         }
         list.sort_by_key(|(needed, ..)| *needed);
