@@ -14,6 +14,7 @@
 
 mod apply;
 mod reorder;
+mod sifter;
 mod store;
 
 use std::cell::RefCell;
@@ -25,6 +26,7 @@ use std::rc::Rc;
 use droste_base::{Limits, StopReason};
 use num_bigint::BigUint;
 
+pub use sifter::Sifter;
 use store::{BOTTOM, Edge, FALSE, Store, TRUE};
 
 type Result<T> = std::result::Result<T, StopReason>;

@@ -1,8 +1,10 @@
 //! Weighted pushdown systems: saturation, tall domains, incremental solving, several cores.
 //!
 //! ```text
-//! cargo bench -p droste-bench --bench pushdown [-- --quick] [-- --rules N] [-- FAMILY …]
+//! cargo bench -p droste-bench --bench pushdown [-- --quick] [-- --rules N] [-- TABLE …] [-- FAMILY …]
 //! ```
+//!
+//! The tables are `solve`, `cores`, `tall` and `edits`; all of them, if none is named.
 //!
 //! Each row of the first table is a process of its own, so that its memory is its own. Times are
 //! processor seconds of solving, without building the system; memory is all of the process.
@@ -15,10 +17,13 @@ use droste_bench::pushdown::{Family, System, system};
 use droste_pds::domains::{Affine, Boolean, Linear, MinPlus, Relations};
 use droste_pds::{
     Automaton, Direction, Domain, Method, Modular, Options, Order, Pds, PdsBuilder, RuleId,
-    StateId, Transition, poststar, poststar_on, prestar, prestar_on,
+    StateId, Transition, Way, poststar, poststar_on, prestar, prestar_on, reach,
 };
 
 const SEED: u64 = 1;
+
+/// The tables that can be asked for.
+const TABLES: [&str; 4] = ["solve", "cores", "tall", "edits"];
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -32,7 +37,8 @@ fn main() {
     let ours = |argument: &String| {
         matches!(argument.as_str(), "--quick" | "--bench" | "--rules")
             || argument.parse::<usize>().is_ok()
-            || Family::ALL.iter().any(|family| family.name() == argument)
+            || TABLES.contains(&argument.as_str())
+            || named(argument)
     };
     if !arguments.iter().all(ours) {
         return;
@@ -46,15 +52,20 @@ fn main() {
         (None, false) => vec![100_000, 1_000_000],
     };
     let wanted = |family: &Family| {
-        let named = |argument: &String| Family::ALL.iter().any(|f| f.name() == argument);
-        !arguments.iter().any(named) || arguments.iter().any(|a| a == family.name())
+        !arguments.iter().any(|a| named(a)) || arguments.iter().any(|a| a == family.name())
     };
-    println!("family\trules\tway\tweights\ttransitions\tcpu\tMB");
-    for size in sizes {
-        for family in Family::ALL.iter().filter(|family| wanted(family)) {
-            for weights in ["bool", "minplus"] {
-                for way in ["post", "pre"] {
-                    run(&[family.name(), &size.to_string(), way, weights]);
+    let asked = |table: &str| {
+        let some = arguments.iter().any(|a| TABLES.contains(&a.as_str()));
+        !some || arguments.iter().any(|argument| argument == table)
+    };
+    if asked("solve") {
+        println!("family\trules\tway\tweights\ttransitions\tcpu\tMB");
+        for size in sizes {
+            for family in Family::ALL.iter().filter(|family| wanted(family)) {
+                for weights in ["bool", "minplus"] {
+                    for way in ["post", "pre"] {
+                        run(&[family.name(), &size.to_string(), way, weights]);
+                    }
                 }
             }
         }
@@ -62,9 +73,15 @@ fn main() {
     if rules.is_some() {
         return;
     }
+    let of_these = |families: &[Family], table: &str| -> Vec<Family> {
+        let these = families
+            .iter()
+            .filter(|family| asked(table) && wanted(family));
+        these.copied().collect()
+    };
     println!("\nfamily\trules\tway\tweights\tone core\ttwo cores\tratio");
     let size = if quick { 10_000 } else { 1_000_000 };
-    for family in [Family::Icfg, Family::Multi] {
+    for family in of_these(&[Family::Icfg, Family::Multi], "cores") {
         cores(&Boolean, "bool", family, size, |_, _| true);
         cores(
             &MinPlus::non_negative(),
@@ -75,17 +92,32 @@ fn main() {
         );
     }
     println!(
-        "\ndomain\tfamily\trules\tway\tcallees first\tfirst in\tpaths\tratio\tratio to first in"
+        "\ndomain\tfamily\tseed\trules\tway\tcallees first\tfirst in\tpaths\tratio\tratio to first in\treach: callees first\tpaths\tratio"
     );
     let size = if quick { 1_000 } else { 20_000 };
-    for family in [Family::Icfg, Family::Irred, Family::Chain, Family::Rec] {
-        tall(&Relations::new(16), "relation 16", family, size, relation);
-        tall(&Relations::new(64), "counter 64", family, size, counting);
-        tall(&Affine::new(32, 3), "affine 3", family, size, affine);
+    let families = [
+        Family::Icfg,
+        Family::Irred,
+        Family::Chain,
+        Family::Rec,
+        Family::Nest,
+        Family::Wide,
+    ];
+    for seed in if quick {
+        SEED..SEED + 1
+    } else {
+        SEED..SEED + 3
+    } {
+        let size = (size, seed);
+        for family in of_these(&families, "tall") {
+            tall(&Relations::new(16), "relation 16", family, size, relation);
+            tall(&Relations::new(64), "counter 64", family, size, counting);
+            tall(&Affine::new(32, 3), "affine 3", family, size, affine);
+        }
     }
     println!("\ndomain\tfamily\trules\tscratch\tedit\tratio\tone core\ttwo cores\tratio");
     let size = if quick { 10_000 } else { 100_000 };
-    for family in [Family::Icfg, Family::Multi, Family::Irred] {
+    for family in of_these(&[Family::Icfg, Family::Multi, Family::Irred], "edits") {
         edits(&Boolean, "bool", family, size, |_, _| true);
         edits(
             &MinPlus::non_negative(),
@@ -96,6 +128,12 @@ fn main() {
         );
         edits(&Relations::new(16), "relation 16", family, size, relation);
     }
+}
+
+/// Whether this is the name of a family.
+fn named(argument: &str) -> bool {
+    let mut all = Family::ALL.iter().chain(&Family::OTHERS);
+    all.any(|family| family.name() == argument)
 }
 
 /// Runs a row in a process of its own.
@@ -224,39 +262,55 @@ fn tall<D: Domain>(
     domain: &D,
     name: &str,
     family: Family,
-    size: usize,
+    (size, seed): (usize, u64),
     weight: impl Fn(u32, i64) -> D::Weight,
 ) {
-    let (pds, system) = with(system(family, size, SEED), weight);
+    let (pds, system) = with(system(family, size, seed), weight);
+    let (start, target) = (start(domain, &system), target(domain, &system));
     for post in [true, false] {
         let ways = [
             (Method::Chaotic, Order::Best),
             (Method::Chaotic, Order::FirstIn),
             (Method::Paths, Order::Best),
         ];
-        let [best, first_in, paths] = ways.map(|(method, order)| {
-            let options = Options {
-                method,
-                order,
-                ..Options::default()
-            };
-            // The clock of a thread is coarse: several times, and the average.
-            let (mut times, begin) = (0, cpu_seconds());
-            while times < 3 || (cpu_seconds() - begin < 0.2 && times < 50) {
-                answer(domain, &pds, &system, post, &options);
-                times += 1;
+        let options = ways.map(|(method, order)| Options {
+            method,
+            order,
+            ..Options::default()
+        });
+        let [best, first_in, paths] = (options.each_ref())
+            .map(|options| average(|| _ = answer(domain, &pds, &system, post, options)));
+        // One question: weights that nobody asks for are not evaluated.
+        let way = if post { Way::Post } else { Way::Pre };
+        let [asked, _, lazy] = options.each_ref().map(|options| {
+            if options.order == Order::FirstIn {
+                return 0.0;
             }
-            (cpu_seconds() - begin) / f64::from(times)
+            average(|| {
+                let found = reach(domain, &pds, &start, &target, way, options);
+                found.expect("no limit is set");
+            })
         });
         println!(
-            "{name}\t{}\t{}\t{}\t{best:.4}\t{first_in:.4}\t{paths:.4}\t{:.1}\t{:.1}",
+            "{name}\t{}\t{seed}\t{}\t{}\t{best:.4}\t{first_in:.4}\t{paths:.4}\t{:.1}\t{:.1}\t{asked:.4}\t{lazy:.4}\t{:.1}",
             family.name(),
             pds.rules().len(),
             if post { "post" } else { "pre" },
             best / paths,
-            first_in / paths
+            first_in / paths,
+            asked / lazy,
         );
     }
+}
+
+/// Processor seconds. The clock of a thread is coarse: several times, and the average.
+fn average(run: impl Fn()) -> f64 {
+    let (mut times, begin) = (0, cpu_seconds());
+    while times < 3 || (cpu_seconds() - begin < 0.2 && times < 100) {
+        run();
+        times += 1;
+    }
+    (cpu_seconds() - begin) / f64::from(times)
 }
 
 /// One thread against two, by the clock.

@@ -9,6 +9,11 @@
 //! * `chain`: a deep chain of small procedures, each of which calls the next from two places;
 //! * `rec`: four nodes in ten are calls, of any procedure.
 //!
+//! Two more are for the order in which path expressions are made, which was chosen without them:
+//!
+//! * `nest`: loops in loops, four deep, that are left from the middle;
+//! * `wide`: random graphs of 300 nodes with three ways to go on from each.
+//!
 //! Nine calls in ten have a way around them; in `chain` none has. A step weighs 0 to 10, a call 1, a
 //! return 0.
 
@@ -29,10 +34,14 @@ pub enum Family {
     Chain,
     /// Many calls.
     Rec,
+    /// Loops in loops.
+    Nest,
+    /// Larger and denser random graphs.
+    Wide,
 }
 
 impl Family {
-    /// All of them.
+    /// Those with yardsticks.
     pub const ALL: [Family; 5] = [
         Family::Icfg,
         Family::Multi,
@@ -40,6 +49,9 @@ impl Family {
         Family::Chain,
         Family::Rec,
     ];
+
+    /// The others.
+    pub const OTHERS: [Family; 2] = [Family::Nest, Family::Wide];
 
     /// What it is called.
     pub fn name(self) -> &'static str {
@@ -49,6 +61,8 @@ impl Family {
             Family::Irred => "irred",
             Family::Chain => "chain",
             Family::Rec => "rec",
+            Family::Nest => "nest",
+            Family::Wide => "wide",
         }
     }
 }
@@ -122,13 +136,19 @@ impl Writer {
 /// A system of a family with about this number of rules.
 pub fn system(family: Family, rules: usize, seed: u64) -> System {
     let states = if family == Family::Multi { 8 } else { 1 };
-    let nodes: u32 = if family == Family::Chain { 10 } else { 100 };
+    let nodes: u32 = match family {
+        Family::Chain => 10,
+        Family::Wide => 300,
+        _ => 100,
+    };
     // How many rules a procedure has, about.
     let each = match family {
         Family::Icfg | Family::Multi => 140,
         Family::Irred => 160,
         Family::Chain => 11,
         Family::Rec => 150,
+        Family::Nest => 165,
+        Family::Wide => 850,
     };
     let procedures = (rules / (each * states as usize)).max(2) as u32;
     let mut writer = Writer {
@@ -202,6 +222,28 @@ fn body(
         writer.call(node, callee * nodes, node + 1);
         if below(writer, 10) > 0 {
             writer.step(node, node + 1);
+        }
+        return;
+    }
+    if family == Family::Wide {
+        for _ in 0..2 {
+            let to = base + below(writer, nodes);
+            writer.step(node, to);
+        }
+        writer.step(node, node + 1);
+        return;
+    }
+    if family == Family::Nest {
+        writer.step(node, node + 1);
+        let place = node - base;
+        for length in [3, 9, 27, 81] {
+            if place % length == length - 1 {
+                writer.step(node, node + 1 - length);
+            }
+        }
+        if below(writer, 6) == 0 {
+            // Out of the loop of nine.
+            writer.step(node, (base + place / 9 * 9 + 9).min(last));
         }
         return;
     }

@@ -1,5 +1,5 @@
 //! Families of theories, after the kinds of examples that came with MUCKE: a scheduler, two mutual-exclusion rings (steps of
-//! one cell at a time, and of all cells with late gates), pigeons, a token ring (its steps in one predicate, and in one for each station), swaps, and a counter nested under another fixpoint. The theories are our own making, written from the
+//! one cell at a time, and of all cells with late gates), pigeons, a token ring (its steps in one predicate, and in one for each station), swaps, a counter nested under another fixpoint, and words that are copied bit by bit in an order that is bad for it. The theories are our own making, written from the
 //! names of the families; they are not MUCKE's files, and times are not comparable one to one.
 //!
 //! `cargo bench -p droste-calculus [-- FAMILY]` prints one line per theory: family, size, answers, seconds (reading
@@ -313,6 +313,32 @@ fn again(n: usize) -> String {
     )
 }
 
+/// Two words, declared one after the other; one is copied to the other bit by bit. In the order of
+/// declaration, what is reached has more than 2^n nodes.
+fn copied(n: usize) -> String {
+    let names: Vec<String> = ["x", "y"]
+        .iter()
+        .flat_map(|word| (0..n).map(move |i| format!("{word}{i}")))
+        .collect();
+    let step = |i: usize| {
+        let others = names.iter().filter(|name| **name != format!("y{i}"));
+        let kept: Vec<String> = others.map(|name| format!("t.{name} = s.{name}")).collect();
+        format!("t.y{i} = s.x{i} & {}", kept.join(" & "))
+    };
+    let steps: Vec<String> = (0..n).map(step).collect();
+    let first: Vec<String> = (0..n).map(|i| format!("!s.y{i}")).collect();
+    let wrong: Vec<String> = (0..n).map(|i| format!("s.y{i} & !s.x{i}")).collect();
+    format!(
+        "class State {{ bool {}; }};\nbool T(State s, State t) s ~+ t\n  {};\n\
+         mu bool R(State s) {} | (exists State t. R(t) & T(t, s));\n\
+         !(exists State s. R(s) & ({}));\n",
+        names.join(", "),
+        steps.join("\n| "),
+        first.join(" & "),
+        wrong.join(" | ")
+    )
+}
+
 fn run(family: &str, n: usize, text: String) {
     let start = Instant::now();
     let theory = load_text(family, text);
@@ -348,7 +374,7 @@ fn main() {
         .collect();
     println!("family\tsize\tanswers\tseconds\trounds\tpeak nodes");
     type Family = (&'static str, fn(usize) -> String, &'static [usize]);
-    let families: [Family; 8] = [
+    let families: [Family; 9] = [
         ("scheduler", scheduler, &[24, 48, 64]),
         ("dme", dme, &[8, 12, 16]),
         ("cells", cells, &[8, 16, 32]),
@@ -357,6 +383,7 @@ fn main() {
         ("stations", stations, &[48, 96]),
         ("swap", swap, &[128, 512]),
         ("again", again, &[8, 12]),
+        ("copied", copied, &[12, 16, 24, 32]),
     ];
     for (name, family, sizes) in families {
         if wanted.is_empty() || wanted.iter().any(|w| w == name) {

@@ -15,8 +15,10 @@ use droste_base::{Limits, StopReason};
 use droste_bdd::{Bdd, Cube, Manager, Renaming, Var};
 use rustc_hash::FxHashMap;
 
+use crate::order::Places;
 use crate::product::{self, Part};
 use crate::ranged::Ranged;
+use crate::reorder::Reordering;
 use crate::term::{Argument, DefId, Of, Term, TermId, VarId};
 use crate::theory::Theory;
 use crate::types::code_bit;
@@ -74,7 +76,8 @@ struct Current {
 pub(crate) struct Engine {
     pub(crate) theory: Theory,
     pub(crate) manager: Manager,
-    level: Vec<u32>,
+    /// The BDD variable of each bit: its level before anything is reordered.
+    bdd_var: Vec<u32>,
     current: FxHashMap<Relation, Current>,
     clock: u64,
     /// Values of terms, and when they were computed.
@@ -89,17 +92,19 @@ pub(crate) struct Engine {
     pub(crate) ranged: Ranged,
     /// By `exists`, the variables whose range has to be seen to.
     open: FxHashMap<TermId, Rc<[VarId]>>,
+    pub(crate) reordering: Reordering,
 }
 
 impl Engine {
-    /// Has nothing computed yet. `level` has the BDD variable of each bit, and there are `count`.
-    pub(crate) fn new(theory: Theory, limits: &Limits, level: Vec<u32>, count: u32) -> Self {
+    /// Has nothing computed yet.
+    pub(crate) fn new(theory: Theory, limits: &Limits, places: Places) -> Self {
         let manager = Manager::new(limits);
-        manager.new_vars(count);
+        manager.new_vars(places.count);
         Engine {
             theory,
             manager,
-            level,
+            reordering: Reordering::new(&places.clusters),
+            bdd_var: places.level,
             current: FxHashMap::default(),
             clock: 0,
             memo: Vec::new(),
@@ -115,7 +120,7 @@ impl Engine {
 
     /// The BDD variable of a bit.
     pub(crate) fn var(&self, bit: u32) -> Var {
-        Var(self.level[bit as usize])
+        Var(self.bdd_var[bit as usize])
     }
 
     /// The BDD variables of a variable's bits.
@@ -254,7 +259,7 @@ impl Engine {
         }
         let mut uses = schedule.uses.clone();
         for (&id, _) in schedule.order.iter().zip(&needed).filter(|(_, n)| **n) {
-            let value = self.compute(id)?;
+            let value = self.watched(|engine| engine.compute(id))?;
             self.memo[id.0 as usize] = Some((value, self.clock));
             let mut done = Vec::new();
             self.theory.terms.operands(id, |operand| {

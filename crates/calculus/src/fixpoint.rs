@@ -31,9 +31,10 @@ use droste_base::StopReason;
 use droste_bdd::Bdd;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::depend::{components, references};
 use crate::engine::Engine;
 use crate::syntax::Fixpoint;
-use crate::term::{DefId, Of, TermId};
+use crate::term::{DefId, Of, Term, TermId};
 use division::{Component, Kind, Region};
 
 /// Why there is no value.
@@ -139,8 +140,50 @@ impl<'a> Fixpoints<'a> {
         Ok(self.engine.get(def, Of::Value))
     }
 
-    /// The value of a closed formula, given it and its negation. Stops early if it can.
+    /// The value of a closed formula, given it and its negation. Stops early if it can: of a
+    /// disjunction whose parts need different predicates, the part that needs fewest is looked at
+    /// first.
     pub(crate) fn decide(&mut self, root: TermId, dual: TermId, uses: &[DefId]) -> Result<bool> {
+        for (root, answer) in [(root, true), (dual, false)] {
+            let Some(parts) = self.alternatives(root) else {
+                continue;
+            };
+            for (part, uses) in parts {
+                if self.decide_whole(part, crate::term::FALSE, &uses)? {
+                    return Ok(answer);
+                }
+            }
+            return Ok(!answer);
+        }
+        self.decide_whole(root, dual, uses)
+    }
+
+    /// The parts of a disjunction, those that need few predicates first, and what each applies.
+    /// Nothing if that makes no difference.
+    fn alternatives(&self, root: TermId) -> Option<Vec<(TermId, Vec<DefId>)>> {
+        let theory = &self.engine.theory;
+        let Term::Or(parts) = theory.terms.get(root) else {
+            return None;
+        };
+        let mut list = Vec::new();
+        for &part in parts {
+            let applied = references(&theory.terms, part).into_iter();
+            let applied: Vec<DefId> = applied.map(|(def, _)| def).collect();
+            let needed = components(&applied, |def, out| {
+                out.extend(theory.definition(def).references.iter().map(|(d, _)| *d));
+            });
+            list.push((needed.len(), part, applied));
+        }
+        list.sort_by_key(|(needed, ..)| *needed);
+        let differ = list.first()?.0 < list.last()?.0;
+        differ.then(|| {
+            list.into_iter()
+                .map(|(_, part, uses)| (part, uses))
+                .collect()
+        })
+    }
+
+    fn decide_whole(&mut self, root: TermId, dual: TermId, uses: &[DefId]) -> Result<bool> {
         if let Some(answer) = self.region(uses, None, Some((root, dual)), 0)? {
             return Ok(answer);
         }

@@ -25,7 +25,7 @@
 //! The way of a text: `token`, `parser` and `expressions` make syntax; `resolve` and `formula` make
 //! types, variables and terms in negation normal form; `depend` finds what is recursive and warns;
 //! `unfold` makes recursion direct; `order` (with `layout`) and `trial` choose one order of BDD
-//! variables for everything; `engine` (with `product` and `ranged`) evaluates terms; `fixpoint` (with `rewrite`) computes values of
+//! variables for everything, which `reorder` may improve; `engine` (with `product` and `ranged`) evaluates terms; `fixpoint` (with `rewrite`) computes values of
 //! predicates; `witness` shows why; `report` writes it down.
 
 mod depend;
@@ -39,6 +39,7 @@ mod parser;
 mod printer;
 mod product;
 mod ranged;
+mod reorder;
 pub mod report;
 mod resolve;
 mod rewrite;

@@ -29,6 +29,8 @@
 //! types it is not the type that decides, but what is passed to what, in wide predicates first. The
 //! sets that are computed stay where they are then, and the steps of a program are renamed, once.
 
+use std::ops::Range;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::depend::components;
@@ -43,14 +45,22 @@ const MOST_PARAMETERS: u32 = 4;
 /// Fewer pairs of bits of two classes that are compared are cheap wherever they are.
 const MANY_PAIRS: usize = 10;
 
-/// Where each bit is.
+/// The orders to choose from.
 #[derive(Debug, Default)]
 pub(crate) struct Order {
-    /// For each bit of the theory its level, the top of the order being 0. Parts of variables are
-    /// in the order of declaration.
-    pub(crate) declared: Vec<u32>,
-    /// The same with related parts next to each other, if that makes a difference.
-    pub(crate) clustered: Option<Vec<u32>>,
+    /// Parts of variables are in the order of declaration.
+    pub(crate) declared: Places,
+    /// Related parts are next to each other, if that makes a difference.
+    pub(crate) clustered: Option<Places>,
+}
+
+/// Where each bit is.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Places {
+    /// For each bit of the theory its level, the top of the order being 0.
+    pub(crate) level: Vec<u32>,
+    /// The levels of each cluster, from the top of the order.
+    pub(crate) clusters: Vec<Range<u32>>,
     /// How many levels there are.
     pub(crate) count: u32,
 }
@@ -127,16 +137,15 @@ pub(crate) fn order(theory: &Theory) -> Order {
     allocator.join_wide_first(&bodies, &split);
     allocator.join_terms(&bodies);
     allocator.assign_slots(&bodies);
-    let (declared, count) = allocator.place();
+    let declared = allocator.place();
     let related = std::mem::take(&mut allocator.related);
     for (a, b) in related {
         allocator.clusters.join(a, b);
     }
-    let (clustered, _) = allocator.place();
+    let clustered = allocator.place();
     Order {
-        clustered: (clustered != declared).then_some(clustered),
+        clustered: (clustered.level != declared.level).then_some(clustered),
         declared,
-        count,
     }
 }
 
@@ -580,9 +589,8 @@ impl Allocator<'_> {
         slot
     }
 
-    /// The order of the clusters, of the cells in them, and of the slots in those: levels, and how
-    /// many there are.
-    fn place(&mut self) -> (Vec<u32>, u32) {
+    /// The order of the clusters, of the cells in them, and of the slots in those.
+    fn place(&mut self) -> Places {
         let theory = self.theory;
         // Which cells a cluster has: joined bits stand for their cells.
         for bit in 0..theory.bits {
@@ -598,11 +606,16 @@ impl Allocator<'_> {
         }
         let mut base = vec![NONE; theory.bits as usize];
         let mut count = 0;
+        let mut clusters = Vec::new();
         let mut put = |bit: u32, allocator: &mut Self| {
             let cluster = allocator.clusters.find(bit) as usize;
+            let first = count;
             for cell in std::mem::take(&mut cells_of[cluster]) {
                 base[cell as usize] = count;
                 count += allocator.slots[cell as usize];
+            }
+            if count > first {
+                clusters.push(first..count);
             }
         };
         // What the file says about the order comes first.
@@ -642,6 +655,10 @@ impl Allocator<'_> {
                 base[cell as usize] + if slot == NONE { 0 } else { slot }
             })
             .collect();
-        (level, count)
+        Places {
+            level,
+            clusters,
+            count,
+        }
     }
 }

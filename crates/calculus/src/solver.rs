@@ -57,6 +57,10 @@ pub struct Statistics {
     pub bytes: usize,
     /// Garbage collections.
     pub collections: usize,
+    /// How often variables were reordered.
+    pub reorderings: u64,
+    /// Nodes in use before and after that, the last time that it made diagrams much smaller.
+    pub reordered: Option<(usize, usize)>,
 }
 
 /// Evaluates what is in a theory. Values of predicates are kept from one action to the next.
@@ -78,7 +82,7 @@ struct Clock {
 /// Runs `work` where a [`Solver`] for the theory has enough stack.
 pub fn on_large_stack<T: Send>(mut theory: Theory, work: impl FnOnce(Theory) -> T + Send) -> T {
     let order = order(&theory);
-    let variables = order.count as usize;
+    let variables = order.declared.count as usize;
     theory.order = Some(order);
     droste_bdd::on_large_stack(variables, || work(theory))
 }
@@ -96,7 +100,8 @@ impl<'a> Solver<'a> {
         reporter: Option<Reporter<'a>>,
         preferred: PreferredOrder,
     ) -> Self {
-        let (engine, order) = engine(theory, limits, preferred);
+        let (mut engine, order) = engine(theory, limits, preferred);
+        engine.reorder(false);
         Solver {
             fixpoints: Fixpoints::new(engine, reporter),
             order,
@@ -117,9 +122,16 @@ impl<'a> Solver<'a> {
         self.order
     }
 
+    /// Reorders variables as often as possible, and not only where it seems to be worth it: for
+    /// tests.
+    pub fn reorder_eagerly(&mut self) {
+        self.fixpoints.engine.reorder(true);
+    }
+
     /// What it has taken so far.
     pub fn statistics(&self) -> Statistics {
         let manager = &self.fixpoints.engine.manager;
+        let (reorderings, reordered) = self.fixpoints.engine.reordering.reorderings();
         Statistics {
             rounds: self.fixpoints.rounds,
             variables: manager.var_count(),
@@ -127,6 +139,8 @@ impl<'a> Solver<'a> {
             peak_nodes: manager.peak_nodes(),
             bytes: manager.memory_bytes(),
             collections: manager.collections(),
+            reorderings,
+            reordered,
         }
     }
 

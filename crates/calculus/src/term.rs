@@ -111,6 +111,11 @@ impl Terms {
         false
     }
 
+    /// All terms.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Term> {
+        self.rows.iter()
+    }
+
     pub(crate) fn add(&mut self, term: Term) -> TermId {
         if let Some(&id) = self.known.get(&term) {
             return id;

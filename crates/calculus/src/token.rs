@@ -135,6 +135,14 @@ const OPERATORS: [(&str, Kind); 15] = [
     (">", Kind::Greater),
 ];
 
+/// Where a text ends for its reader, if that is before its end: behind `#quit`.
+pub fn quits(text: &str) -> Option<usize> {
+    let source = SourceFile::new("", text);
+    let last = tokens(&source).0.into_iter().nth_back(1)?;
+    let (start, end) = (last.span.start as usize, last.span.end as usize);
+    (&text[start..end] == "#quit").then_some(end)
+}
+
 /// The tokens of a file, the last of which is [`Kind::End`], and what is wrong with it.
 pub fn tokens(source: &SourceFile) -> (Vec<Token>, Vec<Diagnostic>) {
     let text = source.text();
@@ -314,6 +322,9 @@ mod tests {
 
     #[test]
     fn nothing_is_read_behind_quit() {
+        assert_eq!(quits("x; #quit \u{fffd} #quit"), Some(8));
+        assert_eq!(quits("x; /* #quit */ \"#quit\" y"), None);
+        assert_eq!(quits(""), None);
         assert_eq!(
             kinds("x; #quit \u{e4} + /* \""),
             [Kind::Name, Kind::Semicolon, Kind::Name, Kind::End]

@@ -95,26 +95,26 @@ pub(crate) fn engine(
 ) -> (Engine, ChosenOrder) {
     let order = theory.order.take().unwrap_or_else(|| order(&theory));
     let Some(clustered) = order.clustered else {
-        let engine = Engine::new(theory, limits, order.declared, order.count);
+        let engine = Engine::new(theory, limits, order.declared);
         return (engine, ChosenOrder::Declared);
     };
     match preference {
         PreferredOrder::Declared => {
-            let engine = Engine::new(theory, limits, order.declared, order.count);
+            let engine = Engine::new(theory, limits, order.declared);
             return (engine, ChosenOrder::Asked);
         }
         PreferredOrder::Clustered => {
-            let engine = Engine::new(theory, limits, clustered, order.count);
+            let engine = Engine::new(theory, limits, clustered);
             return (engine, ChosenOrder::Asked);
         }
         PreferredOrder::Better => {}
     }
     let relations = relations(&theory);
-    let mut first = Engine::new(theory, limits, order.declared, order.count);
+    let mut first = Engine::new(theory, limits, order.declared);
     if relations.is_empty() {
         return (first, ChosenOrder::Declared);
     }
-    let mut second = Engine::new(Theory::default(), limits, clustered, order.count);
+    let mut second = Engine::new(Theory::default(), limits, clustered);
     let mut turn = FIRST_TURN;
     while turn <= LAST_TURN {
         let Ok(own) = build(&mut first, &relations, turn) else {

@@ -6,7 +6,8 @@
 //! true disjunct, all conjuncts, one choice of values for `exists`) leads to tuples that came in
 //! earlier. The first of these is the tuple before on the path. If the body needed others as well,
 //! as the return of a procedure needs a summary, they are shown beside it. A greatest fixpoint that
-//! does not hold is the same thing in the complement.
+//! does not hold is the same thing in the complement. A predicate that is not recursive itself holds
+//! because of the tuples that its body needs.
 
 use droste_bdd::{Bdd, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -67,12 +68,17 @@ struct Trail {
     values: FxHashMap<Var, bool>,
     choices: Vec<(VarId, Vec<bool>)>,
     needs: Vec<Need>,
+    /// Tuples of other predicates.
+    plain: Vec<Need>,
     /// Whether something that mentions a recursive predicate was not followed.
     more: bool,
 }
 
 /// Longer paths are cut; nobody reads them.
 const LONGEST: usize = 100_000;
+
+/// No more bodies are followed to find out which paths there are.
+const MOST_BODIES: usize = 100;
 
 impl Solver<'_> {
     /// Why the formula is true, or, if `wanted` is not set, why it is false. It must be so.
@@ -98,10 +104,58 @@ impl Solver<'_> {
             paths: Vec::new(),
         };
         for need in trail.needs {
-            let path = self.path(need)?;
-            witness.paths.push(path);
+            witness.paths.push(self.path(need)?);
+        }
+        // What holds because of the body of a predicate that is not recursive: the tuples that the
+        // body needs.
+        let mut plain = trail.plain;
+        let mut seen = FxHashSet::default();
+        while let Some(need) = plain.pop() {
+            if seen.len() >= MOST_BODIES || !seen.insert((need.predicate, need.bits.clone())) {
+                continue;
+            }
+            let Some(body) = self.plain_body(&need)? else {
+                continue;
+            };
+            let vars = self.fixpoints.engine.parameter_vars(need.predicate);
+            let values = vars.into_iter().zip(need.bits).collect();
+            let trail = self.follow(body, values, &recursive)?;
+            for need in trail.needs {
+                witness.paths.push(self.path(need)?);
+            }
+            plain.extend(trail.plain);
         }
         Ok(witness)
+    }
+
+    /// The body of a predicate that needs a recursive one but is not recursive, or of its
+    /// complement. What it applies has been evaluated then.
+    fn plain_body(&mut self, need: &Need) -> Result<Option<TermId>, Unanswered> {
+        let definition = self.theory().definition(need.predicate);
+        let (body, dual) = (definition.body, definition.dual);
+        let uses: Vec<DefId> = definition.references.iter().map(|(def, _)| *def).collect();
+        let lists = components(&[need.predicate], |def, out| {
+            let references = &self.theory().definition(def).references;
+            out.extend(references.iter().map(|(d, _)| *d));
+        });
+        let own = lists.iter().find(|list| list.contains(&need.predicate));
+        if own.is_none_or(|own| own.len() > 1) || uses.contains(&need.predicate) {
+            return Ok(None);
+        }
+        if !lists
+            .iter()
+            .any(|list| self.path_component(list[0]).is_some())
+        {
+            return Ok(None);
+        }
+        for def in uses {
+            self.fixpoints.value(def)?;
+        }
+        if need.of == Of::Value || dual.is_some() {
+            return Ok(if need.of == Of::Value { body } else { dual });
+        }
+        let terms = &mut self.fixpoints.engine.theory.terms;
+        Ok(body.map(|body| terms.not(body)))
     }
 
     /// The members of a predicate's component, if its fixpoint has paths: recursive, monotone, all
@@ -144,6 +198,7 @@ impl Solver<'_> {
             values,
             choices: Vec::new(),
             needs: Vec::new(),
+            plain: Vec::new(),
             more: false,
         };
         let mut stack = vec![root];
@@ -179,18 +234,31 @@ impl Solver<'_> {
                         });
                     }
                 }
+                Term::Apply(predicate, Of::Value, arguments) => {
+                    let bits = self.arguments(predicate, &arguments, &trail.values);
+                    let of = Of::Value;
+                    trail.plain.push(Need {
+                        predicate,
+                        of,
+                        bits,
+                    });
+                }
                 Term::Not(inner) => {
-                    if let Term::Apply(def, Of::Value, arguments) =
+                    if let Term::Apply(predicate, Of::Value, arguments) =
                         self.theory().terms.get(inner).clone()
-                        && recursive(def, self)
-                        && self.theory().definition(def).fixpoint == Fixpoint::Nu
                     {
-                        let bits = self.arguments(def, &arguments, &trail.values);
-                        trail.needs.push(Need {
-                            predicate: def,
+                        let need = Need {
+                            predicate,
                             of: Of::Complement,
-                            bits,
-                        });
+                            bits: self.arguments(predicate, &arguments, &trail.values),
+                        };
+                        if !recursive(predicate, self) {
+                            trail.plain.push(need);
+                        } else if self.theory().definition(predicate).fixpoint == Fixpoint::Nu {
+                            trail.needs.push(need);
+                        } else {
+                            trail.more = true;
+                        }
                     } else {
                         trail.more |= self.mentions(id, recursive);
                     }

@@ -469,3 +469,51 @@ fn quit_ends_reading() {
     let theory = load(outer, &mut |name| Ok(SourceFile::new(name, "#quit")));
     assert_eq!(theory.diagnostics().count(), 1);
 }
+
+#[test]
+fn a_plain_predicate_holds_because_of_the_tuples_its_body_needs() {
+    let theory = load_text(
+        "t.mu",
+        "enum N { 0 .. 5 };
+         mu bool Reach(N s) s = 0 | (exists N p. Reach(p) & (p = 0 & s = 1 | p = 1 & s = 2));
+         nu bool Good(N s) s != 4 & (forall N t. s = 3 & t = 4 -> Good(t));
+         bool Bad(N n) exists N s. Reach(s) & s = n;
+         bool Worse() Bad(2);
+         bool Fine() Good(3);
+         #wit Worse(); #cex Fine();",
+    );
+    let actions = theory.actions().to_vec();
+    let mut solver = Solver::new(theory, &Limits::default(), None);
+    let lengths = actions.iter().map(|action| match solver.perform(action) {
+        Ok(Outcome::Witness(witness)) => witness.paths.iter().map(Vec::len).collect(),
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(lengths.collect::<Vec<Vec<usize>>>(), [vec![3], vec![2]]);
+}
+
+#[test]
+fn disjunctions_are_decided_part_by_part() {
+    // The second part needs a predicate that has no value.
+    let theory = load_text(
+        "t.mu",
+        "mu bool Odd(bool x) !Odd(x);
+         bool Some(bool x) x;
+         (exists bool x. Some(x)) | Odd(true);
+         Odd(true) | (exists bool x. Some(x));
+         !Odd(true) & !(exists bool x. Some(x));
+         !(exists bool x. Some(x)) | Odd(true);",
+    );
+    let actions = theory.actions().to_vec();
+    let mut solver = Solver::new(theory, &Limits::default(), None);
+    let answers: Vec<_> = actions
+        .iter()
+        .map(|action| solver.perform(action))
+        .collect();
+    for (answer, expected) in answers.iter().zip([true, true, false]) {
+        assert!(
+            matches!(answer, Ok(Outcome::Answer(value)) if *value == expected),
+            "{answer:?}"
+        );
+    }
+    assert!(answers[3].is_err(), "{answers:?}");
+}

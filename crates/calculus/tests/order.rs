@@ -152,3 +152,41 @@ fn assume_in_a_recursion_is_no_reason_for_a_warning() {
     let theory = load_text("t.mu", through_a_step("assume", "Step(p, s) & Reach(p)"));
     assert_eq!(theory.messages(true, false), "");
 }
+
+/// Words that are copied bit by bit. They are declared one after the other, so each pair of bits is
+/// far apart, and no bits are compared in rows: the order of declaration is as bad as can be.
+fn copied(bits: usize) -> String {
+    let names: Vec<String> = ["x", "y"]
+        .iter()
+        .flat_map(|word| (0..bits).map(move |i| format!("{word}{i}")))
+        .collect();
+    let steps: Vec<String> = (0..bits)
+        .map(|i| {
+            let others = names.iter().filter(|name| **name != format!("y{i}"));
+            let kept: Vec<String> = others.map(|name| format!("t.{name} = s.{name}")).collect();
+            format!("t.y{i} = s.x{i} & {}", kept.join(" & "))
+        })
+        .collect();
+    let first: Vec<String> = (0..bits).map(|i| format!("!s.y{i}")).collect();
+    let wrong: Vec<String> = (0..bits).map(|i| format!("s.y{i} & !s.x{i}")).collect();
+    format!(
+        "class State {{ bool {}; }};\nbool Step(State s, State t) s ~+ t\n  {};\n\
+         mu bool Reach(State s) {} | (exists State p. Step(p, s) & Reach(p));\n\
+         !(exists State s. Reach(s) & ({})); #ons Reach; #size Reach;\n",
+        names.join(", "),
+        steps.join("\n| "),
+        first.join(" & "),
+        wrong.join(" | "),
+    )
+}
+
+#[test]
+fn a_bad_order_is_left() {
+    // Each bit of the copy is false or right: 3 to the power of 22. In the order of declaration,
+    // what is reached has more than four million nodes.
+    let (list, chosen) = solve(&copied(22), PreferredOrder::Better);
+    assert_eq!(list[0], "true");
+    assert_eq!(list[1], 3u64.pow(22).to_string());
+    assert!(nodes(&list[2]) < 200, "{list:?}");
+    assert_eq!(chosen, ChosenOrder::Declared);
+}

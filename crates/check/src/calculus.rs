@@ -22,9 +22,9 @@ use crate::{Effort, Engine, EngineId, Fault, Options, Property, SymbolicStats, s
 /// The formulas that decide whether a target can be reached.
 #[derive(Clone, Debug, Default)]
 pub enum Algorithm {
-    /// The better one of `ef` and `simple`: `ef` alone for a while, then both side by side. Summaries
-    /// from the entries that are reached may be fewer, those from all entries more regular; which of
-    /// the two counts, the program does not tell.
+    /// The better one of `ef` and `procedures`: `ef` alone for a while, then both side by side.
+    /// Summaries from the entries that are reached may be fewer, those from all entries more regular,
+    /// and procedures are then solved one by one; which counts more, the program does not tell.
     #[default]
     Better,
     /// One that comes with Droste.
@@ -35,20 +35,20 @@ pub enum Algorithm {
 
 impl Algorithm {
     /// The formulas; of two, those that begin.
-    fn source(&self) -> SourceFile {
+    fn source(&self, relations: &Relations) -> SourceFile {
         match self {
-            Algorithm::Better => named(droste_formula::Algorithm::Ef),
-            Algorithm::Named(algorithm) => named(*algorithm),
+            Algorithm::Better => named(droste_formula::Algorithm::Ef, relations),
+            Algorithm::Named(algorithm) => named(*algorithm, relations),
             Algorithm::Own(source) => source.clone(),
         }
     }
 }
 
-fn named(algorithm: droste_formula::Algorithm) -> SourceFile {
-    SourceFile::new(format!("{algorithm}.mu"), algorithm.text())
+fn named(algorithm: droste_formula::Algorithm, relations: &Relations) -> SourceFile {
+    SourceFile::new(format!("{algorithm}.mu"), algorithm.text(relations))
 }
 
-/// `ef` takes so many steps of diagram operations before `simple` begins, too.
+/// `ef` takes so many steps of diagram operations before `procedures` begins, too.
 const TRIAL: u64 = 400_000;
 
 /// The complete input for the calculus: relations, algorithm, query. For a program with threads,
@@ -63,10 +63,11 @@ pub fn formula(
     let text = Prepared::new(program, property, &options).and_then(|prepared| {
         if program.is_concurrent() {
             let query = threads::query(&prepared, &options)?;
-            return Ok(threads_formula(&query, &options)?.text);
+            let most = most_levels(&query, &options)?;
+            return Ok(threads_formula(&query, most)?.text);
         }
         let relations = relations(&prepared, &options)?;
-        let algorithm = options.algorithm.source();
+        let algorithm = options.algorithm.source(&relations);
         Ok(format!("{}{}", relations.text, algorithm.text()))
     });
     text.map_err(|halt| match halt {
@@ -92,11 +93,8 @@ fn relations(prepared: &Prepared<'_>, options: &Options<'_>) -> Result<Relations
     Ok(droste_formula::relations(&cleaned.program, &question))
 }
 
-/// The formula for a program with threads, with everything it needs.
-pub(crate) fn threads_formula(
-    query: &ThreadQuery<'_>,
-    options: &Options<'_>,
-) -> Result<Relations, Halt> {
+/// How many switches or rounds a formula for a program with threads has to look at.
+pub(crate) fn most_levels(query: &ThreadQuery<'_>, options: &Options<'_>) -> Result<usize, Halt> {
     let Some(most) = query.most else {
         return Err(Halt::refused(
             "the calculus engine needs a bound on the number of switches or rounds: \
@@ -110,12 +108,17 @@ pub(crate) fn threads_formula(
             source.name()
         )));
     }
+    Ok(most)
+}
+
+/// The formula for a program with threads and so many switches or rounds, with everything it needs.
+pub(crate) fn threads_formula(query: &ThreadQuery<'_>, level: usize) -> Result<Relations, Halt> {
     let question = droste_formula::Reachability {
         targets: query.target.nodes(),
         violations: query.target.violations(),
         live: &AllLive,
     };
-    let bound = Bound::new(query.levels, most);
+    let bound = Bound::new(query.levels, level);
     droste_formula::concurrent(query.program, &question, bound).map_err(Halt::refused)
 }
 
@@ -150,7 +153,7 @@ pub(crate) fn search(
         }
         Err(halt) => return Err(halt),
     };
-    let algorithm = options.algorithm.source();
+    let algorithm = options.algorithm.source(&relations);
     let theory = load(&relations.text, &algorithm);
     if theory.has_errors() {
         let messages = theory.messages(false, false);
@@ -245,27 +248,36 @@ impl Contender for Solution {
     fn raced(&mut self) {}
 }
 
-/// The answer of `ef`, given as a theory, or of `simple`.
+/// The answer of `ef`, given as a theory, or of `procedures`.
 fn better(ef: Theory, relations: &Relations, options: &Options<'_>) -> Result<Solution, Halt> {
     if let Some(solution) = solve_within(ef, relations.bits, options, Some(TRIAL)) {
         return Ok(solution);
     }
-    options.log("ef takes long: simple is solved beside it");
+    options.log("ef takes long: procedures is solved beside it");
     let bits = relations.bits;
-    let theory = |algorithm| load(&relations.text, &named(algorithm));
+    let theory = |algorithm| load(&relations.text, &named(algorithm, relations));
     let by_ef = |limits: &Limits, _: &dyn Fn()| {
         let mut own = options.clone();
         own.limits = limits.clone();
         Ok(solve(theory(droste_formula::Algorithm::Ef), bits, &own))
     };
-    let by_simple = |limits: &Limits| {
+    let by_procedures = |limits: &Limits| {
         let own = Options {
             limits: limits.clone(),
             ..Options::default()
         };
-        Ok(solve(theory(droste_formula::Algorithm::Simple), bits, &own))
+        Ok(solve(
+            theory(droste_formula::Algorithm::Procedures),
+            bits,
+            &own,
+        ))
     };
-    side_by_side(&options.limits, by_ef, by_simple)
+    side_by_side(
+        &options.limits,
+        std::time::Duration::ZERO,
+        by_ef,
+        by_procedures,
+    )
 }
 
 /// More BDD variables than an algorithm has for every bit of a state, by far.

@@ -8,6 +8,8 @@
 //! temporal logic use it, and two formulas for the same question.
 
 use std::sync::atomic::Ordering;
+use std::sync::mpsc;
+use std::time::Duration;
 
 use droste_base::memory::resident_bytes;
 use droste_base::{Limits, Rival, StopReason};
@@ -56,15 +58,17 @@ pub(crate) fn race<A: Contender + Send, E: Send>(
         Some(reason) if reason.is_own_bound() => drop(first),
         _ => return Ok(first),
     }
-    let mut winner = side_by_side(limits, explicit, rival)?;
+    let mut winner = side_by_side(limits, Duration::ZERO, explicit, rival)?;
     winner.raced();
     Ok(winner)
 }
 
 /// Both at once: the first answer wins, and the other one is stopped. `own` runs on this thread; it
-/// gets something to call as soon as it knows the answer.
+/// gets something to call as soon as it knows the answer. `rival` has a head start, in which it may
+/// answer alone.
 pub(crate) fn side_by_side<A: Contender + Send, E: Send>(
     limits: &Limits,
+    head_start: Duration,
     own: impl FnOnce(&Limits, &dyn Fn()) -> Result<A, E>,
     rival: impl FnOnce(&Limits) -> Result<A, E> + Send,
 ) -> Result<A, E> {
@@ -81,7 +85,9 @@ pub(crate) fn side_by_side<A: Contender + Send, E: Send>(
             share: None,
         };
         let (own_limits, other) = (with(limits, ours.clone()), with(limits, theirs.clone()));
+        let (running, ended) = mpsc::channel::<()>();
         let rival = scope.spawn(move || {
+            let _running = running;
             let answer = rival(&other);
             let flag = match &answer {
                 Ok(answer) if answer.stopped().is_none() => &ours.answered,
@@ -91,6 +97,10 @@ pub(crate) fn side_by_side<A: Contender + Send, E: Send>(
             flag.store(true, Ordering::Relaxed);
             answer
         });
+        // The channel ends with the rival; then nothing is waited for.
+        if !head_start.is_zero() {
+            ended.recv_timeout(head_start).unwrap_or_default();
+        }
         let answered = || theirs.answered.store(true, Ordering::Relaxed);
         let answer = own(&own_limits, &answered);
         // A refusal is an answer, too.
@@ -159,7 +169,6 @@ mod tests {
     use super::*;
     use droste_base::Countable;
     use std::cell::Cell;
-    use std::time::Duration;
 
     #[derive(Debug, PartialEq)]
     struct Said(&'static str, Option<StopReason>, bool);

@@ -2,22 +2,22 @@
 
 use std::time::Duration;
 
-use droste_base::{
-    Certificate, Counterexample, Limits, Progress, Runs, StopReason, Verdict, on_worker,
-};
+use droste_base::{Certificate, Counterexample, Limits, Runs, StopReason, Verdict};
 use droste_calculus::{Unanswered, load_text};
 use droste_explicit::Order;
+use droste_formula::Relations;
 use droste_program::concurrent::{ConcurrentExecution, unbounded_start};
 use droste_program::execution::Execution;
 use droste_program::schedule::{Bound, Finding, Levels, Schedule, Target, ThreadQuery};
 use droste_program::{NodeId, Program};
 use droste_replay::{ConcurrentClaim, replay_concurrent};
+use droste_symbolic::concurrent::{Begun, News, Obstacle, begin, reach};
 use droste_threads::NotRebuilt;
 
-use crate::calculus::{answer_stats, solve, threads_formula};
+use crate::calculus::{answer_stats, most_levels, solve, threads_formula};
 use crate::prepared::Prepared;
 use crate::property::Resolved;
-use crate::race::{Contender, race};
+use crate::race::{Contender, race, side_by_side};
 use crate::report::{Answer, Halt};
 use crate::vacuity::vacuity_of_threads;
 use crate::{Effort, Engine, EngineId, Evidence, Explored, Options, Report, Run, sequential};
@@ -128,21 +128,7 @@ pub(crate) fn answer(prepared: &Prepared<'_>, options: &Options<'_>) -> Result<R
         Engine::Explicit => by_explicit(&query, options, &options.limits),
         Engine::Bdd => by_sets(&query, options, &options.limits),
         Engine::Calculus => by_formula(&query, options)?,
-        Engine::Auto => {
-            let (limits, tuning) = (&options.limits, options.tuning);
-            race(
-                limits,
-                options.trial.min(TRIAL),
-                |limits, _| Ok::<_, Halt>(by_explicit(&query, options, limits)),
-                |limits| {
-                    let quiet = Options {
-                        tuning,
-                        ..Options::default()
-                    };
-                    Ok(by_sets(&query, &quiet, limits))
-                },
-            )?
-        }
+        Engine::Auto => by_both(&query, options)?,
     };
     let mut explored = Explored {
         levels: query.levels,
@@ -200,38 +186,94 @@ fn by_explicit(query: &ThreadQuery<'_>, options: &Options<'_>, limits: &Limits) 
     Answer::new(found, EngineId::Explicit, Effort::Explicit(stats))
 }
 
-/// What the symbolic engine reports while it works.
-enum News {
-    Progress(Progress),
-    Level(usize),
-}
-
-fn by_sets(query: &ThreadQuery<'_>, options: &Options<'_>, limits: &Limits) -> Answer<Finding> {
-    let listen = |news| match (news, options.reporter, options.level) {
+/// What is heard of the symbolic engine.
+fn listener<'a>(query: &'a ThreadQuery<'_>, options: &'a Options<'_>) -> impl FnMut(News) + 'a {
+    move |news| match (news, options.reporter, options.level) {
         (News::Progress(now), Some(reporter), _) => reporter(now),
         (News::Level(level), _, Some(tell)) => tell(query.levels, level),
         _ => {}
-    };
-    let tuning = options.tuning;
-    let (found, stats) = on_worker(STACK, listen, |tell| {
-        let report = |progress| tell(News::Progress(progress));
-        let level = |level| tell(News::Level(level));
-        droste_symbolic::concurrent::reach(query, tuning, limits, &report, &level)
-    });
+    }
+}
+
+fn by_sets(query: &ThreadQuery<'_>, options: &Options<'_>, limits: &Limits) -> Answer<Finding> {
+    let (found, stats) = reach(query, options.tuning, limits, listener(query, options));
     Answer::new(found, EngineId::Bdd, Effort::Symbolic(stats))
+}
+
+/// Few configurations are gone through at once. Otherwise the explicit and the symbolic engine
+/// race. What made configurations many says who begins: where stacks may be of any height, the
+/// explicit engine tries first; otherwise the symbolic one, which is well on its way, has a head
+/// start.
+fn by_both(query: &ThreadQuery<'_>, options: &Options<'_>) -> Result<Answer<Finding>, Halt> {
+    let limits = &options.limits;
+    let listen = listener(query, options);
+    begin(query, options.tuning, limits, listen, |begun, _| {
+        let rest = match begun {
+            Begun::Answer(found, stats) => {
+                return Ok(Answer::new(found, EngineId::Bdd, Effort::Symbolic(stats)));
+            }
+            Begun::Rest(rest) => rest,
+        };
+        let obstacle = rest.obstacle;
+        let explicit = |limits: &Limits, _: &dyn Fn()| Ok(by_explicit(query, options, limits));
+        let symbolic = move |limits: &Limits| {
+            let (found, stats) = rest.finish(limits, |_| {});
+            Ok(Answer::new(found, EngineId::Bdd, Effort::Symbolic(stats)))
+        };
+        if obstacle == Obstacle::Stacks {
+            return race(limits, options.trial.min(TRIAL), explicit, symbolic);
+        }
+        let mut winner = side_by_side(limits, HEAD_START, explicit, symbolic)?;
+        winner.raced();
+        Ok(winner)
+    })
 }
 
 /// The trial has no more path edges than this: with threads, the symbolic engine often answers in
 /// the time of a few thousand.
 const TRIAL: u64 = 4_000;
 
-/// The engine takes threads with larger stacks where it needs them.
-const STACK: usize = 1 << 21;
+/// The symbolic engine answers most questions about variables with many values in this time, and many
+/// of those whose configurations are not quite few.
+const HEAD_START: Duration = Duration::from_millis(10);
 
 /// A formula that is true says that there is a run, not which: the schedule comes from the symbolic
-/// engine.
+/// engine. Bounds are asked one after the other, as violations mostly need few switches, and each
+/// switch more makes the formula much harder. A formula that does so by itself is asked once.
 fn by_formula(query: &ThreadQuery<'_>, options: &Options<'_>) -> Result<Answer<Finding>, Halt> {
-    let relations = threads_formula(query, options)?;
+    let most = most_levels(query, options)?;
+    let least = match query.levels {
+        Levels::Switches => 0,
+        Levels::Rounds => 1,
+    };
+    let whole = threads_formula(query, most)?;
+    let mut known = None;
+    let fewer = if whole.gradual {
+        most..most
+    } else {
+        least..most
+    };
+    for level in fewer {
+        let (found, effort) = ask_formula(query, threads_formula(query, level)?, known, options)?;
+        if !matches!(found, Finding::Nothing { .. }) {
+            return Ok(Answer::new(found, EngineId::Calculus, effort));
+        }
+        known = Some(level);
+        if let Some(tell) = options.level {
+            tell(query.levels, level);
+        }
+    }
+    let (found, effort) = ask_formula(query, whole, known, options)?;
+    Ok(Answer::new(found, EngineId::Calculus, effort))
+}
+
+/// What a formula says, if up to level `known` nothing has been found.
+fn ask_formula(
+    query: &ThreadQuery<'_>,
+    relations: Relations,
+    known: Option<usize>,
+    options: &Options<'_>,
+) -> Result<(Finding, Effort), Halt> {
     let theory = load_text("<threads>", relations.text);
     if theory.has_errors() {
         return Err(Halt::wrong(theory.messages(false, false)));
@@ -245,11 +287,10 @@ fn by_formula(query: &ThreadQuery<'_>, options: &Options<'_>) -> Result<Answer<F
             }
             found => found,
         },
-        Err(Unanswered::Stopped(reason)) => Finding::Stopped(reason, None),
+        Err(Unanswered::Stopped(reason)) => Finding::Stopped(reason, known),
         Ok(None) | Err(_) => return Err(Halt::wrong("the formula has no answer")),
     };
-    let effort = Effort::Calculus(answer_stats(&statistics));
-    Ok(Answer::new(found, EngineId::Calculus, effort))
+    Ok((found, Effort::Calculus(answer_stats(&statistics))))
 }
 
 /// The execution that a schedule stands for, if it is wanted; replayed.

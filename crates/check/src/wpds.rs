@@ -61,6 +61,7 @@ pub(crate) fn search(
         bytes: stats.bytes,
         reorderings: stats.reorderings,
         rounds: 0,
+        configurations: 0,
     };
     Ok(Answer::new(found, engine, Effort::Weighted(effort)))
 }

@@ -34,19 +34,24 @@ enum Found {
 #[derive(Clone, Copy, Debug)]
 enum By {
     States(Watching),
-    Sets,
+    /// With so many steps without diagrams before there are any.
+    Sets(u64),
 }
 
 /// The symbolic engine looks at no more switches. It may say that more lead to nothing new.
 const MOST_BY_SETS: usize = 6;
 
-fn by_sets(query: &ThreadQuery<'_>) -> Finding {
+fn by_sets(query: &ThreadQuery<'_>, few: u64) -> Finding {
     let limits = Limits::within(Duration::from_secs(2));
     let query = ThreadQuery {
         most: query.most.or(Some(MOST_BY_SETS)),
         ..*query
     };
-    droste_symbolic::concurrent::reach(&query, Tuning::default(), &limits, &|_| {}, &|_| {}).0
+    let tuning = Tuning {
+        few,
+        ..Tuning::default()
+    };
+    droste_symbolic::concurrent::reach(&query, tuning, &limits, |_| {}).0
 }
 
 fn search(program: &Program, target: Target<'_>, most: Option<usize>, by: By) -> Found {
@@ -57,7 +62,7 @@ fn search(program: &Program, target: Target<'_>, most: Option<usize>, by: By) ->
         most,
     };
     let found = match by {
-        By::Sets => by_sets(&query),
+        By::Sets(few) => by_sets(&query, few),
         By::States(watching) => {
             let options = droste_threads::Options {
                 limits: Limits {
@@ -122,7 +127,7 @@ fn differs(ast: &Ast, tally: &mut Tally) -> Option<String> {
     for target in reach.chain([Target::Default(&[])]) {
         let expected = expected(&oracle, target);
         let by_states = [Watching::Later, Watching::Early, Watching::Alone].map(By::States);
-        for by in by_states.into_iter().chain([By::Sets]) {
+        for by in by_states.into_iter().chain([0, u64::MAX].map(By::Sets)) {
             tally.questions += 1;
             match search(&program, target, None, by) {
                 Found::Hit(level) => {

@@ -174,25 +174,42 @@ fn differs(ast: &Ast, tally: &mut Tally) -> Option<String> {
                 Ok(actual) => actual,
                 Err(reason) => return Some(format!("{property}: {reason}")),
             };
-            let auto = engine(Engine::Auto, &program, &property, Some(contexts(most)));
-            if auto != Ok(actual) {
-                return Some(format!(
-                    "{property}, {levels:?}: explicit found {actual:?}, auto {auto:?}"
-                ));
-            }
-            // Configurations as far as stacks stay small, configurations until there are some
-            // places, and tuples.
-            for most_places in [Tuning::default().most_places, 12, 0] {
+            // The race is begun with few configurations, or without.
+            for few in [Tuning::default().few, 40, 0] {
                 let tuning = Tuning {
-                    most_places,
+                    few,
                     ..Tuning::default()
+                };
+                let bound = Some(contexts(most));
+                let auto = tuned(Engine::Auto, &program, &property, bound, tuning);
+                if auto != Ok(actual) {
+                    return Some(format!(
+                        "{property}, {levels:?}: explicit found {actual:?}, auto {auto:?} with \
+                         {few} steps"
+                    ));
+                }
+            }
+            // Few configurations without diagrams, alone and in turns; diagrams of configurations as
+            // far as stacks stay small, and until there are some places; and tuples.
+            let usual = Tuning::default();
+            for (few, most_places) in [
+                (u64::MAX, usual.most_places),
+                (40, usual.most_places),
+                (0, usual.most_places),
+                (0, 12),
+                (0, 0),
+            ] {
+                let tuning = Tuning {
+                    few,
+                    most_places,
+                    ..usual
                 };
                 let bound = Some(contexts(most));
                 let symbolic = tuned(Engine::Bdd, &program, &property, bound, tuning);
                 if symbolic != Ok(actual) {
                     return Some(format!(
                         "{property}, {levels:?}: explicit found {actual:?}, bdd {symbolic:?} with \
-                         {most_places} places"
+                         {few} steps, {most_places} places"
                     ));
                 }
             }

@@ -78,6 +78,10 @@ fn configurations(seed: u64) -> Vec<(&'static str, Options<'static>)> {
         ("simple", calculus(Formulas::Simple, Passes::default())),
         ("ef", calculus(Formulas::Ef, Passes::default())),
         (
+            "procedures",
+            calculus(Formulas::Procedures, Passes::default()),
+        ),
+        (
             "ef-opt, no passes",
             calculus(Formulas::EfOpt, Passes::none()),
         ),

@@ -159,13 +159,17 @@ impl Run<'_> {
     fn warn_about_threads(&self, program: &Program) {
         let (threads, search) = (&self.args.threads, &self.args.search);
         let (flags, why) = if program.is_concurrent() {
-            let flags = [
+            // That of other engines is warned about anyway.
+            let calculus =
+                search.engine == Engine::Calculus || self.args.output.emit == Some(Emit::Formula);
+            let flags = vec![
                 (search.order.is_some(), "--order"),
                 (search.eager, "--eager"),
+                (search.algorithm.is_some() && calculus, "--algorithm"),
             ];
             (flags, "the program has threads")
         } else {
-            let flags = [
+            let flags = vec![
                 (threads.contexts.is_some(), "--contexts"),
                 (threads.rounds.is_some(), "--rounds"),
             ];
@@ -400,7 +404,7 @@ impl Run<'_> {
         let source =
             input::read(given, || self.frame.watchdog.pause_at_limit()).map_err(|reason| {
                 Failure::Because(format!(
-                    "{reason}; the algorithms that come with droste are simple, ef and ef-opt"
+                    "{reason}; the algorithms that come with droste are simple, ef, ef-opt and procedures"
                 ))
             })?;
         Ok(Algorithm::Own(source))

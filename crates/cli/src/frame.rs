@@ -139,6 +139,16 @@ impl<'a> Frame<'a> {
         input::read(path, || self.watchdog.pause_at_limit()).map_err(Failure::Because)
     }
 
+    /// The same for a text that may end before its file does, see [`input::read_until`].
+    pub(crate) fn read_until(
+        &self,
+        path: &Path,
+        end: impl Fn(&str) -> Option<usize>,
+    ) -> Result<SourceFile, Failure> {
+        let pause = || self.watchdog.pause_at_limit();
+        input::read_until(path, pause, end).map_err(Failure::Because)
+    }
+
     /// Shows what is to be said about a file, and whether there is an error in it.
     pub(crate) fn refused(
         &self,

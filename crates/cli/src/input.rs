@@ -28,8 +28,45 @@ pub(crate) fn read(path: &Path, pause: impl Fn()) -> Result<SourceFile, String> 
     Ok(SourceFile::new(name(path), text(path, pause)?))
 }
 
+/// The same for a text that may end before the file does: `end` finds the place. What is behind it
+/// need not be text.
+pub(crate) fn read_until(
+    path: &Path,
+    pause: impl Fn(),
+    end: impl Fn(&str) -> Option<usize>,
+) -> Result<SourceFile, String> {
+    let mut bytes = bytes(path, pause)?;
+    if (bytes.contains(&0) || std::str::from_utf8(&bytes).is_err())
+        && let Some(end) = place_of_end(&bytes, end)
+    {
+        bytes.truncate(end);
+    }
+    let name = name(path);
+    let text = decode(bytes).map_err(|problem| format!("`{name}` {problem}"))?;
+    Ok(SourceFile::new(name, text))
+}
+
+/// Where a text ends, in bytes some of which may be no text.
+fn place_of_end(bytes: &[u8], end: impl Fn(&str) -> Option<usize>) -> Option<usize> {
+    let mut left = end(&String::from_utf8_lossy(bytes))?;
+    let mut offset = 0;
+    for chunk in bytes.utf8_chunks() {
+        let valid = chunk.valid().len();
+        if left <= valid {
+            return Some(offset + left);
+        }
+        left -= valid + char::REPLACEMENT_CHARACTER.len_utf8();
+        offset += valid + chunk.invalid().len();
+    }
+    None
+}
+
 /// The same without an index of its lines, for files of hundreds of megabytes.
 pub(crate) fn text(path: &Path, pause: impl Fn()) -> Result<String, String> {
+    decode(bytes(path, pause)?).map_err(|problem| format!("`{}` {problem}", name(path)))
+}
+
+fn bytes(path: &Path, pause: impl Fn()) -> Result<Vec<u8>, String> {
     let name = name(path);
     if path.as_os_str() == "-" {
         return whole(&name, std::io::stdin().lock(), pause);
@@ -42,7 +79,7 @@ pub(crate) fn text(path: &Path, pause: impl Fn()) -> Result<String, String> {
     whole(&name, file, pause)
 }
 
-fn whole(name: &str, mut reader: impl Read, pause: impl Fn()) -> Result<String, String> {
+fn whole(name: &str, mut reader: impl Read, pause: impl Fn()) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     loop {
         let read = (&mut reader)
@@ -59,7 +96,7 @@ fn whole(name: &str, mut reader: impl Read, pause: impl Fn()) -> Result<String, 
             break;
         }
     }
-    decode(bytes).map_err(|problem| format!("`{name}` {problem}"))
+    Ok(bytes)
 }
 
 /// The bytes as text; otherwise what is wrong with the file, as the rest of a sentence.
@@ -186,6 +223,19 @@ mod tests {
         assert!(decoded(b"{a//b} \xfc").is_err());
         assert!(decoded(b"{a/*b} \xfc /* */").is_err());
         assert!(decoded(b"{ // \xfc\n}").is_ok());
+    }
+
+    #[test]
+    fn a_text_may_end_before_its_file() {
+        let end = |text: &str| text.find("#quit").map(|at| at + 5);
+        for (bytes, expected) in [
+            (&b"a #quit \xfc"[..], Some(7)),
+            (b"// \xfc\xfc\n#quit \0", Some(11)),
+            (b"// M\xc3\xbcller \xfc\n#quit", Some(18)),
+            (b"a \xfc", None),
+        ] {
+            assert_eq!(place_of_end(bytes, end), expected);
+        }
     }
 
     #[test]

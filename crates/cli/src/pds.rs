@@ -20,7 +20,9 @@ use droste_notation::{
     Configurations, Document, DomainName, Format, Notation, ReadError, SetError, Signs, System,
     read, read_set,
 };
-use droste_pds::{Automaton, Direction, Options, Way, poststar, prestar, reach};
+use droste_pds::{
+    Automaton, Direction, Options, Way, poststar, poststar_on, prestar, prestar_on, reach_on,
+};
 use droste_source::SourceFile;
 use droste_source::diagnostics::Diagnostic;
 use serde_json::{Value, json};
@@ -29,7 +31,9 @@ use crate::console::{Console, Failure};
 use crate::frame::{Frame, UNKNOWN, Volume};
 use crate::progress::show_while;
 use crate::{input, output};
-use args::{AutomatonArgs, Method, PathArgs, PdsCommand, ReachArgs, SystemArgs, WayArgs};
+use args::{
+    AutomatonArgs, Method, PathArgs, PdsCommand, ReachArgs, SearchArgs, SystemArgs, WayArgs,
+};
 
 /// Why there is no answer yet.
 enum Stop {
@@ -323,7 +327,22 @@ impl Task for CheckWeights<'_> {
     }
 }
 
+/// Refuses flags that have nothing to do with each other.
+fn refuse(command: &PdsCommand) -> Result<(), Failure> {
+    match command {
+        PdsCommand::Pre(args) | PdsCommand::Post(args) => {
+            args.search.refuse(args.method.into(), false)
+        }
+        PdsCommand::Reach(args) => args.way.search.refuse(args.way.method(), false),
+        PdsCommand::Path(PathArgs { reach, .. }) => {
+            reach.way.search.refuse(reach.way.method(), true)
+        }
+        PdsCommand::Convert(_) => Ok(()),
+    }
+}
+
 fn answer(command: &PdsCommand, frame: &Frame<'_>) -> Result<u8, Stop> {
+    refuse(command)?;
     let (args, _, show) = command.parts();
     let (text, document, format) = document(args, show.quiet, frame)?;
     let system = match document {
@@ -440,8 +459,9 @@ impl Solve<'_> {
         })
     }
 
-    fn options(&self, method: Method) -> Options {
+    fn options(&self, method: Method, search: &SearchArgs) -> Options {
         Options {
+            order: search.order(),
             method: match method {
                 Method::Path => droste_pds::Method::Paths,
                 Method::Chaotic | Method::Dual => droste_pds::Method::Chaotic,
@@ -488,11 +508,12 @@ impl Solve<'_> {
         };
         let read = self.frame.elapsed();
         self.frame.watchdog.search_begins();
-        let mut options = self.options(args.way.method);
+        let mut options = self.options(args.way.method(), &args.way.search);
         options.witness = path.is_some();
         let pds = &tables.built.pds;
         let reached = self.shown(&options, || {
-            reach(domain, pds, from, to, way(&args.way), &options)
+            let cores = args.way.search.cores.unwrap_or(1);
+            reach_on(cores, domain, pds, from, to, way(&args.way), &options)
         })?;
         let time = self.frame.elapsed().saturating_sub(read);
         let reachable = !domain.is_zero(&reached.weight);
@@ -518,8 +539,8 @@ impl Solve<'_> {
                 "reachable": reachable,
                 "weight": weight,
                 "domain": self.loaded.shown_domain().to_string(),
-                "method": args.way.method.name(),
-                "direction": args.way.direction.name(),
+                "method": args.way.method().name(),
+                "direction": args.way.direction().map_or("both", args::Direction::name),
                 "states": system.states.len(),
                 "symbols": system.symbols.len(),
                 "rules": rules,
@@ -580,15 +601,15 @@ impl Solve<'_> {
         };
         let read = self.frame.elapsed();
         self.frame.watchdog.search_begins();
-        let options = self.options(args.method.into());
+        let options = self.options(args.method.into(), &args.search);
+        let cores = args.search.cores.unwrap_or(1);
         let start = start.normalised(domain)?;
         let pds = &tables.built.pds;
-        let result = self.shown(&options, || {
-            if forward {
-                prestar(domain, pds, &start, &options)
-            } else {
-                poststar(domain, pds, &start, &options)
-            }
+        let result = self.shown(&options, || match (forward, cores) {
+            (true, 1) => prestar(domain, pds, &start, &options),
+            (false, 1) => poststar(domain, pds, &start, &options),
+            (true, _) => prestar_on(cores, domain, pds, &start, &options),
+            (false, _) => poststar_on(cores, domain, pds, &start, &options),
         })?;
         let time = self.frame.elapsed().saturating_sub(read);
         let mut weights = Vec::new();
@@ -655,9 +676,9 @@ impl Solve<'_> {
 
 /// From which end it is solved.
 fn way(args: &WayArgs) -> Way {
-    match (args.method, args.direction) {
-        (Method::Dual, _) => Way::Dual,
-        (_, args::Direction::Pre) => Way::Pre,
-        (_, args::Direction::Post) => Way::Post,
+    match args.direction() {
+        None => Way::Dual,
+        Some(args::Direction::Pre) => Way::Pre,
+        Some(args::Direction::Post) => Way::Post,
     }
 }

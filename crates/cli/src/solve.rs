@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use droste_calculus::token::quits;
 use droste_calculus::types::{Shape, TypeId, Types, code};
 use droste_calculus::{
     Action, ClosedFormula, Outcome, Round, Solver, Statistics, Theory, Unanswered, Witness, load,
@@ -112,7 +113,7 @@ fn loader(main: &Path) -> impl FnMut(&str) -> Result<SourceFile, String> + use<>
         }
         let found = tries.iter().find(|path| path.is_file());
         match found {
-            Some(path) => input::read(path, || ()),
+            Some(path) => input::read_until(path, || (), quits),
             None => Err(match tries.iter().find(|path| path.exists()) {
                 Some(path) if path.is_dir() => format!("`{}` is a directory", path.display()),
                 Some(path) => format!("`{}` is not a regular file", path.display()),
@@ -124,7 +125,7 @@ fn loader(main: &Path) -> impl FnMut(&str) -> Result<SourceFile, String> + use<>
 
 fn answer(args: &SolveArgs, frame: &Frame<'_>, known: &Arc<Mutex<Known>>) -> Result<u8, Failure> {
     let (console, start) = (frame.console, frame.start);
-    let source = frame.read(&args.file)?;
+    let source = frame.read_until(&args.file, quits)?;
     let theory = load(source, &mut loader(&args.file));
     let messages = theory.messages(!args.quiet, console.err_color());
     Console::note(&messages);
@@ -200,6 +201,7 @@ impl Run<'_> {
             let elapsed = seconds(self.frame.elapsed());
             Console::note(&format!("{elapsed:>8}  order of variables: {order}\n"));
         }
+        let mut reorderings = 0;
         for action in &actions {
             if let Action::Verbose(on) = action {
                 verbose.set(verbose.get() + if *on { 1 } else { -1 });
@@ -207,6 +209,11 @@ impl Run<'_> {
             let began = Instant::now();
             let outcome = solver.perform(action);
             line.erase();
+            let statistics = solver.statistics();
+            if self.args.verbose && statistics.reorderings > reorderings {
+                reorderings = statistics.reorderings;
+                self.note_reordering(&statistics);
+            }
             match outcome {
                 Ok(outcome) => {
                     let text = report::text(&solver, action, &outcome);
@@ -235,6 +242,23 @@ impl Run<'_> {
         // late.
         std::mem::forget(solver);
         (statistics, Ok(()))
+    }
+
+    /// Says what came of reordering.
+    fn note_reordering(&self, statistics: &Statistics) {
+        let elapsed = seconds(self.frame.elapsed());
+        let tried = counted(statistics.reorderings, "time");
+        let found = match statistics.reordered {
+            Some((before, after)) => format!(
+                "{} became {}, because another order is much better",
+                counted(before as u64, "node"),
+                count(after as u64),
+            ),
+            None => "no other order was much better".to_owned(),
+        };
+        Console::note(&format!(
+            "{elapsed:>8}  order of variables: diagrams grew, others were tried {tried}; {found}\n"
+        ));
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Known> {

@@ -480,6 +480,10 @@ pub(crate) fn statistics(report: &Report, total: Duration) -> String {
             ),
             Some(stats.search),
         ),
+        // Nothing but configurations.
+        Some(Effort::Symbolic(stats)) if stats.images == 0 && stats.configurations > 0 => {
+            (counted(stats.configurations, "configuration"), None)
+        }
         Some(Effort::Symbolic(stats)) => (
             format!(
                 "{}, {}",
@@ -566,6 +570,7 @@ fn stats(report: &Report, total: Duration) -> Value {
         Some(Effort::Symbolic(stats) | Effort::Calculus(stats) | Effort::Weighted(stats)) => {
             json!({
                 "seconds": seconds,
+                "configurations": stats.configurations,
                 "images": stats.images,
                 "nodes_reached": stats.nodes_reached,
                 "variables": stats.variables,

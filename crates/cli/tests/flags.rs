@@ -301,7 +301,7 @@ fn every_way_to_search_gives_the_same_verdict() {
 
 #[test]
 fn the_calculus_engine_takes_algorithms_by_name_or_from_a_file() {
-    for algorithm in ["simple", "ef", "ef-opt"] {
+    for algorithm in ["simple", "ef", "ef-opt", "procedures"] {
         let flags = ["--engine", "calculus", "--algorithm", algorithm];
         let check = |file: &str| {
             let args: Vec<&str> = ["check", file].iter().chain(&flags).copied().collect();
@@ -396,13 +396,22 @@ fn json_fields() {
 fn json_of_threads_says_what_it_took() {
     let program = "decl g; void main() begin g := F; start_thread f(); assert(!g); end
         void f() begin g := T; end";
-    for engine in ["explicit", "auto"] {
+    let ask = |engine| {
         let args = ["check", "-", "--json", "--engine", engine];
-        let json = droste_with(program.as_bytes(), &args).expect(1).json();
-        let stats = &json["stats"];
-        assert!(stats["search_seconds"].as_f64() > Some(0.0), "{json:#}");
-        assert!(stats["search_seconds"].as_f64() < stats["seconds"].as_f64());
-        assert!(stats["bytes"].as_u64() > Some(0), "{json:#}");
+        droste_with(program.as_bytes(), &args).expect(1).json()
+    };
+    let json = ask("explicit");
+    let stats = &json["stats"];
+    assert!(stats["search_seconds"].as_f64() > Some(0.0), "{json:#}");
+    assert!(stats["search_seconds"].as_f64() < stats["seconds"].as_f64());
+    assert!(stats["bytes"].as_u64() > Some(0), "{json:#}");
+    for engine in ["bdd", "auto"] {
+        let json = ask(engine);
+        assert!(
+            json["stats"]["configurations"].as_u64() > Some(0),
+            "{json:#}"
+        );
+        assert!(json["stats"]["seconds"].as_f64() > Some(0.0), "{json:#}");
     }
 }
 

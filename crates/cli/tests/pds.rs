@@ -96,6 +96,93 @@ fn ways_agree() {
     );
 }
 
+/// Cores and orders do not change the answer; where they mean nothing, they are refused by name.
+#[test]
+fn cores_and_orders() {
+    let run = |command: &str, more: &[&str]| {
+        let mut args = vec!["pds", command, "calls.wpds"];
+        args.extend(more);
+        droste(&args)
+    };
+    let post = run("post", &[]).expect(0).out;
+    for order in ["best", "last", "first"] {
+        for cores in ["1", "2", "3"] {
+            let flags = ["--order", order, "--cores", cores];
+            assert_eq!(run("post", &flags).expect(0).out, post, "{flags:?}");
+            for direction in ["pre", "post"] {
+                let mut flags = flags.to_vec();
+                flags.extend(["--direction", direction, "--json"]);
+                let object = run("reach", &flags).expect(1).json();
+                assert_eq!(object["weight"], json!(15), "{flags:?}");
+            }
+        }
+    }
+    run("reach", &["--method", "dual", "--order", "first"]).expect(1);
+    run("path", &["--order", "last"]).expect(1);
+    for (command, flags, what) in [
+        (
+            "reach",
+            &["--method", "path", "--cores", "2"][..],
+            "--cores: `--method path`",
+        ),
+        (
+            "reach",
+            &["--method", "dual", "--cores", "2"],
+            "--cores: `--method dual`",
+        ),
+        (
+            "post",
+            &["--method", "path", "--order", "last"],
+            "--order: with `--method path`",
+        ),
+        ("path", &["--cores", "2"], "--cores: a run"),
+        ("reach", &["--cores", "0"], "from 1 to 64"),
+        ("reach", &["--cores", "two"], "from 1 to 64"),
+    ] {
+        let done = run(command, flags).expect(2);
+        assert!(done.err.contains(what), "{}", done.err);
+    }
+    let threads = "2\nPDA 1 2\n0 1 -> 1 2\n";
+    let where_to = ["--initial", "0|1", "--target", "1|2"];
+    of(threads, "reach", &where_to).expect(1);
+    for (flag, value) in [
+        ("--cores", "2"),
+        ("--order", "last"),
+        ("--method", "path"),
+        ("--direction", "pre"),
+    ] {
+        let flags = [&where_to[..], &[flag, value]].concat();
+        let done = of(threads, "reach", &flags).expect(2);
+        assert!(done.err.contains(flag), "{}", done.err);
+    }
+}
+
+/// What a format would lose is refused or said.
+#[test]
+fn conversions_lose_nothing() {
+    let empty = "rule p a -> q b\ninit <p, a>\ntarget <q, [^a, b]>\n";
+    of(empty, "reach", &[]).expect(0);
+    let done = of(empty, "convert", &["--to", "numeric"]).expect(2);
+    assert!(done.err.contains("--drop target"), "{}", done.err);
+    for to in ["wpds", "pdaaal"] {
+        let text = of(empty, "convert", &["--to", to]).expect(0).out;
+        of(&text, "reach", &[]).expect(0);
+    }
+    let longest =
+        "domain maxplus\nrule p a -> p b : 3\nrule p a -> p b : ZERO\ninit <p, a>\ntarget <p, b>\n";
+    for to in ["numeric", "wpds"] {
+        let done = of(longest, "convert", &["--to", to]).expect(0);
+        let said = done.err.contains("--weight maxplus");
+        assert_eq!(said, to == "numeric", "{}", done.err);
+        let object = of(&done.out, "reach", &["--weight", "maxplus", "--json"]);
+        assert_eq!(object.expect(1).json()["weight"], json!(3));
+    }
+    // Weights that are all one are none.
+    let free = "wpds 1 2 1\nr1 0 0 0 1 0\ninit 0 0\n";
+    let done = of(free, "convert", &["--to", "moped"]).expect(0);
+    assert!(done.out.contains("-->"), "{}", done.out);
+}
+
 #[test]
 fn automata_are_saved_and_read_again() {
     let dir = scratch("pds-automata");

@@ -9,7 +9,7 @@ use std::convert::Infallible;
 use droste_base::{Claim, Mismatch, Model, PropId, Runs, Trace, replay_trace};
 use droste_omega::{Buchi, Observed, Product, Tableau, Watcher};
 
-use crate::touch::{Touching, touch};
+use crate::touch::{TOUCHED, touch};
 use crate::{Options, Outcome, Tour, reach, repeat, stuck};
 
 /// What is looked for in the runs of a model.
@@ -127,7 +127,7 @@ fn answer<M: Model, J: Judge>(
         Goal::Touch(tour) => {
             let (product, outcome) = touch(model, tour, options);
             if let Some(trace) = outcome.verdict.run() {
-                judge.judge(&product, trace, &Claim::Reaches(Touching::<M>::TOUCHED))?;
+                judge.judge(&product, trace, &Claim::Reaches(TOUCHED))?;
             }
             Ok(outcome.map(|(state, _)| state))
         }
@@ -144,12 +144,12 @@ fn answer<M: Model, J: Judge>(
             Ok(outcome.map(|(state, _)| state))
         }
         Goal::Accept(automaton, atoms) => {
-            let product = Observed::new(model, automaton, atoms);
+            let product = Observed::of(model, automaton, atoms);
             let outcome = find(&product, &repeats(&product.marks()), options, judge)?;
             Ok(outcome.map(|(state, _)| state))
         }
         Goal::Prove(tableau, atoms) => {
-            let product = Observed::new(model, tableau, atoms);
+            let product = Observed::of(model, tableau, atoms);
             let outcome = find(&product, &repeats(&product.marks()), options, judge)?;
             Ok(outcome.map(|(state, _)| state))
         }

@@ -17,9 +17,8 @@
 
 use std::hash::{BuildHasher as _, BuildHasherDefault, Hash};
 
-use droste_base::{
-    CallId, Cycle, Model, Position, PropId, Run, RunId, Step, Steps, StopReason, Trace, Via, Where,
-};
+use droste_base::{Cycle, Model, Position, PropId, Run, RunId, Step, Steps, Trace, Via, Where};
+use droste_omega::{Memory, Remembering};
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;
 
@@ -58,88 +57,36 @@ impl<'a, S: Eq + Hash> Wanted<'a, S> {
     }
 }
 
-/// A model whose runs begin in one of its states, and which remembers the marks that have been met.
-struct Round<'a, M: Model> {
-    model: &'a M,
+/// Remembers the marks that have been met, on the way back to where the run began.
+struct Round<'a, S> {
     marks: &'a [PropId],
-    from: M::State,
+    from: S,
 }
+
+/// True where all marks have been met and the run is back.
+const BACK: PropId = PropId(0);
 
 /// Set when there has been a step.
 const MOVED: u64 = 1 << 32;
 
-impl<M: Model> Round<'_, M> {
-    const BACK: PropId = PropId(0);
+impl<M: Model> Memory<M> for Round<'_, M::State> {
+    type Value = u64;
 
-    /// What has been met when the run goes on from here.
-    fn met(&self, state: &M::State, met: u64) -> u64 {
+    fn start(&self, out: &mut Vec<u64>) {
+        out.push(0);
+    }
+
+    fn after(&self, model: &M, state: &M::State, &met: &u64, out: &mut Vec<u64>) -> bool {
         let marks = self.marks.iter().enumerate();
-        marks.fold(met | MOVED, |met, (i, &mark)| {
-            met | u64::from(self.model.holds(state, mark)) << i
-        })
-    }
-}
-
-impl<M: Model> Model for Round<'_, M> {
-    type State = (M::State, u64);
-
-    fn initial(&self, out: &mut Vec<Self::State>) {
-        out.push((self.from.clone(), 0));
+        out.push(marks.fold(met | MOVED, |met, (i, &mark)| {
+            met | u64::from(model.holds(state, mark)) << i
+        }));
+        true
     }
 
-    fn steps(&self, (state, met): &Self::State, out: &mut Steps<Self::State>) {
-        let mut steps = Steps::new();
-        self.model.steps(state, &mut steps);
-        if let Some(split) = steps.as_split() {
-            return out.split(split.tag, split.count);
-        }
-        if steps.overflowed() {
-            out.give_up();
-        }
-        let met = self.met(state, *met);
-        for step in steps.drain() {
-            match step {
-                Step::Internal(next) => out.step((next, met)),
-                Step::Call(call, entry) => out.call(call, (entry, met)),
-                Step::Exit(exit) => out.exit((exit, met)),
-            }
-        }
-    }
-
-    fn resume(
-        &self,
-        caller: &Self::State,
-        call: CallId,
-        exit: &Self::State,
-        out: &mut Vec<Self::State>,
-    ) -> bool {
-        let mut states = Vec::new();
-        let complete = self.model.resume(&caller.0, call, &exit.0, &mut states);
-        out.extend(states.into_iter().map(|state| (state, exit.1)));
-        complete
-    }
-
-    fn holds(&self, (state, met): &Self::State, _: PropId) -> bool {
+    fn holds(&self, _: &M, state: &M::State, met: &u64, _: PropId) -> bool {
         let all = ((1 << self.marks.len()) - 1) | MOVED;
         met & all == all && *state == self.from
-    }
-
-    fn refine(&self, (state, met): &Self::State, tag: u32, index: u64) -> Self::State {
-        (self.model.refine(state, tag, index), *met)
-    }
-
-    // The run has begun in the middle: whether the outermost procedure is the one that is left is
-    // not known.
-    fn terminated(&self, _: &Self::State) -> Option<Self::State> {
-        None
-    }
-
-    fn gave_up(&self) -> StopReason {
-        self.model.gave_up()
-    }
-
-    fn call_name(&self, call: CallId) -> String {
-        self.model.call_name(call)
     }
 }
 
@@ -199,12 +146,13 @@ fn shorten_cycle<M: Model>(
         if known <= SHORT || trace.positions[i + 1].via == Via::Refine {
             continue;
         }
+        let from = trace.positions[i].state.clone();
         let round = Round {
-            model,
             marks,
-            from: trace.positions[i].state.clone(),
+            from: from.clone(),
         };
-        let Some(found) = reach(&round, Round::<M>::BACK, options).verdict.into_run() else {
+        let round = Remembering::new(model, round).beginning_in(from);
+        let Some(found) = reach(&round, BACK, options).verdict.into_run() else {
             continue;
         };
         let calls = found

@@ -18,7 +18,8 @@
 
 use std::cell::Cell;
 
-use droste_base::{CallId, Model, PropId, Step, Steps, StopReason};
+use droste_base::{Model, PropId};
+use droste_omega::{Memory, Remembering};
 
 use crate::reach::{Search, conclude};
 use crate::{Options, Order, Outcome, Stats};
@@ -47,9 +48,14 @@ pub struct Tour {
 /// The most marks that [`Goal::Touch`](crate::Goal::Touch) can keep apart.
 pub const MOST_TOUCHED: usize = 64;
 
-/// A model that remembers the marks that have been touched.
-pub(crate) struct Touching<'a, M> {
-    model: &'a M,
+/// A model with the marks that its runs have touched.
+pub(crate) type Toured<'a, M> = Remembering<'a, M, Touching<'a>>;
+
+/// True of a target with as many marks as are asked for.
+pub(crate) const TOUCHED: PropId = PropId(0);
+
+/// Remembers the set of the marks that have been touched.
+pub(crate) struct Touching<'a> {
     tour: &'a Tour,
     /// So many are asked for.
     asked: u32,
@@ -57,23 +63,20 @@ pub(crate) struct Touching<'a, M> {
     next: Cell<Option<u32>>,
 }
 
-impl<M: Model> Touching<'_, M> {
-    /// True of a target with as many marks as are asked for.
-    pub(crate) const TOUCHED: PropId = PropId(0);
-
+impl Touching<'_> {
     /// What has been touched when the run goes on from here.
-    fn touched(&self, state: &M::State, before: u64) -> u64 {
+    fn touched<M: Model>(&self, model: &M, state: &M::State, before: u64) -> u64 {
         let marks = self.tour.marks.iter().enumerate();
         marks.fold(before, |set, (i, mark)| {
-            set | u64::from(set >> i & 1 == 1 || self.model.holds(state, mark.at)) << i
+            set | u64::from(set >> i & 1 == 1 || model.holds(state, mark.at)) << i
         })
     }
 
     /// How many marks runs may touch that go on from here to the target.
-    fn possible(&self, state: &M::State, touched: u64) -> u32 {
+    fn possible<M: Model>(&self, model: &M, state: &M::State, touched: u64) -> u32 {
         let marks = self.tour.marks.iter().enumerate();
         let ahead = marks.filter(|&(i, mark)| {
-            let ahead = |ahead| self.model.holds(state, ahead);
+            let ahead = |ahead| model.holds(state, ahead);
             touched >> i & 1 == 0 && mark.ahead.is_none_or(ahead)
         });
         touched.count_ones() + ahead.count() as u32
@@ -87,77 +90,30 @@ impl<M: Model> Touching<'_, M> {
     }
 }
 
-impl<M: Model> Model for Touching<'_, M> {
-    type State = (M::State, u64);
+impl<M: Model> Memory<M> for Touching<'_> {
+    type Value = u64;
 
-    fn initial(&self, out: &mut Vec<Self::State>) {
-        let mut states = Vec::new();
-        self.model.initial(&mut states);
-        out.extend(states.into_iter().map(|state| (state, 0)));
+    fn start(&self, out: &mut Vec<u64>) {
+        out.push(0);
     }
 
-    fn steps(&self, (state, before): &Self::State, out: &mut Steps<Self::State>) {
-        let mut steps = Steps::new();
-        self.model.steps(state, &mut steps);
-        if let Some(split) = steps.as_split() {
-            return out.split(split.tag, split.count);
-        }
-        if steps.overflowed() {
-            out.give_up();
-        }
-        let touched = self.touched(state, *before);
-        let possible = self.possible(state, touched);
+    fn after(&self, model: &M, state: &M::State, &before: &u64, out: &mut Vec<u64>) -> bool {
+        let touched = self.touched(model, state, before);
+        let possible = self.possible(model, state, touched);
         if possible < self.asked {
-            return self.note(possible);
+            self.note(possible);
+            return true;
         }
-        if self.model.holds(state, self.tour.target) {
+        if model.holds(state, self.tour.target) {
             self.note(touched.count_ones());
         }
-        for step in steps.drain() {
-            match step {
-                Step::Internal(next) => out.step((next, touched)),
-                Step::Call(call, entry) => out.call(call, (entry, touched)),
-                Step::Exit(exit) => out.exit((exit, touched)),
-            }
-        }
+        out.push(touched);
+        true
     }
 
-    fn resume(
-        &self,
-        caller: &Self::State,
-        call: CallId,
-        exit: &Self::State,
-        out: &mut Vec<Self::State>,
-    ) -> bool {
-        let mut states = Vec::new();
-        let complete = self.model.resume(&caller.0, call, &exit.0, &mut states);
-        out.extend(states.into_iter().map(|state| (state, exit.1)));
-        complete
-    }
-
-    fn holds(&self, (state, before): &Self::State, _: PropId) -> bool {
-        self.model.holds(state, self.tour.target)
-            && self.touched(state, *before).count_ones() >= self.asked
-    }
-
-    fn silent(&self, (state, _): &Self::State) -> bool {
-        self.model.silent(state)
-    }
-
-    fn refine(&self, (state, before): &Self::State, tag: u32, index: u64) -> Self::State {
-        (self.model.refine(state, tag, index), *before)
-    }
-
-    fn terminated(&self, exit: &Self::State) -> Option<Self::State> {
-        Some((self.model.terminated(&exit.0)?, exit.1))
-    }
-
-    fn gave_up(&self) -> StopReason {
-        self.model.gave_up()
-    }
-
-    fn call_name(&self, call: CallId) -> String {
-        self.model.call_name(call)
+    fn holds(&self, model: &M, state: &M::State, &before: &u64, _: PropId) -> bool {
+        model.holds(state, self.tour.target)
+            && self.touched(model, state, before).count_ones() >= self.asked
     }
 }
 
@@ -167,7 +123,7 @@ pub(crate) fn touch<'a, M: Model>(
     model: &'a M,
     tour: &'a Tour,
     options: &Options<'_>,
-) -> (Touching<'a, M>, Outcome<(M::State, u64)>) {
+) -> (Toured<'a, M>, Outcome<(M::State, u64)>) {
     assert!(tour.marks.len() <= MOST_TOUCHED, "marks fit into a word");
     let options = Options {
         order: if options.verdict_only {
@@ -180,16 +136,15 @@ pub(crate) fn touch<'a, M: Model>(
     let mut asked = tour.marks.len() as u32;
     let mut spent = Stats::default();
     loop {
-        let product = Touching {
-            model,
+        let touching = Touching {
             tour,
             asked,
             next: Cell::new(None),
         };
+        let product = Remembering::new(model, touching);
         let mut search = Search::new(&product, &options);
-        let target = Touching::<M>::TOUCHED;
-        let found = search.run(|state, _| product.holds(state, target), |_| false);
-        if let (Ok(None), Some(next)) = (&found, product.next.get())
+        let found = search.run(|state, _| product.holds(state, TOUCHED), |_| false);
+        if let (Ok(None), Some(next)) = (&found, product.memory().next.get())
             && next >= tour.least
         {
             spent = spent.and(search.stats());

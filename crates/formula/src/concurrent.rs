@@ -106,7 +106,10 @@ fn formula(
     }
     .text();
     relations.out.push_str(&text);
-    Ok(relations.finish())
+    Ok(crate::Relations {
+        gradual: flat,
+        ..relations.finish()
+    })
 }
 
 /// How many switches there are at most, and how many threads that are started and active.

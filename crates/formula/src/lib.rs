@@ -14,6 +14,7 @@ mod concurrent;
 mod fields;
 mod inline;
 mod points;
+mod procedures;
 mod relations;
 mod term;
 mod write;
@@ -25,6 +26,7 @@ use droste_program::Program;
 
 pub use concurrent::{MOST_SWITCHES, concurrent};
 pub use points::{Point, Points};
+pub use procedures::Procedure;
 pub use relations::Reachability;
 
 /// An algorithm of section 4 of the paper.
@@ -36,11 +38,18 @@ pub enum Algorithm {
     Ef,
     /// Section 4.3: the same, from program counters with something new only.
     EfOpt,
+    /// Section 4.1 with one predicate for each procedure.
+    Procedures,
 }
 
 impl Algorithm {
     /// All of them.
-    pub const ALL: [Algorithm; 3] = [Algorithm::Simple, Algorithm::Ef, Algorithm::EfOpt];
+    pub const ALL: [Algorithm; 4] = [
+        Algorithm::Simple,
+        Algorithm::Ef,
+        Algorithm::EfOpt,
+        Algorithm::Procedures,
+    ];
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
@@ -48,15 +57,17 @@ impl Algorithm {
             Algorithm::Simple => "simple",
             Algorithm::Ef => "ef",
             Algorithm::EfOpt => "ef-opt",
+            Algorithm::Procedures => "procedures",
         }
     }
 
-    /// Its formulas, and the query.
-    pub fn text(self) -> &'static str {
+    /// Its formulas for a program with these relations, and the query.
+    pub fn text(self, relations: &Relations) -> String {
         match self {
-            Algorithm::Simple => include_str!("../algorithms/simple.mu"),
-            Algorithm::Ef => include_str!("../algorithms/ef.mu"),
-            Algorithm::EfOpt => include_str!("../algorithms/ef-opt.mu"),
+            Algorithm::Simple => include_str!("../algorithms/simple.mu").to_owned(),
+            Algorithm::Ef => include_str!("../algorithms/ef.mu").to_owned(),
+            Algorithm::EfOpt => include_str!("../algorithms/ef-opt.mu").to_owned(),
+            Algorithm::Procedures => procedures::text(relations),
         }
     }
 }
@@ -72,8 +83,9 @@ impl FromStr for Algorithm {
 
     fn from_str(name: &str) -> Result<Self, String> {
         let found = Algorithm::ALL.into_iter().find(|a| a.name() == name);
-        found
-            .ok_or_else(|| format!("there is no algorithm `{name}`: simple, ef, ef-opt, or a file"))
+        found.ok_or_else(|| {
+            format!("there is no algorithm `{name}`: simple, ef, ef-opt, procedures, or a file")
+        })
     }
 }
 
@@ -84,8 +96,13 @@ pub struct Relations {
     pub text: String,
     /// What the program counters stand for.
     pub points: Points,
+    /// The procedures that the relations speak of.
+    pub procedures: Vec<Procedure>,
     /// How many bits a `State` has.
     pub bits: u32,
+    /// Whether the query asks about one context after the other, each in a disjunct of its own, so
+    /// that a formula for fewer contexts is no easier.
+    pub gradual: bool,
 }
 
 /// The relations that describe `program`, which has one thread.

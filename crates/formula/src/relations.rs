@@ -25,6 +25,7 @@ use droste_program::{NodeId, Op, ProcId, Program, Threads, VarRef, Violation};
 
 use crate::fields::{Component, Fields};
 use crate::points::{Point, Points};
+use crate::procedures::Procedure;
 use crate::term::{Term, Terms};
 use crate::write::{Piece, conjunction};
 
@@ -355,10 +356,25 @@ impl<'a> Relations<'a> {
 
     pub(crate) fn finish(self) -> crate::Relations {
         let points = usize::BITS - self.points.list.len().leading_zeros();
+        let sites = self.call_sites();
+        let procedure = |&id: &ProcId| {
+            let calls = sites.iter();
+            let calls = calls.filter(|(site, _)| self.program.node(*site).procedure == id);
+            let mut callees: Vec<u32> = calls.map(|(_, callee)| callee.0).collect();
+            callees.sort_unstable();
+            callees.dedup();
+            Procedure {
+                number: id.0,
+                entry: self.points.entry(self.program, id),
+                callees,
+            }
+        };
         crate::Relations {
+            procedures: self.points.procedures.iter().map(procedure).collect(),
             text: self.out,
             bits: points + self.fields.slots + self.fields.global_bits(),
             points: self.points,
+            gradual: false,
         }
     }
 

@@ -1,4 +1,4 @@
-//! Random programs, asked as formulas in all three algorithms, against the oracle that enumerates
+//! Random programs, asked as formulas in all algorithms, against the oracle that enumerates
 //! the syntax tree: the default property and every label.
 //!
 //! `SEED=n` runs one program alone, `PROGRAMS=n` so many.
@@ -47,8 +47,9 @@ fn ask(program: &Program, targets: &[NodeId], violations: bool, passes: Passes) 
         violations,
         live: &cleaned.live,
     };
-    let text = relations(&cleaned.program, &question).text;
-    let answer = |algorithm: Algorithm| solve(&format!("{text}\n{}", algorithm.text()));
+    let relations = relations(&cleaned.program, &question);
+    let text = &relations.text;
+    let answer = |algorithm: Algorithm| solve(&format!("{text}\n{}", algorithm.text(&relations)));
     Algorithm::ALL.into_iter().map(answer).collect()
 }
 

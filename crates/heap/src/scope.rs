@@ -153,7 +153,7 @@ impl Heap {
 impl Frame {
     /// Glues a fragment into the frame: its external nodes become the cutpoints. If a variable is
     /// in both, that of the fragment counts. Indices of the frame become what they are by what the
-    /// fragment [remembers](Heap::remember_indices). `None` if the fragment has another number of
+    /// fragment [remembers](crate::Grammar::remember_indices). `None` if the fragment has another number of
     /// external nodes, a node would have a selector twice, or an index is too long.
     pub fn glue(&self, fragment: &Heap) -> Option<Heap> {
         if fragment.externals().len() != self.attached.len() {

@@ -87,7 +87,7 @@ const REMEMBERED: u16 = 0xfff0;
 
 impl Nonterminal {
     /// What a fragment's hyperedge without tentacles is labelled with to remember an end of
-    /// indices, see [`Heap::remember_indices`](crate::Heap::remember_indices).
+    /// indices, see [`Grammar::remember_indices`](crate::Grammar::remember_indices).
     pub(crate) fn remembering(end: End) -> Nonterminal {
         Nonterminal(REMEMBERED + end as u16)
     }

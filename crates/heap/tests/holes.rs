@@ -14,6 +14,7 @@ use droste_testkit::sweep::seeds;
 const BALANCED: &str = include_str!("../../shape/tests/random/balanced.json");
 const ROOT: Variable = Variable(50);
 const HOLE: Variable = Variable(51);
+const BESIDE: Variable = Variable(52);
 
 /// A concrete tree of this height at a variable.
 fn tree(language: &Language, height: u16, root: Variable, random: &mut Random) -> Heap {
@@ -50,8 +51,19 @@ fn one(language: &Language, balance: &Balance, holes: &Holes, seed: u64) {
     let Cut { fragment, frame } = whole.cut(&[HOLE]);
     let mut context = frame.heap.clone();
     context.set_externals(&frame.attached);
+    // A tree of an open index beside it keeps heights from being abstracted: they are compared with
+    // those of concrete trees.
+    let beside = context.add_node(language.symbols.type_id("T").unwrap());
+    context.set_variable(BESIDE, beside);
+    let label = Label {
+        nonterminal: language.nonterminal("BT"),
+        index: Index::new(0, End::X).unwrap(),
+    };
+    let null = context.variable(Variable::NULL).unwrap();
+    context.add_hyperedge(label, &[beside, null]);
     let options = AbstractionOptions::AGGRESSIVE;
     holes.grammar.abstract_heap(&mut context, &options);
+    context.remove_node(context.variable(BESIDE).unwrap());
     // All that is left is the way to the hole.
     assert_eq!(
         (context.edges().len(), context.hyperedge_count()),

@@ -244,7 +244,7 @@ impl Builder<'_> {
         }
         if self.follows {
             let next = code.len() as u32 + 1;
-            let targets = vec![next, next + 1];
+            let targets = vec![next + 1, next];
             code.extend([Statement::Choose { targets }, Statement::Throw]);
         }
         code.push(Statement::Return(

@@ -93,7 +93,8 @@ struct Generator {
     text: String,
     programs: usize,
     depth: usize,
-    /// A handler is around: calls are not allowed, since exceptions do not cross methods.
+    /// A handler is around that uses the exception: calls are not allowed, since what they throw is
+    /// unknown to callers.
     guarded: bool,
 }
 
@@ -213,7 +214,23 @@ impl Generator {
                 let line = format!(
                     "if (fuel != null) {node} = p{callee}(fuel.less, {p}, {q}, {node} = {other}, f, g);"
                 );
+                let caught = self.random.below(3);
+                if caught < 2 {
+                    self.line("try {");
+                }
                 self.line(&line);
+                if caught < 2 {
+                    let depth = self.depth;
+                    self.line(&format!(
+                        "}} catch (Stop s{depth}) {{ {other} = {node}; f = !f;"
+                    ));
+                }
+                if caught == 1 {
+                    self.line("} finally { g = !g;");
+                }
+                if caught < 2 {
+                    self.line("}");
+                }
             }
             8 | 9 => {
                 let condition = self.condition(2);

@@ -260,6 +260,7 @@ class T {
         [
             "<T: void middle()>()",
             "caught 3 or out",
+            "goto 4",
             "return",
             "return"
         ]

@@ -1,5 +1,6 @@
 //! From bytes to a system: which format it is, by its content, and its reader.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use droste_base::{Limits, StopReason};
@@ -7,6 +8,7 @@ use droste_source::diagnostics::Diagnostic;
 
 use crate::problems::span;
 use crate::system::{Concurrent, System};
+use crate::weight::DomainName;
 use crate::{cuba, moped, numeric, own, pdaaal, wali};
 
 /// The formats.
@@ -46,6 +48,20 @@ impl Format {
             Format::Wali => "wali",
             Format::Moped => "moped",
             Format::Cuba => "cuba",
+        }
+    }
+
+    /// The domain that the weights of a system are taken for when it has been written in this
+    /// format and nobody says what they are.
+    pub fn read_as(self, system: &System) -> DomainName {
+        let own = system.domain.unwrap_or(DomainName::Bool);
+        let says_so = |text: Cow<'_, str>| text.starts_with("ShortestPathSemiring(");
+        let mut texts = (system.rules.iter()).filter_map(|rule| system.weight_text(rule.weight));
+        match (self, own) {
+            (Format::Numeric, _) | (Format::Pdaaal, DomainName::MaxPlus) => DomainName::MinPlus,
+            (Format::Wpds | Format::Pdaaal, own) => own,
+            (Format::Wali, DomainName::MinPlus) if texts.any(says_so) => own,
+            (Format::Wali | Format::Moped | Format::Cuba, _) => DomainName::Bool,
         }
     }
 }

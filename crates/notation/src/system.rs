@@ -221,6 +221,12 @@ impl System {
         (id != ONE).then(|| self.weights.get(id).0)
     }
 
+    /// Whether nothing is written for a weight, or its domain's `one`.
+    pub fn is_one(&self, id: WeightId) -> bool {
+        let domain = self.domain.unwrap_or(DomainName::Bool);
+        self.weight_text(id).is_none_or(|text| domain.is_one(&text))
+    }
+
     /// Leaves only whether there is a path: rules and sets without weights, and without what has a
     /// weight that says that there is none.
     pub fn forget_weights(&mut self) {

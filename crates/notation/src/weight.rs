@@ -19,7 +19,7 @@ use texts::{inner, integer};
 ///
 /// [`parse`](Self::parse) reads what [`print`](Self::print) writes. Every domain also reads `ONE`
 /// and `ZERO`.
-pub trait Notation: Domain {
+pub trait Notation: Domain<Weight: Send + Sync> + Sync {
     /// A weight of its text, which has no white space around it. Otherwise what is wrong, as the
     /// rest of a sentence.
     fn parse(&self, text: &str) -> Result<Self::Weight, String>;
@@ -170,6 +170,19 @@ impl DomainName {
     /// Whether weights are numbers, so that forgetting them leaves whether there is a path.
     pub fn is_numeric(self) -> bool {
         matches!(self, DomainName::MinPlus | DomainName::MaxPlus)
+    }
+
+    /// Whether the text of a weight says that nothing happens: it is the domain's `one`.
+    pub fn is_one(self, text: &str) -> bool {
+        let one = match self {
+            DomainName::Bool => matches!(text, "true" | "T"),
+            DomainName::MinPlus | DomainName::MaxPlus => inner(text) == "0",
+            DomainName::Vector => text == "[]",
+            DomainName::Relation(..) | DomainName::GenKill(_) | DomainName::Affine(..) => {
+                text == "id"
+            }
+        };
+        one || text == "ONE"
     }
 
     /// Whether the text of a weight says that there is no path.

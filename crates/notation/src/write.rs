@@ -58,12 +58,30 @@ fn no_merges(system: &System) -> Result<(), WriteError> {
 }
 
 /// Refuses weights in a set.
-fn no_weights(set: &Configurations) -> Result<(), WriteError> {
-    let edges = set.edges.iter().all(|edge| edge.weight == ONE);
-    if edges && set.accepting.iter().all(|(_, weight)| *weight == ONE) {
+fn no_weights(system: &System, set: &Configurations) -> Result<(), WriteError> {
+    let edges = set.edges.iter().all(|edge| system.is_one(edge.weight));
+    if edges
+        && set
+            .accepting
+            .iter()
+            .all(|(_, weight)| system.is_one(*weight))
+    {
         Ok(())
     } else {
         cannot("the format has no weights in sets of configurations")
+    }
+}
+
+/// Refuses a set that is given but has no configuration, where the format says nothing of it: the
+/// file would be read as one where the set is missing.
+fn some(set: &Configurations, which: &str, any: bool) -> Result<(), WriteError> {
+    if any || set.is_empty() {
+        Ok(())
+    } else {
+        cannot(format!(
+            "no configuration is in the {which} set, and the format cannot say so; leave the set out \
+             with `--drop {which}`"
+        ))
     }
 }
 

@@ -37,9 +37,13 @@ struct Kind {
     merges: bool,
     set_weights: bool,
     any: bool,
+    extreme: bool,
 }
 
-const STRANGE: [&str; 8] = ["f::g", "a b", "\"", "é", "x->y", "#", "<p>", "\\"];
+const STRANGE: [&str; 24] = [
+    "f::g", "a b", "\"", "é", "x->y", "#", "<p>", "\\", "*", "", ".", "@1", "1", "0", "00", "-",
+    "'", "&amp;", " ", "\t", "push3", "q0", "日本", "\n",
+];
 
 fn names(random: &mut Random, kind: Kind, letter: char) -> Names {
     let count = 1 + random.below(4);
@@ -49,7 +53,7 @@ fn names(random: &mut Random, kind: Kind, letter: char) -> Names {
     let mut names = Names::new();
     for i in 0..count {
         let name = if kind.strange_names && random.chance(30) {
-            STRANGE[random.below(8) as usize].to_owned()
+            STRANGE[random.below(STRANGE.len() as u32) as usize].to_owned()
         } else {
             format!("{letter}{i}")
         };
@@ -58,12 +62,22 @@ fn names(random: &mut Random, kind: Kind, letter: char) -> Names {
     names
 }
 
-fn weight(random: &mut Random, system: &mut System) -> WeightId {
+fn weight(random: &mut Random, system: &mut System, kind: Kind) -> WeightId {
     if random.chance(30) {
         return ONE;
     }
     let text = match system.domain {
-        Some(DomainName::MinPlus) => random.below(9).to_string(),
+        Some(DomainName::MinPlus | DomainName::MaxPlus) if kind.extreme && random.chance(10) => {
+            let most = (i64::MAX - 1).to_string();
+            let least = format!("-{most}");
+            ["inf", "-inf", &most, &least, "ONE", "ZERO"][random.below(6) as usize].to_owned()
+        }
+        Some(DomainName::MinPlus | DomainName::MaxPlus) => {
+            (i64::from(random.below(12)) - if kind.extreme { 3 } else { 0 }).to_string()
+        }
+        Some(DomainName::Bool) if kind.extreme && random.chance(30) => {
+            ["true", "false", "T", "F", "ONE", "ZERO"][random.below(6) as usize].to_owned()
+        }
         Some(DomainName::Vector) => format!("[{},{}]", random.below(3), random.below(3)),
         Some(DomainName::Relation(..)) => {
             let mut pair = || format!("{}->{}", random.below(3), random.below(3));
@@ -102,7 +116,7 @@ fn set(random: &mut Random, system: &mut System, kind: Kind) -> Configurations {
             _ => Label::One(random.below(system.symbols.len())),
         };
         let weight = if kind.set_weights {
-            weight(random, system)
+            weight(random, system, kind)
         } else {
             ONE
         };
@@ -115,7 +129,7 @@ fn set(random: &mut Random, system: &mut System, kind: Kind) -> Configurations {
     }
     for _ in 0..=random.below(2) {
         let weight = if kind.set_weights {
-            weight(random, system)
+            weight(random, system, kind)
         } else {
             ONE
         };
@@ -187,7 +201,7 @@ fn random_system(seed: u64, domain: DomainName, kind: Kind) -> System {
             })
             .collect();
         let right = system.make_right(&right);
-        let weight = weight(random, &mut system);
+        let weight = weight(random, &mut system, kind);
         let (from, to) = (random.below(states), random.below(states));
         let same = system
             .rules
@@ -290,6 +304,7 @@ fn own_text_is_read_as_it_was_written() {
             merges: true,
             set_weights: true,
             any: true,
+            extreme: true,
         };
         let system = random_system(seed, domains[seed as usize % 3], kind);
         let written = text(&system, Format::Wpds).unwrap();
@@ -313,6 +328,7 @@ fn every_format_means_the_same() {
             merges: false,
             set_weights: false,
             any: seed % 5 != 0,
+            extreme: false,
         };
         let system = random_system(seed, domain, kind);
         let expected = answer(&system);
@@ -394,4 +410,141 @@ fn names_may_end_with_a_dash() {
     let read = again(&plain, Format::Moped);
     assert_eq!(text(&read, Format::Moped), Some(plain));
     assert_eq!(read.symbols.iter().collect::<Vec<_>>(), ["a-", "b"]);
+}
+
+/// Small sets that formats have little room for: empty ones, single configurations, tops.
+fn small_set(random: &mut Random, system: &System) -> Configurations {
+    let (states, symbols) = (system.states.len(), system.symbols.len());
+    let mut set = Configurations::default();
+    let state = Place::Control(random.below(states));
+    let symbol = Label::One(random.below(symbols));
+    match random.below(6) {
+        // Nothing is said about it.
+        0 => {}
+        // No configuration: no way to its only end, or no symbol to get there.
+        1 => {
+            let end = set.state();
+            set.accepting.push((end, ONE));
+        }
+        2 => {
+            let end = set.state();
+            let none = Label::Except((0..symbols).collect());
+            set.edge(state, none, end);
+            set.accepting.push((end, ONE));
+        }
+        // An empty stack.
+        3 => set.accepting.push((state, ONE)),
+        4 => {
+            let end = set.state();
+            set.edge(state, symbol, end);
+            set.accepting.push((end, ONE));
+        }
+        _ => {
+            let end = set.state();
+            set.edge(state, symbol, end);
+            set.edge(end, Label::Except([].into()), end);
+            set.accepting.push((end, ONE));
+        }
+    }
+    set
+}
+
+/// The answer, or that a sum is too much to say. The domain is not in every file.
+fn answer_in(system: &System, domain: DomainName) -> Result<String, String> {
+    struct Try<'a>(&'a System);
+    impl Task for Try<'_> {
+        type Output = Result<String, String>;
+
+        fn run<D: Notation>(self, domain: &D) -> Self::Output {
+            let (system, limits) = (self.0, Limits::default());
+            let weights = weights(system, domain, false).map_err(|e| format!("{e:?}"))?;
+            let built = pds(system, domain, &weights, &limits).map_err(|e| format!("{e:?}"))?;
+            let make = |set, direction| {
+                automaton(system, set, domain, &weights, direction, &limits)
+                    .map_err(|e| format!("{e:?}"))
+            };
+            let from = make(&system.initial, Direction::Backward)?;
+            let to = make(&system.target, Direction::Forward)?;
+            let options = Options::default();
+            let reached = reach(domain, &built.pds, &from, &to, Way::Pre, &options);
+            Ok(reached.map_or_else(|r| r.to_string(), |found| domain.print(&found.weight)))
+        }
+    }
+    domain.run(Signs::of(system), Try(system))
+}
+
+/// From every format to every format that can say it: what was read is written, and read again, and
+/// means the same. What is missing stays missing, and what is empty stays empty.
+#[test]
+fn from_every_format_to_every_format() {
+    use Format::{Moped, Numeric, Pdaaal, Wali, Wpds};
+    let formats = [Wpds, Numeric, Pdaaal, Wali, Moped];
+    let mut pairs = [[0; 5]; 5];
+    for seed in seeds() {
+        let domains = [
+            DomainName::Bool,
+            DomainName::MinPlus,
+            DomainName::MaxPlus,
+            DomainName::Vector,
+            DomainName::Relation(3, 1),
+        ];
+        let domain = domains[seed as usize % 5];
+        let kind = Kind {
+            strange_names: seed % 3 == 0,
+            merges: false,
+            set_weights: false,
+            any: seed % 7 == 0,
+            extreme: true,
+        };
+        let mut system = random_system(seed, domain, kind);
+        let mut random = Random(seed ^ 0x5a5a);
+        system.initial = small_set(&mut random, &system);
+        system.target = small_set(&mut random, &system);
+        if random.chance(30) {
+            system.rules.iter_mut().for_each(|rule| rule.weight = ONE);
+        }
+        let shape = |system: &System| [system.initial.is_empty(), system.target.is_empty()];
+        let expected = answer_in(&system, domain).expect("weights of the domain");
+        for (i, first) in formats.into_iter().enumerate() {
+            let Some(one) = text(&system, first) else {
+                continue;
+            };
+            let mut read = again(&one, first);
+            assert_eq!(shape(&read), shape(&system), "SEED={seed}\n{one}");
+            // Some formats do not say what their weights are; in the numeric form all are numbers.
+            let of = match domain {
+                DomainName::Bool if first == Numeric => DomainName::MinPlus,
+                other => other,
+            };
+            let same = |found: Result<String, String>| match found.as_deref() {
+                Ok(found) if of == domain => found == expected,
+                Ok("0") => expected == "true",
+                Ok("inf") => expected == "false",
+                _ => false,
+            };
+            let found = answer_in(&read, of);
+            assert!(
+                same(found.clone()),
+                "SEED={seed}: {found:?}, {expected}\n{one}"
+            );
+            read.domain = Some(of);
+            for (j, second) in formats.into_iter().enumerate() {
+                let Some(two) = text(&read, second) else {
+                    continue;
+                };
+                pairs[i][j] += 1;
+                let last = again(&two, second);
+                assert_eq!(shape(&last), shape(&system), "SEED={seed}\n{one}\n{two}");
+                if of != DomainName::Bool || second != Numeric {
+                    let found = answer_in(&last, of);
+                    assert!(
+                        same(found.clone()),
+                        "SEED={seed}: {found:?}, {expected}\n{one}\n{two}"
+                    );
+                }
+            }
+        }
+    }
+    let all = pairs.iter().flatten().all(|&count| count > 0);
+    assert!(all || seeds().count() < 500, "{pairs:?}");
 }

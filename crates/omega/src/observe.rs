@@ -6,9 +6,8 @@
 //! and its R-graph are the summaries and the state graph that a search for fair cycles builds over
 //! any model.
 //!
-//! As in [`Product`](crate::Product), the automaton reads a state when the model steps out of it.
-//! Across calls it walks on through the callee. A state that splits is not read before it has been
-//! refined. A silent state is not read: the automaton stays where it is and collects no mark.
+//! As in every product ([`Remembering`]), the automaton reads a state when the model steps out of
+//! it. A silent state is not read: the automaton stays where it is and collects no mark.
 //!
 //! **Marks on states.** The searches want marks on states. If all moves that are possible in a
 //! state have a mark in common, the state has that mark; a deterministic automaton needs no more.
@@ -18,8 +17,10 @@
 
 use std::cell::RefCell;
 
-use droste_base::{CallId, Model, PropId, Step, Steps, StopReason};
+use droste_base::{Model, PropId};
 use rustc_hash::FxHashMap;
+
+use crate::{Memory, Remembering};
 
 /// A move of an [`Observer`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,18 +63,18 @@ pub struct At {
 }
 
 /// A model and an observer. Proposition `i` of it is mark `i`.
-pub struct Observed<'a, M: Model, O> {
-    model: &'a M,
+pub type Observed<'a, M, O> = Remembering<'a, M, Observing<'a, M, O>>;
+
+/// An observer, and what it has found out about a model.
+pub struct Observing<'a, M: Model, O> {
     observer: &'a O,
     /// The observer's propositions, in the model's words.
     propositions: &'a [PropId],
-    scratch: RefCell<Scratch<M::State>>,
+    known: RefCell<Known<M::State>>,
 }
 
-struct Scratch<S> {
+struct Known<S> {
     moves: Moves,
-    steps: Steps<S>,
-    resumed: Vec<S>,
     /// The state asked about last, and its marks.
     last: Option<((S, At), u32)>,
 }
@@ -199,123 +200,66 @@ fn prune(all: &mut Vec<Move>, first: usize) -> u32 {
 
 impl<'a, M: Model, O: Observer> Observed<'a, M, O> {
     /// Runs `model` and `observer` together; the observer's proposition `i` is `propositions[i]`.
-    pub fn new(model: &'a M, observer: &'a O, propositions: &'a [PropId]) -> Self {
-        Observed {
-            model,
+    pub fn of(model: &'a M, observer: &'a O, propositions: &'a [PropId]) -> Self {
+        let known = Known {
+            moves: Moves::default(),
+            last: None,
+        };
+        let observing = Observing {
             observer,
             propositions,
-            scratch: RefCell::new(Scratch {
-                moves: Moves::default(),
-                steps: Steps::new(),
-                resumed: Vec::new(),
-                last: None,
-            }),
-        }
+            known: RefCell::new(known),
+        };
+        Remembering::new(model, observing)
     }
 
     /// The marks to search for.
     pub fn marks(&self) -> Vec<PropId> {
-        (0..self.observer.marks()).map(PropId).collect()
+        (0..self.memory().observer.marks()).map(PropId).collect()
     }
+}
 
-    fn moves(&self, state: &M::State, place: u32, moves: &mut Moves) -> Possible {
-        if self.model.silent(state) {
+impl<M: Model, O: Observer> Observing<'_, M, O> {
+    fn moves(&self, model: &M, state: &M::State, place: u32, moves: &mut Moves) -> Possible {
+        if model.silent(state) {
             return moves.none(place);
         }
-        let mut holds = |i: u32| self.model.holds(state, self.propositions[i as usize]);
+        let mut holds = |i: u32| model.holds(state, self.propositions[i as usize]);
         moves.find(self.observer, place, &mut holds)
     }
 }
 
-impl<M: Model, O: Observer> Model for Observed<'_, M, O> {
-    type State = (M::State, At);
+impl<M: Model, O: Observer> Memory<M> for Observing<'_, M, O> {
+    type Value = At;
 
-    fn initial(&self, out: &mut Vec<Self::State>) {
-        let mut states = Vec::new();
-        self.model.initial(&mut states);
+    fn start(&self, out: &mut Vec<At>) {
         let mut places = Vec::new();
         self.observer.initial(&mut places);
-        for state in states {
-            out.extend(places.iter().map(|&place| {
-                let at = At { place, carried: 0 };
-                (state.clone(), at)
-            }));
-        }
+        out.extend(places.into_iter().map(|place| At { place, carried: 0 }));
     }
 
-    fn steps(&self, (state, at): &Self::State, out: &mut Steps<Self::State>) {
-        let Scratch {
-            moves, steps, last, ..
-        } = &mut *self.scratch.borrow_mut();
-        steps.clear();
-        self.model.steps(state, steps);
-        if let Some(split) = steps.as_split() {
-            return out.split(split.tag, split.count);
-        }
-        if steps.overflowed() {
-            out.give_up();
-        }
-        let possible = self.moves(state, at.place, moves);
-        if !possible.complete {
-            out.give_up();
-        }
+    fn after(&self, model: &M, state: &M::State, at: &At, out: &mut Vec<At>) -> bool {
+        let Known { moves, last } = &mut *self.known.borrow_mut();
+        let possible = self.moves(model, state, at.place, moves);
         *last = Some(((state.clone(), *at), at.carried | possible.common));
-        for m in moves.get(possible) {
-            let at = At {
-                place: m.to,
-                carried: m.marks,
-            };
-            for step in steps.items() {
-                match step {
-                    Step::Internal(next) => out.step((next.clone(), at)),
-                    Step::Call(call, entry) => out.call(*call, (entry.clone(), at)),
-                    Step::Exit(exit) => out.exit((exit.clone(), at)),
-                }
-            }
-        }
+        out.extend(moves.get(possible).iter().map(|m| At {
+            place: m.to,
+            carried: m.marks,
+        }));
+        possible.complete
     }
 
-    fn resume(
-        &self,
-        caller: &Self::State,
-        call: CallId,
-        exit: &Self::State,
-        out: &mut Vec<Self::State>,
-    ) -> bool {
-        let resumed = &mut self.scratch.borrow_mut().resumed;
-        resumed.clear();
-        let complete = self.model.resume(&caller.0, call, &exit.0, resumed);
-        out.extend(resumed.drain(..).map(|state| (state, exit.1)));
-        complete
-    }
-
-    fn holds(&self, state: &Self::State, mark: PropId) -> bool {
-        let Scratch { moves, last, .. } = &mut *self.scratch.borrow_mut();
+    fn holds(&self, model: &M, state: &M::State, at: &At, mark: PropId) -> bool {
+        let Known { moves, last } = &mut *self.known.borrow_mut();
         let marks = match last {
-            Some((known, marks)) if known == state => *marks,
+            Some(((known, place), marks)) if known == state && place == at => *marks,
             _ => {
-                let possible = self.moves(&state.0, state.1.place, moves);
-                let marks = state.1.carried | possible.common;
-                *last = Some((state.clone(), marks));
+                let possible = self.moves(model, state, at.place, moves);
+                let marks = at.carried | possible.common;
+                *last = Some(((state.clone(), *at), marks));
                 marks
             }
         };
         marks >> mark.0 & 1 == 1
-    }
-
-    fn refine(&self, (state, at): &Self::State, tag: u32, index: u64) -> Self::State {
-        (self.model.refine(state, tag, index), *at)
-    }
-
-    fn terminated(&self, exit: &Self::State) -> Option<Self::State> {
-        Some((self.model.terminated(&exit.0)?, exit.1))
-    }
-
-    fn gave_up(&self) -> StopReason {
-        self.model.gave_up()
-    }
-
-    fn call_name(&self, call: CallId) -> String {
-        self.model.call_name(call)
     }
 }

@@ -6,6 +6,17 @@ use droste_base::StopReason;
 
 use crate::system::MergeId;
 
+/// What several weights of a total order make, one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Total<W> {
+    /// A weight.
+    Within(W),
+    /// Less than any weight but the [bottom](Domain::bottom); and the least of them.
+    Below(W),
+    /// More than any weight but [zero](Domain::zero).
+    Above,
+}
+
 /// A bounded idempotent semiring, as an object: decision diagrams need a manager and may stop at a
 /// limit, so operations can fail.
 ///
@@ -100,6 +111,13 @@ pub trait Domain {
     /// `extend` makes of it and anything but zero. Saturation gives it to transitions whose weight
     /// falls for ever. `None` if there are no such chains.
     fn bottom(&self) -> Option<Self::Weight> {
+        None
+    }
+
+    /// For a domain with a [bottom](Self::bottom): the weight of several paths one after the other,
+    /// where [`extend`](Self::extend) of two of them is out of range. `None` if it does not know.
+    fn total(&self, parts: &[&Self::Weight]) -> Option<Total<Self::Weight>> {
+        let _ = parts;
         None
     }
 

@@ -12,16 +12,8 @@ use droste_base::{Guard, StopReason};
 use crate::domain::Domain;
 use crate::expression::{ExprId, Expressions, Node};
 use crate::paths::Sorted;
+use crate::weighing::Side;
 use crate::worklist::Bits;
-
-/// On which side a path's next edge is multiplied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
-    /// pre*: the edges of a path are read from its end.
-    Left,
-    /// post*.
-    Right,
-}
 
 /// What labels mean.
 pub(crate) struct Meaning<F, I, W> {

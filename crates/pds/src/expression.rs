@@ -3,9 +3,11 @@
 //! An expression is a node of a graph without cycles: equal expressions are the same node. What a
 //! node is made of has smaller numbers.
 
-use droste_base::StopReason;
 use droste_base::interner::Interner;
+use droste_base::{Guard, StopReason};
 use rustc_hash::FxHashMap;
+
+use crate::paths::{Algebra, Knots};
 
 /// An expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -35,8 +37,6 @@ pub(crate) struct Expressions {
 impl Expressions {
     pub(crate) const EMPTY: ExprId = ExprId(0);
     pub(crate) const EPSILON: ExprId = ExprId(1);
-    /// The label of edges that multiply with one.
-    pub(crate) const ONE: u32 = u32::MAX;
 
     pub(crate) fn new() -> Result<Self, StopReason> {
         let mut nodes = Interner::new();
@@ -52,50 +52,14 @@ impl Expressions {
         Ok(ExprId(self.nodes.intern(node)?.0))
     }
 
-    /// An edge; [`ONE`](Self::ONE) is as if there were none.
+    /// An edge.
     pub(crate) fn label(&mut self, label: u32) -> Result<ExprId, StopReason> {
-        if label == Self::ONE {
-            return Ok(Self::EPSILON);
-        }
         self.make(Node::Label(label))
-    }
-
-    /// A vertex by name. Its definition may be made of itself: it is an equation.
-    pub(crate) fn vertex(&mut self, vertex: u32) -> Result<ExprId, StopReason> {
-        self.make(Node::Vertex(vertex))
-    }
-
-    pub(crate) fn define(&mut self, vertex: u32, as_this: ExprId) {
-        self.defined.insert(vertex, as_this);
     }
 
     /// What a vertex with a name is.
     pub(crate) fn definition(&self, vertex: u32) -> ExprId {
         (self.defined.get(&vertex).copied()).unwrap_or(Self::EMPTY)
-    }
-
-    pub(crate) fn either(&mut self, a: ExprId, b: ExprId) -> Result<ExprId, StopReason> {
-        match (a, b) {
-            (Self::EMPTY, other) | (other, Self::EMPTY) => Ok(other),
-            (a, b) if a == b => Ok(a),
-            (a, b) => self.make(Node::Either(a.min(b), a.max(b))),
-        }
-    }
-
-    pub(crate) fn then(&mut self, a: ExprId, b: ExprId) -> Result<ExprId, StopReason> {
-        match (a, b) {
-            (Self::EMPTY, _) | (_, Self::EMPTY) => Ok(Self::EMPTY),
-            (Self::EPSILON, other) | (other, Self::EPSILON) => Ok(other),
-            (a, b) => self.make(Node::Then(a, b)),
-        }
-    }
-
-    pub(crate) fn star(&mut self, a: ExprId) -> Result<ExprId, StopReason> {
-        match self.nodes.get(a.0) {
-            Node::Empty | Node::Epsilon => Ok(Self::EPSILON),
-            Node::Star(_) => Ok(a),
-            _ => self.make(Node::Star(a)),
-        }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -105,5 +69,67 @@ impl Expressions {
     #[inline]
     pub(crate) fn get(&self, id: ExprId) -> Node {
         *self.nodes.get(id.0)
+    }
+}
+
+impl Algebra for Expressions {
+    type Path = ExprId;
+
+    fn empty(&self) -> ExprId {
+        Self::EMPTY
+    }
+
+    fn epsilon(&self) -> ExprId {
+        Self::EPSILON
+    }
+
+    fn is_empty(&self, path: &ExprId) -> bool {
+        *path == Self::EMPTY
+    }
+
+    fn either(&mut self, a: &ExprId, b: &ExprId) -> Result<ExprId, StopReason> {
+        match (*a, *b) {
+            (Self::EMPTY, other) | (other, Self::EMPTY) => Ok(other),
+            (a, b) if a == b => Ok(a),
+            (a, b) => self.make(Node::Either(a.min(b), a.max(b))),
+        }
+    }
+
+    fn then(&mut self, a: &ExprId, b: &ExprId) -> Result<ExprId, StopReason> {
+        match (*a, *b) {
+            (Self::EMPTY, _) | (_, Self::EMPTY) => Ok(Self::EMPTY),
+            (Self::EPSILON, other) | (other, Self::EPSILON) => Ok(other),
+            (a, b) => self.make(Node::Then(a, b)),
+        }
+    }
+
+    fn star(&mut self, a: &ExprId) -> Result<ExprId, StopReason> {
+        match self.nodes.get(a.0) {
+            Node::Empty | Node::Epsilon => Ok(Self::EPSILON),
+            Node::Star(_) => Ok(*a),
+            _ => self.make(Node::Star(*a)),
+        }
+    }
+
+    fn knots(&self) -> Knots {
+        Knots::Name
+    }
+
+    fn name(&mut self, vertex: u32) -> Result<ExprId, StopReason> {
+        self.make(Node::Vertex(vertex))
+    }
+
+    fn define(&mut self, vertex: u32, path: ExprId) {
+        self.defined.insert(vertex, path);
+    }
+
+    fn iterate(
+        &mut self,
+        _: &[Vec<(u32, ExprId)>],
+        _: &mut [ExprId],
+        _: &mut Guard,
+    ) -> Result<(), StopReason> {
+        // Names are given until nothing is left.
+        Ok(())
     }
 }

@@ -185,8 +185,8 @@ impl<D: Domain> Modular<D> {
         // The procedure keeps its symbols, even if they are not connected any more: that is never
         // wrong.
         let root = self.find(rule.top);
+        // It is struck off its list when summaries are brought up to date.
         if let Some(procedure) = self.procedures.get_mut(&root) {
-            procedure.rules.retain(|&other| other != id.0);
             procedure.known = false;
         }
         true
@@ -211,6 +211,10 @@ impl<D: Domain> Modular<D> {
         for root in &roots {
             if self.procedures[root].known {
                 continue;
+            }
+            if let Some(procedure) = self.procedures.get_mut(root) {
+                let rules = &self.rules;
+                (procedure.rules).retain(|&id| rules[id as usize].is_some());
             }
             let right = |(rule, _): &(Rule, D::Weight)| match rule.replace {
                 Replace::Push(first, _) => Some((rule.to, first)),

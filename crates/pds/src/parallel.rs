@@ -6,7 +6,7 @@
 //! of calls have the same owner, so that most calls stay where they are. Weights only get better, and the least fixed
 //! point is the same in whatever order it is reached: so is the answer.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use droste_base::StopReason;
 
@@ -14,8 +14,9 @@ use crate::automaton::{Automaton, Direction, Transition};
 use crate::domain::Domain;
 use crate::post::{Middles, Own, Post};
 use crate::pre::Pre;
+use crate::procedures::Procedures;
 use crate::saturate::{Goal, Options};
-use crate::system::Pds;
+use crate::system::{Pds, SymbolId};
 
 /// After how many transitions the mail is looked at.
 const PACE: usize = 512;
@@ -26,11 +27,25 @@ const BLOCKS: u32 = 8;
 
 /// Who owns which procedure, and what is to be sent to others.
 pub(crate) struct Mail<M> {
-    me: u32,
-    owners: u32,
-    /// How many procedures that follow each other have the same owner.
-    block: u32,
+    me: u8,
+    /// For each symbol, who owns its procedure. Empty for one who owns everything.
+    owners: Arc<[u8]>,
     out: Vec<Vec<M>>,
+}
+
+/// For each symbol, who owns its procedure. Procedures that are close to each other in the order of
+/// calls have the same owner, as far as all have about the same number.
+fn owners(threads: u32, procedures: &Procedures, symbols: u32) -> Arc<[u8]> {
+    if threads == 1 {
+        return Arc::new([]);
+    }
+    let block = procedures.count().div_ceil(threads * BLOCKS).max(1);
+    let owner = |procedure| ((procedure / block) % threads) as u8;
+    let of: Vec<u8> = (0..procedures.count()).map(owner).collect();
+    let symbols = 0..symbols.max(1);
+    symbols
+        .map(|symbol| of[procedures.of(symbol) as usize])
+        .collect()
 }
 
 impl<M> Mail<M> {
@@ -38,36 +53,34 @@ impl<M> Mail<M> {
     pub(crate) fn none() -> Self {
         Mail {
             me: 0,
-            owners: 1,
-            block: 1,
+            owners: Arc::new([]),
             out: Vec::new(),
         }
     }
 
-    fn of(me: u32, owners: u32, procedures: u32) -> Self {
+    fn of(me: u32, threads: u32, owners: Arc<[u8]>) -> Self {
         Mail {
-            me,
+            me: me as u8,
             owners,
-            block: procedures.div_ceil(owners * BLOCKS).max(1),
-            out: (0..owners).map(|_| Vec::new()).collect(),
+            out: (0..threads).map(|_| Vec::new()).collect(),
         }
     }
 
-    /// The owner of a procedure, if it is another. Procedures that are close to each other in the
-    /// order of calls have the same owner, as far as all have about the same number.
+    /// The owner of the procedure of a symbol, if it is another. Symbols that no rule has are the
+    /// first one's.
     #[inline]
-    pub(crate) fn other(&self, procedure: u32) -> Option<u32> {
-        if self.owners == 1 {
+    pub(crate) fn other(&self, symbol: SymbolId) -> Option<u32> {
+        if !self.is_shared() {
             return None;
         }
-        let owner = (procedure / self.block) % self.owners;
-        (owner != self.me).then_some(owner)
+        let owner = self.owners.get(symbol.0 as usize).copied().unwrap_or(0);
+        (owner != self.me).then_some(u32::from(owner))
     }
 
     /// Whether there are others at all.
     #[inline]
     pub(crate) fn is_shared(&self) -> bool {
-        self.owners > 1
+        !self.owners.is_empty()
     }
 
     #[inline]
@@ -101,7 +114,7 @@ struct Office<M> {
 /// found by itself.
 fn work<T: Worker, R: Send>(
     threads: u32,
-    procedures: u32,
+    owners: &Arc<[u8]>,
     make: impl Fn(Mail<T::Message>) -> Result<T, StopReason> + Sync,
     finish: impl Fn(T) -> R + Sync,
 ) -> Result<Vec<R>, StopReason> {
@@ -112,7 +125,7 @@ fn work<T: Worker, R: Send>(
     });
     let bell = Condvar::new();
     let run = |me: u32| {
-        let worker = make(Mail::of(me, threads, procedures)).and_then(|mut worker| {
+        let worker = make(Mail::of(me, threads, owners.clone())).and_then(|mut worker| {
             serve(&mut worker, me as usize, &office, &bell)?;
             Ok(worker)
         });
@@ -218,7 +231,8 @@ where
     pds.pops();
     let make = |mail| Pre::with(domain, pds, &target, (options, Goal(None)), mail);
     let threads = at_work(threads, domain, options);
-    let found = work(threads, pds.procedures().count(), make, Pre::own)?;
+    let owners = owners(threads, pds.procedures(), pds.symbols());
+    let found = work(threads, &owners, make, Pre::own)?;
     let mut automaton = target.bare(Direction::Forward);
     automaton.fill_from(found);
     Ok(automaton)
@@ -242,7 +256,8 @@ where
         Post::with(domain, pds, &start, middles, how, mail)
     };
     let threads = at_work(threads, domain, options);
-    let found = work(threads, pds.procedures().count(), make, Post::own)?;
+    let owners = owners(threads, pds.procedures(), pds.symbols());
+    let found = work(threads, &owners, make, Post::own)?;
     // What more than one may have is put together at the end.
     let (mut own, mut common, mut trim) = (Vec::new(), Vec::new(), start.is_trim());
     for Own {

@@ -2,11 +2,14 @@
 //! the SSPE problem of section 3.2 of the FWPDS paper).
 //!
 //! Strongly connected parts come one after the other. A vertex that is a part of its own is the sum
-//! of the edges that lead there, each behind the expression of where it starts: expressions are
-//! shared, so that each edge is multiplied once. Inside a larger part vertices are eliminated, as in
-//! Gauss's method for sparse matrices: next is the one with the fewest ways through it (Markowitz,
-//! 1957), and those where the part is entered come last. So a loop becomes one star at its head,
-//! whatever is inside, and the expressions of irreducible graphs stay small.
+//! of the edges that lead there, each behind what leads to where it starts: so each edge is
+//! multiplied once. Inside a larger part vertices are eliminated, as in Gauss's method for sparse
+//! matrices: next is the one with the fewest ways through it (Markowitz, 1957), and those where the
+//! part is entered come last. So a loop becomes one star at its head, whatever is inside.
+//!
+//! Where every vertex that goes would add edges, as in irreducible graphs, there is a *knot*. In
+//! expressions one of its vertices gets a name, and its expression becomes an equation. Weights are
+//! iterated on the knot, which is much smaller than the part was.
 //!
 //! The FWPDS paper cuts graphs along dominators instead (Tarjan, Fast algorithms for solving path
 //! problems, 1981). For graphs without loops that takes several products for each edge, where one is
@@ -17,24 +20,73 @@ use std::collections::BinaryHeap;
 
 use droste_automata::components::{NONE as NOWHERE, components};
 use droste_base::{Guard, StopReason};
+use rustc_hash::FxHashSet;
 
-use crate::expression::{ExprId, Expressions};
+/// What expressions are made with: expressions, or at once the weights that they stand for.
+pub(crate) trait Algebra {
+    type Path: Clone;
 
-/// An edge with its label.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Edge {
-    pub(crate) from: u32,
-    pub(crate) to: u32,
-    pub(crate) label: u32,
+    /// No path.
+    fn empty(&self) -> Self::Path;
+
+    /// The path without edges.
+    fn epsilon(&self) -> Self::Path;
+
+    fn is_empty(&self, path: &Self::Path) -> bool;
+
+    fn either(&mut self, a: &Self::Path, b: &Self::Path) -> Result<Self::Path, StopReason>;
+
+    fn then(&mut self, a: &Self::Path, b: &Self::Path) -> Result<Self::Path, StopReason>;
+
+    fn star(&mut self, a: &Self::Path) -> Result<Self::Path, StopReason>;
+
+    /// What is done with a knot: a part in which each vertex that goes would add edges.
+    fn knots(&self) -> Knots;
+
+    /// A name for a vertex.
+    fn name(&mut self, vertex: u32) -> Result<Self::Path, StopReason>;
+
+    /// What a vertex with a name is; that may be made of itself: it is an equation.
+    fn define(&mut self, vertex: u32, path: Self::Path);
+
+    /// Solves a knot. `next` has the edges of each of its vertices, by place; `solved` what leads to
+    /// each from outside, and then all that leads there.
+    fn iterate(
+        &mut self,
+        next: &[Vec<(u32, Self::Path)>],
+        solved: &mut [Self::Path],
+        guard: &mut Guard,
+    ) -> Result<(), StopReason>;
 }
 
-/// For each vertex, the expression of all paths from vertex 0.
-pub(crate) fn paths_from_source(
+/// See [`Algebra::knots`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Knots {
+    /// A vertex gets a name, and the others are made of it.
+    Name,
+    /// It is solved by iteration.
+    Iterate,
+    /// Vertices go nevertheless.
+    Eliminate,
+}
+
+/// An edge with what it multiplies with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Edge<P> {
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+    pub(crate) path: P,
+}
+
+/// For each vertex, all paths from vertex 0. Where `wanted` says which vertices somebody asks for,
+/// others may be left empty.
+pub(crate) fn paths_from_source<A: Algebra>(
     vertices: u32,
-    edges: &[Edge],
-    expressions: &mut Expressions,
+    edges: &[Edge<A::Path>],
+    wanted: Option<&[bool]>,
+    algebra: &mut A,
     guard: &mut Guard,
-) -> Result<Vec<ExprId>, StopReason> {
+) -> Result<Vec<A::Path>, StopReason> {
     let leaving = Sorted::new(vertices, edges.iter().map(|edge| edge.from));
     let found = components(
         vertices as usize,
@@ -44,53 +96,83 @@ pub(crate) fn paths_from_source(
             out.extend(leaving.of(vertex).iter().map(to));
         },
     );
-    drop(leaving);
     let into = Sorted::new(vertices, edges.iter().map(|edge| edge.to));
     let part_of = |vertex: u32| found.of[vertex as usize];
     // Vertices that are not reachable are in the last list.
     let list = (0..vertices).map(|vertex| part_of(vertex).min(found.count));
     let parts = Sorted::new(found.count + 1, list);
-    let mut solved = vec![Expressions::EMPTY; vertices as usize];
-    let mut elimination = Elimination::new(vertices);
+    let mut solved = vec![algebra.empty(); vertices as usize];
+    let mut elimination =
+        Elimination::new(if found.count < vertices { vertices } else { 0 }, algebra);
+    // For each vertex, whether its paths are needed.
+    let needed = wanted.map(|wanted| {
+        let mut needed = wanted.to_vec();
+        let mut work: Vec<u32> = (0..vertices).filter(|&v| needed[v as usize]).collect();
+        while let Some(vertex) = work.pop() {
+            for &edge in into.of(vertex) {
+                let from = edges[edge as usize].from;
+                if !std::mem::replace(&mut needed[from as usize], true) {
+                    work.push(from);
+                }
+            }
+        }
+        needed
+    });
+    let is_needed = |vertex: u32| needed.as_ref().is_none_or(|needed| needed[vertex as usize]);
     // Edges lead to the same part or to one with a smaller number.
     for part in (0..found.count).rev() {
         guard.check()?;
         let members = parts.of(part);
+        // All members lead to the same vertices.
+        if !members.first().is_some_and(|&vertex| is_needed(vertex)) {
+            continue;
+        }
         for &vertex in members {
             let mut sum = if vertex == 0 {
-                Expressions::EPSILON
+                algebra.epsilon()
             } else {
-                Expressions::EMPTY
+                algebra.empty()
             };
             for &edge in into.of(vertex) {
-                let Edge { from, label, .. } = edges[edge as usize];
-                let from_part = part_of(from);
+                let Edge { from, path, .. } = &edges[edge as usize];
+                let from_part = part_of(*from);
                 if from_part != part && from_part != NOWHERE {
-                    let label = expressions.label(label)?;
-                    let through = expressions.then(solved[from as usize], label)?;
-                    sum = expressions.either(sum, through)?;
+                    let through = algebra.then(&solved[*from as usize], path)?;
+                    sum = algebra.either(&sum, &through)?;
                 }
             }
             solved[vertex as usize] = sum;
         }
         let inside = |vertex: u32| {
-            let edges = into.of(vertex).iter().map(|&edge| edges[edge as usize]);
+            let edges = into.of(vertex).iter().map(|&edge| &edges[edge as usize]);
             edges.filter(|edge| part_of(edge.from) == part)
         };
         match members {
             [only] => {
-                let mut round = Expressions::EMPTY;
+                let mut round = algebra.empty();
                 for edge in inside(*only) {
-                    let label = expressions.label(edge.label)?;
-                    round = expressions.either(round, label)?;
+                    round = algebra.either(&round, &edge.path)?;
                 }
-                let round = expressions.star(round)?;
-                let place = &mut solved[*only as usize];
-                *place = expressions.then(*place, round)?;
+                if !algebra.is_empty(&round) {
+                    let round = algebra.star(&round)?;
+                    let place = &mut solved[*only as usize];
+                    *place = algebra.then(place, &round)?;
+                }
             }
             members => {
+                // What only the part itself asks for is not needed as such.
+                let asked = |vertex: u32| {
+                    wanted.is_none_or(|wanted| {
+                        let mut next = leaving
+                            .of(vertex)
+                            .iter()
+                            .map(|&edge| edges[edge as usize].to);
+                        wanted[vertex as usize]
+                            || next.any(|to| part_of(to) != part && is_needed(to))
+                    })
+                };
                 let inside = members.iter().flat_map(|&vertex| inside(vertex));
-                elimination.solve(members, inside, &mut solved, expressions, guard)?;
+                elimination.solve(members, inside, asked, &mut solved, algebra, guard)?;
             }
         }
     }
@@ -130,12 +212,12 @@ impl Sorted {
 }
 
 /// A vertex that is gone: what was before it, and the way round it.
-struct Gone {
+struct Gone<P> {
     vertex: u32,
     /// If it has a name, what others call it.
-    name: Option<ExprId>,
-    round: ExprId,
-    before: Vec<(u32, ExprId)>,
+    name: Option<P>,
+    round: P,
+    before: Vec<(u32, P)>,
 }
 
 /// See [`Elimination::cost`].
@@ -147,42 +229,48 @@ struct Cost {
 }
 
 /// Solves `x = start + x · edges` inside a strongly connected part.
-struct Elimination {
+struct Elimination<P> {
     /// For each vertex that is still there, where its edges lead, itself left out.
-    next: Vec<Vec<(u32, ExprId)>>,
+    next: Vec<Vec<(u32, P)>>,
     /// For each such vertex, where edges to it come from, itself left out.
     before: Vec<Vec<u32>>,
     /// For each such vertex, its edges to itself.
-    own: Vec<ExprId>,
+    own: Vec<P>,
     is_gone: Vec<bool>,
+    /// For each vertex of a knot, its place there.
+    place: Vec<u32>,
 }
 
-impl Elimination {
-    fn new(vertices: u32) -> Self {
+impl<P: Clone> Elimination<P> {
+    fn new<A: Algebra<Path = P>>(vertices: u32, algebra: &A) -> Self {
         let count = vertices as usize;
         Elimination {
             next: vec![Vec::new(); count],
             before: vec![Vec::new(); count],
-            own: vec![Expressions::EMPTY; count],
+            own: vec![algebra.empty(); count],
             is_gone: vec![false; count],
+            place: vec![0; count],
         }
     }
 
-    fn add(
+    fn add<A: Algebra<Path = P>>(
         &mut self,
         from: u32,
         to: u32,
-        way: ExprId,
-        expressions: &mut Expressions,
+        way: P,
+        algebra: &mut A,
     ) -> Result<(), StopReason> {
+        if algebra.is_empty(&way) {
+            return Ok(());
+        }
         if from == to {
             let known = &mut self.own[from as usize];
-            *known = expressions.either(*known, way)?;
+            *known = algebra.either(known, &way)?;
             return Ok(());
         }
         let next = &mut self.next[from as usize];
         if let Some((_, known)) = next.iter_mut().find(|(other, _)| *other == to) {
-            *known = expressions.either(*known, way)?;
+            *known = algebra.either(known, &way)?;
         } else {
             next.push((to, way));
             self.before[to as usize].push(from);
@@ -190,75 +278,107 @@ impl Elimination {
         Ok(())
     }
 
-    /// What it costs to replace a vertex by the ways through it. First it counts whether there
-    /// would be more edges afterwards, then whether the part is entered there.
-    fn cost(&self, vertex: u32, solved: &[ExprId]) -> Cost {
+    /// What it costs to replace a vertex by the ways through it. First it counts whether the part
+    /// is entered there, then whether there would be more edges afterwards.
+    fn cost<A: Algebra<Path = P>>(&self, vertex: u32, solved: &[P], algebra: &A) -> Cost {
         let before = self.before[vertex as usize].len();
         let next = self.next[vertex as usize].len();
         Cost {
             adds_edges: before.min(next) > 1,
-            is_entered: solved[vertex as usize] != Expressions::EMPTY,
+            is_entered: !algebra.is_empty(&solved[vertex as usize]),
             ways: before * next,
         }
     }
 
-    /// `solved` has for each member what leads there from outside, and then its expression.
-    fn solve(
+    /// `solved` has for each member what leads there from outside, and then, if it is asked for, all
+    /// that leads there.
+    fn solve<'e, A: Algebra<Path = P>>(
         &mut self,
         members: &[u32],
-        inside: impl Iterator<Item = Edge>,
-        solved: &mut [ExprId],
-        expressions: &mut Expressions,
+        inside: impl Iterator<Item = &'e Edge<P>>,
+        asked: impl Fn(u32) -> bool,
+        solved: &mut [P],
+        algebra: &mut A,
         guard: &mut Guard,
-    ) -> Result<(), StopReason> {
-        for Edge { from, to, label } in inside {
-            let label = expressions.label(label)?;
-            self.add(from, to, label, expressions)?;
+    ) -> Result<(), StopReason>
+    where
+        P: 'e,
+    {
+        for Edge { from, to, path } in inside {
+            self.add(*from, *to, path.clone(), algebra)?;
         }
+        let knots = algebra.knots();
         let mut cheapest: BinaryHeap<_> = (members.iter())
-            .map(|&vertex| Reverse((self.cost(vertex, solved), vertex)))
+            .map(|&vertex| Reverse((self.cost(vertex, solved, algebra), vertex)))
             .collect();
-        let mut dearest: BinaryHeap<_> = (members.iter())
-            .map(|&vertex| (self.cost(vertex, solved).ways, vertex))
-            .collect();
-        let mut all_gone: Vec<Gone> = Vec::with_capacity(members.len());
+        let mut dearest = BinaryHeap::new();
+        if knots == Knots::Name {
+            let all = members.iter();
+            dearest =
+                (all.map(|&vertex| (self.cost(vertex, solved, algebra).ways, vertex))).collect();
+        }
+        let mut all_gone: Vec<Gone<P>> = Vec::with_capacity(members.len());
         while let Some(&Reverse((cost, cheap))) = cheapest.peek() {
             guard.check()?;
             // What costs something else by now is there again.
-            if self.is_gone[cheap as usize] || cost != self.cost(cheap, solved) {
+            if self.is_gone[cheap as usize] || cost != self.cost(cheap, solved, algebra) {
                 cheapest.pop();
                 continue;
             }
             let (mut vertex, mut named) = (cheap, false);
-            if cost.adds_edges {
+            if cost.adds_edges && knots == Knots::Iterate {
+                // Unless it costs less some day, it stays.
+                cheapest.pop();
+                continue;
+            }
+            if cost.adds_edges && knots == Knots::Name {
                 while let Some((cost, dear)) = dearest.pop() {
-                    if !self.is_gone[dear as usize] && cost == self.cost(dear, solved).ways {
+                    if !self.is_gone[dear as usize] && cost == self.cost(dear, solved, algebra).ways
+                    {
                         (vertex, named) = (dear, true);
                         break;
                     }
                 }
             }
-            let gone = self.remove((vertex, named), solved, expressions, guard)?;
-            let touched = gone.before.iter().map(|&(from, _)| from);
+            let gone = self.remove((vertex, named), solved, algebra, guard)?;
             let next = std::mem::take(&mut self.next[vertex as usize]);
+            let touched = gone.before.iter().map(|&(from, _)| from);
             for other in touched.chain(next.iter().map(|&(to, _)| to)) {
-                let cost = self.cost(other, solved);
-                cheapest.push(Reverse((cost, other)));
-                dearest.push((cost.ways, other));
+                let cost = self.cost(other, solved, algebra);
+                if !cost.adds_edges || knots != Knots::Iterate {
+                    cheapest.push(Reverse((cost, other)));
+                }
+                if knots == Knots::Name {
+                    dearest.push((cost.ways, other));
+                }
             }
             all_gone.push(gone);
         }
-        // The last to go is known first.
-        for gone in all_gone.into_iter().rev() {
-            let mut sum = solved[gone.vertex as usize];
-            for (from, way) in gone.before {
-                let through = expressions.then(solved[from as usize], way)?;
-                sum = expressions.either(sum, through)?;
+        self.iterate(members, solved, algebra, guard)?;
+        // Those that are asked for, and those that they are made of.
+        let mut asks = vec![false; all_gone.len()];
+        let mut is_asked: FxHashSet<u32> = FxHashSet::default();
+        for (asks, gone) in asks.iter_mut().zip(&all_gone) {
+            *asks = gone.name.is_some() || asked(gone.vertex) || is_asked.contains(&gone.vertex);
+            if *asks {
+                is_asked.extend(gone.before.iter().map(|(from, _)| *from));
             }
-            let whole = expressions.then(sum, gone.round)?;
+        }
+        // The last to go is known first.
+        for (gone, asks) in all_gone.into_iter().zip(asks).rev() {
+            if !asks {
+                solved[gone.vertex as usize] = algebra.empty();
+                continue;
+            }
+            let mut sum = solved[gone.vertex as usize].clone();
+            for (from, way) in gone.before {
+                let through = algebra.then(&solved[from as usize], &way)?;
+                sum = algebra.either(&sum, &through)?;
+            }
+            let whole = algebra.then(&sum, &gone.round)?;
             solved[gone.vertex as usize] = match gone.name {
                 Some(name) => {
-                    expressions.define(gone.vertex, whole);
+                    algebra.define(gone.vertex, whole);
                     name
                 }
                 None => whole,
@@ -267,33 +387,82 @@ impl Elimination {
         Ok(())
     }
 
+    /// Solves what is left: a knot.
+    fn iterate<A: Algebra<Path = P>>(
+        &mut self,
+        members: &[u32],
+        solved: &mut [P],
+        algebra: &mut A,
+        guard: &mut Guard,
+    ) -> Result<(), StopReason> {
+        let left = members
+            .iter()
+            .filter(|&&vertex| !self.is_gone[vertex as usize]);
+        let knot: Vec<u32> = left.copied().collect();
+        if knot.is_empty() {
+            return Ok(());
+        }
+        let (mut rounds, mut values) = (Vec::new(), Vec::new());
+        for (place, &vertex) in (0..).zip(&knot) {
+            self.place[vertex as usize] = place;
+            let own = &self.own[vertex as usize];
+            let round = if algebra.is_empty(own) {
+                algebra.epsilon()
+            } else {
+                algebra.star(own)?
+            };
+            values.push(algebra.then(&solved[vertex as usize], &round)?);
+            rounds.push(round);
+        }
+        let mut edges = Vec::new();
+        for &vertex in &knot {
+            let mut next = std::mem::take(&mut self.next[vertex as usize]);
+            for (to, way) in &mut next {
+                *to = self.place[*to as usize];
+                *way = algebra.then(way, &rounds[*to as usize])?;
+            }
+            edges.push(next);
+        }
+        algebra.iterate(&edges, &mut values, guard)?;
+        for (vertex, value) in knot.into_iter().zip(values) {
+            solved[vertex as usize] = value;
+        }
+        Ok(())
+    }
+
     /// Replaces a vertex by the ways through it; or, if it is to be named, by its name for those
     /// behind it.
-    fn remove(
+    fn remove<A: Algebra<Path = P>>(
         &mut self,
         (vertex, named): (u32, bool),
-        solved: &mut [ExprId],
-        expressions: &mut Expressions,
+        solved: &mut [P],
+        algebra: &mut A,
         guard: &mut Guard,
-    ) -> Result<Gone, StopReason> {
+    ) -> Result<Gone<P>, StopReason> {
         let at = vertex as usize;
-        let own = std::mem::replace(&mut self.own[at], Expressions::EMPTY);
-        let round = expressions.star(own)?;
+        let own = std::mem::replace(&mut self.own[at], algebra.empty());
+        let round = if algebra.is_empty(&own) {
+            algebra.epsilon()
+        } else {
+            algebra.star(&own)?
+        };
         let next = std::mem::take(&mut self.next[at]);
         for &(to, _) in &next {
             self.before[to as usize].retain(|&other| other != vertex);
         }
         self.is_gone[at] = true;
         let (start, name) = if named {
-            let name = expressions.vertex(vertex)?;
-            (name, Some(name))
+            let name = algebra.name(vertex)?;
+            (name.clone(), Some(name))
         } else {
-            (expressions.then(solved[at], round)?, None)
+            (algebra.then(&solved[at], &round)?, None)
         };
-        for &(to, way) in &next {
-            let through = expressions.then(start, way)?;
-            let place = &mut solved[to as usize];
-            *place = expressions.either(*place, through)?;
+        if !algebra.is_empty(&start) {
+            for (to, way) in &next {
+                let through = algebra.then(&start, way)?;
+                let place = &mut solved[*to as usize];
+                *place = algebra.either(place, &through)?;
+            }
         }
         let mut before = Vec::new();
         for from in std::mem::take(&mut self.before[at]) {
@@ -303,15 +472,14 @@ impl Elimination {
                 continue;
             };
             let (_, way) = ways.swap_remove(place);
+            if !named {
+                let around = algebra.then(&way, &round)?;
+                for (to, rest) in &next {
+                    let through = algebra.then(&around, rest)?;
+                    self.add(from, *to, through, algebra)?;
+                }
+            }
             before.push((from, way));
-            if named {
-                continue;
-            }
-            let way = expressions.then(way, round)?;
-            for &(to, rest) in &next {
-                let through = expressions.then(way, rest)?;
-                self.add(from, to, through, expressions)?;
-            }
         }
         self.next[at] = next;
         Ok(Gone {

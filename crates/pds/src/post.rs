@@ -146,12 +146,12 @@ where
         match letter {
             Letter::Call(place, to, new) => {
                 let item = self.pds.left().items[place as usize];
-                let weight = self.table.domain.extend(&new, self.pds.weight(item.rule))?;
+                let weight = self.table.domain.extend(&new, self.pds.weight(item.rule));
                 self.push(place as usize, (item, NONE), to, (&new, weight))
             }
             Letter::Return(Transition { from, symbol, to }, weight) => {
                 let head = self.table.names.number(from, symbol);
-                self.table.update(head, to, weight, Why::GIVEN)?;
+                self.table.update(head, to, Ok(weight), Why::GIVEN)?;
                 Ok(())
             }
         }
@@ -202,7 +202,9 @@ impl<'a, D: Domain> Post<'a, D> {
                 continue;
             }
             let head = post.table.names.number(from, symbol);
-            let (id, fresh) = post.table.update(head, to, weight.clone(), Why::GIVEN)?;
+            let (id, fresh) = post
+                .table
+                .update(head, to, Ok(weight.clone()), Why::GIVEN)?;
             if fresh && from.0 >= post.control {
                 post.leaving.push(from.0, id);
             }
@@ -223,10 +225,7 @@ impl<'a, D: Domain> Post<'a, D> {
     /// The owner of the procedure of a symbol, if it is another.
     #[inline]
     fn owner(&self, symbol: SymbolId) -> Option<u32> {
-        if !self.mail.is_shared() {
-            return None;
-        }
-        self.mail.other(self.pds.procedures().of(symbol.0))
+        self.mail.other(symbol)
     }
 
     /// The transitions with their weights.
@@ -266,11 +265,11 @@ impl<'a, D: Domain> Post<'a, D> {
         &mut self,
         (from, symbol): (StateId, SymbolId),
         to: StateId,
-        weight: D::Weight,
+        weight: Result<D::Weight, StopReason>,
         why: Why,
     ) -> Result<(), StopReason> {
         if let Some(owner) = self.owner(symbol) {
-            let letter = Letter::Return(Transition::new(from, symbol, to), weight);
+            let letter = Letter::Return(Transition::new(from, symbol, to), weight?);
             self.mail.send(owner, letter);
             return Ok(());
         }
@@ -310,7 +309,7 @@ impl<'a, D: Domain> Post<'a, D> {
             let mut place = self.returned.start(from.0);
             while let Some((returned, next)) = self.returned.get(place) {
                 if !self.is_merged(from, returned) {
-                    let weight = (self.table.domain).extend(new, self.table.weight(returned))?;
+                    let weight = (self.table.domain).extend(new, self.table.weight(returned));
                     self.go_on(id, returned, symbol, weight)?;
                 }
                 place = next;
@@ -331,7 +330,7 @@ impl<'a, D: Domain> Post<'a, D> {
         behind: u32,
         returned: u32,
         symbol: SymbolId,
-        weight: D::Weight,
+        weight: Result<D::Weight, StopReason>,
     ) -> Result<(), StopReason> {
         let (back, _) = self.table.names.get(self.table.get(returned).head);
         let to = self.table.get(behind).to;
@@ -354,7 +353,7 @@ impl<'a, D: Domain> Post<'a, D> {
             if merges {
                 self.merge_all(behind, ((back, symbol), returned), summary)?;
             } else {
-                let weight = (self.table.domain).extend(self.table.weight(behind), summary)?;
+                let weight = (self.table.domain).extend(self.table.weight(behind), summary);
                 self.go_on(behind, returned, symbol, weight)?;
             }
             place = next;
@@ -374,7 +373,7 @@ impl<'a, D: Domain> Post<'a, D> {
         while let Some((record, next)) = self.callers.get(place) {
             let (rule, caller, before) = &self.before[record as usize];
             if let Some(merge) = self.pds.rules()[*rule as usize].merge {
-                let weight = self.table.domain.merge(merge, before, summary)?;
+                let weight = self.table.domain.merge(merge, before, summary);
                 let why = Why::new(*rule, *caller, returned);
                 self.add(head, to, weight, why)?;
             }
@@ -394,7 +393,7 @@ impl<'a, D: Domain> Post<'a, D> {
         new: &D::Weight,
     ) -> Result<(), StopReason> {
         let domain = self.table.domain;
-        let weight = domain.extend(new, self.pds.weight(item.rule))?;
+        let weight = domain.extend(new, self.pds.weight(item.rule));
         let why = Why::new(item.rule, id, NONE);
         match item.second {
             STEP => {
@@ -428,11 +427,11 @@ impl<'a, D: Domain> Post<'a, D> {
         place: usize,
         (item, id): (Item, u32),
         to: StateId,
-        (new, weight): (&D::Weight, D::Weight),
+        (new, weight): (&D::Weight, Result<D::Weight, StopReason>),
     ) -> Result<(), StopReason> {
         let middle = self.middles.of(place);
         let one = self.table.domain.one();
-        self.table.update(item.head, middle, one, Why::GIVEN)?;
+        self.table.update(item.head, middle, Ok(one), Why::GIVEN)?;
         let site = self.table.names.site(place);
         let why = Why::new(item.rule, id, NONE);
         let (behind, fresh) = self.table.update(site, to, weight, why)?;
@@ -478,7 +477,7 @@ impl<'a, D: Domain> Post<'a, D> {
         while let Some((returned, next)) = self.returned.get(place) {
             if self.is_merged(middle, returned) {
                 let back = self.table.names.get(self.table.get(returned).head).0;
-                let weight = domain.merge(merge, new, self.table.weight(returned))?;
+                let weight = domain.merge(merge, new, self.table.weight(returned));
                 let why = Why::new(rule, caller, returned);
                 let to = self.table.get(behind).to;
                 self.add((back, symbol), to, weight, why)?;

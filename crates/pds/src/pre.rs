@@ -96,7 +96,7 @@ where
     }
 
     fn receive(&mut self, Popped(head, to, weight): Popped<D::Weight>) -> Result<(), StopReason> {
-        self.table.update(head, to, weight, Why::GIVEN)?;
+        self.table.update(head, to, Ok(weight), Why::GIVEN)?;
         Ok(())
     }
 
@@ -140,14 +140,14 @@ impl<'a, D: Domain> Pre<'a, D> {
                 continue;
             }
             let head = pre.table.names.number(transition.from, transition.symbol);
-            (pre.table).update(head, transition.to, weight.clone(), Why::GIVEN)?;
+            (pre.table).update(head, transition.to, Ok(weight.clone()), Why::GIVEN)?;
         }
         for &number in pds.pops() {
             let rule = pds.rules()[number as usize];
             if !pre.is_foreign(rule.top) {
                 let head = pre.table.names.number(rule.from, rule.top);
                 let why = Why::new(number, NONE, NONE);
-                (pre.table).update(head, rule.to, pds.weight(number).clone(), why)?;
+                (pre.table).update(head, rule.to, Ok(pds.weight(number).clone()), why)?;
             }
         }
         Ok(pre)
@@ -166,20 +166,16 @@ impl<'a, D: Domain> Pre<'a, D> {
     /// Whether another owns the procedure of a symbol.
     #[inline]
     fn is_foreign(&self, symbol: SymbolId) -> bool {
-        self.mail.is_shared()
-            && self
-                .mail
-                .other(self.pds.procedures().of(symbol.0))
-                .is_some()
+        self.mail.other(symbol).is_some()
     }
 
     /// The transitions of procedures that are owned here.
     pub(crate) fn own(self) -> (Vec<Transition>, Vec<D::Weight>) {
         let (domain, count) = (self.table.domain, self.table.len());
-        let (procedures, mail) = (self.pds.procedures(), self.mail);
+        let mail = self.mail;
         let (mut transitions, mut weights) = (Vec::with_capacity(count), Vec::with_capacity(count));
         for (transition, weight) in self.table.into_transitions() {
-            let foreign = mail.other(procedures.of(transition.symbol.0)).is_some();
+            let foreign = mail.other(transition.symbol).is_some();
             if !foreign && !domain.is_zero(&weight) {
                 transitions.push(transition);
                 weights.push(weight);
@@ -196,8 +192,7 @@ impl<'a, D: Domain> Pre<'a, D> {
                 continue;
             }
             let (_, caller) = self.pds.heads().get(item.head);
-            let procedure = self.pds.procedures().of(caller.0);
-            if let Some(owner) = self.mail.other(procedure)
+            if let Some(owner) = self.mail.other(caller)
                 && told >> (owner % 64) & 1 == 0
             {
                 told |= 1 << (owner % 64);
@@ -223,8 +218,8 @@ impl<'a, D: Domain> Pre<'a, D> {
         while let Some((behind, next)) = self.waiting.get(place) {
             let Waiting { rule, head, callee } = self.behind[behind as usize];
             let ends = self.table.get(callee).to;
-            let before = called(domain, pds, rule, self.table.weight(callee), ends)?;
-            let weight = domain.extend(&before, new)?;
+            let before = called(domain, pds, rule, self.table.weight(callee), ends);
+            let weight = before.and_then(|before| domain.extend(&before, new));
             let why = Why::new(rule, callee, id);
             self.table.update(head, entry.to, weight, why)?;
             place = next;
@@ -235,16 +230,16 @@ impl<'a, D: Domain> Pre<'a, D> {
         }
         let first = !std::mem::replace(&mut self.grown[place], true);
         for &item in pds.right().of(entry.head) {
-            if self.mail.is_shared() && self.is_foreign(pds.heads().get(item.head).1) {
-                continue;
-            }
             match item.second {
                 POP => {}
+                // A step stays in its procedure.
+                STEP if foreign => {}
                 STEP => {
-                    let weight = domain.extend(pds.weight(item.rule), new)?;
+                    let weight = domain.extend(pds.weight(item.rule), new);
                     let why = Why::new(item.rule, id, NONE);
                     self.table.update(item.head, entry.to, weight, why)?;
                 }
+                _ if self.is_foreign(pds.heads().get(item.head).1) => {}
                 _ => self.wait(item, (id, first), entry.to, new)?,
             }
         }
@@ -275,9 +270,13 @@ impl<'a, D: Domain> Pre<'a, D> {
         if behind == NONE {
             return Ok(());
         }
-        let before = called(self.table.domain, self.pds, item.rule, new, ends)?;
+        let domain = self.table.domain;
+        let before = called(domain, self.pds, item.rule, new, ends);
         while behind != NONE {
-            let weight = (self.table.domain).extend(&before, self.table.weight(behind))?;
+            let weight = match &before {
+                Ok(before) => domain.extend(before, self.table.weight(behind)),
+                Err(reason) => Err(reason.clone()),
+            };
             let to = self.table.get(behind).to;
             let why = Why::new(item.rule, callee, behind);
             self.table.update(item.head, to, weight, why)?;

@@ -8,10 +8,12 @@
 use droste_base::StopReason;
 
 use crate::automaton::{Automaton, Direction, Transition};
+use crate::by_paths;
 use crate::domain::Domain;
 use crate::dual;
-use crate::post::{Middles, poststar, saturate as saturate_post};
-use crate::pre::{prestar, saturate as saturate_pre};
+use crate::parallel::{poststar_on, prestar_on};
+use crate::post::{Middles, saturate as saturate_post};
+use crate::pre::saturate as saturate_pre;
 use crate::saturate::{Goal, Method, Options};
 use crate::system::{Pds, Replace, Rule, StateId, SymbolId};
 use crate::witness::{Witness, of_post, of_pre};
@@ -66,6 +68,42 @@ pub fn reach<D: Domain>(
         transitions,
         witness: witness.filter(|_| !endless),
         weight,
+    })
+}
+
+/// [`reach`] by chaotic iteration on that many threads. A run, path expressions and [`Way::Dual`]
+/// are for one.
+pub fn reach_on<D: Domain + Sync>(
+    threads: u32,
+    domain: &D,
+    pds: &Pds<D::Weight>,
+    from: &Automaton<D::Weight>,
+    to: &Automaton<D::Weight>,
+    way: Way,
+    options: &Options,
+) -> Result<Reached<D::Weight>, StopReason>
+where
+    D::Weight: Send + Sync,
+{
+    if threads <= 1 || way == Way::Dual || options.witness || options.method == Method::Paths {
+        return reach(domain, pds, from, to, way, options);
+    }
+    let question = Question::new(domain, pds, from, to)?;
+    let (found, asked) = if way == Way::Post {
+        let (start, last) = question.first(domain)?;
+        let found = poststar_on(threads, domain, &question.pds, &start, options)?;
+        let end = Transition::new(question.end, SymbolId::EPSILON, last);
+        (found, end)
+    } else {
+        let target = question.last(domain)?;
+        let found = prestar_on(threads, domain, &question.pds, &target, options)?;
+        let (state, symbol) = question.start;
+        (found, Transition::new(state, symbol, question.end))
+    };
+    Ok(Reached {
+        weight: (found.weight(asked).cloned()).unwrap_or_else(|| domain.zero()),
+        transitions: found.len(),
+        witness: None,
     })
 }
 
@@ -151,7 +189,8 @@ impl<W: Clone> Question<W> {
         }
         Ok(Question {
             own: pds.rules().len() as u32,
-            pds: pds.with(rules),
+            // A set may be empty, and then no rule leads to its end.
+            pds: pds.with(end.0 + 1, rules),
             start: (start, bottom),
             end,
         })
@@ -188,9 +227,8 @@ impl<W: Clone> Question<W> {
         let (start, last) = self.first(domain)?;
         let end = Transition::new(self.end, SymbolId::EPSILON, last);
         if options.method == Method::Paths && !options.witness {
-            let found = poststar(domain, &self.pds, &start, options)?;
-            let weight = found.weight(end).cloned();
-            return Ok((weight.unwrap_or_else(|| domain.zero()), found.len(), None));
+            let (weight, count) = by_paths::forwards(domain, &self.pds, &start, end, options)?;
+            return Ok((weight, count, None));
         }
         let middles = Middles::new(&self.pds, start.states());
         let goal = Goal(Some(end));
@@ -207,9 +245,8 @@ impl<W: Clone> Question<W> {
         let (state, symbol) = self.start;
         let begin = Transition::new(state, symbol, self.end);
         if options.method == Method::Paths && !options.witness {
-            let found = prestar(domain, &self.pds, &target, options)?;
-            let weight = found.weight(begin).cloned();
-            return Ok((weight.unwrap_or_else(|| domain.zero()), found.len(), None));
+            let (weight, count) = by_paths::backwards(domain, &self.pds, &target, begin, options)?;
+            return Ok((weight, count, None));
         }
         let goal = Goal(Some(begin));
         let table = saturate_pre(domain, &self.pds, &target, (options, goal))?;

@@ -17,7 +17,8 @@ use rustc_hash::FxHashMap;
 
 use crate::automaton::{Automaton, Transition};
 use crate::calls::Calls;
-use crate::domain::Domain;
+use crate::domain::{Domain, Total};
+use crate::falling::Falling;
 use crate::procedures::Procedures;
 use crate::system::{Heads, Pds, StateId, SymbolId};
 use crate::worklist::Worklist;
@@ -33,7 +34,8 @@ const MANY: u32 = 24;
 pub enum Order {
     /// Callees before callers, and roughly the best weight first, where the domain
     /// [ranks](Domain::rank) weights (Dijkstra). Otherwise the last one, if weights are
-    /// [totally ordered](Domain::is_total); if not, the one that has waited longest among callees.
+    /// [totally ordered](Domain::is_total); if not, or if they may [fall for
+    /// ever](Domain::bottom), the one that has waited longest among callees.
     #[default]
     Best,
     /// The one that was put there last.
@@ -267,6 +269,7 @@ impl Records {
 /// Transitions that grow.
 pub(crate) struct Table<'a, D: Domain> {
     pub(crate) domain: &'a D,
+    pds: &'a Pds<D::Weight>,
     pub(crate) names: HeadNames<'a>,
     callees: Vec<u32>,
     /// For each head, its newest transition.
@@ -281,9 +284,8 @@ pub(crate) struct Table<'a, D: Domain> {
     /// totally ordered.
     news: Vec<Option<D::Weight>>,
     total: bool,
-    /// Where weights may fall for ever: the weight below all others, and how high the tree of
-    /// reasons is for each transition.
-    bottom: Option<(D::Weight, Vec<u32>)>,
+    /// Where weights may fall for ever.
+    falling: Option<Falling<D::Weight>>,
     pub(crate) records: Option<Records>,
     goal: Option<(u32, StateId)>,
     done: bool,
@@ -300,14 +302,16 @@ impl<'a, D: Domain> Table<'a, D> {
         domain: &'a D,
         names: HeadNames<'a>,
         callees: Vec<u32>,
-        pds: &Pds<D::Weight>,
+        pds: &'a Pds<D::Weight>,
         (options, goal): (&Options, Goal),
     ) -> Self {
         let goal = (goal.0).and_then(|t| Some((names.find(t.from, t.symbol)?, t.to)));
         let step = domain.rank(&domain.one()).map(|_| average(domain, pds));
-
+        let falling = Falling::new(domain);
+        let first = !domain.is_total() || falling.is_some();
         Table {
             domain,
+            pds,
             first: vec![NONE; names.len() as usize],
             names,
             callees,
@@ -317,11 +321,11 @@ impl<'a, D: Domain> Table<'a, D> {
             waits: Vec::new(),
             news: Vec::new(),
             total: domain.is_total(),
-            bottom: domain.bottom().map(|bottom| (bottom, Vec::new())),
+            falling,
             records: options.witness.then(Records::default),
             goal,
             done: false,
-            work: Worklist::new(options.order, domain.is_total(), step, pds.procedures()),
+            work: Worklist::new(options.order, first, step, pds.procedures()),
             guard: options.limits.guard(),
             found: options.found.clone(),
             asked: 0,
@@ -395,15 +399,31 @@ impl<'a, D: Domain> Table<'a, D> {
         Ok(id)
     }
 
-    /// Combines the weight of a transition with another. Its number, and whether it is new.
+    /// The number of a transition, and whether it is new. It is put on no list.
+    pub(crate) fn intern(&mut self, head: u32, to: StateId) -> Result<(u32, bool), StopReason> {
+        if head as usize >= self.first.len() {
+            self.first.resize(self.names.len() as usize, NONE);
+        }
+        match self.find(head, to) {
+            Ok(id) => Ok((id, false)),
+            Err(count) => Ok((self.insert(head, to, count)?, true)),
+        }
+    }
+
+    /// Combines the weight of a transition with another, which may be out of range. Its number, and
+    /// whether it is new.
     #[inline]
     pub(crate) fn update(
         &mut self,
         head: u32,
         to: StateId,
-        weight: D::Weight,
+        weight: Result<D::Weight, StopReason>,
         why: Why,
     ) -> Result<(u32, bool), StopReason> {
+        let weight = match weight {
+            Ok(weight) => weight,
+            Err(reason) => return self.out_of_range(head, to, why, reason),
+        };
         if head as usize >= self.first.len() {
             self.first.resize(self.names.len() as usize, NONE);
         }
@@ -442,24 +462,68 @@ impl<'a, D: Domain> Table<'a, D> {
         Ok((id, false))
     }
 
+    /// Where weights may fall for ever, a sum that is out of range is not the end yet.
+    #[cold]
+    fn out_of_range(
+        &mut self,
+        head: u32,
+        to: StateId,
+        why: Why,
+        reason: StopReason,
+    ) -> Result<(u32, bool), StopReason> {
+        let rule = self.pds.rules().get(why.rule as usize);
+        if reason != StopReason::OutOfRange || rule.is_some_and(|rule| rule.merge.is_some()) {
+            return Err(reason);
+        }
+        let rule = rule.map(|_| self.pds.weight(why.rule));
+        let made_of = [why.first, why.second].map(|id| self.weights.get(id as usize));
+        let parts: Vec<&D::Weight> = rule
+            .into_iter()
+            .chain(made_of.into_iter().flatten())
+            .collect();
+        let total = self.domain.total(&parts).ok_or(reason)?;
+        let (weight, above) = match total {
+            Total::Within(weight) => return self.update(head, to, Ok(weight), why),
+            Total::Below(least) => (least, false),
+            Total::Above => (self.domain.zero(), true),
+        };
+        let (id, fresh) = self.update(head, to, Ok(weight), why)?;
+        if let Some(falling) = &mut self.falling {
+            falling.left(id, why, above);
+        }
+        Ok((id, fresh))
+    }
+
+    /// Looks for weights that fall for ever. Whether there are some that were not known.
+    #[cold]
+    fn settle(&mut self) -> bool {
+        let Some(falling) = &mut self.falling else {
+            return false;
+        };
+        let endless = falling.settle(self.domain, &mut self.weights);
+        for &id in &endless {
+            self.found(id);
+        }
+        !endless.is_empty()
+    }
+
     /// The weight of a transition has changed.
     #[inline]
     fn grown(&mut self, id: u32, why: Why) {
         if let Some(records) = &mut self.records {
             records.add(id, why);
         }
-        if let Some((bottom, heights)) = &mut self.bottom {
-            // A tree higher than there are transitions has one below itself, and its weight is less
-            // than that of the one below: what is between them can be repeated for ever.
-            heights.resize(self.entries.len(), 0);
-            let height = |id: u32| heights.get(id as usize).copied().unwrap_or(0);
-            let above = height(why.first).max(height(why.second)) + 1;
-            heights[id as usize] = above;
-            let known = &mut self.weights[id as usize];
-            if above as usize > self.entries.len() && !self.domain.equal(known, bottom) {
-                *known = bottom.clone();
-            }
+        if let Some(falling) = &mut self.falling
+            && falling.changed(id, why)
+        {
+            self.settle();
         }
+        self.found(id);
+    }
+
+    /// A transition is to be handed on.
+    #[inline]
+    fn found(&mut self, id: u32) {
         let Entry { head, to, .. } = self.entries[id as usize];
         if self.goal == Some((head, to)) && self.domain.is_best(&self.weights[id as usize]) {
             // Nothing else matters any more.
@@ -496,21 +560,29 @@ impl<'a, D: Domain> Table<'a, D> {
         if self.done {
             return Ok(None);
         }
-        while let Some(id) = self.work.take() {
-            let at = id as usize;
-            if std::mem::replace(&mut self.waits[at], false) {
-                let new = if self.total {
-                    self.weights[at].clone()
-                } else {
-                    match self.news[at].take() {
-                        Some(new) => new,
-                        None => continue,
-                    }
-                };
-                return Ok(Some((id, new)));
+        loop {
+            while let Some(id) = self.work.take() {
+                let at = id as usize;
+                if std::mem::replace(&mut self.waits[at], false) {
+                    let new = if self.total {
+                        self.weights[at].clone()
+                    } else {
+                        match self.news[at].take() {
+                            Some(new) => new,
+                            None => continue,
+                        }
+                    };
+                    return Ok(Some((id, new)));
+                }
+            }
+            let falling = self.falling.as_ref();
+            if falling.is_none_or(|all| all.is_settled(self.domain, &self.weights)) {
+                return Ok(None);
+            }
+            if !self.settle() {
+                return Err(StopReason::OutOfRange);
             }
         }
-        Ok(None)
     }
 
     /// The number of a transition, if it is there.
@@ -520,12 +592,6 @@ impl<'a, D: Domain> Table<'a, D> {
             return None;
         }
         self.find(head, transition.to).ok()
-    }
-
-    /// The number of a transition by its head, if it is there.
-    #[inline]
-    pub(crate) fn at(&self, head: u32, to: StateId) -> Option<u32> {
-        self.find(head, to).ok()
     }
 
     /// How many transitions there are.

@@ -247,6 +247,8 @@ struct Rules {
     left: OnceLock<Side>,
     right: OnceLock<Side>,
     procedures: OnceLock<Procedures>,
+    /// With the rules of a question.
+    all_procedures: OnceLock<Procedures>,
     calls: OnceLock<Calls>,
     pops: OnceLock<Vec<u32>>,
 }
@@ -407,6 +409,7 @@ impl<W: Clone> PdsBuilder<W> {
             left: OnceLock::new(),
             right: OnceLock::new(),
             procedures: OnceLock::new(),
+            all_procedures: OnceLock::new(),
             calls: OnceLock::new(),
             pops: OnceLock::new(),
         };
@@ -433,15 +436,15 @@ impl<W> Pds<W> {
         &self.rules.all
     }
 
-    /// The same system with more rules, which read and write stacks: in their control states no
-    /// callee returns.
-    pub(crate) fn with(&self, more: impl IntoIterator<Item = (Rule, W)>) -> Self
+    /// The same system with that many control states, and with more rules, which read and write
+    /// stacks: in their control states no callee returns.
+    pub(crate) fn with(&self, states: u32, more: impl IntoIterator<Item = (Rule, W)>) -> Self
     where
         W: Clone,
     {
         let own = self.rules().len();
         let mut builder = PdsBuilder {
-            states: self.states(),
+            states: self.states().max(states),
             symbols: self.symbols(),
             rules: self.rules().to_vec(),
             weights: self.weights.clone(),
@@ -490,6 +493,18 @@ impl<W> Pds<W> {
             symbols, all, own, ..
         } = &*self.rules;
         (self.rules.procedures).get_or_init(|| Procedures::new(*symbols, &all[..*own]))
+    }
+
+    /// The procedures, where the rules of a question count like the others: a step or what is
+    /// behind a call is in the same procedure, and a callee in no later part, without exception.
+    pub(crate) fn all_procedures(&self) -> &Procedures {
+        let Rules {
+            symbols, all, own, ..
+        } = &*self.rules;
+        if *own == all.len() {
+            return self.procedures();
+        }
+        (self.rules.all_procedures).get_or_init(|| Procedures::new(*symbols, all))
     }
 
     /// The calls of the system.

@@ -26,16 +26,16 @@ pub(crate) enum Worklist {
 }
 
 impl Worklist {
-    /// `total` says whether weights are totally ordered. `step` is the average rank of a rule, if
-    /// weights have ranks.
-    pub(crate) fn new(order: Order, total: bool, step: Option<u64>, all: &Procedures) -> Self {
+    /// `first` says that what has waited longest comes first, if nothing better is known. `step` is
+    /// the average rank of a rule, if weights have ranks.
+    pub(crate) fn new(order: Order, first: bool, step: Option<u64>, all: &Procedures) -> Self {
         let queues = |count: usize| {
             let queues = vec![VecDeque::new(); count];
             Worklist::Queues(queues, Bits::new(count))
         };
         match (order, step) {
             (Order::Best, Some(step)) => Worklist::Ranked(Ranked::new(step, all)),
-            (Order::Best, None) if !total => queues(all.parts() as usize),
+            (Order::Best, None) if first => queues(all.parts() as usize),
             (Order::Best, None) | (Order::LastIn, _) => Worklist::Stack(Vec::new()),
             (Order::FirstIn, _) => queues(1),
         }

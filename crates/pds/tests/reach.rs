@@ -7,7 +7,7 @@ use common::{Random, Sample, shown, single, stacks, system};
 use droste_pds::domains::{Boolean, CopyConstants, GenKill, MinPlus, Pair, Relations};
 use droste_pds::{
     Automaton, Direction, Method, Options, Pds, PdsBuilder, Replace, Rule, StateId, SymbolId,
-    Transition, Way, poststar, prestar, reach,
+    Transition, Way, poststar, prestar, reach, reach_on,
 };
 
 /// A random automaton; with `one` as every weight, if so wished.
@@ -50,7 +50,10 @@ fn automaton<D: Sample>(
     automaton
 }
 
-fn compare<D: Sample>(domain: &D, seed: u64) -> Result<usize, String> {
+fn compare<D: Sample + Sync>(domain: &D, seed: u64) -> Result<usize, String>
+where
+    D::Weight: Send + Sync,
+{
     let mut missing = 0;
     let mut random = Random::new(seed);
     let pds = system(domain, &mut random);
@@ -71,6 +74,15 @@ fn compare<D: Sample>(domain: &D, seed: u64) -> Result<usize, String> {
             };
             let found = reach(domain, &pds, &from, &to, way, &options).expect("an answer");
             let what = format!("{way:?} {method:?} {witness}");
+            let threads = 1 + random.below(3);
+            let on = reach_on(threads, domain, &pds, &from, &to, way, &options);
+            let on = on.expect("an answer").weight;
+            if !domain.equal(&on, &found.weight) {
+                return Err(format!(
+                    "{what}, {threads} threads: {on:?}, not {:?}",
+                    found.weight
+                ));
+            }
             match &first {
                 Some(known) if domain.equal(known, &found.weight) => {}
                 Some(known) => {
@@ -139,7 +151,10 @@ fn compare<D: Sample>(domain: &D, seed: u64) -> Result<usize, String> {
     Ok(missing)
 }
 
-fn sweep<D: Sample>(domain: &D, first: u64, count: u64) {
+fn sweep<D: Sample + Sync>(domain: &D, first: u64, count: u64)
+where
+    D::Weight: Send + Sync,
+{
     let mut missing = 0;
     for seed in first..first + count {
         match compare(domain, seed) {
@@ -173,6 +188,34 @@ fn a_rule_of_weight_zero_is_no_rule() {
     for way in [Way::Pre, Way::Post, Way::Dual] {
         let found = reach(&Boolean, &pds, &from, &to, way, &Options::default());
         assert!(!found.expect("an answer").weight, "{way:?}");
+    }
+}
+
+/// No configuration is in an automaton without final states, and none reaches it.
+#[test]
+fn an_empty_set_is_not_reached() {
+    let mut random = Random::new(1);
+    let pds = system(&Boolean, &mut random);
+    let start = [SymbolId(0)];
+    for (way, first) in [Way::Pre, Way::Post, Way::Dual]
+        .into_iter()
+        .flat_map(|way| [(way, true), (way, false)])
+    {
+        for method in [Method::Chaotic, Method::Paths] {
+            let some = |direction| single(&Boolean, &pds, (StateId(0), &start), direction);
+            let none = |direction| Automaton::new(pds.states(), direction);
+            let (from, to) = if first {
+                (none(Direction::Backward), some(Direction::Forward))
+            } else {
+                (some(Direction::Backward), none(Direction::Forward))
+            };
+            let options = Options {
+                method,
+                ..Options::default()
+            };
+            let found = reach(&Boolean, &pds, &from, &to, way, &options);
+            assert!(!found.expect("an answer").weight, "{way:?}");
+        }
     }
 }
 

@@ -7,11 +7,11 @@ use std::collections::HashMap;
 
 use droste_base::StopReason;
 
-use common::{Random, Sample, shown, single, stacks, system};
+use common::{Random, Sample, automaton, shown, single, stacks, system};
 use droste_pds::domains::{Boolean, CopyConstants, GenKill, MinPlus, Pair, Relations};
 use droste_pds::{
-    Automaton, Direction, Domain, Method, Options, Order, Pds, Replace, StateId, Transition,
-    poststar, poststar_on, prestar, prestar_on,
+    Automaton, Direction, Domain, Method, Options, Order, Pds, PdsBuilder, Replace, Rule, StateId,
+    SymbolId, Transition, poststar, poststar_on, prestar, prestar_on,
 };
 
 /// The product of two weights. In small systems, what is too small for 64 bits falls for ever.
@@ -157,6 +157,21 @@ where
     let threads = 1 + random.below(3);
     let on = prestar_on(threads, domain, &pds, &to, &options).expect("pre*");
     same(domain, "pre* on threads", &pre, &on)?;
+    // Any automaton, with weights of its own.
+    let shape = (pds.states(), pds.symbols());
+    let sample = |random: &mut Random| domain.sample(random);
+    let to = automaton(domain, &mut random, shape, Direction::Forward, &sample);
+    let chaotic = prestar(domain, &pds, &to, &options).expect("pre*");
+    let by_paths = prestar(domain, &pds, &to, &paths).expect("pre*");
+    same(domain, "pre* of an automaton", &chaotic, &by_paths)?;
+    let on = prestar_on(threads, domain, &pds, &to, &options).expect("pre*");
+    same(domain, "pre* of an automaton on threads", &chaotic, &on)?;
+    let from = automaton(domain, &mut random, shape, Direction::Backward, &sample);
+    let chaotic = poststar(domain, &pds, &from, &options).expect("post*");
+    let by_paths = poststar(domain, &pds, &from, &paths).expect("post*");
+    same(domain, "post* of an automaton", &chaotic, &by_paths)?;
+    let on = poststar_on(threads, domain, &pds, &from, &options).expect("post*");
+    same(domain, "post* of an automaton on threads", &chaotic, &on)?;
     for _ in 0..3 {
         let (source, top) = pick(&mut random);
         let from = single(domain, &pds, (source, &top), Direction::Backward);
@@ -191,6 +206,42 @@ where
         if let Err(difference) = compare(domain, seed) {
             panic!("seed {seed}: {difference}\n{}", shown(domain, seed));
         }
+    }
+}
+
+/// What is given with the weight zero is not there: not behind a callee, and not in a procedure that
+/// calls itself.
+#[test]
+fn a_transition_of_weight_zero_is_none() {
+    let mut builder = PdsBuilder::new(1, 2);
+    let rule = |replace| Rule {
+        from: StateId(0),
+        top: SymbolId(0),
+        to: StateId(0),
+        replace,
+        merge: None,
+    };
+    builder.rule(rule(Replace::Push(SymbolId(0), SymbolId(1))), true);
+    builder.rule(rule(Replace::Pop), true);
+    let pds = builder.build();
+    let mut to = Automaton::new(1, Direction::Forward);
+    let (middle, last) = (to.state(), to.state());
+    to.accept(&Boolean, last, true).expect("a weight");
+    for (from, symbol, to_state, weight) in [
+        (StateId(0), SymbolId(0), middle, true),
+        (middle, SymbolId(1), last, false),
+    ] {
+        let transition = Transition::new(from, symbol, to_state);
+        to.add(&Boolean, transition, weight).expect("a sum");
+    }
+    for method in [Method::Chaotic, Method::Paths] {
+        let options = Options {
+            method,
+            ..Options::default()
+        };
+        let pre = prestar(&Boolean, &pds, &to, &options).expect("pre*");
+        let found = pre.weight(Transition::new(StateId(0), SymbolId(0), last));
+        assert_eq!(found, None, "{method:?}");
     }
 }
 

@@ -6,7 +6,6 @@
 //! * [`compile`]: makes the relations. Choices are quantified early, and what a step does not touch
 //!   is no part of its relation.
 //! * [`scope`]: which variables matter where.
-//! * [`Sifter`]: when variables are reordered.
 //! * `stuck`: where nothing can happen.
 //!
 //! The engines that use them are compared with the explicit engine and the naive oracle on random
@@ -16,14 +15,12 @@ pub mod compile;
 pub mod encode;
 pub mod relation;
 pub mod scope;
-mod sift;
 mod stuck;
 
 pub use compile::Compiler;
 pub use encode::{Copy, Encoding, Result};
 pub use relation::{Action, Back, Call, Edge, Part, Relation, Resumed};
 pub use scope::Scope;
-pub use sift::Sifter;
 
 use droste_base::{Progress, Reporter};
 use droste_program::{NodeId, Op, Program};

@@ -367,9 +367,10 @@ impl Group<'_> {
                 Some(one) => {
                     let run = Run::of_call(self.task, one.method, &one.before, &one.after);
                     let run = Box::new(run);
-                    match one.surely {
-                        true => Answer::Violated(run),
-                        false => Answer::Unknown(Unknown::Hidden, Some(run)),
+                    if one.surely {
+                        Answer::Violated(run)
+                    } else {
+                        Answer::Unknown(Unknown::Hidden, Some(run))
                     }
                 }
             };

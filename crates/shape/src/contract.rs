@@ -2,8 +2,8 @@
 //!
 //! A contract is a heap in which a method is entered, with those in which it may be left. For a
 //! method with a body the machine finds the contracts itself; contracts that a user gives are then
-//! claims, which are checked: the method is run in the heap of the contract. For a method whose body is not at hand they are all that is known, and
-//! are used. (Heinen, Jansen, Katoen, Noll: procedure contracts; the format is ATTESTOR's.)
+//! claims, which are checked: the method is run in the heap of the contract. For a method whose body is not
+//! at hand they are all that is known, and are used. Exits by an exception are not part of a contract. (Heinen, Jansen, Katoen, Noll: procedure contracts; the format is ATTESTOR's.)
 
 use droste_base::{CallId, Limits, Model, PropId, Steps, StopReason};
 use droste_explicit::{Spaces, explore};

@@ -101,7 +101,7 @@ impl Machine<'_> {
         let variable = |local: LocalId| locals[local.index()];
         let next = pc + 1;
         match &self.program.method(method).code[pc as usize] {
-            Statement::Nop => out(Event::Go(next, heap)),
+            Statement::Nop | Statement::Caught { .. } => out(Event::Go(next, heap)),
             Statement::Goto(target) => out(Event::Go(*target, heap)),
             Statement::Require(base) => match self.object(&heap, variable(*base)) {
                 Err(fault @ Fault::NullDereference) => out(Event::Fault(fault)),
@@ -112,7 +112,6 @@ impl Machine<'_> {
                 heap.retain_variables(|one| one.is_constant() || one.is_marking());
                 out(Event::Throw(heap));
             }
-            Statement::Caught { .. } => out(Event::Go(next, heap)),
             Statement::Choose { targets } => {
                 let mut seen: Vec<Pc> = Vec::new();
                 for &target in targets {

@@ -14,7 +14,9 @@ use droste_heap::{Heap, Symbols, Variable};
 use droste_ltl::ResolvedFormula;
 use droste_ltl::word::{Lasso, holds};
 use droste_pointer::interpret::{Interpreter, Outcome, Value};
-use droste_pointer::{LocalId, MethodId, Statement};
+use droste_pointer::{
+    Callees, Condition, FieldId, LocalId, MethodId, Operand, Statement, Value as Source,
+};
 use droste_shape::check::{Answer, Checking, Report, Unknown, check};
 use droste_shape::machine::Fault;
 use droste_shape::proposition::{Expression, Proposition, parse};
@@ -468,4 +470,60 @@ fn lines_are_statements() {
     let task = LISTS.task(&mut Random::new(1));
     let method = task.program.method(MethodId(2));
     assert_eq!(method.lines[3], 203);
+}
+
+/// A recursive method that goes down a balanced tree and changes nothing: what is around its part of
+/// the tree has a hole, and every mode knows that the whole is balanced.
+#[test]
+fn a_recursive_walk_leaves_a_tree_balanced() {
+    let mut task = BALANCED.task(&mut Random::new(1));
+    let abstraction = &mut task.options.abstraction;
+    abstraction.admissible = true;
+    abstraction.admissible_full = false;
+    abstraction.admissible_constants = false;
+    abstraction.post_processing = false;
+    abstraction.garbage_collection = false;
+    let (t, child) = (LocalId(0), LocalId(1));
+    let call = Statement::Call {
+        to: None,
+        receiver: None,
+        arguments: vec![Operand::Local(child)],
+        callees: Callees::One(MethodId(0)),
+    };
+    let code = vec![
+        Statement::Assign {
+            to: t,
+            value: Source::Parameter(0),
+        },
+        Statement::Branch {
+            condition: Condition {
+                left: Operand::Local(t),
+                right: Operand::Null,
+                equal: true,
+            },
+            yes: 5,
+            no: 2,
+        },
+        Statement::Choose {
+            targets: vec![3, 5],
+        },
+        Statement::Assign {
+            to: child,
+            value: Source::Field(t, FieldId(0)),
+        },
+        call,
+        Statement::Return(None),
+    ];
+    let method = &mut task.program.methods[0];
+    method.lines = (1..=code.len() as u32).collect();
+    method.code = code;
+    method.returns = None;
+    task.program.methods.truncate(1);
+    let formulas = [parse("G {btree}", &task.names()).unwrap()];
+    for mode in [Mode::TopLevel, Mode::OnTheFly, Mode::Rsm, Mode::Shared] {
+        let reports = ask(&mut task, &formulas, mode, false);
+        let words: Vec<&str> = reports.iter().map(|one| one.answer.word()).collect();
+        assert_eq!(words, ["holds", "holds"], "{mode}");
+        assert!(reports[1].counts.total < 200, "{mode}");
+    }
 }

@@ -30,13 +30,14 @@
 //! concrete run is rebuilt from it (crate `threads`), and replayed.
 
 mod contexts;
+mod few;
 mod park;
 mod prepare;
 mod product;
 mod schedule;
 mod seeds;
 
-use droste_base::{Limits, Progress};
+use droste_base::{Limits, Progress, on_worker};
 use droste_blast::bits;
 use droste_program::concurrent::{declared, most_started};
 use droste_program::schedule::{Finding, Levels, Schedule, ThreadQuery, shared};
@@ -44,17 +45,73 @@ use droste_program::{ProcId, Program};
 
 use crate::{Query, Stats, Tuning};
 use contexts::Search;
+use few::{Enumeration, Pace, few};
 use prepare::Prepared;
 use product::{MOST_CALLS, Product, Stacks};
 
-/// Searches with more and more switches, or rounds. `level` is told before each of them.
+/// What is heard while the engine works.
+#[derive(Clone, Copy, Debug)]
+pub enum News {
+    /// How far it has come.
+    Progress(Progress),
+    /// It looks at this number of switches, or rounds.
+    Level(usize),
+}
+
+/// The engine takes threads with larger stacks where it needs them.
+const STACK: usize = 1 << 21;
+
+/// What has come of the search without diagrams.
+pub enum Begun<'a> {
+    /// An answer.
+    Answer(Finding, Stats),
+    /// It takes longer, or is of no use.
+    Rest(Rest<'a>),
+}
+
+/// What is left to do when the search without diagrams has gone on for a while.
+pub struct Rest<'a> {
+    question: &'a PreparedQuery<'a>,
+    tuning: Tuning,
+    list: Option<Box<dyn Enumeration + 'a>>,
+    stats: Stats,
+    /// Why that was not enough.
+    pub obstacle: Obstacle,
+}
+
+/// Why a search without diagrams has no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// It takes longer.
+    Time,
+    /// A variable has many values.
+    Values,
+    /// Stacks may be of any height, or there are many threads.
+    Stacks,
+}
+
+/// Searches with more and more switches, or rounds: without diagrams as long as that takes hardly
+/// longer than making them (`few`), then with both in turns.
 pub fn reach(
     query: &ThreadQuery<'_>,
     tuning: Tuning,
     limits: &Limits,
-    report: &(dyn Fn(Progress) + Sync),
-    level: &(dyn Fn(usize) + Sync),
+    listen: impl FnMut(News),
 ) -> (Finding, Stats) {
+    begin(query, tuning, limits, listen, |begun, listen| match begun {
+        Begun::Answer(found, stats) => (found, stats),
+        Begun::Rest(rest) => rest.finish(limits, listen),
+    })
+}
+
+/// Searches without diagrams for a while. `then` gets what has come of that.
+pub fn begin<L: FnMut(News), R>(
+    query: &ThreadQuery<'_>,
+    tuning: Tuning,
+    limits: &Limits,
+    mut listen: L,
+    then: impl FnOnce(Begun<'_>, L) -> R,
+) -> R {
     let declared: Vec<ProcId> = declared(query.program)
         .iter()
         .map(|thread| thread.procedure)
@@ -74,9 +131,53 @@ pub fn reach(
         most: query.most,
     };
     let mut stats = Stats::default();
-    let found = by_configurations(&question, tuning, limits, report, level, &mut stats);
-    let found = found.unwrap_or_else(|| by_tuples(&question, limits, report, level, &mut stats));
-    (found, stats)
+    let rest = |list, stats, obstacle| {
+        Begun::Rest(Rest {
+            question: &question,
+            tuning,
+            list,
+            stats,
+            obstacle,
+        })
+    };
+    if tuning.few == 0 {
+        return then(rest(None, stats, Obstacle::Stacks), listen);
+    }
+    let capacity = question.first_capacity();
+    let prepared = Prepared::new(&question, capacity);
+    let (machine, target) = few::machine(&prepared, &question);
+    let mut list = match few(&prepared, &question, (&machine, target), capacity) {
+        Ok(Some(list)) => list,
+        Ok(None) => return then(rest(None, stats, Obstacle::Stacks), listen),
+        Err(reason) => {
+            return then(Begun::Answer(Finding::Stopped(reason, None), stats), listen);
+        }
+    };
+    let pace = list.go_on(tuning.few, limits, &mut |level| listen(News::Level(level)));
+    stats.configurations = list.configurations();
+    let begun = match pace {
+        Err(reason) => Begun::Answer(Finding::Stopped(reason, list.done()), stats),
+        Ok(Pace::Answer(found)) => Begun::Answer(found, stats),
+        Ok(Pace::More) => rest(Some(list), stats, Obstacle::Time),
+        Ok(Pace::Over(obstacle)) => rest(None, stats, obstacle),
+    };
+    then(begun, listen)
+}
+
+impl Rest<'_> {
+    /// Goes on, with diagrams and without in turns.
+    pub fn finish(self, limits: &Limits, listen: impl FnMut(News)) -> (Finding, Stats) {
+        let mut stats = self.stats;
+        let (question, list) = (self.question, (self.tuning, self.list));
+        on_worker(STACK, listen, |tell| {
+            let report = |progress| tell(News::Progress(progress));
+            let level = |level| tell(News::Level(level));
+            let found = by_configurations(question, list, limits, &report, &level, &mut stats);
+            let found =
+                found.unwrap_or_else(|| by_tuples(question, limits, &report, &level, &mut stats));
+            (found, stats)
+        })
+    }
 }
 
 /// What is asked, and what follows from the program's text.
@@ -95,6 +196,17 @@ struct PreparedQuery<'a> {
     rounds: bool,
     /// The bound, if there is one.
     most: Option<usize>,
+}
+
+impl PreparedQuery<'_> {
+    /// How many started threads may ever be active, at first.
+    fn first_capacity(&self) -> usize {
+        if self.rounds {
+            self.most_started
+        } else {
+            self.most.unwrap_or(4).min(MOST)
+        }
+    }
 }
 
 /// Bits of all variables of the program.
@@ -120,20 +232,15 @@ const MORE_CALLS: usize = 2;
 /// Whole configurations; `None` if stacks are too high.
 fn by_configurations(
     question: &PreparedQuery<'_>,
-    tuning: Tuning,
+    (tuning, mut list): (Tuning, Option<Box<dyn Enumeration + '_>>),
     limits: &Limits,
     report: &(dyn Fn(Progress) + Sync),
     level: &(dyn Fn(usize) + Sync),
     stats: &mut Stats,
 ) -> Option<Finding> {
     let mut guard = limits.guard();
-    let mut done = None;
-    // How many started threads may ever be active.
-    let mut capacity = if question.rounds {
-        question.most_started
-    } else {
-        question.most.unwrap_or(4).min(MOST)
-    };
+    let mut done = list.as_ref().and_then(|list| list.done());
+    let mut capacity = question.first_capacity();
     let mut stacks = Stacks::Small;
     loop {
         let attempt = Prepared::new(question, capacity);
@@ -145,13 +252,19 @@ fn by_configurations(
                 let Some(mut product) = product else {
                     return Ok(product::Answer::Deep);
                 };
+                product.list = list.take();
                 let found = product.search(capacity, level, &mut done);
                 product.count(stats);
+                list = product.list.take();
                 found
             })
         });
         match found {
-            Err(reason) => return Some(Finding::Stopped(reason, done)),
+            Err(reason) => {
+                let list = list.and_then(|list| list.done());
+                return Some(Finding::Stopped(reason, done.max(list)));
+            }
+            Ok(product::Answer::Found(found)) => return Some(found),
             Ok(product::Answer::Hit(schedule, level)) => {
                 return Some(Finding::Hit(schedule, level));
             }

@@ -53,6 +53,9 @@ pub struct Tuning {
     /// and at one more for every [`STEPS`] steps of diagram operations that the search which found
     /// the violation took. With nothing here there is no such search.
     pub path_edges: Option<u64>,
+    /// With threads: so many steps are made configuration by configuration before there are any
+    /// diagrams, and more when there are. With 0 there are diagrams only. See [`concurrent`].
+    pub few: u64,
 }
 
 /// A search state by state takes about as long for a path edge as diagram operations for so many
@@ -68,6 +71,7 @@ impl Default for Tuning {
             shortest_plus: 1 << 21,
             path_edges: Some(1 << 16),
             most_places: (1 << 14) - 1,
+            few: 1 << 15,
         }
     }
 }
@@ -77,6 +81,8 @@ impl Default for Tuning {
 pub struct Stats {
     /// Images computed: of sets of states under steps, calls and returns.
     pub images: u64,
+    /// With threads: configurations that were looked at one by one.
+    pub configurations: u64,
     /// Nodes of the program that were reached.
     pub nodes_reached: u64,
     /// Variables of the diagrams.

@@ -13,11 +13,11 @@ use std::collections::BinaryHeap;
 use std::time::{Duration, Instant};
 
 use droste_base::{Counters, Limits, Progress};
-use droste_bdd::{Bdd, Cube, Var};
+use droste_bdd::{Bdd, Cube, Sifter, Var};
 use droste_blast::encode;
 use droste_program::liveness::Liveness;
 use droste_program::{NodeId, ProcId, Program, Value, VarRef};
-use droste_relations::{Action, Call, Copy, Encoding, Relation, Result, Resumed, Scope, Sifter};
+use droste_relations::{Action, Call, Copy, Encoding, Relation, Result, Resumed, Scope};
 use rustc_hash::FxHashMap;
 
 use crate::control::{callers, marked, ranks, stored};

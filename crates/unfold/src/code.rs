@@ -12,7 +12,7 @@
 use droste_program::interval::Interval;
 use droste_program::{Expr, ExprNode, NodeId, Operator, Type, Value, VarRef, Violation};
 
-use crate::layout::Field;
+use crate::layout::{Bit, Field};
 
 /// Outcomes of a Boolean expression: bits.
 pub(crate) const FALSE: u8 = 1;
@@ -79,10 +79,70 @@ pub(crate) enum Code {
     Compare(Operator, Field, Value),
     /// An integer variable and a constant, added.
     Plus(Field, Value),
+    /// Boolean operators and variables alone. If all variables have values, so have the gates;
+    /// otherwise the instructions say what is needed.
+    Gates(Box<[Gate]>, Box<[Instr]>),
     /// Anything, with arithmetic in 64 bits (which suffices).
     Narrow(Box<[Instr]>),
     /// Anything, with arithmetic modulo 2¹²⁸.
     Wide(Box<[Instr]>),
+}
+
+/// An instruction on values that are known.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Gate {
+    Const(bool),
+    Load(Bit),
+    Next(Bit),
+    Not(u8),
+    And(u8, u8),
+    Or(u8, u8),
+    Implies(u8, u8),
+    Same(bool, u8, u8),
+}
+
+/// The most gates of an expression.
+const GATES: usize = 128;
+
+/// The instructions as gates, if there are some and they are all Boolean.
+fn gates(instrs: &[Instr]) -> Option<Box<[Gate]>> {
+    if instrs.len() > GATES {
+        return None;
+    }
+    let gate = |instr: &Instr| {
+        Some(match *instr {
+            Instr::Bool(FALSE) => Gate::Const(false),
+            Instr::Bool(TRUE) => Gate::Const(true),
+            Instr::LoadBool(field) => Gate::Load(field.bit()),
+            Instr::NextBool(field) => Gate::Next(field.bit()),
+            Instr::Not(a) => Gate::Not(a as u8),
+            Instr::Logic(Operator::And, a, b, _) => Gate::And(a as u8, b as u8),
+            Instr::Logic(Operator::Or, a, b, _) => Gate::Or(a as u8, b as u8),
+            Instr::Logic(_, a, b, _) => Gate::Implies(a as u8, b as u8),
+            Instr::SameBool(same, a, b) => Gate::Same(same, a as u8, b as u8),
+            _ => return None,
+        })
+    };
+    instrs.iter().map(gate).collect()
+}
+
+/// The value of the last gate, if all variables have one.
+fn switch(gates: &[Gate], now: &[u64], next: &[u64]) -> Option<bool> {
+    let mut values = [false; GATES];
+    for (i, gate) in gates.iter().enumerate() {
+        let of = |a: u8| values[a as usize];
+        values[i] = match *gate {
+            Gate::Const(value) => value,
+            Gate::Load(bit) => bit.get(now)?,
+            Gate::Next(bit) => bit.get(next)?,
+            Gate::Not(a) => !of(a),
+            Gate::And(a, b) => of(a) & of(b),
+            Gate::Or(a, b) => of(a) | of(b),
+            Gate::Implies(a, b) => !of(a) | of(b),
+            Gate::Same(same, a, b) => (of(a) == of(b)) == same,
+        };
+    }
+    values.get(gates.len().wrapping_sub(1)).copied()
 }
 
 /// Where variables are and, for propositions, where control is.
@@ -186,6 +246,9 @@ impl Scope<'_> {
                 return Code::Plus(field, value);
             }
             _ => {}
+        }
+        if let Some(gates) = gates(&instrs) {
+            return Code::Gates(gates, instrs.into());
         }
         const NARROW: Interval = Interval {
             lo: -(1 << 62),
@@ -492,6 +555,10 @@ impl Code {
             Code::Plus(field, value) => match field.get(now) {
                 Some(offset) => Outcome::Int(field.value(offset).wrapping_add(*value)),
                 None => Outcome::Needs(field.slot),
+            },
+            Code::Gates(gates, instrs) => match switch(gates, now, next) {
+                Some(value) => Outcome::Set(set(value)),
+                None => run::<i64>(instrs, now, next),
             },
             Code::Narrow(instrs) => run::<i64>(instrs, now, next),
             Code::Wide(instrs) => run::<i128>(instrs, now, next),

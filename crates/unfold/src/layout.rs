@@ -57,6 +57,16 @@ impl Field {
         words[self.known_word as usize] |= 1 << self.known_shift;
     }
 
+    /// The same place, for a Boolean variable.
+    pub(crate) fn bit(&self) -> Bit {
+        Bit {
+            word: self.word,
+            known_word: self.known_word,
+            shift: self.shift,
+            known_shift: self.known_shift,
+        }
+    }
+
     #[inline]
     pub(crate) fn value(&self, offset: u64) -> Value {
         self.ty.lo() + Value::from(offset)
@@ -65,6 +75,24 @@ impl Field {
     #[inline]
     pub(crate) fn offset(&self, value: Value) -> u64 {
         (value - self.ty.lo()) as u64
+    }
+}
+
+/// The place of a Boolean variable, in few bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bit {
+    word: u16,
+    known_word: u16,
+    shift: u8,
+    known_shift: u8,
+}
+
+impl Bit {
+    /// The value, if it has one.
+    #[inline]
+    pub(crate) fn get(self, words: &[u64]) -> Option<bool> {
+        let is_known = words[self.known_word as usize] >> self.known_shift & 1 != 0;
+        is_known.then(|| words[self.word as usize] >> self.shift & 1 != 0)
     }
 }
 

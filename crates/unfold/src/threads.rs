@@ -124,6 +124,11 @@ impl<'a, W: Words> Threading<'a, W> {
         field.set(state.words_mut(), Some(offset));
     }
 
+    /// The value of a global, as an offset from the least of its type.
+    pub fn global(&self, state: &W, index: u32) -> Option<u64> {
+        self.machine.layout.globals[index as usize].get(state.words())
+    }
+
     /// A local without a value, likewise. The thread is at a node.
     pub fn open_local(&self, state: &W) -> Option<(u32, u64)> {
         let words = state.words();

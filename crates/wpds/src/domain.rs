@@ -20,9 +20,8 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use droste_base::{Counters, Progress, StopReason};
-use droste_bdd::{Bdd, Cube, Manager, Renaming, Var};
+use droste_bdd::{Bdd, Cube, Manager, Renaming, Sifter, Var};
 use droste_pds::{Domain, MergeId};
-use droste_relations::Sifter;
 use rustc_hash::FxHashMap;
 
 use crate::merge::Merge;

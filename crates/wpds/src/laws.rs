@@ -5,10 +5,11 @@ use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
 use droste_base::Limits;
+use droste_bdd::Sifter;
 use droste_lang::lower::lower;
 use droste_pds::MergeId;
 use droste_program::liveness::AllLive;
-use droste_relations::{Query, Scope, Sifter};
+use droste_relations::{Query, Scope};
 use droste_testkit::generate::{self, Config};
 use droste_testkit::random::{Random, seeds};
 

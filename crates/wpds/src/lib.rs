@@ -25,11 +25,12 @@ use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
 use droste_base::{Limits, Reporter, StopReason};
+use droste_bdd::Sifter;
 pub use droste_pds::Method;
 use droste_program::Program;
 use droste_program::liveness::Liveness;
 pub use droste_relations::Query;
-use droste_relations::{Scope, Sifter, on_worker};
+use droste_relations::{Scope, on_worker};
 
 use answer::Answer;
 use domain::Tender;

@@ -16,6 +16,7 @@
 
 use std::rc::Rc;
 
+use droste_base::StopReason;
 use droste_bdd::{Bdd, Cube, Renaming, Var};
 use rustc_hash::FxHashSet;
 
@@ -47,13 +48,13 @@ pub(super) struct Image {
 
 impl Image {
     /// What the frontier gives.
-    pub(super) fn evaluate(&self, engine: &Engine) -> Result<Bdd> {
+    pub(super) fn evaluate(&self, engine: &Engine) -> std::result::Result<Bdd, StopReason> {
         let frontier = engine.get(self.source, Of::Frontier);
         let image = frontier.and_exists(&self.relation, &self.from)?;
         if image.is_false() {
             return Ok(image);
         }
-        Ok(image.rename(&self.exchange)?)
+        image.rename(&self.exchange)
     }
 }
 

@@ -148,7 +148,7 @@ impl Fixpoints<'_> {
         task.fresh = false;
         let new = match &mut task.work {
             Work::Linear(term) => self.engine.evaluate(*term)?,
-            Work::Image(_, image) => image.evaluate(&self.engine)?,
+            Work::Image(_, image) => self.engine.watched(|engine| image.evaluate(engine))?,
             Work::Product(join) => self.product(join)?,
         };
         task.time = (task.time + start.elapsed()) / 2;
@@ -210,7 +210,7 @@ impl Fixpoints<'_> {
         let mut news = Vec::new();
         for (&factor, image) in product.factors.iter().zip(&join.images) {
             news.push(match image {
-                Some(image) => image.evaluate(&self.engine)?,
+                Some(image) => self.engine.watched(|engine| image.evaluate(engine))?,
                 None => self.engine.evaluate(factor)?,
             });
         }
@@ -233,7 +233,10 @@ impl Fixpoints<'_> {
             let others = join.sums.iter().enumerate().filter(|(j, _)| *j != i);
             parts.extend(others.map(|(_, sum)| sum.clone()));
             let key = (product.whole, i as u32 + 1);
-            new = new.or(&self.engine.exists(key, &product.vars, parts)?)?;
+            let more = self
+                .engine
+                .watched(|engine| engine.exists(key, &product.vars, parts.clone()))?;
+            new = new.or(&more)?;
         }
         Ok(new)
     }

@@ -36,6 +36,8 @@ struct Tally {
     steps: u32,
     /// How often there were two orders to choose from, and one was forced.
     forced: u32,
+    /// How often variables were reordered.
+    reorderings: u64,
 }
 
 fn compare(seed: u64, tally: &mut Tally) {
@@ -58,13 +60,24 @@ fn compare(seed: u64, tally: &mut Tally) {
         random: &mut random,
     }
     .theory();
-    // Answers do not depend on the order.
-    for order in [PreferredOrder::Declared, PreferredOrder::Clustered] {
-        compare_in(order, seed, &world, &text, tally);
+    // Answers do not depend on the order, nor on whether it changes on the way.
+    for (order, eager) in [
+        (PreferredOrder::Declared, false),
+        (PreferredOrder::Clustered, false),
+        (PreferredOrder::Declared, true),
+    ] {
+        compare_in(order, eager, seed, &world, &text, tally);
     }
 }
 
-fn compare_in(order: PreferredOrder, seed: u64, world: &World, text: &str, tally: &mut Tally) {
+fn compare_in(
+    order: PreferredOrder,
+    eager: bool,
+    seed: u64,
+    world: &World,
+    text: &str,
+    tally: &mut Tally,
+) {
     let theory = load_text("random.mu", text);
     assert!(
         !theory.has_errors(),
@@ -73,6 +86,9 @@ fn compare_in(order: PreferredOrder, seed: u64, world: &World, text: &str, tally
     );
     let actions = theory.actions().to_vec();
     let mut solver = Solver::with_order(theory, &Limits::default(), None, order);
+    if eager {
+        solver.reorder_eagerly();
+    }
     tally.forced += u32::from(solver.order() == ChosenOrder::Asked);
     let mut queries = world.queries.iter();
     let mut naive = Naive {
@@ -101,6 +117,7 @@ fn compare_in(order: PreferredOrder, seed: u64, world: &World, text: &str, tally
             }
         };
         let outcome = solver.perform(action);
+        tally.reorderings += solver.statistics().reorderings;
         match (expected, outcome) {
             (Err(Failed::Fuel), _) => {
                 tally.skipped += 1;
@@ -160,6 +177,7 @@ fn sweep(first: u64, count: u64) {
             tally.answers as u64 > count && tally.counts as u64 > count,
             "{tally:?}"
         );
+        assert!(tally.reorderings > count, "{tally:?}");
         assert!((tally.skipped as u64) < count / 4, "{tally:?}");
     }
 }

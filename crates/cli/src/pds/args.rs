@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
 use crate::args::{Color, LimitArgs};
+use crate::console::Failure;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -31,6 +32,44 @@ Exit codes:
   2  there are errors in a file, or a fault of ours
   3  a limit was reached, or Ctrl-C was pressed";
 
+const PRE: &str = "\
+Examples:
+  droste pds pre calls.wpds                     all from where the target is reached
+  droste pds pre calls.wpds --target '<run, h .*>' --of '<run, main>'
+                                                the weight from one of them to another target
+  droste pds pre calls.wpds --output pre.aut    for `--initial pre.aut` later";
+
+const POST: &str = "\
+Examples:
+  droste pds post calls.wpds                    all that is reached, as an automaton
+  droste pds post calls.wpds --of '<run, end>'  the weight with which one of them is reached
+  droste pds post calls.wpds --cores 2 --dot    on two cores; for Graphviz";
+
+const REACH: &str = "\
+Examples:
+  droste pds reach calls.wpds                   does `init` reach `target`, and with which weight?
+  droste pds reach calls.wpds --method path     by path expressions, which sum up loops
+  droste pds reach calls.wpds --initial '<run, f .*>' --target '<run> [back, end] .*' --json
+                                                other sets; for scripts
+  droste pds reach two.cpds --initial '0|1,4' --target '3|2,*' --contexts 3
+                                                threads with a stack each
+
+Exit codes: 0 not reachable, 1 reachable, 2 errors, 3 a limit or Ctrl-C";
+
+const PATH: &str = "\
+Examples:
+  droste pds path calls.wpds                    a best run from `init` to `target`
+  droste pds path calls.wpds --weight bool --shortest
+                                                a run of the fewest steps, whatever they weigh
+
+Exit codes: 0 no run, 1 a run, 2 errors, 3 a limit or Ctrl-C";
+
+const CONVERT: &str = "\
+Examples:
+  droste pds convert calls.wpds --to pdaaal     the same system for another tool
+  droste pds convert calls.wpds --to wali --drop target --output calls.xml
+                                                without a set that there is no place for";
+
 #[derive(Debug, Args)]
 pub(crate) struct PdsArgs {
     #[command(subcommand)]
@@ -40,19 +79,24 @@ pub(crate) struct PdsArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum PdsCommand {
     /// Compute pre*: from where the target is reached, and with which weight
+    #[command(after_help = PRE)]
     Pre(AutomatonArgs),
     /// Compute post*: what is reached from the initial configurations, and with which weight
+    #[command(after_help = POST)]
     Post(AutomatonArgs),
     /// Say whether the target is reached from the initial configurations, and with which weight
     ///
     /// Exit code 1 if it is, 0 if it is not.
+    #[command(after_help = REACH)]
     Reach(ReachArgs),
     /// Show a run to the target, a best one where weights are ordered
     ///
     /// Calls are indented. A callee's run that is used several times is shown once. Exit code 1 if
     /// there is a run, 0 if there is none.
+    #[command(after_help = PATH)]
     Path(PathArgs),
     /// Write the system in another format
+    #[command(after_help = CONVERT)]
     Convert(ConvertArgs),
 }
 
@@ -140,6 +184,8 @@ pub(crate) struct AutomatonArgs {
     /// How weights are found
     #[arg(long, value_enum, default_value_t = OneWay::Chaotic)]
     pub(crate) method: OneWay,
+    #[command(flatten)]
+    pub(crate) search: SearchArgs,
     /// Say only the weight of a configuration, as in '<p, a b>' (repeatable)
     #[arg(long, value_name = "CONFIG")]
     pub(crate) of: Vec<String>,
@@ -172,12 +218,83 @@ pub(crate) struct ReachArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct WayArgs {
-    /// How weights are found
-    #[arg(long, value_enum, default_value_t = Method::Chaotic)]
-    pub(crate) method: Method,
-    /// From which end; `--method dual` goes from both
-    #[arg(long, value_enum, default_value_t = Direction::Post)]
-    pub(crate) direction: Direction,
+    /// How weights are found [default: chaotic]
+    #[arg(long, value_enum)]
+    pub(crate) method: Option<Method>,
+    /// From which end; `--method dual` goes from both [default: post]
+    #[arg(long, value_enum)]
+    pub(crate) direction: Option<Direction>,
+    #[command(flatten)]
+    pub(crate) search: SearchArgs,
+}
+
+impl WayArgs {
+    pub(crate) fn method(&self) -> Method {
+        self.method.unwrap_or(Method::Chaotic)
+    }
+
+    /// From which end; nothing if it is from both.
+    pub(crate) fn direction(&self) -> Option<Direction> {
+        let one = self.method() != Method::Dual;
+        one.then(|| self.direction.unwrap_or(Direction::Post))
+    }
+}
+
+/// How chaotic iteration goes about it.
+#[derive(Debug, Args)]
+pub(crate) struct SearchArgs {
+    /// For `--method chaotic`: work on N cores, which share out the procedures [default: 1]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = cores)]
+    pub(crate) cores: Option<u32>,
+    /// For `--method chaotic` and `dual`: which of the transitions that have changed comes next
+    /// [default: best]
+    ///
+    /// The answer does not depend on it, the time may.
+    #[arg(long, value_enum)]
+    pub(crate) order: Option<Order>,
+}
+
+impl SearchArgs {
+    /// The flags that say nothing about this method, or about this command.
+    pub(crate) fn refuse(&self, method: Method, run: bool) -> Result<(), Failure> {
+        let what = match method {
+            Method::Path if self.cores.is_some() => "--cores: `--method path` works on one core",
+            Method::Dual if self.cores.is_some() => "--cores: `--method dual` works on one core",
+            _ if run && self.cores.is_some() => "--cores: a run is looked for on one core",
+            Method::Path if self.order.is_some() => {
+                "--order: with `--method path` nothing waits; it is for `chaotic` and `dual`"
+            }
+            _ => return Ok(()),
+        };
+        Err(Failure::Because(what.to_owned()))
+    }
+}
+
+/// A number of cores.
+fn cores(text: &str) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|number| (1..=64).contains(number));
+    number.ok_or_else(|| "must be a whole number from 1 to 64".to_owned())
+}
+
+/// Which transition comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Order {
+    /// Callees first, and lighter ones before heavier ones
+    Best,
+    /// The one that changed last
+    Last,
+    /// The one that has waited longest
+    First,
+}
+
+impl SearchArgs {
+    pub(crate) fn order(&self) -> droste_pds::Order {
+        match self.order {
+            None | Some(Order::Best) => droste_pds::Order::Best,
+            Some(Order::Last) => droste_pds::Order::LastIn,
+            Some(Order::First) => droste_pds::Order::FirstIn,
+        }
+    }
 }
 
 #[derive(Debug, Args)]

@@ -30,6 +30,18 @@ pub(super) fn answer(
         let what = "--weight: systems with several threads have no weights";
         return Err(Failure::Because(what.to_owned()).into());
     }
+    let (way, order) = (&args.way, &args.way.search);
+    for (given, flag) in [
+        (way.method.is_some(), "--method"),
+        (way.direction.is_some(), "--direction"),
+        (order.cores.is_some(), "--cores"),
+        (order.order.is_some(), "--order"),
+    ] {
+        if given {
+            let what = format!("{flag} is for systems with one stack, not for threads");
+            return Err(Failure::Because(what).into());
+        }
+    }
     let threads = rules(system);
     let (shared, stacks) = initial(name, system, args, frame)?;
     let target = target(name, system, args)?;

@@ -102,6 +102,17 @@ fn answer(args: &ConvertArgs, frame: &Frame<'_>) -> Result<(), Stop> {
         Some(file) => File::create(file).and_then(|mut file| to(&mut file)),
         None => to(&mut io::stdout().lock()),
     };
+    if written.is_ok() && !args.volume.quiet {
+        if let Some(domain) = loaded.system.domain
+            && format.read_as(&loaded.system) != domain
+        {
+            let flag = domain.to_string().replace(' ', ":");
+            frame.console.warning(&format!(
+                "the file does not say that weights are of the domain {domain}; read it with \
+                 `--weight {flag}`"
+            ));
+        }
+    }
     match written {
         Err(error) if args.output.is_some() || error.kind() != io::ErrorKind::BrokenPipe => {
             Err(failed(&named, &error).into())

@@ -297,9 +297,10 @@ impl Translator<'_, '_> {
             arguments,
             callees,
         });
-        let targets = match known {
-            true => self.raised(Operand::Unknown)?,
-            false => Vec::new(),
+        let targets = if known {
+            self.raised(Operand::Unknown)?
+        } else {
+            Vec::new()
         };
         if !targets.is_empty() {
             let escapes = self.graph.escapes[self.block];

@@ -3,14 +3,14 @@
 use std::io::Write;
 
 use super::flat::{Lacks, configurations, flat};
-use super::{WriteError, cannot, no_merges, no_weights};
+use super::{WriteError, cannot, no_merges, no_weights, some};
 use crate::system::{Configurations, Label, Place, System};
 use crate::weight::DomainName;
 
 pub(super) fn write(system: &System, out: &mut impl Write) -> Result<(), WriteError> {
     no_merges(system)?;
-    no_weights(&system.initial)?;
-    no_weights(&system.target)?;
+    no_weights(system, &system.initial)?;
+    no_weights(system, &system.target)?;
     let numbers = system
         .domain
         .is_none_or(|domain| domain == DomainName::Bool || domain.is_numeric());
@@ -41,6 +41,7 @@ pub(super) fn write(system: &System, out: &mut impl Write) -> Result<(), WriteEr
         let weight = system.weight_text(rule.weight);
         let weight = match weight.as_deref() {
             None | Some("ONE" | "true" | "T") => "0",
+            Some("ZERO") if system.domain == Some(DomainName::MaxPlus) => "-inf",
             Some("ZERO" | "false" | "F") => "inf",
             Some(text) if text.contains(char::is_whitespace) || text.contains('#') => {
                 return cannot(format!("the weight `{text}` is not a number"));
@@ -52,6 +53,7 @@ pub(super) fn write(system: &System, out: &mut impl Write) -> Result<(), WriteEr
     let Some(initial) = configurations(&system.initial) else {
         return cannot("initial configurations must be few and have one symbol each");
     };
+    some(&system.initial, "initial", !initial.is_empty())?;
     for (state, stack) in initial {
         let [symbol] = stack[..] else {
             return cannot("initial configurations have one symbol on the stack");
@@ -64,7 +66,7 @@ pub(super) fn write(system: &System, out: &mut impl Write) -> Result<(), WriteEr
 /// Tops, all on the same set of symbols.
 fn target(set: &Configurations, out: &mut impl Write) -> Result<(), WriteError> {
     let shape = "the target must be some states and tops, above any number of some symbols";
-    let mut under = Vec::new();
+    let (mut under, mut any) = (Vec::new(), false);
     let mut finals: Vec<Place> = set.accepting.iter().map(|(place, _)| *place).collect();
     finals.sort_unstable();
     finals.dedup();
@@ -74,7 +76,10 @@ fn target(set: &Configurations, out: &mut impl Write) -> Result<(), WriteError> 
         };
         let at_end = finals.contains(&edge.to) && matches!(edge.to, Place::Extra(_));
         match edge.from {
-            Place::Control(state) if at_end => writeln!(out, "target {state} {symbol}")?,
+            Place::Control(state) if at_end => {
+                any = true;
+                writeln!(out, "target {state} {symbol}")?;
+            }
             Place::Extra(_) if at_end && edge.from == edge.to => under.push((edge.to, symbol)),
             _ => return cannot(shape),
         }
@@ -93,6 +98,7 @@ fn target(set: &Configurations, out: &mut impl Write) -> Result<(), WriteError> 
     {
         return cannot("the target has an empty stack");
     }
+    some(set, "target", any)?;
     if finals.windows(2).any(|two| of(two[0]) != of(two[1])) {
         return cannot(shape);
     }

@@ -24,8 +24,8 @@ struct Line {
 
 pub(super) fn write(system: &System, out: &mut impl Write) -> Result<(), WriteError> {
     no_merges(system)?;
-    no_weights(&system.initial)?;
-    no_weights(&system.target)?;
+    no_weights(system, &system.initial)?;
+    no_weights(system, &system.target)?;
     // A symbol that stands for what is still to be pushed would be any symbol, too.
     let lacks = Lacks {
         any: (system.rules.iter()).any(|rule| matches!(rule.right, Right::Long(_))),

@@ -3,20 +3,17 @@
 use std::io::Write;
 
 use super::flat::{Lacks, configurations, flat};
-use super::{WriteError, cannot, no_merges};
+use super::{WriteError, cannot, no_merges, no_weights, some};
 use crate::names::Names;
 use crate::scanner::is_bare;
-use crate::system::{ONE, System};
+use crate::system::System;
 
 pub(super) fn write(system: &System, out: &mut impl Write) -> Result<(), WriteError> {
     no_merges(system)?;
-    let weighted = |id| id != ONE;
-    let edges = system.initial.edges.iter().map(|edge| edge.weight);
-    let finals = system.initial.accepting.iter().map(|(_, weight)| *weight);
-    let rules = system.rules.iter().map(|rule| rule.weight);
-    if rules.chain(edges).chain(finals).any(weighted) {
+    if system.rules.iter().any(|rule| !system.is_one(rule.weight)) {
         return cannot("the format has no weights");
     }
+    no_weights(system, &system.initial)?;
     if !system.target.is_empty() {
         return cannot("the format has no target; leave it out with `--drop target`");
     }
@@ -33,6 +30,7 @@ pub(super) fn write(system: &System, out: &mut impl Write) -> Result<(), WriteEr
     let Some(initial) = configurations(&system.initial) else {
         return cannot("initial configurations must be few, without repetition");
     };
+    some(&system.initial, "initial", !initial.is_empty())?;
     for (state, stack) in initial {
         writeln!(
             out,

@@ -2,7 +2,7 @@
 
 use droste_base::StopReason;
 
-use crate::domain::Domain;
+use crate::domain::{Domain, Total};
 
 /// Whether there is a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -175,6 +175,22 @@ impl Domain for MinPlus {
         self.negative.then_some(Self::MINUS_INFINITY)
     }
 
+    fn total(&self, parts: &[&i64]) -> Option<Total<i64>> {
+        self.bottom()?;
+        for infinite in [Self::INFINITY, Self::MINUS_INFINITY] {
+            if parts.iter().any(|&&part| part == infinite) {
+                return Some(Total::Within(infinite));
+            }
+        }
+        let sum: i128 = parts.iter().map(|&&part| i128::from(part)).sum();
+        let greatest = i128::from(Self::GREATEST);
+        Some(match i64::try_from(sum) {
+            Ok(weight) if sum.abs() <= greatest => Total::Within(weight),
+            _ if sum < 0 => Total::Below(-Self::GREATEST),
+            _ => Total::Above,
+        })
+    }
+
     #[inline]
     fn rank(&self, weight: &i64) -> Option<u64> {
         u64::try_from(*weight).ok().filter(|_| !self.negative)
@@ -266,6 +282,20 @@ impl Domain for MaxPlus {
 
     fn bottom(&self) -> Option<i64> {
         self.turned.bottom().map(Self::turn)
+    }
+
+    fn total(&self, parts: &[&i64]) -> Option<Total<i64>> {
+        // Its counterpart would be infinity.
+        if parts.iter().any(|&&part| part == -i64::MAX) {
+            return None;
+        }
+        let turned: Vec<i64> = parts.iter().map(|&&part| Self::turn(part)).collect();
+        let turned: Vec<&i64> = turned.iter().collect();
+        Some(match self.turned.total(&turned)? {
+            Total::Within(weight) => Total::Within(Self::turn(weight)),
+            Total::Below(weight) => Total::Below(Self::turn(weight)),
+            Total::Above => Total::Above,
+        })
     }
 
     fn rank(&self, weight: &i64) -> Option<u64> {

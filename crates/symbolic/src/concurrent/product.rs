@@ -45,13 +45,14 @@ use droste_blast::bits;
 use droste_program::effects::Effects;
 use droste_program::liveness::LiveLocals;
 use droste_program::quiet::Accesses;
-use droste_program::schedule::Schedule;
+use droste_program::schedule::{Finding, Schedule};
 use droste_program::{ExprNode, NodeId, Op, Procedure, Program, Threads, VarRef};
 use droste_relations::compile::{Back, Enter};
 use droste_relations::{Copy, Encoding, Relation, Result};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::PreparedQuery;
+use super::few::{Enumeration, Pace};
 use super::prepare::Prepared;
 use crate::control::marked;
 use crate::{Stats, Tuning};
@@ -67,6 +68,12 @@ const MOST_RECURSIVE: usize = 4095;
 /// Open calls if they do: a stack that grows higher may be of any height.
 pub(super) const MOST_CALLS: usize = 32;
 
+/// After so many steps of diagram operations the search without diagrams has a turn, ...
+const TURN: u64 = 1 << 10;
+
+/// ... which is so many times as long: there is less to gain from diagrams than to lose.
+const SHARE: u64 = 2;
+
 /// What becomes of the stacks of procedures that call themselves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Stacks {
@@ -81,6 +88,8 @@ pub(super) enum Stacks {
 
 pub(super) enum Answer {
     Hit(Schedule, usize),
+    /// The search without diagrams has an answer.
+    Found(Finding),
     /// In this level there may be a target; and the most open calls of a folded stack.
     Perhaps(usize, usize),
     Nothing {
@@ -145,6 +154,13 @@ pub(super) struct Product<'a, 'r> {
     /// By thread and folded call: the frames that were forgotten have some values.
     forgotten: FxHashMap<(usize, u32), Bdd>,
     images: u64,
+    /// The search without diagrams, which takes turns with this one.
+    pub(super) list: Option<Box<dyn Enumeration + 'r>>,
+    limits: Limits,
+    /// The steps of diagram operations at its last turn.
+    turn: u64,
+    /// Its answer.
+    found: Option<Finding>,
 }
 
 impl<'a, 'r> Product<'a, 'r> {
@@ -229,6 +245,10 @@ impl<'a, 'r> Product<'a, 'r> {
             stacks,
             forgotten: FxHashMap::default(),
             images: 0,
+            list: None,
+            limits: limits.clone(),
+            turn: 0,
+            found: None,
         };
         let entries = question.declared.iter();
         let entries: Vec<u32> = (0..)
@@ -289,6 +309,9 @@ impl<'a, 'r> Product<'a, 'r> {
 
     pub(super) fn count(&self, stats: &mut Stats) {
         stats.images += self.images;
+        if let Some(list) = &self.list {
+            stats.configurations = list.configurations();
+        }
         stats.variables = stats.variables.max(u64::from(self.manager.var_count()));
         stats.peak_nodes = stats.peak_nodes.max(self.manager.peak_nodes() as u64);
         stats.bytes = stats.bytes.max(self.manager.memory_bytes() as u64);
@@ -298,6 +321,24 @@ impl<'a, 'r> Product<'a, 'r> {
             nodes.extend(places.map(|&place| thread.places.get(place).node));
         }
         stats.nodes_reached = stats.nodes_reached.max(nodes.len() as u64);
+    }
+
+    /// The search without diagrams has a turn, if this one has gone on for long enough.
+    fn take_turns(&mut self) -> Result<()> {
+        let steps = self.manager.steps();
+        let due = steps.saturating_sub(self.turn);
+        if due < TURN {
+            return Ok(());
+        }
+        self.turn = steps;
+        if let Some(list) = &mut self.list {
+            match list.go_on(due * SHARE, &self.limits, &mut |_| {})? {
+                Pace::Answer(found) => self.found = Some(found),
+                Pace::More => {}
+                Pace::Over(_) => self.list = None,
+            }
+        }
+        Ok(())
     }
 
     fn tell(&self) {
@@ -327,6 +368,9 @@ impl<'a, 'r> Product<'a, 'r> {
             if let Some(goal) = self.activate(0, &start)? {
                 return self.answer(&goal, usize::from(rounds));
             }
+            if let Some(found) = self.found.take() {
+                return Ok(Answer::Found(found));
+            }
             all = self.log[0].parked.clone();
         }
         for now in usize::from(rounds).. {
@@ -348,6 +392,9 @@ impl<'a, 'r> Product<'a, 'r> {
                 }
                 if let Some(goal) = self.activate(thread, &start)? {
                     return self.answer(&goal, now);
+                }
+                if let Some(found) = self.found.take() {
+                    return Ok(Answer::Found(found));
                 }
                 if self.gives_up(now) {
                     return Ok(Answer::Deep);

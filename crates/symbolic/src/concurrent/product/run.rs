@@ -61,6 +61,10 @@ impl Product<'_, '_> {
             if self.deep && !matches!(self.stacks, Stacks::Cut(_, Some(_))) {
                 return Ok(None);
             }
+            self.take_turns()?;
+            if self.found.is_some() {
+                return Ok(None);
+            }
         }
         if goal.is_some() {
             return Ok(goal);

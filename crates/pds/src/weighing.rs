@@ -1,0 +1,214 @@
+//! The weights of paths, computed at once: what [expressions](crate::expression) would stand for,
+//! where all that they are made of is known.
+
+use std::rc::Rc;
+
+use droste_base::{Guard, StopReason};
+
+use crate::domain::Domain;
+use crate::paths::{Algebra, Knots};
+use crate::worklist::Bits;
+
+/// On which side a path's next edge is multiplied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// pre*: the edges of a path are read from its end.
+    Left,
+    /// post*.
+    Right,
+}
+
+/// The weight of a path. Most rules of a program do not touch what an analysis is about: one and
+/// zero have no place in memory, and a product with them costs nothing.
+#[derive(Debug)]
+pub(crate) enum Path<'w, W> {
+    Zero,
+    One,
+    /// The weight of a rule, or of a transition that was given.
+    Given(&'w W),
+    Made(Rc<W>),
+}
+
+impl<W> Clone for Path<'_, W> {
+    fn clone(&self) -> Self {
+        match self {
+            Path::Zero => Path::Zero,
+            Path::One => Path::One,
+            Path::Given(weight) => Path::Given(weight),
+            Path::Made(weight) => Path::Made(weight.clone()),
+        }
+    }
+}
+
+impl<'w, W: Clone> Path<'w, W> {
+    pub(crate) fn given<D: Domain<Weight = W>>(domain: &D, one: &W, weight: &'w W) -> Self {
+        if domain.is_zero(weight) {
+            Path::Zero
+        } else if domain.equal(weight, one) {
+            Path::One
+        } else {
+            Path::Given(weight)
+        }
+    }
+
+    pub(crate) fn made<D: Domain<Weight = W>>(domain: &D, weight: W) -> Self {
+        if domain.is_zero(&weight) {
+            Path::Zero
+        } else {
+            Path::Made(Rc::new(weight))
+        }
+    }
+
+    /// The weight, if it is neither zero nor one.
+    pub(crate) fn weight(&self) -> Option<&W> {
+        match self {
+            Path::Zero | Path::One => None,
+            Path::Given(weight) => Some(weight),
+            Path::Made(weight) => Some(weight),
+        }
+    }
+
+    pub(crate) fn into_weight<D: Domain<Weight = W>>(self, domain: &D) -> W {
+        match self {
+            Path::Zero => domain.zero(),
+            Path::One => domain.one(),
+            Path::Given(weight) => weight.clone(),
+            Path::Made(weight) => Rc::unwrap_or_clone(weight),
+        }
+    }
+}
+
+/// Weights as an [`Algebra`].
+pub(crate) struct Weights<'w, 'a, D: Domain> {
+    domain: &'a D,
+    one: &'w D::Weight,
+    side: Side,
+    /// Whether weights may fall for ever. Iterating would not end.
+    falls: bool,
+}
+
+impl<'w, 'a, D: Domain> Weights<'w, 'a, D> {
+    pub(crate) fn new(domain: &'a D, one: &'w D::Weight, side: Side) -> Self {
+        Weights {
+            domain,
+            one,
+            side,
+            falls: domain.bottom().is_some(),
+        }
+    }
+}
+
+impl<'w, D: Domain> Algebra for Weights<'w, '_, D> {
+    type Path = Path<'w, D::Weight>;
+
+    fn empty(&self) -> Self::Path {
+        Path::Zero
+    }
+
+    fn epsilon(&self) -> Self::Path {
+        Path::One
+    }
+
+    fn is_empty(&self, path: &Self::Path) -> bool {
+        matches!(path, Path::Zero)
+    }
+
+    fn either(&mut self, a: &Self::Path, b: &Self::Path) -> Result<Self::Path, StopReason> {
+        match (a, b) {
+            (Path::Zero, other) | (other, Path::Zero) => return Ok(other.clone()),
+            (Path::One, Path::One) => return Ok(Path::One),
+            _ => {}
+        }
+        let (a, b) = (
+            a.weight().unwrap_or(self.one),
+            b.weight().unwrap_or(self.one),
+        );
+        let both = self.domain.combine(a, b)?;
+        Ok(Path::made(self.domain, both))
+    }
+
+    fn then(&mut self, a: &Self::Path, b: &Self::Path) -> Result<Self::Path, StopReason> {
+        match (a, b) {
+            (Path::Zero, _) | (_, Path::Zero) => return Ok(Path::Zero),
+            (Path::One, other) | (other, Path::One) => return Ok(other.clone()),
+            _ => {}
+        }
+        let (a, b) = (
+            a.weight().unwrap_or(self.one),
+            b.weight().unwrap_or(self.one),
+        );
+        let both = match self.side {
+            Side::Left => self.domain.extend(b, a)?,
+            Side::Right => self.domain.extend(a, b)?,
+        };
+        Ok(Path::made(self.domain, both))
+    }
+
+    fn star(&mut self, a: &Self::Path) -> Result<Self::Path, StopReason> {
+        match a.weight() {
+            None => Ok(Path::One),
+            Some(weight) => Ok(Path::made(self.domain, self.domain.star(weight)?)),
+        }
+    }
+
+    fn knots(&self) -> Knots {
+        if self.falls {
+            Knots::Eliminate
+        } else {
+            Knots::Iterate
+        }
+    }
+
+    fn name(&mut self, _: u32) -> Result<Self::Path, StopReason> {
+        Ok(Path::Zero)
+    }
+
+    fn define(&mut self, _: u32, _: Self::Path) {}
+
+    /// Chaotic iteration with differences, round by round.
+    fn iterate(
+        &mut self,
+        next: &[Vec<(u32, Self::Path)>],
+        solved: &mut [Self::Path],
+        guard: &mut Guard,
+    ) -> Result<(), StopReason> {
+        let mut news: Vec<Self::Path> = solved.to_vec();
+        let mut changed = Bits::new(next.len());
+        for (place, path) in solved.iter().enumerate() {
+            if !self.is_empty(path) {
+                changed.set(place);
+            }
+        }
+        let mut from = 0;
+        while let Some(at) = changed.next(from).or_else(|| changed.first()) {
+            guard.check()?;
+            from = at + 1;
+            changed.clear(at);
+            let new = std::mem::replace(&mut news[at], Path::Zero);
+            for (to, way) in &next[at] {
+                let to = *to as usize;
+                let through = self.then(&new, way)?;
+                match (&solved[to], &through) {
+                    (_, Path::Zero) | (Path::One, Path::One) => continue,
+                    (Path::Zero, _) => {
+                        solved[to] = through.clone();
+                        news[to] = through;
+                    }
+                    (known, through) => {
+                        let known = known.weight().unwrap_or(self.one);
+                        let weight = through.weight().unwrap_or(self.one);
+                        let both = self.domain.combine(known, weight)?;
+                        if self.domain.equal(&both, known) {
+                            continue;
+                        }
+                        let new = Path::made(self.domain, self.domain.diff(weight, known)?);
+                        news[to] = self.either(&news[to], &new)?;
+                        solved[to] = Path::made(self.domain, both);
+                    }
+                }
+                changed.set(to);
+            }
+        }
+        Ok(())
+    }
+}

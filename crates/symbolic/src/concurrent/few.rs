@@ -1,0 +1,630 @@
+//! Few configurations: one after the other, without diagrams.
+//!
+//! The same search as in `product`, for sets of configurations that are lists. A configuration is
+//! the number of its globals and, for each thread, the number of its stack. A variable may be without
+//! a value and stand for any (`droste_unfold`). What a thread does in a context depends on its stack
+//! and on the globals alone, so this is found out once (`context`) and holds for whatever the other
+//! threads are doing. (S. Qadeer and J. Rehof, TACAS 2005, section 3, configuration by
+//! configuration.)
+//!
+//! Where there are few configurations, making relations and diagrams takes longer than going through
+//! them. Where there are many, this gets nowhere. Nobody knows beforehand; so the search can be
+//! interrupted, and takes turns with the one that has diagrams. It gives up for good where a step
+//! would multiply: a variable with many values is read.
+//!
+//! **Stacks of any height** are folded, as in `product`: where a frame is pushed that is on the stack
+//! already, what lies above that one is forgotten, and a return from there goes on with either. When
+//! such a return is found out about, the search begins again. There may be configurations then that
+//! the program does not have, but none are missing. So if no target is met, that is an answer; if one
+//! is, it is not.
+//!
+//! What keeps it honest: `check/tests/concurrent.rs` compares it, alone and in turns, with all
+//! interleavings; every schedule becomes a run that is replayed.
+
+mod context;
+
+use droste_base::{Guard, Interner, Limits, PropId};
+use droste_program::liveness::LiveLocals;
+use droste_program::quiet::Accesses;
+use droste_program::schedule::{Finding, Schedule, Start, Turn};
+use droste_program::{NodeId, Program, Threads};
+use droste_relations::Result;
+use droste_unfold::{Machine, ThreadControl, Threading, Unfolding, Words};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::prepare::Prepared;
+use super::{Obstacle, PreparedQuery};
+use context::{Context, Explored};
+
+/// More threads than this are not looked at one configuration at a time.
+const MOST_THREADS: usize = 7;
+
+/// More configurations than this are not few.
+const MOST: usize = 1 << 21;
+
+/// The search begins again at most so many times.
+const MOST_RESTARTS: usize = 16;
+
+/// The globals and the stacks of all threads, by number.
+type Configuration = [u32; MOST_THREADS + 1];
+
+/// In place of the number of a stack: the thread does not run. It has not been started, or has ended.
+const NOWHERE: u32 = 0;
+
+/// In place of a configuration: there is none.
+const NONE: u32 = u32::MAX;
+
+/// What one state of a thread costs, where one configuration costs 1. About as much as a step of
+/// diagram operations.
+const STATE: i64 = 4;
+
+/// How far the search has come.
+pub(super) enum Pace {
+    Answer(Finding),
+    /// There is more to do.
+    More,
+    /// It is of no use here.
+    Over(Obstacle),
+}
+
+/// A search that can be interrupted.
+pub(super) trait Enumeration: Send {
+    /// Goes on for so many steps. `level` is told before each level.
+    fn go_on(&mut self, steps: u64, limits: &Limits, level: &mut dyn FnMut(usize)) -> Result<Pace>;
+
+    /// How many configurations there are so far.
+    fn configurations(&self) -> u64;
+
+    /// The last level that has been explored completely.
+    fn done(&self) -> Option<usize>;
+}
+
+/// A way to leave a context.
+#[derive(Clone, Copy)]
+struct Out {
+    globals: u32,
+    stack: u32,
+    /// The threads that were started: a list of slots and stacks.
+    starts: u32,
+}
+
+/// The beginning of the last context of a run.
+#[derive(Clone, Copy)]
+struct Seed {
+    /// The configuration, or the one before.
+    configuration: u32,
+    /// If it is the one before: the thread that is active there, and how it leaves.
+    left: Option<(u32, Out)>,
+    /// The thread that is active now.
+    thread: u32,
+}
+
+/// Everything by number.
+struct Tables<W> {
+    globals: Interner<W>,
+    /// The number of what is below (0 for nothing) and a frame: its state without globals, unless a
+    /// return looks at what they were. Numbers begin with 1.
+    stacks: Interner<(u32, W)>,
+    /// Number 0 is empty.
+    starts: Interner<Box<[(u32, u32)]>>,
+    /// By stack: what else may be below its frame, because it was folded.
+    folded: FxHashMap<u32, Vec<u32>>,
+}
+
+struct Few<'a, W: Words> {
+    prepared: &'a Prepared,
+    question: &'a PreparedQuery<'a>,
+    machine: &'a Machine,
+    /// With all globals.
+    all: Threading<'a, W>,
+    /// With those that are shared.
+    shared: Threading<'a, W>,
+    target: PropId,
+    accesses: Accesses,
+    /// By thread and node, once known.
+    quiet: Vec<Vec<Option<bool>>>,
+    tables: Tables<W>,
+    /// Number 0 is the one in which runs begin.
+    configurations: Interner<Configuration>,
+    /// By configuration: where it comes from, and which thread was active.
+    parents: Vec<(u32, u32)>,
+    /// By configuration: the threads that have been active there, or have left it.
+    visited: Vec<u8>,
+    /// By thread: the configurations before this one have been looked at.
+    cursors: [usize; MOST_THREADS],
+    /// By thread, stack and globals: where the ways to leave the context are.
+    contexts: FxHashMap<(u32, u32, u32), (u32, u32)>,
+    outs: Vec<Out>,
+    current: Option<Context<W>>,
+    /// Where the last contexts of runs begin: nothing matters there but one thread and the globals.
+    seeds: Vec<Seed>,
+    /// Their stacks and globals.
+    seeded: FxHashSet<(u32, u32)>,
+    /// Not all configurations are known: the last ones do not matter as a whole.
+    is_cut: bool,
+    /// Contexts, and the threads and stacks that go on after them.
+    pairs: FxHashSet<(u32, u32, u32)>,
+    /// In the last round: configurations without the threads that have had their turns.
+    projected: FxHashSet<Configuration>,
+    /// `init` has still to run.
+    init: bool,
+    level: usize,
+    done: Option<usize>,
+    /// Whether the level has begun.
+    begun: bool,
+    thread: usize,
+    /// The configurations of the level before.
+    end: usize,
+    /// How often the search has begun again.
+    restarts: usize,
+    /// Started threads may be active up to this level, unless all are kept.
+    capacity: usize,
+}
+
+/// The machine that makes steps, and what is looked for.
+pub(super) fn machine(prepared: &Prepared, question: &PreparedQuery<'_>) -> (Machine, PropId) {
+    let program = &prepared.program;
+    let violations = question.query.violations;
+    let mut machine = Machine::new(program, &LiveLocals::new(program), violations);
+    let target = machine.ask_control(question.query.targets, violations);
+    (machine, target)
+}
+
+/// A search by configurations; `None` if there are too many threads.
+pub(super) fn few<'a>(
+    prepared: &'a Prepared,
+    question: &'a PreparedQuery<'a>,
+    (machine, target): (&'a Machine, PropId),
+    capacity: usize,
+) -> Result<Option<Box<dyn Enumeration + 'a>>> {
+    if question.declared.len() + prepared.slots > MOST_THREADS {
+        return Ok(None);
+    }
+    let parts = (prepared, question, machine, target);
+    Ok(Some(match machine.words() {
+        1 => Few::<[u64; 1]>::boxed(parts, capacity)?,
+        2 => Few::<[u64; 2]>::boxed(parts, capacity)?,
+        3 | 4 => Few::<[u64; 4]>::boxed(parts, capacity)?,
+        5..=8 => Few::<[u64; 8]>::boxed(parts, capacity)?,
+        _ => Few::<Box<[u64]>>::boxed(parts, capacity)?,
+    }))
+}
+
+/// What to do next.
+enum Next {
+    /// A thread is active in a configuration.
+    From(u32, usize),
+    /// The last contexts.
+    Last,
+    Answer(Finding),
+    Over,
+}
+
+impl<'a, W: Words + Send + 'a> Few<'a, W> {
+    fn boxed(
+        (prepared, question, machine, target): (
+            &'a Prepared,
+            &'a PreparedQuery<'a>,
+            &'a Machine,
+            PropId,
+        ),
+        capacity: usize,
+    ) -> Result<Box<dyn Enumeration + 'a>> {
+        let program = &prepared.program;
+        let all: Vec<u32> = (0..program.globals.len() as u32).collect();
+        let all = Threading::<W>::new(machine, &all);
+        let threads = question.declared.len() + prepared.slots;
+        let mut few = Few {
+            prepared,
+            question,
+            machine,
+            all,
+            shared: Threading::new(machine, &prepared.shared),
+            target,
+            accesses: Accesses::new(question.program, &prepared.roots(question.declared)),
+            quiet: vec![vec![None; program.nodes.len()]; threads],
+            tables: Tables {
+                globals: Interner::new(),
+                stacks: Interner::new(),
+                starts: Interner::new(),
+                folded: FxHashMap::default(),
+            },
+            configurations: Interner::new(),
+            parents: Vec::new(),
+            visited: Vec::new(),
+            cursors: [0; MOST_THREADS],
+            contexts: FxHashMap::default(),
+            outs: Vec::new(),
+            current: None,
+            seeds: Vec::new(),
+            seeded: FxHashSet::default(),
+            is_cut: false,
+            pairs: FxHashSet::default(),
+            projected: FxHashSet::default(),
+            init: matches!(program.threads, Threads::Init { .. }),
+            level: usize::from(question.rounds),
+            done: None,
+            begun: false,
+            thread: 0,
+            end: 0,
+            restarts: 0,
+            capacity,
+        };
+        few.begin()?;
+        Ok(Box::new(few))
+    }
+}
+
+impl<W: Words> Few<'_, W> {
+    fn program(&self) -> &Program {
+        &self.prepared.program
+    }
+
+    fn threads(&self) -> usize {
+        self.question.declared.len() + self.prepared.slots
+    }
+
+    /// Whether all threads that are ever started may become active.
+    fn all_kept(&self) -> bool {
+        self.prepared.slots >= self.question.most_started
+    }
+
+    /// The first thread of a level.
+    fn first(&self) -> usize {
+        usize::from(matches!(self.program().threads, Threads::Init { .. }))
+    }
+
+    /// The configuration in which runs begin.
+    fn begin(&mut self) -> Result<()> {
+        self.configurations = Interner::new();
+        self.parents.clear();
+        self.visited.clear();
+        self.cursors = [0; MOST_THREADS];
+        self.contexts.clear();
+        self.outs.clear();
+        self.seeds.clear();
+        self.seeded.clear();
+        self.pairs.clear();
+        self.projected.clear();
+        self.is_cut = false;
+        self.init = matches!(self.program().threads, Threads::Init { .. });
+        self.level = usize::from(self.question.rounds);
+        self.begun = false;
+        self.tables.starts.intern(Box::default())?;
+        let mut globals = W::zeroed(self.machine.words());
+        let own = [self.prepared.started, self.prepared.atomic];
+        for global in own.into_iter().flatten() {
+            self.all.set_global(&mut globals, global, 0);
+        }
+        let mut first: Configuration = [NOWHERE; MOST_THREADS + 1];
+        first[0] = self.tables.globals.intern(globals)?.0;
+        for (thread, &procedure) in self.question.declared.iter().enumerate() {
+            let frame = self.all.rest(&self.all.enter(procedure));
+            first[1 + thread] = self.stack(0, frame)?;
+        }
+        self.configurations.intern(first)?;
+        self.parents.push((NONE, 0));
+        // Nobody but `init` is active before `init` is done.
+        self.visited.push(if self.init { u8::MAX } else { 0 });
+        Ok(())
+    }
+
+    /// The number of a stack.
+    fn stack(&mut self, below: u32, frame: W) -> Result<u32> {
+        Ok(self.tables.stacks.intern((below, frame))?.0 + 1)
+    }
+
+    /// Whether a thread can become active in a configuration and has not been.
+    fn is_new(&self, id: usize, thread: usize) -> bool {
+        self.visited[id] >> thread & 1 == 0
+            && self.configurations.get(id as u32)[1 + thread] != NOWHERE
+    }
+
+    /// The next configuration, level after level.
+    fn next(&mut self, level: &mut dyn FnMut(usize)) -> Next {
+        if std::mem::take(&mut self.init) {
+            return Next::From(0, 0);
+        }
+        loop {
+            if !self.begun {
+                if !self.all_kept() && self.level > self.capacity {
+                    return Next::Over;
+                }
+                self.begun = true;
+                self.thread = self.first();
+                self.end = self.configurations.len();
+                if self.restarts == 0 || self.done.is_none_or(|done| self.level > done) {
+                    level(self.level);
+                }
+            }
+            while self.thread < self.threads() {
+                // In a round, threads see what those before them have done in it.
+                if self.question.rounds {
+                    self.end = self.configurations.len();
+                }
+                let thread = self.thread;
+                while self.cursors[thread] < self.end {
+                    let id = self.cursors[thread];
+                    self.cursors[thread] += 1;
+                    if !self.is_new(id, thread) {
+                        continue;
+                    }
+                    self.visited[id] |= 1 << thread;
+                    if self.is_last(thread) {
+                        self.seed(Seed {
+                            configuration: id as u32,
+                            left: None,
+                            thread: thread as u32,
+                        });
+                    } else if self.is_projected_new(id, thread) {
+                        return Next::From(id as u32, thread);
+                    }
+                }
+                self.thread += 1;
+            }
+            if !self.seeds.is_empty() && self.question.most == Some(self.level) {
+                return Next::Last;
+            }
+            self.done = self.done.max(Some(self.level));
+            if self.question.most == Some(self.level) {
+                // Whether there would be more is not known.
+                return Next::Answer(Finding::Nothing { exhaustive: false });
+            }
+            let mut threads = self.first()..self.threads();
+            let more = threads.any(|thread| {
+                let mut ids = self.cursors[thread]..self.configurations.len();
+                ids.any(|id| self.is_new(id, thread))
+            });
+            if !more && !self.is_cut {
+                return Next::Answer(Finding::Nothing {
+                    exhaustive: self.all_kept(),
+                });
+            }
+            self.level += 1;
+            self.begun = false;
+        }
+    }
+
+    /// Whether a context of the thread in this level is the last of its run.
+    fn is_last(&self, thread: usize) -> bool {
+        self.question.most == Some(self.level)
+            && (!self.question.rounds || thread + 1 == self.threads())
+    }
+
+    /// Whether a configuration is new as far as it matters. In the last round, what threads do that
+    /// have had their turns does not.
+    fn is_projected_new(&mut self, id: usize, thread: usize) -> bool {
+        if self.question.most != Some(self.level) {
+            return true;
+        }
+        let mut configuration = *self.configurations.get(id as u32);
+        configuration[1..=thread].fill(NOWHERE);
+        self.projected.insert(configuration)
+    }
+
+    /// The last context of a run may begin here.
+    fn seed(&mut self, seed: Seed) {
+        let (stack, globals) = self.beginning(seed);
+        let key = (seed.thread, stack, globals);
+        if stack != NOWHERE
+            && !self.contexts.contains_key(&key)
+            && self.seeded.insert((stack, globals))
+        {
+            self.seeds.push(seed);
+        }
+    }
+
+    /// The stack of the thread that is active in the last context, and the globals.
+    fn beginning(&self, seed: Seed) -> (u32, u32) {
+        let configuration = self.configurations.get(seed.configuration);
+        let stack = configuration[1 + seed.thread as usize];
+        let Some((_, out)) = seed.left else {
+            return (stack, configuration[0]);
+        };
+        let slot = seed
+            .thread
+            .wrapping_sub(self.question.declared.len() as u32);
+        let mut starts = self.tables.starts.get(out.starts).iter();
+        let started = starts.find(|start| start.0 == slot);
+        (started.map_or(stack, |start| start.1), out.globals)
+    }
+
+    /// What becomes of a configuration when a thread has been active.
+    fn after(&self, before: Configuration, thread: usize, out: Out) -> Configuration {
+        let mut after = before;
+        after[0] = out.globals;
+        after[1 + thread] = out.stack;
+        for &(slot, stack) in self.tables.starts.get(out.starts) {
+            after[1 + self.question.declared.len() + slot as usize] = stack;
+        }
+        if self.begun && self.question.rounds && self.question.most == Some(self.level) {
+            after[1..=1 + thread].fill(NOWHERE);
+        }
+        after
+    }
+
+    /// A thread has been active in a configuration.
+    fn leave(&mut self, id: u32, thread: usize, outs: (u32, u32), left: &mut i64) -> Result<()> {
+        *left -= i64::from(outs.1 - outs.0);
+        let before = *self.configurations.get(id);
+        let is_next_last = self.begun && self.question.most == Some(self.level + 1);
+        if is_next_last && !self.question.rounds {
+            self.leave_to_last(id, thread, outs);
+            return Ok(());
+        }
+        for i in outs.0..outs.1 {
+            let after = self.after(before, thread, self.outs[i as usize]);
+            let (after, is_new) = self.configurations.intern(after)?;
+            if is_new {
+                self.parents.push((id, thread as u32));
+                self.visited.push(0);
+            }
+            // From where it stopped it does what it would have done anyway.
+            self.visited[after as usize] |= 1 << thread;
+        }
+        Ok(())
+    }
+
+    /// A thread has been active in a configuration, and one more context follows.
+    fn leave_to_last(&mut self, id: u32, thread: usize, outs: (u32, u32)) {
+        if outs.0 == outs.1 {
+            return;
+        }
+        self.is_cut = true;
+        for next in (self.first()..self.threads()).filter(|&next| next != thread) {
+            let stack = self.configurations.get(id)[1 + next];
+            if !self.pairs.insert((outs.0, next as u32, stack)) {
+                continue;
+            }
+            for i in outs.0..outs.1 {
+                self.seed(Seed {
+                    configuration: id,
+                    left: Some((thread as u32, self.outs[i as usize])),
+                    thread: next as u32,
+                });
+            }
+        }
+    }
+
+    /// The schedule of a run whose last context begins like this.
+    fn schedule_of(&mut self, seed: Seed) -> Result<Schedule> {
+        let Some((thread, out)) = seed.left else {
+            return Ok(self.schedule(seed.configuration, seed.thread as usize));
+        };
+        let before = *self.configurations.get(seed.configuration);
+        let after = self.after(before, thread as usize, out);
+        let (after, is_new) = self.configurations.intern(after)?;
+        if is_new {
+            self.parents.push((seed.configuration, thread));
+        }
+        Ok(self.schedule(after, seed.thread as usize))
+    }
+
+    /// The schedule of a run in which the thread, from this configuration, meets the target.
+    fn schedule(&self, id: u32, thread: usize) -> Schedule {
+        let mut contexts = vec![(thread, id)];
+        let mut at = id;
+        loop {
+            let (parent, thread) = self.parents[at as usize];
+            if parent == NONE {
+                break;
+            }
+            contexts.push((thread as usize, parent));
+            at = parent;
+        }
+        contexts.reverse();
+        let declared = self.question.declared.len();
+        let mut active: Vec<usize> = contexts.iter().map(|(thread, _)| *thread).collect();
+        active.retain(|&thread| thread >= declared);
+        active.sort_unstable();
+        active.dedup();
+        let mut turns = Vec::new();
+        for (context, &(thread, id)) in contexts.iter().enumerate() {
+            let begin = self.configurations.get(id);
+            let mut starts = Vec::new();
+            if let Some(&(_, end)) = contexts.get(context + 1) {
+                let end = self.configurations.get(end);
+                for &started in active.iter().filter(|&&started| started != thread) {
+                    if begin[1 + started] == NOWHERE && end[1 + started] != NOWHERE {
+                        starts.push(self.start(end[1 + started]));
+                    }
+                }
+            }
+            let values = self.all.globals(self.tables.globals.get(begin[0]));
+            let originals = (0..).zip(values).take(self.question.program.globals.len());
+            let globals = originals.map(|(i, value)| {
+                let is_wanted = context > 0 && self.prepared.shared.contains(&i);
+                value.filter(|_| is_wanted)
+            });
+            let renumbered = active.iter().position(|&other| other == thread);
+            turns.push(Turn {
+                thread: renumbered.map_or(thread, |number| declared + number),
+                globals: globals.collect(),
+                starts,
+            });
+        }
+        Schedule { turns, stop: None }
+    }
+
+    /// A thread that has been started and has not been active.
+    fn start(&self, stack: u32) -> Start {
+        let (_, frame) = self.tables.stacks.get(stack - 1);
+        let start = match self.all.control(frame) {
+            ThreadControl::At(node) => node,
+            _ => NodeId(0),
+        };
+        let procedure = self.program().node(start).procedure;
+        let types = self.program().procedure(procedure).locals.iter();
+        let locals = types.zip(self.all.locals(frame));
+        let locals = locals.map(|(variable, value)| value.unwrap_or(variable.ty.lo()));
+        Start {
+            start,
+            locals: locals.collect(),
+        }
+    }
+}
+
+impl<W: Words + Send> Enumeration for Few<'_, W> {
+    fn configurations(&self) -> u64 {
+        self.configurations.len() as u64
+    }
+
+    fn done(&self) -> Option<usize> {
+        self.done
+    }
+
+    fn go_on(&mut self, steps: u64, limits: &Limits, level: &mut dyn FnMut(usize)) -> Result<Pace> {
+        let model = Unfolding::<W>::within(self.machine, limits);
+        let mut guard: Guard = limits.guard();
+        guard.check_now()?;
+        let mut left = i64::try_from(steps).unwrap_or(i64::MAX);
+        while left > 0 {
+            if self.configurations.len() > MOST {
+                return Ok(Pace::Over(Obstacle::Values));
+            }
+            if let Some(mut context) = self.current.take() {
+                match self.explore(&mut context, &model, &mut guard, &mut left)? {
+                    Explored::Folded if self.restarts < MOST_RESTARTS => {
+                        self.restarts += 1;
+                        self.begin()?;
+                    }
+                    Explored::Folded => return Ok(Pace::Over(Obstacle::Stacks)),
+                    Explored::Hit(_) if !self.tables.folded.is_empty() => {
+                        return Ok(Pace::Over(Obstacle::Stacks));
+                    }
+                    Explored::Hit(seed) => {
+                        let schedule = self.schedule_of(seed)?;
+                        return Ok(Pace::Answer(Finding::Hit(schedule, self.level)));
+                    }
+                    Explored::Over(obstacle) => return Ok(Pace::Over(obstacle)),
+                    Explored::Paused => self.current = Some(context),
+                    Explored::All if context.is_last() => {}
+                    Explored::All => {
+                        let (id, thread) = (context.configuration, context.thread);
+                        let outs = (self.outs.len() as u32, context.outs.len() as u32);
+                        let outs = (outs.0, outs.0 + outs.1);
+                        self.outs.append(&mut context.outs);
+                        self.contexts.insert(context.key, outs);
+                        self.leave(id, thread, outs, &mut left)?;
+                    }
+                }
+                continue;
+            }
+            match self.next(level) {
+                Next::Answer(found) => return Ok(Pace::Answer(found)),
+                Next::Over => return Ok(Pace::Over(Obstacle::Stacks)),
+                Next::Last => self.current = Some(self.enter_last(&model)?),
+                Next::From(id, thread) => {
+                    left -= 1;
+                    let configuration = self.configurations.get(id);
+                    let key = (thread as u32, configuration[1 + thread], configuration[0]);
+                    match self.contexts.get(&key) {
+                        Some(&outs) => self.leave(id, thread, outs, &mut left)?,
+                        None => self.current = Some(self.enter(id, key, &model)?),
+                    }
+                }
+            }
+        }
+        Ok(Pace::More)
+    }
+}
