@@ -13,13 +13,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use droste_base::words::counted;
-use droste_heap::{Predefined, Renaming};
+use droste_heap::{Heap, Predefined, Renaming};
 use droste_ltl::ResolvedFormula;
 use droste_report::visible;
 use droste_shape::check::{Answer, Checking, Report, check};
 use droste_shape::load::{LoadError, Loaded, load, root_of};
 use droste_shape::proposition::{self, NamedFormula, Proposition};
-use droste_shape::settings::{Settings, Verbosity};
+use droste_shape::settings::{Mode, Settings, Verbosity};
 use droste_shape::task::Task;
 use droste_source::io_reason;
 
@@ -109,9 +109,23 @@ fn run(args: &CheckArgs, frame: &mut Frame<'_>) -> Result<u8, Failure> {
             frame.refused(&problems, &source)?;
             return Err(Failure::Told);
         }
-        Err(error) => return Err(Failure::Because(error.to_string())),
+        Err(error) => {
+            // Suites of settings files are often run from a directory above them.
+            let astray = error.is_about_a_path() && args.heap.root_path.is_none();
+            let astray = astray && is_settings(args);
+            let help =
+                "; paths in the file begin where the file is, unless --root-path says otherwise";
+            let help = if astray { help } else { "" };
+            return Err(Failure::Because(format!("{error}{help}")));
+        }
     };
     task.options.leaks = args.heap.leaks;
+    // The reference collects no garbage where there are balanced trees, and formulas rely on it.
+    let as_reference = is_settings(args) || args.heap.compat;
+    if as_reference && !args.heap.leaks && settings.abstraction.indexed {
+        let balanced = task.symbols.nonterminal("BT").is_some();
+        task.options.abstraction.garbage_collection &= !balanced;
+    }
     for warning in &warnings {
         // What a contract says about is known.
         let told = |method: &String| warning.message.contains(&**method);
@@ -190,7 +204,11 @@ fn formulas(
     task: &Task,
     settings: &Settings,
 ) -> Result<Vec<NamedFormula>, Failure> {
-    let names = task.names();
+    let names = proposition::Names {
+        // In the reference a variable that does not exist is undefined.
+        any_variable: args.heap.compat,
+        ..task.names()
+    };
     let mut formulas = Vec::new();
     for text in &settings.formulas {
         match proposition::parse(text, &names) {
@@ -202,6 +220,15 @@ fn formulas(
         match proposition::parse_file(&frame.read(file)?, &names) {
             Ok(read) => formulas.extend(read),
             Err((problems, source)) => frame.refused(&problems, &source)?,
+        }
+    }
+    for (_, formula) in &formulas {
+        for name in names.strangers(formula) {
+            frame.warn(&format!(
+                "there is no variable `{}`: with --compat all that `{}` says of it is false",
+                visible(name),
+                visible(&formula.text)
+            ));
         }
     }
     Ok(formulas)
@@ -223,6 +250,16 @@ fn warn_about(task: &Task, settings: &Settings, args: &CheckArgs, frame: &Frame<
             task.program.method(task.program.entry).name,
             missing.join(", ")
         ));
+        for (name, parameter) in names.iter().zip(&missing) {
+            let variable = task.symbols.variable(name);
+            let has = |heap: &Heap| variable.is_some_and(|one| heap.variable(one).is_some());
+            if task.initial.iter().any(has) {
+                frame.warn(&format!(
+                    "the initial heap has a variable `{name}`, which the program does not see: did \
+                     you mean `{parameter}`?"
+                ));
+            }
+        }
     }
     // The predefined grammars have been looked at.
     let own = |name: &String| Predefined::named(name).is_none();
@@ -417,10 +454,16 @@ fn settings(args: &CheckArgs, frame: &mut Frame<'_>) -> Result<Settings, Failure
         || settings.save_contracts.is_some()
         || !settings.contracts.is_empty();
     if heap.compat && settings.formulas.is_empty() && !others {
+        frame.warn(
+            "nothing is checked: with --compat null dereferences go unnoticed, and there is no formula",
+        );
         settings.formulas.push("true".into());
     }
     if let Some(mode) = heap.mode {
         settings.mode = Some(mode.into());
+    } else if from_file {
+        // A settings file means what the reference means by it.
+        settings.mode.get_or_insert(Mode::TopLevel);
     }
     apply(heap, &mut settings)?;
     if let Some(most) = heap.max_heap {
@@ -428,6 +471,7 @@ fn settings(args: &CheckArgs, frame: &mut Frame<'_>) -> Result<Settings, Failure
     }
     if let Some(most) = heap.max_states {
         settings.max_states = Some(most as u64);
+        settings.max_state_space = None;
     }
     if settings.class.is_none() {
         let stem = args.file.file_stem().and_then(|stem| stem.to_str());

@@ -105,9 +105,15 @@ fn settings_files() {
     }
     let row = |name: &str| examples().join("heap/table").join(name);
     let file = row("52-SLList.traverseModifyList-N.attestor");
-    let top = droste(&["check", text(&file), "--mode", "top-level", "--json"]).expect(0);
-    assert_eq!(top.json()["mode"], "top-level");
-    let inside = droste(&["check", text(&file), "--json"]).expect(1).json();
+    // A settings file means what the reference means by it: calls are single steps.
+    for more in [&["--compat"][..], &["--mode", "top-level"], &[]] {
+        let args = ["check", text(&file), "--json"];
+        let top = droste(&[&args[..], more].concat()).expect(0);
+        assert_eq!(top.json()["mode"], "top-level");
+    }
+    let inside = ["check", text(&file), "--mode", "shared", "--json"];
+    let inside = droste(&inside).expect(1).json();
+    assert_eq!(inside["mode"], "shared");
     let properties = inside["properties"].as_array().unwrap();
     assert_eq!(properties[0]["verdict"], "holds");
     assert_eq!(properties[1]["verdict"], "violated");
@@ -200,6 +206,8 @@ fn what_people_see() {
     let args = [
         "check",
         "heap/table/53-SLList.traverseRecursiveModifyHeap-S.attestor",
+        "--mode",
+        "shared",
     ];
     golden("heap-recursion", &args, &droste(&args).expect(1));
 }
@@ -267,11 +275,20 @@ fn every_setting() {
     let root = text(folder);
     droste(&["check", "--read", "settings.txt", "--root-path", root]).expect(1);
     // A method that is skipped is one step, so its end is not seen.
+    let inside = ["--compat", "--mode", "shared"];
     write("-mc \"G ({terminated} -> !{in(two)})\"");
-    read(&["--compat"]).expect(1);
-    read(&["--compat", "--skip-method", "two"]).expect(0);
-    write("-mc \"G ({terminated} -> !{in(two)})\" --mc-skip two,three");
+    read(&inside).expect(1);
+    read(&["--compat", "--mode", "shared", "--skip-method", "two"]).expect(0);
+    // All calls are single steps, unless the file says otherwise.
     read(&["--compat"]).expect(0);
+    write("-mc \"G ({terminated} -> !{in(two)})\" --hierarchical-model-checking");
+    read(&["--compat"]).expect(1);
+    write("-mc \"G ({terminated} -> !{in(two)})\" --mc-skip two,three");
+    read(&inside).expect(0);
+    // The bound of a file is one for each state space, that of the command line one for all.
+    write("-m walk -ms 20");
+    assert!(read(&["--json"]).expect(0).json()["stats"]["states"].as_u64() > Some(20));
+    read(&["--max-states", "20"]).expect(3);
 }
 
 #[test]
@@ -798,4 +815,96 @@ fn what_is_wrong_with_files() {
         err,
         "error: cannot read `nowhere.json`: no such file or directory\n"
     );
+}
+
+/// What a settings file of the reference means, and what is said where that may surprise.
+#[test]
+fn as_the_reference_means_it() {
+    if !has_javac() {
+        return;
+    }
+    let folder = scratch("heap-reference");
+    let source = "class Cell { Cell next; }
+class M {
+  static Cell build(int k) {
+    Cell list = null;
+    while (k > 3) { Cell c = new Cell(); c.next = list; list = c; }
+    return list;
+  }
+  static void read(Cell c) { c = c.next; }
+}
+";
+    fs::write(folder.join("M.java"), source).unwrap();
+    fs::write(folder.join("c.txt"), "H(c{Cell}) <= RefSLList(c, null)").unwrap();
+    let settings = folder.join("m.attestor");
+    let check = |written: &str, more: &[&str]| {
+        let lists = "-cp M.java -c M -pg SLList -r ListNode=Cell -a\n";
+        fs::write(&settings, format!("{lists}{written}\n")).unwrap();
+        droste(&[&["check", text(&settings)], more].concat())
+    };
+    // On a concrete heap the loop may go on for ever, but it need not.
+    for mode in ["top-level", "shared", "on-the-fly", "rsm"] {
+        let ends = "-m build -mc \"G !{terminated}\"";
+        let done = check(ends, &["--mode", mode]).expect(1);
+        assert!(done.out.contains("This is real"), "{mode} {}", done.out);
+    }
+    // Nothing is asked.
+    let done = check("-m build", &["--compat"]).expect(0);
+    assert!(done.err.contains("nothing is checked"), "{}", done.err);
+    // There is no such variable.
+    let strange = "-m build -mc \"F {cur != null}\"";
+    let stranger = "there is no variable `cur`";
+    assert!(check(strange, &[]).expect(2).err.contains(stranger));
+    assert!(
+        check(strange, &["--compat"])
+            .expect(1)
+            .err
+            .contains(stranger)
+    );
+    // The parameter has another name in heaps.
+    let done = check("-m read -i c.txt", &[]).expect(3);
+    assert!(
+        done.err.contains("did you mean `@parameter0:`?"),
+        "{}",
+        done.err
+    );
+}
+
+/// Where null is at both ends of a list, `L(N)` does not recognise it.
+#[test]
+fn what_is_overlooked_is_not_called_real() {
+    if !has_javac() {
+        return;
+    }
+    let row = "heap/table/14-DLList.traverse-M.attestor";
+    let row = examples().join(row);
+    let plain = ["check", text(&row), "--ltl", "G {L(RefDLList)}"];
+    let done = droste(&plain).expect(1);
+    assert!(done.out.contains("does not recognise it"), "{}", done.out);
+    assert!(!done.out.contains("This is real"), "{}", done.out);
+    droste(&["check", text(&row), "--ltl", "G {dll}"]).expect(0);
+}
+
+/// Garbage among balanced trees.
+#[test]
+fn the_tree_that_nobody_holds() {
+    if !has_javac() {
+        return;
+    }
+    let folder = scratch("heap-nobody");
+    let source = "class AVLTree { AVLTree left, right; static void drop(AVLTree t) { } }\n";
+    let file = folder.join("AVLTree.java");
+    fs::write(&file, source).unwrap();
+    let heap = examples().join("heap");
+    let (grammar, initial) = (
+        heap.join("grammars/avl-tree.json"),
+        heap.join("inputs/avl_tree.json"),
+    );
+    let files = ["--grammar", text(&grammar), "--initial", text(&initial)];
+    let formula = ["--ltl", "G ({terminated} -> {btree})"];
+    let settings = folder.join("a.attestor");
+    fs::write(&settings, "-cp . -c AVLTree -m drop -a --indexed\n").unwrap();
+    droste(&[&["check", text(&settings)], &files[..], &formula].concat()).expect(0);
+    let method = ["--method", "drop", "--abstraction", "admissible,indexed"];
+    droste(&[&["check", text(&file)], &files[..], &formula, &method].concat()).expect(1);
 }

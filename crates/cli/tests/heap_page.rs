@@ -90,9 +90,16 @@ fn shown(browser: &str, file: &Path, attempt: u32) -> String {
 }
 
 fn page_of(file: &Path, expected: i32) -> String {
-    droste(&["check", file.to_str().unwrap(), "--emit", "html"])
-        .expect(expected)
-        .out
+    let inside = ["--mode", "shared"];
+    droste(
+        &[
+            &["check", file.to_str().unwrap(), "--emit", "html"],
+            &inside[..],
+        ]
+        .concat(),
+    )
+    .expect(expected)
+    .out
 }
 
 #[test]

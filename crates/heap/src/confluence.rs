@@ -97,12 +97,17 @@ pub(crate) fn check(symbols: &Symbols, grammar: &Grammar, warnings: &mut Vec<War
             };
             if pair.differs(0, &mut Vec::new()) {
                 let (a, b) = (rule_name(symbols, two), rule_name(symbols, one));
+                let who = if std::ptr::eq(one, two) {
+                    format!("two places of {a}")
+                } else {
+                    format!("{a} and {b}")
+                };
                 warnings.push(Warning {
                     nonterminal: one.nonterminal,
                     rule: Some(one.number),
                     kind: WarningKind::NotConfluent,
                     message: format!(
-                        "{a} and {b} overlap so that abstraction depends on which is taken: heaps \
+                        "{who} overlap so that abstraction depends on which is taken: heaps \
                          that are the same may stay apart, and there may be more states"
                     ),
                 });

@@ -35,8 +35,9 @@ struct Entry {
 struct Piece {
     /// With their lines.
     code: Vec<(Statement, u32)>,
-    /// The piece where control goes on at the end, if the last statement does not say.
-    next: Option<Pc>,
+    /// The piece where control goes on at the end, if the last statement does not say, and the line
+    /// of the jump.
+    next: Option<(Pc, u32)>,
 }
 
 /// A translated body.
@@ -132,7 +133,7 @@ impl Translator<'_, '_> {
                 }
                 self.flush(&mut []);
                 let next = self.go(block + 1)?;
-                self.pieces[self.piece as usize].next = Some(next);
+                self.then(self.piece, next);
             }
         }
         Ok(())
@@ -182,12 +183,11 @@ impl Translator<'_, '_> {
         for (at, &piece) in order.iter().enumerate() {
             begins[piece as usize] = code.len() as Pc;
             let one = &self.pieces[piece as usize];
-            let line = one.code.last().map_or(start, |&(_, line)| line);
             for (statement, line) in &one.code {
                 code.push(statement.clone());
                 lines.push(*line);
             }
-            if let Some(next) = one.next
+            if let Some((next, line)) = one.next
                 && order.get(at + 1) != Some(&next)
             {
                 code.push(Statement::Goto(next));
@@ -203,6 +203,11 @@ impl Translator<'_, '_> {
             lines,
             raises: self.raises,
         }
+    }
+
+    /// From the end of one piece control goes to another.
+    fn then(&mut self, piece: Pc, next: Pc) {
+        self.pieces[piece as usize].next = Some((next, self.line));
     }
 
     fn emit(&mut self, statement: Statement) {
@@ -374,7 +379,7 @@ impl Translator<'_, '_> {
                 blocks.push(self.go_with(block, vec![REFERENCE])?);
             }
             if let [only] = blocks[..] {
-                self.pieces[piece as usize].next = Some(only);
+                self.then(piece, only);
             } else {
                 let choose = Statement::Choose { targets: blocks };
                 self.pieces[piece as usize].code.push((choose, self.line));

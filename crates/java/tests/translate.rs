@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use droste_java::{Error, Loaded, Options, load, load_bytes};
-use droste_pointer::{PointerProgram, simplify};
+use droste_pointer::{PointerProgram, Statement, simplify};
 
 use support::{Directory, jdk};
 
@@ -382,6 +382,31 @@ fn missing_files_are_named() {
         &options("T", "m"),
     );
     assert!(error.unwrap_err().to_string().starts_with("x.class: "));
+}
+
+/// The jump back to the head of a loop is where the compiler says, also if it is alone in its block.
+#[test]
+fn jumps_have_their_own_lines() {
+    if !jdk() {
+        return;
+    }
+    let text = "class T { T n;
+        static void m(T t) {
+            if (t == null) return;
+            while (t != null) {
+                t = t.n;
+                if (t == null) {
+                    t = null;
+                }
+            }
+        }
+    }";
+    let program = load_text(text, "m").unwrap().program;
+    let entry = program.method(program.entry);
+    let jumps = (entry.code.iter().zip(&entry.lines))
+        .filter(|(statement, _)| matches!(statement, Statement::Goto(_)));
+    let lines: Vec<u32> = jumps.map(|(_, &line)| line).collect();
+    assert_eq!(lines, [9]);
 }
 
 /// Class files cut short at every byte, and with every byte changed: an answer, never a panic.

@@ -184,7 +184,10 @@ pub fn check(
         };
         let prepared = task.prepare(need, &own);
         let machine = match &prepared {
-            Ok(prepared) => task.machine(prepared).map(|machine| (machine, prepared)),
+            Ok(prepared) => {
+                let machine = task.machine(prepared);
+                machine.map(|machine| (machine.within(&checking.limits), prepared))
+            }
             Err(reason) => Err(reason.clone()),
         };
         let (machine, prepared) = match machine {
@@ -239,7 +242,7 @@ pub fn check(
             if checking.mode == Mode::OnTheFly {
                 // Nothing of the formula before is left.
                 group.machine = match task.machine(prepared) {
-                    Ok(machine) => machine,
+                    Ok(machine) => machine.within(&checking.limits),
                     Err(reason) => {
                         reports[i] = Some(stopped(reason, formula.text));
                         continue;
@@ -513,11 +516,11 @@ impl Group<'_> {
             if limits.guard().check_now().is_err() {
                 break;
             }
-            tried += 1;
             let initial = std::slice::from_ref(heap);
             let Ok(machine) = self.task.machine_on(self.prepared, &options, initial) else {
                 continue;
             };
+            let machine = machine.within(&limits);
             let checking = self.checking;
             let folds = checking.mode == Mode::TopLevel || !checking.skip.is_empty();
             let spaces = match question {
@@ -528,11 +531,13 @@ impl Group<'_> {
                 _ => None,
             };
             let verdict = question.ask(&machine, spaces.as_ref(), checking, &limits)?;
-            if let Verdict::Violated(trace) = verdict {
-                let mut run = Run::new(self.task, &machine, &trace, self.checking.max_steps);
+            if let Verdict::Violated(trace) = &verdict {
+                let mut run = Run::new(self.task, &machine, trace, self.checking.max_steps);
                 run.mark(&machine, question.propositions());
                 return Ok(Reality::Real(heap.clone(), Box::new(run)));
             }
+            // Where the search gave up, nobody knows.
+            tried += usize::from(matches!(verdict, Verdict::Holds(_)) && machine.is_complete());
         }
         Ok(Reality::Doubtful(tried))
     }

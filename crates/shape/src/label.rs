@@ -72,6 +72,16 @@ impl Atom {
         )
     }
 
+    /// Whether it does not recognise a structure that is there: `L(N)` does without the rules by which
+    /// null may be at several ends of a list.
+    pub(crate) fn overlooks(&self, machine: &Machine<'_>, state: State) -> bool {
+        let Atom::Language(of) = self else {
+            return false;
+        };
+        let heap = machine.whole_heap(state);
+        !self.holds_in(machine, &heap) && machine.grammar.is_list_or_tree(&heap, of)
+    }
+
     /// The fields that it compares, each of a variable.
     pub(crate) fn compared_fields(&self) -> Vec<(Variable, Selector)> {
         let Atom::Compare(left, right, _) = self else {

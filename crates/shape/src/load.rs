@@ -29,6 +29,17 @@ pub enum LoadError {
     Wrong(Vec<Diagnostic>, Box<SourceFile>),
 }
 
+impl LoadError {
+    /// Whether a file or a directory cannot be read.
+    pub fn is_about_a_path(&self) -> bool {
+        match self {
+            LoadError::Program(error) => matches!(error, droste_java::Error::Read { .. }),
+            LoadError::Read(..) => true,
+            LoadError::Setting(_) | LoadError::Wrong(..) => false,
+        }
+    }
+}
+
 impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -96,6 +107,7 @@ pub fn load(
         concrete: false,
         max_heap: most(settings.max_heap, MOST_NODES),
         max_states: most(settings.max_states, usize::MAX),
+        max_state_space: most(settings.max_state_space, usize::MAX),
     };
     let mut contracts = Vec::new();
     for name in &settings.contracts {

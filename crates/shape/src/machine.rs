@@ -16,7 +16,9 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use droste_base::{CallId, Countable, Interner, Model, PropId, Step, Steps, StopReason};
+use droste_base::{
+    CallId, Countable, Guard, Interner, Limits, Model, PropId, Step, Steps, StopReason,
+};
 use droste_heap::{
     Balance, Code, Cut, Frame, Grammar, Heap, Holes, Node, Refinement, Selector, Variable,
 };
@@ -89,8 +91,11 @@ pub struct Options {
     pub concrete: bool,
     /// The most nodes of a heap.
     pub max_heap: usize,
-    /// The most states.
+    /// The most states, of all state spaces together.
     pub max_states: usize,
+    /// The most states of one state space: of a method, for a heap in which it is entered. Spaces of
+    /// one method share states, so they are counted together: so many for each of them.
+    pub max_state_space: usize,
 }
 
 /// What is known of a method before it runs.
@@ -168,6 +173,13 @@ struct Pending {
     frame: Frame,
 }
 
+/// How large the state spaces of a method are.
+#[derive(Clone, Copy, Default)]
+struct Size {
+    states: usize,
+    entries: usize,
+}
+
 #[derive(Default)]
 struct Tables {
     heaps: Interner<Code>,
@@ -180,6 +192,8 @@ struct Tables {
     pending: FxHashMap<State, Rc<Pending>>,
     /// The states in which callees have been entered.
     entries: FxHashSet<State>,
+    /// For each method: its states, and the heaps in which it has been entered.
+    spaces: Vec<Size>,
     resumed: FxHashMap<(State, State), Rc<[State]>>,
     /// Whether there is a state with unknown memory.
     unknown_memory: bool,
@@ -211,6 +225,8 @@ pub struct Machine<'a> {
     with_contexts: bool,
     initial: Vec<State>,
     tables: RefCell<Tables>,
+    /// A step takes as long as a thousand of other models: it looks at the clock by itself.
+    guard: RefCell<Guard>,
 }
 
 /// No context.
@@ -249,7 +265,12 @@ impl<'a> Machine<'a> {
             with_contexts,
             initial: Vec::new(),
             tables: RefCell::default(),
+            guard: RefCell::new(Limits::default().guard()),
         };
+        let mut spaces = vec![Size::default(); program.methods.len()];
+        // All initial heaps together have one.
+        spaces[program.entry.index()].entries = 1;
+        machine.tables.get_mut().spaces = spaces;
         for heap in initial {
             for heap in machine.rectify(heap.clone(), false)? {
                 let state = machine.state(program.entry, 0, &heap, NOTHING, None)?;
@@ -259,6 +280,13 @@ impl<'a> Machine<'a> {
             }
         }
         Ok(machine)
+    }
+
+    /// The same machine, which gives up when a limit is reached.
+    #[must_use]
+    pub(crate) fn within(mut self, limits: &Limits) -> Self {
+        *self.guard.get_mut() = limits.guard();
+        self
     }
 
     /// The state in which a method is entered with this heap.
@@ -345,6 +373,11 @@ impl<'a> Machine<'a> {
         self.atoms[proposition.0 as usize].is_about_shapes()
     }
 
+    /// Whether a proposition does not recognise a structure that is there.
+    pub(crate) fn overlooks(&self, state: State, proposition: PropId) -> bool {
+        self.atoms[proposition.0 as usize].overlooks(self, state)
+    }
+
     /// Whether a proposition was about a field that is hidden, so that nobody knows if it holds.
     pub(crate) fn met_hidden_field(&self) -> bool {
         self.tables.borrow().hidden_field
@@ -417,12 +450,23 @@ impl<'a> Machine<'a> {
             context,
             fault,
         };
-        let (state, _) = tables.places.intern(place)?;
+        let (state, new) = tables.places.intern(place)?;
         tables.unknown_memory |= fault == Some(Fault::UnknownMemory);
         // Where a program goes on for ever after its end is no state that counts.
-        if state as usize >= self.options.max_states && pc <= self.end_of(method) {
-            let most = self.options.max_states as u64;
-            return Err(StopReason::TooMany(Countable::States, most));
+        if pc <= self.end_of(method) {
+            let options = self.options;
+            let size = &mut tables.spaces[method.index()];
+            size.states += usize::from(new && fault.is_none());
+            let most = (options.max_state_space).saturating_mul(size.entries.max(1));
+            // A call that has just begun is not counted yet.
+            if size.states > most && pc > 0 {
+                let most = options.max_state_space as u64;
+                return Err(StopReason::TooMany(Countable::States, most));
+            }
+            if state as usize >= options.max_states {
+                let most = options.max_states as u64;
+                return Err(StopReason::TooMany(Countable::States, most));
+            }
         }
         Ok(State(state))
     }
@@ -436,6 +480,7 @@ impl<'a> Machine<'a> {
         context: u32,
         out: &mut Vec<State>,
     ) -> Result<(), StopReason> {
+        self.guard.borrow_mut().check_now()?;
         let tables = &self.methods[method.index()];
         let abstraction = &self.options.abstraction;
         if let Some(live) = tables.live.get(pc as usize) {
@@ -618,7 +663,8 @@ impl<'a> Machine<'a> {
         let pending = Rc::new(Pending { frame });
         let mut tables = self.tables.borrow_mut();
         tables.pending.insert(caller, pending);
-        tables.entries.insert(entry);
+        let new = tables.entries.insert(entry);
+        tables.spaces[callee.index()].entries += usize::from(new);
         drop(tables);
         Ok(entry)
     }
@@ -682,9 +728,17 @@ impl<'a> Machine<'a> {
         refinement.is_some_and(|refinement| refinement.reaches(heap, from, to, relation))
     }
 
-    /// Successors are missing, for this reason.
-    fn stop(&self, reason: StopReason) {
+    /// Successors are missing, for this reason. Says whether the search has to stop. On concrete heaps
+    /// it has not: a run that is found without them is a run.
+    fn stop(&self, reason: StopReason) -> bool {
+        let stops = !(self.options.concrete && matches!(reason, StopReason::TooMany(..)));
         self.tables.borrow_mut().stopped = Some(reason);
+        stops
+    }
+
+    /// Whether all successors that were asked for are there.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.tables.borrow().stopped.is_none()
     }
 }
 
@@ -711,8 +765,9 @@ impl Model for Machine<'_> {
                     steps
                 }
                 Err(reason) => {
-                    self.stop(reason);
-                    out.give_up();
+                    if self.stop(reason) {
+                        out.give_up();
+                    }
                     return;
                 }
             },
@@ -737,10 +792,7 @@ impl Model for Machine<'_> {
                     tables.resumed.insert((caller, exit), Rc::clone(&states));
                     states
                 }
-                Err(reason) => {
-                    self.stop(reason);
-                    return false;
-                }
+                Err(reason) => return !self.stop(reason),
             },
         };
         out.extend(&*states);

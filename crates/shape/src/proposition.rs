@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 
 use droste_heap::Grammar;
 use droste_ltl::{Atom, AtomKind, Atoms, Formulas, ResolvedFormula, Vocabulary};
-use droste_source::SourceFile;
 use droste_source::diagnostics::Diagnostic;
 use droste_source::suggest::nearest;
+use droste_source::{SourceFile, Span};
 
 /// A variable, or a field of the object it points to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,6 +50,16 @@ impl Proposition {
             self,
             Proposition::Terminated | Proposition::Line(..) | Proposition::In(_)
         )
+    }
+
+    /// The variables that it names.
+    pub(crate) fn variables(&self) -> Vec<&str> {
+        match self {
+            Proposition::Visited(Some(variable)) => vec![variable],
+            Proposition::Reachable(from, to, _) => vec![from, to],
+            Proposition::Compare(left, right, _) => vec![&left.variable, &right.variable],
+            _ => Vec::new(),
+        }
     }
 }
 
@@ -105,6 +115,8 @@ pub struct Names {
     pub methods: BTreeSet<String>,
     /// Lines with statements: the source file, its class, and the number.
     pub lines: BTreeSet<(String, String, u32)>,
+    /// Whether a formula may name a variable that does not exist: it is undefined.
+    pub any_variable: bool,
 }
 
 /// A formula, and its name in its file if it has one.
@@ -115,8 +127,10 @@ pub fn parse(
     text: &str,
     names: &Names,
 ) -> Result<ResolvedFormula<Proposition>, (Vec<Diagnostic>, SourceFile)> {
-    let source = SourceFile::new("formula", &*spread(text));
-    ResolvedFormula::parse(&source, names).map_err(|problems| (problems, source))
+    let (spread, added) = spread(text);
+    let source = SourceFile::new("formula", &*spread);
+    let read = ResolvedFormula::parse(&source, names);
+    read.map_err(|problems| (moved(problems, &added), SourceFile::new("formula", text)))
 }
 
 /// Reads the formulas of a file, with their names if they have some.
@@ -124,15 +138,17 @@ pub fn parse_file(
     source: &SourceFile,
     names: &Names,
 ) -> Result<Vec<NamedFormula>, (Vec<Diagnostic>, SourceFile)> {
-    let source = SourceFile::new(source.name(), &*spread(source.text()));
+    let written = || SourceFile::new(source.name(), source.text());
+    let (text, added) = spread(source.text());
+    let spread = SourceFile::new(source.name(), &*text);
     let (mut formulas, mut atoms) = (Formulas::new(), Atoms::new());
-    let read = match droste_ltl::parse_formulas(&source, &mut formulas, &mut atoms) {
+    let read = match droste_ltl::parse_formulas(&spread, &mut formulas, &mut atoms) {
         Ok(read) => read,
-        Err(problems) => return Err((problems, source)),
+        Err(problems) => return Err((moved(problems, &added), written())),
     };
     let (mut list, mut problems) = (Vec::new(), Vec::new());
     for (name, formula) in read {
-        match ResolvedFormula::new(&source, names, &formulas, &atoms, formula) {
+        match ResolvedFormula::new(&spread, names, &formulas, &atoms, formula) {
             Ok(formula) => list.push((name, formula)),
             Err(mut more) => problems.append(&mut more),
         }
@@ -141,12 +157,27 @@ pub fn parse_file(
     if problems.is_empty() {
         Ok(list)
     } else {
-        Err((problems, source))
+        Err((moved(problems, &added), written()))
     }
 }
 
-/// `GF {a}` as `G F {a}`: words of `X`, `F` and `G` before an operand are operators.
-fn spread(text: &str) -> String {
+/// What is wrong with a text that was spread, as it was written. These are the places of blanks that
+/// were added.
+fn moved(mut problems: Vec<Diagnostic>, added: &[usize]) -> Vec<Diagnostic> {
+    let back = |at: u32| at - added.partition_point(|&blank| blank < at as usize) as u32;
+    for problem in &mut problems {
+        let others = problem.secondary.iter_mut().map(|(span, _)| span);
+        for span in std::iter::once(&mut problem.primary.0).chain(others) {
+            *span = Span::new(back(span.start), back(span.end));
+        }
+    }
+    problems
+}
+
+/// `GF {a}` as `G F {a}`: words of `X`, `F` and `G` before an operand are operators. Also where
+/// blanks were added.
+fn spread(text: &str) -> (String, Vec<usize>) {
+    let mut added = Vec::new();
     let mut out = String::with_capacity(text.len() + 8);
     let mut depth = 0usize;
     let mut rest = text;
@@ -160,6 +191,7 @@ fn spread(text: &str) -> String {
         if depth == 0 && letters >= 2 && begins && operand {
             for letter in rest[..letters].chars() {
                 out.push(letter);
+                added.push(out.len());
                 out.push(' ');
             }
             rest = &rest[letters..];
@@ -175,7 +207,7 @@ fn spread(text: &str) -> String {
         out.push(c);
         rest = &rest[c.len_utf8()..];
     }
-    out
+    (out, added)
 }
 
 impl Vocabulary for Names {
@@ -277,7 +309,17 @@ impl Names {
         if name.starts_with("return") || name == "@return" {
             return Ok("@return".into());
         }
+        if self.any_variable {
+            return Ok(name.into());
+        }
         known(name, &self.variables, "variable")
+    }
+
+    /// The variables of a formula that do not exist.
+    pub fn strangers<'a>(&self, formula: &'a ResolvedFormula<Proposition>) -> BTreeSet<&'a str> {
+        let all = formula.atoms.iter().flat_map(Proposition::variables);
+        all.filter(|&name| name != "@return" && !self.variables.contains(name))
+            .collect()
     }
 
     fn selector(&self, name: &str) -> Result<String, Complaint> {
@@ -385,6 +427,7 @@ mod tests {
             nonterminals: set(&["RefSLList"]),
             methods: set(&["walk"]),
             lines: [("List.java".to_owned(), "List".to_owned(), 12)].into(),
+            any_variable: false,
         }
     }
 
@@ -461,6 +504,22 @@ mod tests {
         assert_eq!(
             complaint("F {isReachable(head)}"),
             "`isReachable(head)` does not name two variables"
+        );
+        // What is wrong is shown where it was written.
+        let (problems, source) = parse("(GF {terminated} -> F {x != null})", &names()).unwrap_err();
+        let place = problems[0].primary.0;
+        assert_eq!(
+            &source.text()[place.start as usize..place.end as usize],
+            "x != null"
+        );
+        let any = Names {
+            any_variable: true,
+            ..names()
+        };
+        let formula = parse("F {x != head}", &any).unwrap();
+        assert_eq!(
+            any.strangers(&formula).into_iter().collect::<Vec<_>>(),
+            ["x"]
         );
         let nowhere = "nothing is executed in line 13";
         assert_eq!(complaint("F {line 13}"), nowhere);

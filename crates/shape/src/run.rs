@@ -72,6 +72,9 @@ pub struct Run {
     /// Whether it takes a branch on something that is not modelled: nobody knows whether the
     /// program goes that way.
     pub guesses: bool,
+    /// Whether a proposition does not recognise a structure that is there: `L(N)` where null is at
+    /// several ends of a list.
+    pub overlooks: bool,
     /// The propositions of the formula that is violated, as they are written.
     pub propositions: Vec<String>,
 }
@@ -169,6 +172,8 @@ impl Run {
             if let Some(state) = position.state {
                 let holds = |&(id, _): &(PropId, String)| machine.holds(&state, id);
                 position.holds = propositions.iter().map(holds).collect();
+                let mut all = propositions.iter();
+                self.overlooks |= all.any(|&(id, _)| machine.overlooks(state, id));
             }
         }
         self.propositions = propositions.into_iter().map(|(_, name)| name).collect();

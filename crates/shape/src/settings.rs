@@ -160,8 +160,10 @@ pub struct Settings {
     pub canonical: bool,
     /// Formulas.
     pub formulas: Vec<String>,
-    /// The most states of one state space.
+    /// The most states, of all state spaces together.
     pub max_states: Option<u64>,
+    /// The most states of one state space.
+    pub max_state_space: Option<u64>,
     /// The most nodes of one heap.
     pub max_heap: Option<u64>,
     /// The algorithm.
@@ -394,7 +396,7 @@ impl Settings {
             "initial" => self.initial.push(text),
             "initial-heap" => self.initial_symbolic.push(text),
             "max-heap" => self.max_heap = Some(number(&text, place)?),
-            "max-state-space" => self.max_states = Some(number(&text, place)?),
+            "max-state-space" => self.max_state_space = Some(number(&text, place)?),
             "mc-skip" => {
                 let names = text.split(',').map(str::trim);
                 self.skip

@@ -88,16 +88,6 @@ impl Needs {
     }
 }
 
-/// The variables that a proposition names.
-fn variables(proposition: &Proposition) -> Vec<&str> {
-    match proposition {
-        Proposition::Visited(Some(variable)) => vec![variable],
-        Proposition::Reachable(from, to, _) => vec![from, to],
-        Proposition::Compare(left, right, _) => vec![&left.variable, &right.variable],
-        _ => Vec::new(),
-    }
-}
-
 /// Everything that a machine borrows.
 pub(crate) struct Prepared {
     pub(crate) grammar: Grammar,
@@ -165,14 +155,20 @@ impl Task {
     }
 
     /// The parameters of the method that no initial heap has, by their names in the source, and
-    /// the receiver: nothing is known of them.
+    /// the receiver: nothing is known of them. Arrays are in no heap.
     pub fn not_given(&self) -> Vec<String> {
         let entry = self.program.method(self.program.entry);
+        let types = entry.signature.split(['(', ')']).nth(1).unwrap_or_default();
+        let types: Vec<&str> = types.split(',').collect();
+        let is_array = |number: u32| {
+            let kind = types.get(number as usize);
+            kind.is_some_and(|kind| kind.ends_with("[]"))
+        };
         let wanted = (entry.code.iter()).filter_map(|statement| match statement {
             Statement::Assign {
                 to,
                 value: Value::Parameter(number),
-            } if entry.locals[to.index()].kind == Kind::Reference => {
+            } if entry.locals[to.index()].kind == Kind::Reference && !is_array(*number) => {
                 Some(format!("@parameter{number}:"))
             }
             Statement::Assign {
@@ -208,7 +204,10 @@ impl Task {
     /// that a formula names, for a statement that is not needed is executed all the same.
     pub fn simplify(&mut self, formulas: &[ResolvedFormula<Proposition>]) {
         let atoms = || formulas.iter().flat_map(|formula| &formula.atoms);
-        let keep: BTreeSet<String> = atoms().flat_map(variables).map(str::to_owned).collect();
+        let keep: BTreeSet<String> = atoms()
+            .flat_map(Proposition::variables)
+            .map(str::to_owned)
+            .collect();
         let mut stays = vec![false; self.program.methods.len()];
         for atom in atoms() {
             if let Proposition::Line(file, line) = atom {
@@ -258,7 +257,7 @@ impl Task {
     ) -> Result<Prepared, StopReason> {
         let mut names = self.heap_names();
         for formula in formulas {
-            for name in formula.atoms.iter().flat_map(variables) {
+            for name in formula.atoms.iter().flat_map(Proposition::variables) {
                 let variable = self.symbols.add_variable(name);
                 if !variable.is_constant() && !names.kept.contains(&variable) {
                     names.kept.push(variable);

@@ -34,7 +34,7 @@ pub(crate) struct HeapArgs {
     /// Write what methods do, as it was found, to FILE
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) save_contracts: Option<PathBuf>,
-    /// How formulas are checked
+    /// How formulas are checked [default: shared; for a settings file that says nothing, top-level]
     #[arg(long, value_enum)]
     pub(crate) mode: Option<Mode>,
     /// How heaps are abstracted, separated by commas [default: admissible]
@@ -70,7 +70,7 @@ pub(crate) struct HeapArgs {
     /// The most nodes of one heap [default: 50]
     #[arg(long, value_name = "N")]
     pub(crate) max_heap: Option<usize>,
-    /// The most states [default: no limit]
+    /// The most states, of all methods together [default: no limit]
     #[arg(long, value_name = "N")]
     pub(crate) max_states: Option<usize>,
 }
@@ -103,7 +103,7 @@ impl HeapArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Mode {
-    /// On the fly, and what was generated for one formula is there for the next (the default)
+    /// On the fly, and what was generated for one formula is there for the next
     Shared,
     /// Formulas are about the outermost method alone, in which a call is a single step
     TopLevel,

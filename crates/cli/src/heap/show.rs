@@ -314,6 +314,9 @@ fn trace(task: &Task, run: &Run) -> Value {
             object["input"] = heap(task, input);
             object["concrete"] = trace(task, concrete);
             object["guesses"] = json!(concrete.guesses);
+            if concrete.overlooks {
+                object["overlooks"] = json!(true);
+            }
         }
         Reality::Doubtful(tried) => object["doubtful"] = json!({ "heaps_tried": tried }),
     }

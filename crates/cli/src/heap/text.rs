@@ -28,6 +28,13 @@ pub(super) fn reality(task: &Task, run: &Run) -> String {
             } else {
                 ""
             };
+            if run.overlooks {
+                return format!(
+                    "\nThis happens on this heap{provided}. But the structure is there: `L` does not \
+                     recognise it where null is at several ends, and `sll`, `dll` and `tree` do.\n\n\
+                     {told}"
+                );
+            }
             if told.is_empty() {
                 return format!(
                     "\nThis is real: it happens when the program starts with no objects{provided}.\n"
@@ -36,7 +43,7 @@ pub(super) fn reality(task: &Task, run: &Run) -> String {
             format!("\nThis is real: it happens on this heap{provided}.\n\n{told}")
         }
         Reality::Doubtful(0) => "\nThis may be a violation of the abstraction alone: no concrete \
-            heap could be tried.\n"
+            heap could be followed to the end.\n"
             .into(),
         Reality::Doubtful(tried) => format!(
             "\nThis may be a violation of the abstraction alone: it does not happen on {}.\n",
@@ -261,6 +268,8 @@ pub(super) fn lines(task: &Task, sources: &Sources, run: &Run) -> String {
             continue;
         }
         let text = match text {
+            // A jump from the end of a block.
+            Some("}") if position.silent && remarks.is_empty() => continue,
             Some(text) => visible(text),
             // Nothing that a person would miss.
             None if position.silent && remarks.is_empty() => continue,

@@ -64,7 +64,7 @@ impl Translator<'_, '_> {
             Op::Goto(target) => {
                 self.flush(&mut []);
                 let next = self.go(self.graph.block(*target))?;
-                self.pieces[self.piece as usize].next = Some(next);
+                self.then(self.piece, next);
                 return Ok(true);
             }
             Op::Switch { cases, default } => {
@@ -142,7 +142,11 @@ impl Translator<'_, '_> {
             Compute::Division => self.may_raise()?,
             Compute::Array | Compute::NewArray => {
                 self.may_raise()?;
-                self.warn("arrays are not modelled: what they hold is unknown".to_string());
+                // The length is a number among others: only what is in an array is worth a word.
+                let length = what == Compute::Array && pops == 1;
+                if !length {
+                    self.warn("arrays are not modelled: what they hold is unknown".to_string());
+                }
             }
             Compute::Monitor => {
                 self.warn("`synchronized` is ignored: one thread is analysed".to_string());
@@ -399,7 +403,7 @@ impl Translator<'_, '_> {
         };
         if let Some(decided) = decided {
             let next = self.go(if decided { taken } else { other })?;
-            self.pieces[self.piece as usize].next = Some(next);
+            self.then(self.piece, next);
             return Ok(());
         }
         let forward = taken > self.block;
@@ -439,7 +443,7 @@ impl Translator<'_, '_> {
             let found = cases.iter().find(|&&(key, _)| i64::from(key) == value);
             let target = found.map_or(default, |&(_, target)| target);
             let next = self.go(self.graph.block(target))?;
-            self.pieces[self.piece as usize].next = Some(next);
+            self.then(self.piece, next);
             return Ok(());
         }
         // Numbers that can be told apart are asked for, the others go anywhere.
@@ -468,7 +472,7 @@ impl Translator<'_, '_> {
         rest.sort_unstable();
         rest.dedup();
         if let [only] = rest[..] {
-            self.pieces[self.piece as usize].next = Some(only);
+            self.then(self.piece, only);
         } else {
             self.emit(Statement::Choose { targets: rest });
         }
@@ -494,7 +498,7 @@ impl Translator<'_, '_> {
             targets.push(piece);
         }
         if let [only] = targets[..] {
-            self.pieces[self.piece as usize].next = Some(only);
+            self.then(self.piece, only);
         } else {
             self.emit(Statement::Choose { targets });
         }

@@ -60,6 +60,7 @@ impl Setting {
                 concrete: false,
                 max_heap: 50,
                 max_states: 100_000,
+                max_state_space: usize::MAX,
             },
             contracts: Contracts::default(),
         };

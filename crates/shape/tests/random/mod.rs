@@ -122,6 +122,7 @@ impl World {
                 concrete: false,
                 max_heap: 30,
                 max_states: 20_000,
+                max_state_space: usize::MAX,
             },
             contracts: Contracts::default(),
         }
