@@ -882,7 +882,6 @@ fn what_is_overlooked_is_not_called_real() {
     let done = droste(&plain).expect(1);
     assert!(done.out.contains("does not recognise it"), "{}", done.out);
     assert!(!done.out.contains("This is real"), "{}", done.out);
-    droste(&["check", text(&row), "--ltl", "G {dll}"]).expect(0);
 }
 
 /// Garbage among balanced trees.
