@@ -268,11 +268,9 @@ pub(super) fn lines(task: &Task, sources: &Sources, run: &Run) -> String {
             continue;
         }
         let text = match text {
-            // A jump from the end of a block.
-            Some("}") if position.silent && remarks.is_empty() => continue,
+            // A jump from the end of a block, or nothing that a person would miss.
+            Some("}") | None if position.silent && remarks.is_empty() => continue,
             Some(text) => visible(text),
-            // Nothing that a person would miss.
-            None if position.silent && remarks.is_empty() => continue,
             None => {
                 if let Some(branch) = position.branch {
                     remarks.insert(0, if branch { "yes" } else { "no" }.into());
