@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-/// `1 state`, `2,000 states`. Words that end in `y` become `ies`, and in `ch` become `ches`.
+/// `1 state`, `2,000 states`. Words that end in `y` become `ies`, and those that
+/// end in `ch` or `ss` get `es`.
 pub fn counted(number: u64, what: &str) -> String {
     let count = count(number);
     if number == 1 {
@@ -10,7 +11,7 @@ pub fn counted(number: u64, what: &str) -> String {
     }
     match what.strip_suffix('y') {
         Some(stem) => format!("{count} {stem}ies"),
-        None if what.ends_with("ch") => format!("{count} {what}es"),
+        None if what.ends_with("ch") || what.ends_with("ss") => format!("{count} {what}es"),
         None => format!("{count} {what}s"),
     }
 }
