@@ -382,7 +382,8 @@ fn missing_files_are_named() {
         vec![("x.class".into(), b"text".to_vec())],
         &options("T", "m"),
     );
-    assert!(error.unwrap_err().to_string().starts_with("x.class: "));
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("`x.class`"), "{error}");
 }
 
 /// The jump back to the head of a loop is where the compiler says, also if it is alone in its block.
