@@ -229,14 +229,16 @@ impl Balance {
         let nodes: Vec<Node> = heap.nodes().collect();
         for node in nodes {
             let pair = [self.left, self.right].map(|selector| heap.edge(node, selector));
-            let [Some(left), Some(right)] = pair else {
-                continue;
-            };
-            let difference = match (heights[left.target.at()], heights[right.target.at()]) {
-                (Some((a, end)), Some((b, other))) if end == other => Some(a - b),
+            let height = |edge: Option<Edge>| heights[edge?.target.at()];
+            let difference = match pair.map(height) {
+                [Some((a, end)), Some((b, other))] if end == other => Some(a - b),
                 _ => None,
             };
-            for (edge, sign) in [(left, 1), (right, -1)] {
+            // If one of the two has no value, what was written on the other is out of date.
+            for (edge, sign) in pair.into_iter().zip([1, -1]) {
+                let Some(edge) = edge else {
+                    continue;
+                };
                 let place = difference.map(|difference| sign * difference + FARTHEST);
                 let place = place.and_then(|place| usize::try_from(place).ok());
                 let annotation = place.and_then(|place| self.differences.get(place));

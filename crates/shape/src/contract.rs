@@ -121,9 +121,14 @@ impl Contracts {
             let exits = spaces
                 .of(&entered.entry)
                 .map_or(&[][..], |space| &space.exits);
-            // A heap is allowed if it, or one that stands for it, is there.
+            // A heap is allowed if it, or one that stands for it, is there. Searches that do not go on
+            // from what others cover leave out what is covered.
+            let covered = |exit: State| {
+                let cover = machine.covered_by(&exit);
+                cover.is_some_and(|cover| claimed.contains(&machine.heap(cover).code()))
+            };
             let missing = (exits.iter())
-                .filter(|&&exit| machine.place(exit).fault.is_none())
+                .filter(|&&exit| machine.place(exit).fault.is_none() && !covered(exit))
                 .map(|&exit| machine.heap(exit))
                 .filter(|heap| !claimed.contains(&heap.code()))
                 .map(|heap| (reduced(&heap), heap))
