@@ -42,7 +42,7 @@ pub fn examine(symbols: &mut Symbols, grammar: &Grammar, heap: &Heap) {
 }
 
 /// A grammar is checked, and its right-hand sides are heaps.
-#[allow(dead_code)]
+#[allow(dead_code, reason = "each target uses a part")]
 pub fn examine_grammar(symbols: &mut Symbols, grammar: &Grammar) {
     let rules = grammar.rules().len();
     let small = |heap: &Heap| heap.node_count() <= 8 && heap.hyperedge_count() <= 4;

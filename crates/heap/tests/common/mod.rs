@@ -1,5 +1,5 @@
 //! What the tests of heaps share: isomorphism by brute force, random heaps.
-#![allow(dead_code, missing_docs)]
+#![allow(dead_code, missing_docs, reason = "each test uses a part")]
 
 pub(crate) mod languages;
 

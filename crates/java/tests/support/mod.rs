@@ -1,6 +1,6 @@
 //! Sources in temporary directories, and a Java to run them with.
 
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test uses a part")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
