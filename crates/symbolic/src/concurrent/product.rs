@@ -72,7 +72,7 @@ pub(super) const MOST_CALLS: usize = 32;
 const TURN: u64 = 1 << 10;
 
 /// ... which is so many times as long: there is less to gain from diagrams than to lose.
-const SHARE: u64 = 2;
+const SHARE: u64 = 6;
 
 /// What becomes of the stacks of procedures that call themselves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
