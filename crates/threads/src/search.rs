@@ -113,8 +113,9 @@ pub(super) fn search<W: Words>(task: &Task<'_>) -> (Finding, Stats) {
         let most = Some(guide.turns.len());
         return one::<W>(task, most, Starts::Some(0), &task.options.limits, None);
     }
-    // Keeping track of very many threads is of no use where few of them can run.
-    if most_started(task.query.program) <= MANY {
+    // Keeping track of very many threads is of no use where few of them can run. In a round, all can.
+    let rounds = task.query.levels == Levels::Rounds;
+    if rounds || most_started(task.query.program) <= MANY {
         return one::<W>(
             task,
             task.query.most,
