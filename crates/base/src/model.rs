@@ -9,13 +9,13 @@
 //!
 //! Two things are added to the paper's machine:
 //!
-//! * **Refinement.** A state may stand for many (a program state in which some
-//!   variable has no value yet). When it has to commit itself it answers
-//!   [`Steps::split`] instead of steps, and the engine asks for the parts one by one
-//!   through [`Model::refine`]. Refining is not a step of the run: all the parts are at
-//!   the same position. A state with 2⁶⁴ parts costs nothing until they are looked at.
-//! * **Termination.** When the outermost procedure is left, the run goes on in
-//!   [`Model::terminated`], if the model says so.
+//! * **Refinement.** A state may stand for many (a program state in which some variable has no
+//!   value yet). When it has to commit itself it answers [`Steps::split`] instead of steps, and the
+//!   engine asks for the parts one by one through [`Model::refine`]. Refining is not a step of the
+//!   run: all the parts are at the same position. A state with 2⁶⁴ parts costs nothing until they
+//!   are asked for.
+//! * **Termination.** When the outermost procedure is left, the run goes on in the state that
+//!   [`Model::terminated`] gives, if it gives one.
 
 use std::cell::RefCell;
 use std::hash::Hash;
@@ -40,7 +40,7 @@ pub struct PropId(pub u32);
 ///   same state always gives the same answers in the same order. (Trusted; a model that
 ///   breaks this may get wrong verdicts, and its traces then fail to replay.)
 /// * A state is either split or it has steps, never both. ([`Steps`] asserts it.)
-/// * Refining comes to an end: no state is, through however many splits, a part of itself.
+/// * Refining ends: no state is a part of itself, through any number of splits.
 /// * `holds` is only asked of states that are not split.
 /// * From [`Model::terminated`] on there are internal steps only, no calls and no exits: the
 ///   stack is gone.
@@ -69,9 +69,9 @@ pub trait Model {
     /// Whether `proposition` is true of `state`.
     fn holds(&self, state: &Self::State, proposition: PropId) -> bool;
 
-    /// Whether `state` is no position of the run but on the way to one: whoever observes the run,
-    /// an automaton or a formula, does not read it. A silent state has internal steps only, and no
-    /// cycle consists of silent states alone.
+    /// Whether `state` is not a position of the run, but on the way to one: automata and formulas,
+    /// which observe the run, do not read it. A silent state has internal steps only, and no cycle
+    /// consists of silent states alone.
     fn silent(&self, state: &Self::State) -> bool {
         let _ = state;
         false

@@ -1,4 +1,4 @@
-//! One question about a model, and an answer one can rely on.
+//! One question about a model, and an answer that has been replayed.
 
 use std::collections::BTreeMap;
 use std::fmt;

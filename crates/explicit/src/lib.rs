@@ -2,8 +2,8 @@
 //!
 //! * [`reach()`]: is a state with a given proposition reachable? REACHABILITY of Alur,
 //!   Chaudhuri, Etessami and Madhusudan (TACAS 2005), section 3, Fig. 2.
-//! * [`stuck()`]: can a run come to where nothing can happen? The same search.
-//! * [`repeat()`]: is there an infinite run that meets given propositions again and again?
+//! * [`stuck()`]: can a run get stuck, with no step possible before its end? The same search.
+//! * [`repeat()`]: is there an infinite run that meets given propositions infinitely often?
 //!   FAIR-CYCLE-DETECT, section 4, in a single depth-first search.
 //! * [`Goal::Touch`]: which run to a target touches the most marks? The first search again.
 //!
@@ -11,8 +11,8 @@
 //! state spaces instead.
 //!
 //! All explore *path edges*: pairs of an entry state and a state reachable from it within the
-//! procedure (type `Context` in the code). All stop as soon as what they have seen contains an
-//! answer. None uses the native stack for its search.
+//! procedure (type `Context` in the code). All stop as soon as they know the answer. None uses the
+//! native stack for its search.
 
 mod chain;
 mod cycle;

@@ -1,4 +1,4 @@
-//! From parents to traces: how the run that a search has found is written down.
+//! From parents to traces: writing down the run that a search has found.
 //!
 //! Each context (path edge) remembers the context and the edge through which it was found.
 //! Following these back gives a path of the state graph. A summary edge names an exit. The callee's

@@ -2,9 +2,9 @@
 //! machine, and the model in which calls are single steps.
 //!
 //! [`explore()`] runs the search of [`reach()`](crate::reach()) to its end. A [`Space`] is what one
-//! entry state leads to within its procedure: a component of the machine with one way in. Its exits
-//! are the contract of that procedure for that entry. [`TopLevel`] applies these contracts: it is the
-//! outermost procedure alone.
+//! entry state leads to within its procedure: a component of the machine with a single entry. Its
+//! exits are the contract of that procedure for that entry. [`TopLevel`] applies these contracts:
+//! it is the outermost procedure alone.
 
 use droste_base::{CallId, Model, PropId, Step, Steps, StopReason};
 use rustc_hash::FxHashMap;

@@ -1,9 +1,9 @@
 //! Can a run get stuck?
 //!
-//! A run is stuck where nothing can happen, other than at its end. That is in a state that neither
-//! splits nor has a step, or at a return that the caller refuses: [`Model::resume`] gives it no
-//! state in which to go on. (A run whose outermost procedure is left has ended. So has a run in a
-//! state of which the caller of [`stuck()`] says so.)
+//! A run is stuck where no step is possible, other than at its end: in a state that neither splits
+//! nor has a step, or at a return that the caller refuses, because [`Model::resume`] gives no state
+//! in which to go on. (A run has ended when its outermost procedure is left, or in a state that the
+//! caller of [`stuck()`] declares to be an end.)
 //!
 //! The search is that of [`reach`](mod@crate::reach). States without steps are met as targets are.
 //! For returns it keeps the pairs of a caller and an exit that lead nowhere, and the contexts that

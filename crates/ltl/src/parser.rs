@@ -1,10 +1,10 @@
 //! From text to formulas: Dijkstra's shunting yard, with a stack of its own instead of recursion.
 //!
-//! Unary operators bind tightest; then `U R W M`, to the right; then conjunction, disjunction,
-//! `xor`, implication (to the right) and equivalence. Chains of `&` and `|` become one node with
-//! all their operands. After an error the parser goes on as if what was missing had been there, so
-//! that one run reports as much as it can. That printing and parsing again gives the same formula
-//! is tested on random formulas.
+//! Unary operators bind tightest; then `U R W M`, right-associative; then conjunction, disjunction,
+//! `xor`, implication (right-associative) and equivalence. Chains of `&` and `|` become one node
+//! with all their operands. After an error the parser goes on as if what was missing had been
+//! there, so that one run reports as much as it can. That printing and parsing again gives the same
+//! formula is tested on random formulas.
 
 use droste_source::diagnostics::{Diagnostic, Severity};
 use droste_source::suggest::nearest;

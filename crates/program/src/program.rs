@@ -1,4 +1,4 @@
-//! The extended recursive state machine that a Boolean program means.
+//! The extended recursive state machine that is the meaning of a Boolean program.
 //!
 //! This is the ERSM of Alur, Chaudhuri, Etessami and Madhusudan (TACAS 2005), section 2,
 //! with source spans. A node is a position: control is *at* a statement that has not been
@@ -20,8 +20,8 @@
 //!   accepts only its own values, anything else is [`Violation::OutOfRange`].
 //! * An evaluation that fails ends the run at the node whose operation failed, before any effect.
 //!
-//! Node ids are the same in the program as lowered and in every cleaned version of it, so
-//! that a trace found in one is a trace of the other.
+//! Node ids are the same in the program as lowered and in every simplified version of it, so that a
+//! trace found in one is a trace of the other.
 
 use std::sync::Arc;
 

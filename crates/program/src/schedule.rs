@@ -1,4 +1,4 @@
-//! Bounds on runs with threads, and schedules: what an engine has to say about such a run so that
+//! Bounds on runs with threads, and schedules: what an engine has to tell about such a run so that
 //! the run can be rebuilt.
 //!
 //! A schedule says which thread is active in which context, with which shared globals, and which

@@ -22,7 +22,7 @@
 //! the calls with that value. A global that nobody touched comes back unknown and is still the same
 //! unknown. The conditions of a call may read, after the return, what was there before: old values
 //! in `constrain`, and locals that keep their value. Such values are read before the call, because
-//! the callee may read an unknown global and change it, and then nobody would know what it was.
+//! the callee may read an unknown global and change it, and then its old value would be lost.
 
 use droste_base::Steps;
 use droste_program::effects::Effects;

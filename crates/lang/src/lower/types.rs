@@ -5,8 +5,8 @@
 //! loop, so that a chain of a million operators needs no native stack:
 //!
 //! 1. upwards: the kind of each subexpression as far as its operands tell;
-//! 2. downwards: what the context wants settles the undecided ones; a disagreement is
-//!    reported where it shows;
+//! 2. downwards: what the context expects settles the undecided ones; a disagreement is reported
+//!    where it is found;
 //! 3. upwards: typed operators, and the [`Interval`] of every integer that 128 bits are sure to
 //!    hold; what may need more is refused where its exact value matters.
 //!

@@ -1,7 +1,7 @@
 //! From text to [`Ast`]: one hand-written parser for all dialects of Boolean programs.
 //!
-//! The parser reports as many independent mistakes as it can find: after an error it goes on at
-//! the next statement or item, and it says nothing twice about one place. It never recurses on
+//! The parser reports as many independent mistakes as it can find: after an error it goes on at the
+//! next statement or item, and it reports no more than one error at a place. It never recurses on
 //! the native stack: open blocks are a stack of frames (`stmt`), open parentheses and waiting
 //! operators are another (`expr`), so nesting is limited by memory alone and the time is linear.
 //!
