@@ -68,7 +68,7 @@ pub struct Limits {
     pub path_edges: Option<u64>,
     /// Choices that may be tried out in one state, if fewer than an engine's own bound.
     pub choices: Option<u64>,
-    /// Set by somebody else (Ctrl-C) to stop the search.
+    /// Set from outside (Ctrl-C) to stop the search.
     pub cancel: Option<Arc<AtomicBool>>,
     /// Who else is searching.
     pub rival: Option<Rival>,

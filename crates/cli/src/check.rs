@@ -499,7 +499,7 @@ impl Run<'_> {
         })
     }
 
-    /// How many switches or rounds are looked at.
+    /// How many switches or rounds are tried.
     fn bound(&self) -> Option<Bound> {
         let threads = &self.args.threads;
         threads

@@ -79,7 +79,7 @@ impl Options<'_> {
 /// The most marks, of what has to happen again and again, that [`repeat()`] can keep apart.
 pub const MOST_MARKS: usize = 32;
 
-/// What a search looked at.
+/// What a search explored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Path edges found: pairs of an entry state and a state.

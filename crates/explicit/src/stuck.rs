@@ -55,7 +55,7 @@ struct Leaving {
 pub(crate) struct Returns {
     /// Pairs of a caller and an exit.
     refused: FxHashSet<(u32, u32)>,
-    /// The pairs that have been found since somebody looked.
+    /// The pairs that have been found since the last look.
     new: Vec<(u32, u32)>,
     leaving: Vec<Leaving>,
     /// For each exit, those of `leaving` that have it.

@@ -258,7 +258,7 @@ fn wants_operand(list: &[(Token, Span)]) -> bool {
     )
 }
 
-/// What was meant to be a name before a colon, but cannot be one; and where the token behind the
+/// What was meant to be a name before a colon, but cannot be one; and where the token after the
 /// colon is.
 fn strange_header(source: &SourceFile, list: &[(Token, Span)], at: usize) -> Option<(Span, usize)> {
     let start = list.get(at)?.1.start;
@@ -386,7 +386,7 @@ impl Parser<'_> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// One formula of these tokens; `end` is the place behind them.
+    /// One formula of these tokens; `end` is the place after them.
     fn formula(&mut self, list: &[(Token, Span)], end: Span) -> Option<FormulaId> {
         if list.is_empty() {
             if self.diagnostics.is_empty() {

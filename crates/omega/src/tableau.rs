@@ -87,8 +87,8 @@ impl Places {
     }
 }
 
-/// The most assertions at one state, counting the formulas in them. More take seconds, and nobody
-/// looks at the clock here.
+/// The most assertions at one state, counting the formulas in them. More take seconds, and the
+/// clock is not read here.
 const MOST_WORK: usize = 1 << 24;
 
 /// More R-formulas than this cannot be kept apart: the search has no more marks.

@@ -45,7 +45,7 @@ pub(crate) fn drop_faint(program: &mut Program, liveness: &Liveness) -> Dropped 
 }
 
 struct Dropper<'a> {
-    /// Its nodes are not looked at.
+    /// Its nodes are left alone.
     program: &'a Program,
     entries: Vec<u32>,
     liveness: &'a Liveness,

@@ -21,11 +21,11 @@ pub enum Severity {
     Error,
 }
 
-/// What a message is about, for code that has more to say than whoever made it. The words of a
-/// message are for people and may change.
+/// What a message is about, for callers that can add to it. The words of a message are for people
+/// and may change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DiagnosticKind {
-    /// Whatever nobody asks about.
+    /// Any other kind.
     #[default]
     Other,
     /// A name in a property that means nothing in the program.

@@ -54,7 +54,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Reads this text, and takes a comma behind the last entry of an object or array.
+    /// Reads this text, and accepts a comma after the last entry of an object or array.
     pub fn lenient(text: &'a str) -> Self {
         Json {
             lenient: true,

@@ -30,7 +30,7 @@ pub struct Options<'a> {
     pub limits: Limits,
     /// Whom to tell about progress.
     pub reporter: Option<Reporter<'a>>,
-    /// Told before each number of switches or rounds is looked at.
+    /// Told before each number of switches or rounds is tried.
     pub level: Option<&'a dyn Fn(usize)>,
     /// When visible states are watched, if there is no bound.
     pub watching: Watching,

@@ -244,7 +244,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Whether the thread is blocked after its turn number `turn`, and nobody else can become active.
+    /// Whether the thread is blocked after its turn number `turn`, and no other can become active.
     fn is_alone(&self, turn: usize) -> bool {
         self.finale == Finale::Blocked
             && turn + 1 == self.turns.len()
@@ -385,8 +385,8 @@ impl Builder<'_> {
         vec![self.push(with(op), Meaning::Statement(node))]
     }
 
-    /// Starting a thread that the schedule says nothing about. If nobody can move at the end, it must
-    /// be one that cannot.
+    /// Starting a thread that the schedule says nothing about. If no thread can move at the end, it
+    /// must be one that cannot.
     fn others(&self, start: NodeId, next: NodeId) -> Vec<Op> {
         let Some(stop) = self.schedule.stop.as_ref().filter(|stop| !stop.alone) else {
             return vec![Op::Goto(vec![next])];

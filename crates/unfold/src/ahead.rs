@@ -15,7 +15,7 @@ use crate::words::Words;
 /// In [`Machine::ahead`]: calls do not look ahead beyond the node.
 pub(crate) const NOT: u32 = u32::MAX;
 
-/// The most statements that are looked at ahead.
+/// The most statements that are looked ahead.
 const AHEAD: usize = 8;
 
 /// The nodes near the entries of procedures beyond which calls look ahead, because there is a

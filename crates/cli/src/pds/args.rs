@@ -160,7 +160,7 @@ pub(crate) struct ShowArgs {
     pub(crate) volume: VolumeArgs,
 }
 
-/// How much is said.
+/// How much is printed.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct VolumeArgs {

@@ -27,7 +27,7 @@ pub(crate) enum Role<'a> {
     Condition(&'a str),
     /// Stored into a place.
     Stored(StoreTarget<'a>),
-    /// Looked at by nobody (`_ := e`, `print e`).
+    /// Used by nothing (`_ := e`, `print e`).
     Free,
 }
 

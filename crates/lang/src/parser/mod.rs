@@ -29,7 +29,7 @@ use droste_source::{SourceFile, Span};
 
 pub use crate::lexer::Dialect;
 
-/// Errors beyond this many are not reported: nobody reads them.
+/// Errors beyond this many are not reported.
 const MAX_ERRORS: usize = 100;
 
 /// What the parser made of a file.
@@ -258,7 +258,7 @@ impl<'a> Parser<'a> {
         Ok(self.intern(span))
     }
 
-    /// Labels are in nobody's way and may have any name, even `T` or `12`.
+    /// Labels conflict with nothing and may have any name, even `T` or `12`.
     fn label(&mut self, expected: &str) -> Parse<Name> {
         let next = self.peek(1);
         if is_reserved(self.kind())
