@@ -119,7 +119,7 @@ pub(crate) fn weight(
     }
     let (text, place) = scanner.rest();
     if text.is_empty() {
-        return Err(Diagnostic::error(place, "expected a weight behind `:`")
+        return Err(Diagnostic::error(place, "expected a weight after `:`")
             .help("without a weight, leave the colon out"));
     }
     let weights = &mut system.weights;

@@ -40,7 +40,7 @@ pub enum Gap {
     /// The values of a lasso did not repeat within the rounds tried; a search without
     /// the dead-variables pass gives one that does.
     Lasso,
-    /// No concrete step matches the trace at this position: a fault of ours.
+    /// No concrete step matches the trace at this position: a defect in Droste.
     Step(usize),
     /// A limit was reached.
     Stopped(StopReason),

@@ -195,7 +195,7 @@ impl<'a> Typing<'a, '_> {
                 ExprKind::Nondet => {
                     if !self.leaves.in_program() {
                         self.fail(
-                            Diagnostic::error(expr.span, "`*` has no place in a property")
+                            Diagnostic::error(expr.span, "`*` cannot be used in a property")
                                 .label("a property is true or false, not either")
                                 .help("name a variable to which the program assigns `*`"),
                         );
