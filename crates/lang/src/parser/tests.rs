@@ -553,7 +553,11 @@ fn what_is_declared_as_an_integer_is_not_for_satabs() {
 #[test]
 fn declarations_have_no_values_and_no_arrays() {
     for (text, message, help) in [
-        ("decl x := T;", "a declaration cannot give a value", "`x := T;`"),
+        (
+            "decl x := T;",
+            "a declaration cannot give a value",
+            "`x := T;`",
+        ),
         (
             "decl x = f(1, 2), y;",
             "a declaration cannot give a value",
