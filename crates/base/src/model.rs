@@ -88,18 +88,19 @@ pub trait Model {
     /// usually a state whose only step is to itself. With `None`, which is the default,
     /// such a run ends there and is not an infinite run.
     ///
-    /// Beware of that default: questions about infinite runs are then not about the runs that end.
-    /// Of a model all of whose runs end, everything would be true. The searches say so in their
+    /// Beware of that default: runs that end then do not count for questions about infinite runs.
+    /// If all runs of a model end, every formula would hold. The searches say so in their
     /// statistics, and `droste::Checker` makes an error of it.
     fn terminated(&self, exit: &Self::State) -> Option<Self::State> {
         let _ = exit;
         None
     }
 
-    /// A state that stands for all that `state` stands for, and for more, if the model knows one:
-    /// whatever can be reached from `state` can be reached from it, at the same place. A search for
-    /// states that can be reached does not go on from `state` if it has been at the other one within
-    /// the same call. Searches for cycles do not ask. The state that covers others is covered by none.
+    /// A state that covers `state`, if the model knows one: it stands for everything that `state`
+    /// stands for, and more, so whatever can be reached from `state` can be reached from it. A
+    /// search for reachable states does not continue from `state` if it has met the covering state
+    /// within the same call. Searches for cycles do not use this. A state that covers others is not
+    /// covered itself.
     fn covered_by(&self, state: &Self::State) -> Option<Self::State> {
         let _ = state;
         None

@@ -94,8 +94,8 @@ pub struct Stats {
     pub bytes: u64,
     /// How long the search took until the answer was known. A trace is built after that.
     pub search: Duration,
-    /// Of [`repeat()`]: whether some run ended that the model does not say how to go on with
-    /// ([`Model::terminated`](droste_base::Model::terminated)). The answer is not about such runs.
+    /// Of [`repeat()`]: whether some run ended for which the model gives no
+    /// [terminated](droste_base::Model::terminated) state. The answer is not about such runs.
     pub ended: bool,
 }
 

@@ -96,8 +96,8 @@ impl<M: Model> Search<'_, M> {
     }
 }
 
-/// A model in which calls, or some of them, are single steps: what the callee does is no part of
-/// the run. A callee that does not return leads nowhere.
+/// A model in which calls, or some of them, are single steps: what the callee does is not part of
+/// the run. A call that does not return has no successor.
 pub struct TopLevel<'a, M: Model> {
     model: &'a M,
     spaces: &'a Spaces<M::State>,

@@ -22,8 +22,8 @@ use crate::reach::{Search, conclude};
 use crate::tables::{Calls, NONE};
 use crate::{Options, Outcome};
 
-/// Explores until a run is found that is stuck, everything has been seen, or a limit is reached. In
-/// a state that one of the propositions `ends` is true of, a run may end: it is not stuck there.
+/// Explores until a run is found that is stuck, everything has been seen, or a limit is reached. A
+/// run may end in a state of which one of the propositions `ends` is true: it is not stuck there.
 pub fn stuck<M: Model>(model: &M, ends: &[PropId], options: &Options<'_>) -> Outcome<M::State> {
     let mut search = Search::new(model, options);
     search.returns = Some(Returns::default());

@@ -31,7 +31,7 @@ pub struct Mark {
     /// True where the mark is touched.
     pub at: PropId,
     /// True wherever a run may still come to the mark, after this state, and then to the target. It
-    /// may be true of more states than that. Without it, the mark may be anywhere.
+    /// may be true of more states than that. Without it, the mark may always be ahead.
     pub ahead: Option<PropId>,
 }
 

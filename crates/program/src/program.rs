@@ -91,10 +91,10 @@ pub struct Node {
     pub labels: Vec<Arc<str>>,
     /// What executing it does.
     pub op: Op,
-    /// Whether this is no position of a run but a declaration on the way to one. Its operation
-    /// is an [`Op::Assign`], in the program as lowered of any values. It has no labels. Nobody
-    /// observes it: no automaton, formula or monitor reads it, and its step is not counted. No
-    /// cycle consists of silent nodes alone.
+    /// Whether this is a declaration, which is not a position of a run but on the way to one. Its
+    /// operation is an [`Op::Assign`], which assigns any values in the program as lowered. It has
+    /// no labels. No automaton, formula or monitor reads it, and its step is not counted. No cycle
+    /// consists of silent nodes alone.
     pub silent: bool,
     /// What must be true after the step (`enforce`): the step exists only if this *can* be
     /// true in the configuration it leads to, on this procedure's frame and the globals; for

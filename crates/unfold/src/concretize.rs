@@ -52,8 +52,8 @@ impl From<StopReason> for Gap {
     }
 }
 
-/// The concrete execution of `program` that `trace` describes, which was found in `cleaned`, under
-/// the eyes of whoever watches these propositions.
+/// The concrete execution of `program` that `trace` describes. The trace was found in `cleaned`,
+/// where these propositions were watched.
 pub fn concretize<W: Words>(
     program: &Program,
     cleaned: &Program,
