@@ -321,7 +321,7 @@ fn checked(
         skip: &settings.skip,
     };
     let checked = check(task, formulas, &checking)
-        .map_err(|error| Failure::Because(format!("a fault of ours: {error}")))?;
+        .map_err(|error| Failure::Because(format!("a defect in Droste: {error}")))?;
     progress.erase();
     if let (Some(path), Some(text)) = (&settings.save_contracts, &checked.contracts) {
         let path = root.join(path);

@@ -25,7 +25,7 @@ pub(crate) struct Builder<'a> {
     file_ids: FxHashMap<String, u32>,
     warnings: Vec<Warning>,
     warned: FxHashSet<Warning>,
-    /// Whether what the machine or a library raises may leave a method. It is so if somebody would
+    /// Whether what the machine or a library raises may leave a method. It is so if something would
     /// catch it.
     pub follows: bool,
 }
@@ -156,7 +156,7 @@ impl Builder<'_> {
         )))
     }
 
-    /// The method that is meant by name alone, if its code is at hand.
+    /// The method that is meant by name alone, if its code is available.
     pub(crate) fn exact(&mut self, member: &Member) -> Option<MethodId> {
         let class = self.hierarchy.find(&member.class)?;
         let method = self
@@ -311,7 +311,7 @@ fn guarded(methods: &[Method]) -> impl Iterator<Item = (usize, usize, &Callees)>
     })
 }
 
-/// Whether somebody catches what these methods raise.
+/// Whether anything catches what these methods raise.
 fn catches(methods: &[Method], mut raises: Vec<bool>) -> bool {
     inherit(methods, &mut raises);
     guarded(methods).any(|(_, _, callees)| callees.methods().any(|one| raises[one.index()]))
@@ -332,7 +332,8 @@ fn settle_handlers(methods: &mut [Method]) {
     }
 }
 
-/// A method may be left by an exception if one that it calls may, and nobody catches it on the way.
+/// A method may be left by an exception if one that it calls may, and nothing catches it on the
+/// way.
 fn inherit(methods: &[Method], left: &mut [bool]) {
     let mut changed = true;
     while changed {

@@ -7,8 +7,8 @@
 //! names such as `{x<y}` and SATABS names with `-` in them depend on what comes later
 //! or on the dialect and are finished by the loop in [`lex`].
 //!
-//! Whatever the input, every byte is looked at a bounded number of times, and an error costs one
-//! diagnostic per run of bad characters.
+//! Whatever the input, every byte is read a bounded number of times, and a sequence of bad
+//! characters gives one diagnostic.
 
 use logos::Logos;
 

@@ -25,7 +25,7 @@ enum WeightType {
     None,
     /// One number each.
     Number,
-    /// Several numbers each; how many, if that is said.
+    /// Several numbers each; how many, if the file says so.
     Vector(Option<u32>),
 }
 

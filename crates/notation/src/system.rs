@@ -227,8 +227,8 @@ impl System {
         self.weight_text(id).is_none_or(|text| domain.is_one(&text))
     }
 
-    /// Leaves only whether there is a path: rules and sets without weights, and without what has a
-    /// weight that says that there is none.
+    /// Leaves only whether there is a path: drops all weights, and whatever has a weight that says
+    /// that there is no path.
     pub fn forget_weights(&mut self) {
         self.count_steps();
         self.weights = Texts::default();

@@ -1,12 +1,12 @@
-//! Programs with threads: which threads there are from the start, how many can be started, and the
-//! form in which a concrete concurrent run is shown, stored and replayed.
+//! Programs with threads: which threads exist from the start, how many can be started, and the form
+//! in which a concrete concurrent run is shown, stored and replayed.
 //!
 //! The meaning is that of `docs/CONCURRENCY.md`: the threads share the globals, each has a stack of
 //! its own, and one at a time is active. A *context* is a stretch of a run in which one thread is
-//! active; between two contexts there is a *switch*. Runs under a bound on the number of switches:
-//! Qadeer and Rehof, *Context-bounded model checking of concurrent software* (TACAS 2005); La
-//! Torre, Madhusudan and Parlato, *Analyzing recursive programs using a fixed-point calculus* (PLDI
-//! 2009), section 5.
+//! active; between two contexts there is a *switch*. Bounding the number of switches is due to
+//! Qadeer and Rehof, *Context-bounded model checking of concurrent software* (TACAS 2005); see also
+//! La Torre, Madhusudan and Parlato, *Analyzing recursive programs using a fixed-point calculus*
+//! (PLDI 2009), section 5.
 //!
 //! A call that begins and ends within one context may be kept folded, as in
 //! [`Execution`]; a call that is interrupted is written out, with a

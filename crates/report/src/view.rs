@@ -88,7 +88,7 @@ impl<'a> View<'a> {
             })
     }
 
-    /// The statement in one line, behind its labels if they are short.
+    /// The statement in one line, after its labels if they are short.
     pub(crate) fn labelled(&self, id: NodeId) -> String {
         let mut text = String::new();
         let labels = self.node(id).map_or(&[][..], |node| &node.labels);

@@ -1,8 +1,8 @@
 //! Errors and warnings with a place in the source, and how they are shown.
 //!
-//! [`render`] hands the drawing to `annotate-snippets`, which looks at every line it is given; so
-//! it is given only the lines around the marked places, and of a very long line only the part
-//! around the mark. That keeps the cost of a message independent of the size of the file.
+//! [`render`] has `annotate-snippets` do the drawing, which processes every line it is given; so it
+//! gets only the lines around the marked places, and of a very long line only the part around the
+//! mark. That keeps the cost of a message independent of the size of the file.
 
 use std::ops::Range;
 
@@ -21,11 +21,11 @@ pub enum Severity {
     Error,
 }
 
-/// What a message is about, for code that has more to say than whoever made it. The words of a
-/// message are for people and may change.
+/// What a message is about, for callers that can add to it. The words of a message are for people
+/// and may change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DiagnosticKind {
-    /// Whatever nobody asks about.
+    /// Any other kind.
     #[default]
     Other,
     /// A name in a property that means nothing in the program.

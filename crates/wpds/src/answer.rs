@@ -16,7 +16,7 @@ use droste_relations::{Action, Call, Query, Relation, Resumed};
 use crate::domain::{Relations, Result, Weight};
 use crate::system::{CONTROL, System};
 
-/// The state behind the start.
+/// The state after the start.
 const END: StateId = StateId(1);
 
 pub(crate) struct Answer<'s, 'a, 't> {

@@ -8,7 +8,7 @@ use crate::hierarchy::ClassIndex;
 use crate::instruction::{Compute, Invoke, Member, Op, Slot, Test};
 
 impl Translator<'_, '_> {
-    /// One instruction. Says whether control does not go on behind it.
+    /// One instruction. Says whether control does not go on after it.
     pub(super) fn instruction(&mut self, at: usize) -> Result<bool, String> {
         // The body outlives the translator's borrow of itself.
         let body = self.body;

@@ -9,9 +9,9 @@
 //!   expression means and that evaluators compute it exactly;
 //! * this file decides where runs start and which threads there are.
 //!
-//! Every pass is a loop over an arena or has a stack of its own, and takes time
-//! proportional to its input (`enforce` and `constrain` as a statement write out
-//! conditions and variable lists, which the program holds then).
+//! Every pass is a loop over an arena or has a stack of its own, and takes time proportional to its
+//! input (or to the program it makes: `enforce`, and `constrain` as a statement, write out
+//! conditions and lists of variables).
 
 mod calls;
 mod layout;

@@ -1,7 +1,7 @@
 //! From text to [`Ast`]: one hand-written parser for all dialects of Boolean programs.
 //!
-//! The parser reports as many independent mistakes as it can find: after an error it goes on at
-//! the next statement or item, and it says nothing twice about one place. It never recurses on
+//! The parser reports as many independent mistakes as it can find: after an error it goes on at the
+//! next statement or item, and it reports no more than one error at a place. It never recurses on
 //! the native stack: open blocks are a stack of frames (`stmt`), open parentheses and waiting
 //! operators are another (`expr`), so nesting is limited by memory alone and the time is linear.
 //!
@@ -29,7 +29,7 @@ use droste_source::{SourceFile, Span};
 
 pub use crate::lexer::Dialect;
 
-/// Errors beyond this many are not reported: nobody reads them.
+/// Errors beyond this many are not reported.
 const MAX_ERRORS: usize = 100;
 
 /// What the parser made of a file.
@@ -258,7 +258,7 @@ impl<'a> Parser<'a> {
         Ok(self.intern(span))
     }
 
-    /// Labels are in nobody's way and may have any name, even `T` or `12`.
+    /// Labels conflict with nothing and may have any name, even `T` or `12`.
     fn label(&mut self, expected: &str) -> Parse<Name> {
         let next = self.peek(1);
         if is_reserved(self.kind())
