@@ -18,7 +18,7 @@ use crate::sets::SetError;
 use crate::system::{Configurations, Label, Place, WeightId};
 
 /// More transitions than this are only made if the text has that many symbols and states.
-const MOST: usize = 2_000_000;
+const MOST: usize = 1_000_000;
 
 /// No node.
 const NONE: u32 = u32::MAX;
@@ -203,7 +203,7 @@ impl Regex {
         }
         let whole = regex.close(open);
         (regex.start, regex.end) = (whole.start, whole.end);
-        regex.place = span(begin, scanner.at());
+        regex.place = span(begin, scanner.at().min(begin + 1));
         Ok(regex)
     }
 
