@@ -1,5 +1,6 @@
 //! Facts in words.
 
+use droste_pds::domains::equation;
 use droste_program::display::value_to_string;
 use droste_program::{ProcId, Program, Value, VarRef};
 
@@ -58,61 +59,16 @@ pub fn fact(program: &Program, procedure: ProcId, fact: &Fact) -> String {
     }
 }
 
-/// A relation as an equation, solved for its first variable if that can be done.
+/// A relation as an equation, solved for a variable if that can be done.
 pub fn relation(program: &Program, procedure: ProcId, relation: &Relation) -> String {
     let Relation {
         terms,
         constant,
         width,
     } = relation;
-    let mut left = "0".to_owned();
-    let mut terms = terms.as_slice();
-    let mut turn = false;
-    if let [(var, 1), rest @ ..] = terms {
-        left = name(program, procedure, *var);
-        (terms, turn) = (rest, true);
-    }
-    let number = |coefficient: u64| signed(coefficient, *width, turn);
-    let mut right = String::new();
-    for (var, coefficient) in terms {
-        let name = name(program, procedure, *var);
-        push(&mut right, number(*coefficient), Some(&name));
-    }
-    if *constant != 0 || right.is_empty() {
-        push(&mut right, number(*constant), None);
-    }
-    format!("{left} = {right} mod 2^{width}")
-}
-
-/// The number with the least absolute value that is the same modulo the power of two.
-fn signed(number: u64, width: u32, turn: bool) -> i128 {
-    let modulus = 1i128 << width;
-    let number = i128::from(number);
-    let number = if turn { -number } else { number };
-    let number = number.rem_euclid(modulus);
-    if number > modulus / 2 {
-        number - modulus
-    } else {
-        number
-    }
-}
-
-/// One more summand.
-fn push(sum: &mut String, number: i128, name: Option<&str>) {
-    match (sum.is_empty(), number < 0) {
-        (true, true) => sum.push('-'),
-        (true, false) => {}
-        (false, true) => sum.push_str(" - "),
-        (false, false) => sum.push_str(" + "),
-    }
-    let number = number.unsigned_abs();
-    match name {
-        Some(name) if number == 1 => sum.push_str(name),
-        Some(name) => {
-            sum.push_str(&number.to_string());
-            sum.push('*');
-            sum.push_str(name);
-        }
-        None => sum.push_str(&number.to_string()),
-    }
+    let terms = terms.iter();
+    let terms: Vec<_> = terms
+        .map(|(var, factor)| (name(program, procedure, *var), *factor))
+        .collect();
+    equation(&terms, *constant, *width)
 }

@@ -294,7 +294,7 @@ pub(crate) struct PropertyArgs {
     /// Labels are separated by commas. Of all such runs, a shortest one is shown, and why it does
     /// not touch the other labels.
     #[arg(long, value_name = "LABELS", value_delimiter = ',', requires = "reach")]
-    #[arg(conflicts_with = "no_trace")]
+    #[arg(conflicts_with = "no_trace", value_parser = label)]
     pub(crate) critical: Vec<String>,
     /// Violated if a run gets stuck: no step is possible, and `main` has not ended
     ///
@@ -563,6 +563,14 @@ pub(crate) struct ManArgs {
     /// Write one page per command into this directory instead
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: Option<PathBuf>,
+}
+
+/// A label of a list.
+fn label(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() {
+        return Err("a label is missing; labels are separated by single commas".to_owned());
+    }
+    Ok(text.to_owned())
 }
 
 /// A positive number of seconds.

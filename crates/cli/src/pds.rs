@@ -548,6 +548,9 @@ impl Solve<'_> {
                 "seconds": time.as_secs_f64(),
                 "reading_seconds": read.as_secs_f64(),
             });
+            if domain.vaguely(&reached.weight).is_some() && !self.loaded.counted {
+                object["saturated"] = json!(true);
+            }
             if let Some(shown) = &shown {
                 object["witness"] = shown.json();
             }
@@ -557,7 +560,11 @@ impl Solve<'_> {
                 let word = self.frame.console.paint("1;31", "reachable");
                 match self.loaded.shown_domain() {
                     DomainName::Bool => format!("{word}\n"),
-                    _ => format!("{word}: weight {}\n", domain.print(&reached.weight)),
+                    _ => {
+                        let weight = domain.shown(&reached.weight);
+                        let relations = show::relations(domain, &reached.weight);
+                        format!("{word}: weight {weight}\n{relations}")
+                    }
                 }
             } else {
                 let word = self.frame.console.paint("1;32", "not reachable");
@@ -586,11 +593,19 @@ impl Solve<'_> {
         direction: Direction,
     ) -> Result<u8, Stop> {
         let forward = direction == Direction::Forward;
+        let quiet = args.show.volume.quiet;
+        // Standard output is where it goes anyhow, but for what else is asked.
+        let to_output = args.output.as_deref() == Some(Path::new("-"));
+        let file = args.output.as_deref().filter(|_| !to_output);
+        if to_output && args.show.json {
+            let what = "--output -: with --json the automaton is in the object; leave --output out";
+            return Err(Failure::Because(what.to_owned()).into());
+        }
         let mut of = Vec::new();
         for text in &args.of {
             of.push((
                 text,
-                show::configuration(text, &mut self.loaded.system, self.frame)?,
+                show::configuration(text, &mut self.loaded.system, quiet, self.frame)?,
             ));
         }
         let tables = self.tables(domain, !forward, forward)?;
@@ -629,7 +644,7 @@ impl Solve<'_> {
                 seconds(time)
             )
         });
-        if let Some(file) = &args.output {
+        if let Some(file) = file {
             shown.save(file, args.dot)?;
         }
         if args.show.json {
@@ -646,22 +661,27 @@ impl Solve<'_> {
             if !weights.is_empty() {
                 let of = weights.iter().map(|(text, weight)| {
                     let is = !domain.is_zero(weight);
-                    let weight = if is { domain.json(weight) } else { Value::Null };
-                    json!({ "configuration": text, "accepted": is, "weight": weight })
+                    let value = if is { domain.json(weight) } else { Value::Null };
+                    let mut of = json!({ "configuration": text, "accepted": is, "weight": value });
+                    if domain.vaguely(weight).is_some() {
+                        of["saturated"] = json!(true);
+                    }
+                    of
                 });
                 object["of"] = of.collect();
-            } else if args.output.is_none() {
+            } else if file.is_none() {
                 object["automaton"] = shown.json();
             }
             output::print(&object)?;
-        } else if !args.show.volume.quiet {
-            if weights.is_empty() && args.output.is_none() {
+        } else if to_output || !quiet {
+            if to_output || weights.is_empty() && file.is_none() {
                 shown.print(args.dot)?;
             }
-            for (text, weight) in &weights {
-                Console::print(&format!("{text} : {}\n", domain.print(weight)))?;
+            for (text, weight) in weights.iter().filter(|_| !quiet) {
+                let relations = show::relations(domain, weight);
+                Console::print(&format!("{text} : {}\n{relations}", domain.shown(weight)))?;
             }
-            if args.output.is_some() {
+            if file.is_some() {
                 let states = count(u64::from(result.states()));
                 let transitions = counted(result.len() as u64, "transition");
                 Console::print(&format!(

@@ -449,3 +449,171 @@ fn man_pages() {
     assert!(page.out.contains("direction"), "{}", page.out);
     droste(&["man", "pds-nothing"]).expect(2);
 }
+
+/// Vectors may be negative, and fall for ever: by the order, not by an element.
+#[test]
+fn vectors_with_negative_elements() {
+    let answer = |weight: &str| {
+        let text = format!(
+            "domain vector\nrule p a -> p a : {weight}\nrule p a -> q b : [2, -5]\n\
+             init <p, a>\ntarget <q, b>\n"
+        );
+        let mut all = Vec::new();
+        for way in [
+            &["--direction", "pre"][..],
+            &["--direction", "post"],
+            &["--method", "path"],
+            &["--method", "dual"],
+        ] {
+            let args = [way, &["--json"]].concat();
+            all.push(of(&text, "reach", &args).expect(1).json()["weight"].clone());
+        }
+        assert!(all.iter().all(|weight| *weight == all[0]), "{all:?}");
+        all.swap_remove(0)
+    };
+    assert_eq!(answer("[1, -9]"), json!([2, -5]));
+    assert_eq!(answer("[0, -1]"), json!("-inf"));
+    assert_eq!(answer("[0, 0, 1]"), json!([2, -5]));
+    let network = r#"{"instance": [{"state-names": true, "weight-type": ["int"]}, {"states":
+        {"p": {"A": {"to": "q", "pop": "", "weight": [1,-2]}}, "q": {}}},
+        {"accepting": ["f"], "edges": [["p", "A", "f"]]}, {"accepting": ["q"], "edges": []}]}"#;
+    let done = of(network, "path", &[]).expect(1);
+    assert!(done.out.starts_with("reachable: weight [1, -2]\n"));
+    assert!(done.out.contains("  p A -> q : [1, -2]\n"), "{}", done.out);
+    let again = of(network, "convert", &["--to", "pdaaal"]).expect(0).out;
+    assert!(again.contains("[\"int\"]"), "{again}");
+    let done = of(&again, "reach", &["--json"]).expect(1);
+    assert_eq!(done.json()["weight"], json!([1, -2]));
+}
+
+/// Procedures that call the next one twice: the shortest path is longer than numbers go.
+#[test]
+fn a_weight_that_is_or_more_says_so() {
+    let mut text = String::from("domain minplus\n");
+    for i in 0..70 {
+        let next = i + 1;
+        text += &format!("rule p f{i} -> p f{next} r{i} : 1\nrule p r{i} -> p f{next} : 1\n");
+    }
+    text += "rule p f70 -> p : 1\ninit <p, f0>\ntarget <p>\n";
+    let words = "9223372036854775806 or more\n";
+    let done = of(&text, "reach", &[]).expect(1);
+    assert!(done.out.contains(words), "{}", done.out);
+    let done = of(&text, "path", &["--max-steps", "3"]).expect(1);
+    assert!(done.out.contains(words), "{}", done.out);
+    let object = of(&text, "reach", &["--json"]).expect(1).json();
+    assert_eq!(object["weight"], json!(i64::MAX - 1));
+    assert_eq!(object["saturated"], json!(true));
+    let done = of(&text, "post", &["--of", "<p>"]).expect(0);
+    assert_eq!(done.out, format!("<p> : {words}"));
+    let object = of(&text, "post", &["--of", "<p>", "--json"]).expect(0);
+    assert_eq!(object.json()["of"][0]["saturated"], json!(true));
+    let done = of(&text, "pre", &[]).expect(0);
+    let line = "edge p f0 -> p : 9223372036854775806   # or more\n";
+    assert!(done.out.contains(line) || done.out.contains("# or more\n"));
+    let object = of(&text, "pre", &["--json"]).expect(0).json();
+    assert_eq!(object["automaton"]["saturated"], json!(true));
+    // It is read again, and what is exact does not say so.
+    let file = scratch("more.aut");
+    fs::write(&file, &done.out).expect("a file");
+    let file = file.display().to_string();
+    of(&text, "reach", &["--target", &file]).expect(1);
+    let done = of(&text, "reach", &["--initial", "<p, f60>", "--json"]).expect(1);
+    assert_eq!(done.json()["saturated"], json!(null));
+}
+
+/// A set of weight zero is given, and has nothing in it.
+#[test]
+fn sets_of_weight_zero() {
+    let text = "rule p a -> p b\ninit <p, a> : false\ntarget <p, b>\n";
+    for (command, args) in [("path", &["--shortest"][..]), ("path", &[]), ("reach", &[])] {
+        let done = of(text, command, args).expect(0);
+        assert!(done.out.contains("not reachable"), "{}", done.out);
+    }
+    // A rule that is none does not become one when weights are forgotten.
+    let text =
+        "domain minplus\nrule p a -> p b : inf\nrule p a -> p c : 1\ninit <p, a>\ntarget <p, b>\n";
+    let done = of(text, "convert", &["--to", "wpds", "--weight", "bool"]).expect(0);
+    of(&done.out, "reach", &[]).expect(0);
+}
+
+#[test]
+fn conversions_name_what_they_lose() {
+    let text = "states p q\nrule p a -> p b\ninit <p, a>\n";
+    for format in ["wali", "moped"] {
+        let done = of(text, "convert", &["--to", format]).expect(0);
+        assert!(done.err.contains("control state `q`"), "{}", done.err);
+        let done = of(text, "convert", &["--to", format, "--quiet"]).expect(0);
+        assert_eq!(done.err, "");
+    }
+    let done = of(text, "convert", &["--to", "wpds"]).expect(0);
+    assert_eq!(done.err, "");
+}
+
+/// Rules of threads are counted through the file.
+#[test]
+fn rules_of_threads_have_the_numbers_of_the_file() {
+    let text = "3\nPDA 1 2\n0 1 -> 0 1 1\n0 1 -> 1 2\nPDA 4 5\n1 4 -> 2 5\n";
+    let args = ["--initial", "0|1,4", "--target", "2|*,5", "--json"];
+    let object = of(text, "path", &args).expect(1).json();
+    let steps = |context: usize| object["schedule"][context]["runs"][0].clone();
+    assert_eq!(steps(0)[0]["rule"], json!(1));
+    assert_eq!(steps(1)[0]["rule"], json!(2));
+    assert_eq!(steps(1)[0]["text"], json!("1 4 -> 2 5"));
+}
+
+/// A relation is solved for a variable, as text and in JSON.
+#[test]
+fn affine_answers_have_relations() {
+    let text = "domain affine 32 2\nrule p main -> p loop : x0 := 0, x1 := 0\n\
+                rule p loop -> p loop : x0 := x0 + 1, x1 := x1 + 2\nrule p loop -> p end\n\
+                init <p, main>\ntarget <p, end>\n";
+    let done = of(text, "reach", &[]).expect(1);
+    assert!(
+        done.out.contains("\n  x1 = 2*x0 mod 2^32\n"),
+        "{}",
+        done.out
+    );
+    let done = of(text, "post", &["--of", "<p, end>"]).expect(0);
+    assert!(done.out.ends_with("\n  x1 = 2*x0 mod 2^32\n"));
+    let object = of(text, "reach", &["--json"]).expect(1).json();
+    let relations = &object["weight"]["relations"];
+    assert_eq!(*relations, json!(["x1 = 2*x0 mod 2^32"]));
+}
+
+#[test]
+fn small_things() {
+    let rules = "rule p a -> p b\ninit <p, a>\ntarget <p, b>\n";
+    let plain = of(rules, "post", &[]).expect(0).out;
+    assert_eq!(of(rules, "post", &["--output", "-"]).expect(0).out, plain);
+    of(rules, "post", &["--output", "-", "--json"]).expect(2);
+    let plain = of(rules, "convert", &["--to", "wpds"]).expect(0).out;
+    let done = of(rules, "convert", &["--to", "wpds", "--output", "-"]);
+    assert_eq!(done.expect(0).out, plain);
+    let help = droste(&["pds", "path", "--help"]).expect(0).out;
+    assert!(!help.contains("--cores"), "{help}");
+    let done = of(rules, "post", &["--of", "<p, x>"]).expect(0);
+    assert!(done.err.contains("no rule has the symbol `x`"));
+    let said = |text: &str, args: &[&str]| of(text, "reach", args).expect(2).err;
+    let threads = "3\nPDA 1 2\n0 1 -> 1 2\n";
+    let err = said(threads, &["--initial", "9|1", "--target", "1|2"]);
+    assert!(err.contains("they are 0 to 2\n"), "{err}");
+    let err = said(
+        "wpds 4000000000 4000000000 1\nr0 0 0 0 1\ninit 0 0\ntarget 0 0\n",
+        &[],
+    );
+    assert!(err.contains("too many states and symbols"), "{err}");
+    let err = said("wpds 99999999999 1 1\n", &[]);
+    assert!(err.contains("too many states"), "{err}");
+    let err = said(
+        "domain relation 3\nrule p a -> p : {99999999999->1}\ninit <p, a>\ntarget <p>\n",
+        &[],
+    );
+    assert!(err.contains("the largest number is 2"), "{err}");
+    let xml = "<WPDS><Rule from='p' fromStack='a' to='p'><Weight>x</Weight></Rule></WPDS>";
+    let err = said(xml, &["--initial", "<p, a>", "--target", "<p>"]);
+    assert!(err.contains("with `--weight`") && err.contains("Droste's own form"));
+    let err = droste(&["check", "lock.bp", "--reach", "A", "--critical", "B,,C"])
+        .expect(2)
+        .err;
+    assert!(err.contains("a label is missing"), "{err}");
+}

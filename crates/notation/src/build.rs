@@ -3,10 +3,11 @@
 //! Any symbol `.` becomes every symbol of the system, and right-hand sides of three symbols and
 //! more become several rules.
 
-use droste_base::{Countable, Limits, StopReason};
+use droste_base::{Countable, Limits, StopReason, words};
 use droste_pds::{
     Automaton, Direction, MergeId, Pds, PdsBuilder, Replace, StateId, SymbolId, Transition,
 };
+use droste_source::Span;
 use droste_source::diagnostics::Diagnostic;
 
 use crate::problems::{Enough, Problems};
@@ -101,7 +102,10 @@ fn parsed<D: Notation>(
                 let error = Diagnostic::error(place, format!("the weight `{text}` {wrong}"));
                 let name = system.domain.map_or_else(String::new, |d| format!(" {d}"));
                 let error = if name.is_empty() {
-                    error.help("say which domain it is of: a line `domain …`, or `--weight`")
+                    error.help(
+                        "say which domain it is of with `--weight`; a file of Droste's own form \
+                                also says it in a line `domain …`",
+                    )
                 } else {
                     error.help(format!("weights are of the domain{name}"))
                 };
@@ -132,11 +136,20 @@ const MOST_BYTES: u64 = 16 << 30;
 
 /// Tables have a place for every state and every symbol, used or not: a file may announce more than
 /// there is memory for.
-fn affordable(system: &System, limits: &Limits) -> Result<(), StopReason> {
+fn affordable(system: &System, limits: &Limits) -> Result<(), BuildError> {
     let count = u64::from(system.states.len()) + u64::from(system.symbols.len());
     let most = limits.memory.unwrap_or(MOST_BYTES);
     if count * BYTES_FOR_EACH > most {
-        return Err(StopReason::Memory(most));
+        if let Some(most) = limits.memory {
+            return Err(StopReason::Memory(most).into());
+        }
+        let what = format!(
+            "there are too many states and symbols: {}, where {} are the most",
+            words::count(count),
+            words::count(most / BYTES_FOR_EACH)
+        );
+        let error = Diagnostic::error(Span::default(), what);
+        return Err(BuildError::Wrong(vec![error]));
     }
     Ok(())
 }

@@ -38,6 +38,11 @@ fn words(line: &str, start: usize) -> impl Iterator<Item = (usize, &str)> {
 fn number((at, word): (usize, &str), what: &str) -> Result<u32, Diagnostic> {
     match word.parse() {
         Ok(number) if number < Names::MOST => Ok(number),
+        _ if !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit()) => {
+            let place = span(at, at + word.len());
+            let error = Diagnostic::error(place, format!("`{word}` is too large for {what}"));
+            Err(error.help(format!("it must be below {}", Names::MOST)))
+        }
         _ => {
             let place = span(at, at + word.len());
             Err(Diagnostic::error(

@@ -182,11 +182,16 @@ impl Reader<'_> {
         let mut counts = [0; 3];
         for (place, what) in counts.iter_mut().zip(["states", "symbols", "rules"]) {
             let (start, end) = self.word();
-            *place = self.text[start..end]
-                .parse()
-                .ok()
-                .filter(|&count| count < Names::MOST)
-                .ok_or_else(|| self.wrong((start, end), &format!("the number of {what}")))?;
+            let word = &self.text[start..end];
+            let count = word.parse().ok().filter(|&count| count < Names::MOST);
+            *place = count.ok_or_else(|| {
+                if !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit()) {
+                    let what = format!("there are too many {what}: `{word}`");
+                    let error = Diagnostic::error(span(start, end), what);
+                    return error.help(format!("there may be up to {}", Names::MOST - 1));
+                }
+                self.wrong((start, end), &format!("the number of {what}"))
+            })?;
         }
         self.over()?;
         let [states, symbols, rules] = counts;

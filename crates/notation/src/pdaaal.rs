@@ -345,7 +345,7 @@ impl Reader {
                 let what = "expected a number, as the header says, found an array";
                 return Err(Diagnostic::error(start, what));
             }
-            (format!("[{}]", numbers.join(",")), start)
+            (format!("[{}]", numbers.join(", ")), start)
         } else {
             let (text, at) = json.number("a number")?;
             if let WeightType::Vector(_) = self.weight_type {

@@ -1,16 +1,24 @@
 //! Regular expressions over stacks, top first: `a b* [^c]+ (d | .)?`.
 //!
 //! An expression becomes an automaton with empty moves in Thompson's way, a constant number of
-//! states for each sign; then the empty moves are left out. A set `[a, b]`, any symbol `.` and any
+//! states for each sign; then the empty moves are left out. Where one empty move alone leads on, it
+//! leads to the same state, so that alternatives share what follows them. Still, of `a? b? c?` each
+//! may follow on each one before it: such an automaton may be much larger than its text, and there
+//! is a bound. A set `[a, b]`, any symbol `.` and any
 //! other symbol `[^a, b]` stay one label each until the alphabet is known. The parser keeps its own
 //! stack of open brackets.
 
-use droste_base::{Guard, StopReason};
+use droste_base::{Guard, words};
+use droste_source::Span;
 use droste_source::diagnostics::Diagnostic;
 
 use crate::problems::span;
 use crate::scanner::Scanner;
+use crate::sets::SetError;
 use crate::system::{Configurations, Label, Place, WeightId};
+
+/// More transitions than this are only made if the text has that many symbols and states.
+const MOST: usize = 1_000_000;
 
 /// No node.
 const NONE: u32 = u32::MAX;
@@ -47,11 +55,12 @@ pub(crate) struct Regex {
     labels: Vec<Box<[Label]>>,
     start: u32,
     end: u32,
+    place: Span,
 }
 
 /// The numbers of symbols.
 pub(crate) trait Symbols {
-    fn symbol(&mut self, name: &str, place: droste_source::Span) -> Result<u32, Diagnostic>;
+    fn symbol(&mut self, name: &str, place: Span) -> Result<u32, Diagnostic>;
 }
 
 impl Regex {
@@ -95,11 +104,13 @@ impl Regex {
         let Some(first) = first else {
             return second;
         };
-        let end = self.open_end();
-        self.link(first.end, end, NONE);
-        self.link(second.end, end, NONE);
+        // Nothing leads on from an end, so all alternatives can have the same one.
+        self.link(second.end, first.end, NONE);
         let start = self.node(Node::Empty(first.start, second.start));
-        Part { start, end }
+        Part {
+            start,
+            end: first.end,
+        }
     }
 
     /// The same with `*`, `+` or `?`.
@@ -125,6 +136,8 @@ impl Regex {
         symbols: &mut impl Symbols,
     ) -> Result<Self, Diagnostic> {
         let mut regex = Regex::default();
+        scanner.peek();
+        let begin = scanner.at();
         let mut outer: Vec<Open> = Vec::new();
         let mut open = Open::default();
         loop {
@@ -190,7 +203,31 @@ impl Regex {
         }
         let whole = regex.close(open);
         (regex.start, regex.end) = (whole.start, whole.end);
+        regex.place = span(begin, scanner.at().min(begin + 1));
         Ok(regex)
+    }
+
+    /// For each node the one where it is left, if a single empty move leads on.
+    fn leads(&self) -> Vec<u32> {
+        let mut leads: Vec<u32> = vec![NONE; self.nodes.len()];
+        let mut way = Vec::new();
+        for start in 0..self.nodes.len() as u32 {
+            let mut at = start;
+            // Every node is on a way once; behind the last there is none, or it is known.
+            while leads[at as usize] == NONE {
+                way.push(at);
+                leads[at as usize] = at;
+                match self.nodes[at as usize] {
+                    Node::Empty(next, NONE) if next != NONE => at = next,
+                    _ => break,
+                }
+            }
+            let last = leads[at as usize];
+            for node in way.drain(..) {
+                leads[node as usize] = last;
+            }
+        }
+        leads
     }
 
     /// What a node reads without reading anything before, and whether it is over there.
@@ -217,7 +254,11 @@ impl Regex {
         states: &[u32],
         weight: WeightId,
         guard: &mut Guard,
-    ) -> Result<(), StopReason> {
+    ) -> Result<(), SetError> {
+        let leads = self.leads();
+        let labels: usize = self.labels.iter().map(|labels| labels.len()).sum();
+        let most = MOST.max(labels.saturating_mul(states.len()));
+        let before = set.edges.len();
         let mut places = vec![NONE; self.nodes.len()];
         let mut seen = vec![NONE; self.nodes.len()];
         let mut work = vec![self.start];
@@ -239,6 +280,17 @@ impl Regex {
                 }
                 for &(labels, to) in &reads {
                     guard.check()?;
+                    if set.edges.len() - before > most {
+                        let what = format!(
+                            "this expression needs more than {} transitions",
+                            words::count(most as u64)
+                        );
+                        let error = Diagnostic::error(self.place, what);
+                        let help = "parts that may be left out, one after the other, need the \
+                                    square of their number";
+                        return Err(error.help(help).into());
+                    }
+                    let to = leads[to as usize];
                     let known = &mut places[to as usize];
                     if *known == NONE {
                         *known = set.extra;

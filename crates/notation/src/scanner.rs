@@ -1,7 +1,7 @@
 //! Words and signs of the text formats.
 //!
 //! A bare name ends at white space and at the signs that have a meaning somewhere. Any other name
-//! is written in quotes: `"f::g"`, with `\"` and `\\` inside.
+//! is written in quotes: `"f::g"`, with `\"`, `\\`, `\n`, `\r` and `\t` inside.
 
 use std::borrow::Cow;
 
@@ -70,6 +70,7 @@ pub fn written(name: &str) -> Cow<'_, str> {
             '"' | '\\' => quoted.extend(['\\', c]),
             '\n' => quoted.push_str("\\n"),
             '\r' => quoted.push_str("\\r"),
+            '\t' => quoted.push_str("\\t"),
             c => quoted.push(c),
         }
     }
@@ -237,11 +238,12 @@ impl<'a> Scanner<'a> {
                     Some((_, c @ ('"' | '\\'))) => name.push(c),
                     Some((_, 'n')) => name.push('\n'),
                     Some((_, 'r')) => name.push('\r'),
+                    Some((_, 't')) => name.push('\t'),
                     _ => {
                         let at = start + 1 + place;
                         let error = Diagnostic::error(
                             span(at, at + 1),
-                            "a backslash in a name stands before `\"`, `\\`, `n` or `r`",
+                            "a backslash in a name stands before `\"`, `\\`, `n`, `r` or `t`",
                         );
                         return Err(error.help("write a backslash as `\\\\`"));
                     }

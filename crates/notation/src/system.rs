@@ -227,12 +227,29 @@ impl System {
         self.weight_text(id).is_none_or(|text| domain.is_one(&text))
     }
 
-    /// Leaves only whether there is a path: drops all weights, and whatever has a weight that says
-    /// that there is no path.
+    /// Leaves only whether there is a path: weights are left out, but for those that say that there
+    /// is none.
     pub fn forget_weights(&mut self) {
         self.count_steps();
-        self.weights = Texts::default();
-        self.rules.iter_mut().for_each(|rule| rule.weight = ONE);
+        let mut weights = Texts::default();
+        let never = weights.intern("false", Span::default()).unwrap_or(ONE);
+        let is_never = |id: WeightId| self.weight_text(id).is_some_and(|text| text == "inf");
+        let bool = |id: WeightId| if is_never(id) { never } else { ONE };
+        let rules: Vec<Rule> = (self.rules.iter())
+            .map(|rule| Rule {
+                weight: bool(rule.weight),
+                ..*rule
+            })
+            .collect();
+        let ends = |set: &Configurations| {
+            let ends = set.accepting.iter();
+            ends.map(|&(place, id)| (place, bool(id))).collect()
+        };
+        let (initial, target) = (ends(&self.initial), ends(&self.target));
+        self.initial.accepting = initial;
+        self.target.accepting = target;
+        self.rules = rules;
+        self.weights = weights;
         self.domain = Some(DomainName::Bool);
     }
 
@@ -241,29 +258,27 @@ impl System {
         self.rules.iter_mut().for_each(|rule| rule.merge = ONE);
     }
 
-    /// Gives every rule and nothing else the weight of one step. Rules whose weight says that there
-    /// is no path are left out.
+    /// Gives every rule and nothing else the weight of one step. What has a weight that says that
+    /// there is no path keeps that.
     pub fn count_steps(&mut self) {
         let domain = self.domain.unwrap_or(DomainName::Bool);
         let none: Vec<bool> = (0..self.weights.len() as u32)
             .map(|id| domain.is_none(&self.weights.get(WeightId(id)).0))
             .collect();
-        for set in [&mut self.initial, &mut self.target] {
-            let keeps = |id: WeightId| !none.get(id.0 as usize).is_some_and(|none| *none);
-            set.edges.retain(|edge| keeps(edge.weight));
-            set.accepting.retain(|(_, weight)| keeps(*weight));
-            set.edges.iter_mut().for_each(|edge| edge.weight = ONE);
-            set.accepting
-                .iter_mut()
-                .for_each(|(_, weight)| *weight = ONE);
-        }
+        let is_none = |id: WeightId| none.get(id.0 as usize).is_some_and(|none| *none);
         self.weights = Texts::default();
         let step = self.weights.intern("1", Span::default()).unwrap_or(ONE);
-        // A rule that is none keeps its number.
+        // A rule that is none keeps its number, and a set that has nothing in it is still given.
         let never = self.weights.intern("inf", Span::default()).unwrap_or(ONE);
+        for set in [&mut self.initial, &mut self.target] {
+            set.edges.retain(|edge| !is_none(edge.weight));
+            set.edges.iter_mut().for_each(|edge| edge.weight = ONE);
+            for (_, weight) in &mut set.accepting {
+                *weight = if is_none(*weight) { never } else { ONE };
+            }
+        }
         for rule in &mut self.rules {
-            let is_none = none.get(rule.weight.0 as usize).is_some_and(|none| *none);
-            rule.weight = if is_none { never } else { step };
+            rule.weight = if is_none(rule.weight) { never } else { step };
             rule.merge = ONE;
         }
     }

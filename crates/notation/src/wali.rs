@@ -1,7 +1,9 @@
 //! WALi's XML: a query (a system and an automaton), a system, or an automaton.
 //!
 //! Whichever of its solver classes a tag names, the system is the same. The weight of a state is
-//! where WALi's solver keeps its sums; it says nothing about the automaton and is not used.
+//! where WALi's solver keeps its sums; it says nothing about the automaton and is not used. Nor is the
+//! order of weights in the automaton of a query: before WALi solves it, it sets that order itself, to
+//! `REVERSE` for post* and to `INORDER` for pre*.
 
 use droste_base::Limits;
 use droste_source::Span;
@@ -148,10 +150,12 @@ impl<'a> Reader<'a> {
                 _ => return Err(foreign(&tag, "`<WPDS>` or `<WFA>`")),
             }
         }
-        let (true, Some(wfa)) = (system, wfa) else {
+        let (true, Some(mut wfa)) = (system, wfa) else {
             let what = "a query has a system and an automaton: `<WPDS>` and `<WFA>`";
             return Err(Diagnostic::error(root.place, what));
         };
+        // The order that each query has anyhow.
+        wfa.reading = None;
         let set = self.resolve(wfa);
         if forward {
             self.system.initial = set;

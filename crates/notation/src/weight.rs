@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::system::{System, WeightId};
 
 pub use texts::BitVectors;
-use texts::{inner, integer};
+use texts::{inner, integer, vector};
 
 /// A weight domain that has a notation.
 ///
@@ -26,6 +26,26 @@ pub trait Notation: Domain<Weight: Send + Sync> + Sync {
 
     /// The text of a weight.
     fn print(&self, weight: &Self::Weight) -> String;
+
+    /// What a weight is that is not known to the last: `or more`, if it is that or more.
+    fn vaguely(&self, weight: &Self::Weight) -> Option<&'static str> {
+        let _ = weight;
+        None
+    }
+
+    /// The text of a weight for people, who are told if it is not exact.
+    fn shown(&self, weight: &Self::Weight) -> String {
+        match self.vaguely(weight) {
+            Some(how) => format!("{} {how}", self.print(weight)),
+            None => self.print(weight),
+        }
+    }
+
+    /// Relations that hold after all paths of this weight.
+    fn relations(&self, weight: &Self::Weight) -> Vec<String> {
+        let _ = weight;
+        Vec::new()
+    }
 
     /// The weight in JSON output.
     fn json(&self, weight: &Self::Weight) -> Value {
@@ -63,10 +83,10 @@ pub enum DomainName {
     Affine(u32, u32),
 }
 
-/// Which numbers there are among the weights of a system.
+/// Which numbers and vectors there are among the weights of a system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Signs {
-    /// Numbers below zero.
+    /// Numbers below zero, and vectors whose first number that is not zero is.
     pub negative: bool,
     /// Numbers above zero.
     pub positive: bool,
@@ -77,9 +97,12 @@ impl Signs {
     pub fn of(system: &System) -> Self {
         let mut signs = Signs::default();
         for id in 0..system.weights.len() as u32 {
-            if let Ok(number) = integer(&system.weights.get(WeightId(id)).0) {
+            let text = system.weights.get(WeightId(id)).0;
+            if let Ok(number) = integer(&text) {
                 signs.negative |= number < 0;
                 signs.positive |= number > 0;
+            } else if let Ok(vector) = vector(&text) {
+                signs.negative |= vector.is_negative();
             }
         }
         signs
@@ -172,6 +195,14 @@ impl DomainName {
         matches!(self, DomainName::MinPlus | DomainName::MaxPlus)
     }
 
+    /// Whether the order in which weights are extended makes no difference.
+    pub fn is_commutative(self) -> bool {
+        matches!(
+            self,
+            DomainName::Bool | DomainName::MinPlus | DomainName::MaxPlus | DomainName::Vector
+        )
+    }
+
     /// Whether the text of a weight says that nothing happens: it is the domain's `one`.
     pub fn is_one(self, text: &str) -> bool {
         let one = match self {
@@ -207,7 +238,8 @@ impl DomainName {
             DomainName::MinPlus => task.run(&MinPlus::non_negative()),
             DomainName::MaxPlus if signs.positive => task.run(&MaxPlus::any()),
             DomainName::MaxPlus => task.run(&MaxPlus::non_positive()),
-            DomainName::Vector => task.run(&Lexicographic),
+            DomainName::Vector if signs.negative => task.run(&Lexicographic::any()),
+            DomainName::Vector => task.run(&Lexicographic::non_negative()),
             DomainName::Relation(globals, locals) => {
                 task.run(&Relations::with_locals(globals, locals))
             }
@@ -260,7 +292,9 @@ mod tests {
         round_trip(&MinPlus::any(), &["0", "-7", "inf", "-inf"]);
         round_trip(&MaxPlus::any(), &["0", "-7", "12", "inf", "-inf"]);
         round_trip(&MaxPlus::non_positive(), &["0", "-7", "-inf"]);
-        round_trip(&Lexicographic, &["[]", "[1]", "[0,2]", "inf"]);
+        let vectors = ["[]", "[1]", "[0, 2]", "[1, -2, 3]", "inf"];
+        round_trip(&Lexicographic::non_negative(), &vectors);
+        round_trip(&Lexicographic::any(), &["[-1]", "[0, -1, 2]", "-inf"]);
         round_trip(&Relations::new(3), &["{}", "id", "{0->1, 2->2}"]);
         round_trip(
             &BitVectors::new(70),
@@ -295,7 +329,9 @@ mod tests {
             assert!(refused("minplus", &format!("-{large}")).contains("too small"));
         }
         assert!(refused("maxplus", "3").contains("positive"));
-        assert!(refused("vector", "[1, -2]").contains("-2"));
+        assert!(refused("vector", "[0, -2]").contains("negative"));
+        assert!(refused("vector", "[1, inf]").contains("not a whole number"));
+        assert!(refused("vector", "[9223372036854775807]").contains("too large"));
         assert!(refused("vector", "3").contains("vector"));
         assert!(refused("minplus", "3.5").contains("whole"));
         assert!(refused("relation 4", "{0->4}").contains("largest number is 3"));

@@ -150,7 +150,7 @@ fn numbers_are_read() {
     wrong("wpds 1 1 1\nr0 0 0 0 0 0\n", "2:12", "the end of the line");
     wrong("wpds 1 1 2\nr0 0 0 0 0\n", "2:10", "cut short");
     wrong("wpds 1 1 1\nr0 0 x 0 0\n", "2:6", "the number of a symbol");
-    wrong("wpds 99999999999 1 1\n", "1:6", "the number of states");
+    wrong("wpds 99999999999 1 1\n", "1:6", "too many states");
 }
 
 const INSTANCE: &str = r#"{"instance": [{"state-names": true, "weight-type": "uint"},
@@ -255,6 +255,36 @@ fn walis_xml_is_read() {
     assert_eq!(system.rules[1].right, Right::Pop);
     assert_eq!(system.initial.edges[0].from, Place::Control(0));
     assert_eq!(system.initial.accepting.len(), 1);
+    // WALi sets the order of weights itself when it solves a query.
+    assert_eq!(system.initial.reading, None);
+}
+
+/// What stands in the manual can be pasted.
+#[test]
+fn the_manual_is_read() {
+    let manual = include_str!("../../../docs/WEIGHTED.md");
+    let mut domains = 0;
+    for block in manual.split("```text\n").skip(1) {
+        let block = block.split("```").next().unwrap();
+        if block.starts_with("domain") {
+            domains += 1;
+            let system = system(block);
+            assert!(!system.initial.is_empty() && !system.target.is_empty());
+        } else if block.starts_with("init") {
+            let system = system(&format!("rule p a -> p b\n{block}"));
+            assert_eq!(system.initial.edges.len(), 2);
+        }
+    }
+    assert_eq!(domains, 3);
+}
+
+#[test]
+fn numbers_that_are_too_large_are_called_so() {
+    let large = "99999999999";
+    wrong(&format!("{large}\nPDA 1 2\n"), "1:1", "too large");
+    wrong(&format!("3\nPDA 1 {large}\n"), "2:7", "too large");
+    wrong(&format!("wpds 1 {large} 1\n"), "1:8", "too many symbols");
+    wrong("wpds 1 x 1\n", "1:8", "the number of symbols");
 }
 
 #[test]

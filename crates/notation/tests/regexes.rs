@@ -2,7 +2,7 @@
 
 use droste_base::Limits;
 use droste_notation::build::{automaton, weights};
-use droste_notation::{Document, System, read, read_set};
+use droste_notation::{Document, SetError, System, read, read_set};
 use droste_pds::domains::Boolean;
 use droste_pds::{Direction, StateId, SymbolId};
 use droste_source::SourceFile;
@@ -146,4 +146,40 @@ fn automata_accept_what_expressions_match() {
             assert!(!other, "q is another state");
         }
     }
+}
+
+/// The size of an automaton: states beside the control states, and transitions.
+fn size(text: String) -> Result<(u32, usize), String> {
+    match read_set(
+        &SourceFile::new("t", text),
+        &mut system(),
+        &Limits::default(),
+    ) {
+        Ok((set, _)) => Ok((set.extra, set.edges.len())),
+        Err(SetError::Wrong(list)) => Err(list[0].message.clone()),
+        Err(SetError::Stopped(reason)) => Err(reason.to_string()),
+    }
+}
+
+/// Alternatives share what follows them, however many there are.
+#[test]
+fn large_expressions_stay_small() {
+    let count = 100_000;
+    let alternatives = vec!["a b"; count].join(" | ");
+    let (extra, edges) = size(format!("<p, {alternatives}>")).expect("read");
+    assert_eq!((extra as usize, edges), (count + 1, 2 * count));
+    let symbols = vec!["a"; 2000].join(" | ");
+    let squares = format!("<p, ({symbols}) ({symbols})>");
+    assert_eq!(size(squares), Ok((2, 4000)));
+    let many = vec!["a?"; 1000].join(" ");
+    assert_eq!(size(format!("<p, {many}>")), Ok((1000, 1000 * 1001 / 2)));
+    let more = vec!["a?"; 50_000].join(" ");
+    let refused = size(format!("<p, {more}>")).expect_err("too large");
+    assert!(
+        refused.contains("more than 1,000,000 transitions"),
+        "{refused}"
+    );
+    // What the text has is never too much.
+    let list = vec!["b"; 3_000_000].join(" ");
+    assert_eq!(size(format!("<p, {list}>")), Ok((3_000_000, 3_000_000)));
 }

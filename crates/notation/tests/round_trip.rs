@@ -78,7 +78,10 @@ fn weight(random: &mut Random, system: &mut System, kind: Kind) -> WeightId {
         Some(DomainName::Bool) if kind.extreme && random.chance(30) => {
             ["true", "false", "T", "F", "ONE", "ZERO"][random.below(6) as usize].to_owned()
         }
-        Some(DomainName::Vector) => format!("[{},{}]", random.below(3), random.below(3)),
+        Some(DomainName::Vector) => {
+            let numbers = [(); 2].map(|()| i64::from(random.below(6)) - 2);
+            format!("[{}, {}]", numbers[0].max(0), numbers[1])
+        }
         Some(DomainName::Relation(..)) => {
             let mut pair = || format!("{}->{}", random.below(3), random.below(3));
             format!("{{{}, {}}}", pair(), pair())

@@ -11,7 +11,7 @@ use crate::system::MergeId;
 pub enum Total<W> {
     /// A weight.
     Within(W),
-    /// Less than any weight but the [bottom](Domain::bottom); and the least of them.
+    /// Less than any weight but the [bottom](Domain::bottom); and one of the least of them.
     Below(W),
     /// More than any weight but [zero](Domain::zero).
     Above,

@@ -2,6 +2,7 @@
 
 mod affine;
 mod dataflow;
+mod equations;
 mod framed;
 mod howell;
 mod ordered;
@@ -11,6 +12,7 @@ mod vectors;
 
 pub use affine::{Affine, Linear, Relation};
 pub use dataflow::{Assignments, CopyConstants, GenKill, Known, Source, Transformer};
+pub use equations::{equation, sum};
 pub use framed::{Call, Framed, Scoped};
 pub use howell::Module;
 pub use ordered::{Boolean, MaxPlus, MinPlus};

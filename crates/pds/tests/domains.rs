@@ -11,7 +11,7 @@ use droste_pds::domains::{
     MinPlus, Module, Pair, Relations, Scoped, Source, Vector,
 };
 use droste_pds::laws::check;
-use droste_pds::{Domain, MergeId};
+use droste_pds::{Domain, MergeId, Total};
 
 /// Checks the laws on some random weights at a time, with their sums and products among them.
 fn laws<D: Domain>(
@@ -72,17 +72,32 @@ fn numbers() {
     };
     laws(&MinPlus::any(), &[], 1000, any);
     laws(&MaxPlus::any(), &[], 1000, any);
-    laws(&Lexicographic, &[], 1000, |random| {
+    let vector = |random: &mut Random| {
         let length = random.below(4);
         if length == 3 {
             return Vector::infinity();
         }
-        let elements: Vec<_> = (0..length).map(|_| u64::from(random.below(3))).collect();
+        let element = |random: &mut Random| i64::from(random.below(5)) - 2;
+        let elements: Vec<_> = (0..length).map(|_| element(random)).collect();
         Vector::new(&elements)
+    };
+    laws(&Lexicographic::non_negative(), &[], 1000, |random| {
+        loop {
+            let vector = vector(random);
+            if !vector.is_negative() {
+                return vector;
+            }
+        }
     });
-    let pair = Pair(MinPlus::any(), Lexicographic);
+    laws(&Lexicographic::any(), &[], 1000, |random| {
+        match random.below(9) {
+            0 => Vector::minus_infinity(),
+            _ => vector(random),
+        }
+    });
+    let pair = Pair(MinPlus::any(), Lexicographic::non_negative());
     laws(&pair, &[], 1000, |random| {
-        (any(random), Vector::new(&[0, u64::from(random.below(3))]))
+        (any(random), Vector::new(&[0, i64::from(random.below(3))]))
     });
 }
 
@@ -112,9 +127,26 @@ fn sums_beyond_the_range_are_not_wrong() {
         Err(StopReason::OutOfRange)
     );
     assert_eq!((positive.rank(&3), any.rank(&3)), (Some(3), None));
-    let vector = Vector::new(&[1, u64::MAX]);
-    let sum = Lexicographic.extend(&vector, &Vector::new(&[0, 1]));
+    let vectors = Lexicographic::any();
+    let sum = vectors.extend(&Vector::new(&[1, most]), &Vector::new(&[0, 1]));
     assert_eq!(sum, Err(StopReason::OutOfRange));
+    let total = |parts: [&[i64]; 2]| {
+        let parts = parts.map(Vector::new);
+        vectors.total(&[&parts[0], &parts[1]])
+    };
+    let least = Vector::new(&[-most]);
+    assert_eq!(total([&[-most, 5], &[-1, most]]), Some(Total::Below(least)));
+    assert_eq!(total([&[most], &[1, -most]]), Some(Total::Above));
+    assert_eq!(total([&[3, -most], &[1, -1]]), None);
+    let sum = Vector::new(&[1, 0, -2]);
+    assert_eq!(total([&[3, 1, -2], &[-2, -1]]), Some(Total::Within(sum)));
+    let positive = Lexicographic::non_negative();
+    let below = Vector::new(&[0, -1]);
+    assert_eq!(positive.star(&below), Err(StopReason::OutOfRange));
+    assert_eq!(vectors.star(&below), Ok(Vector::minus_infinity()));
+    let above = Vector::new(&[1, -9]);
+    assert_eq!(vectors.star(&above), Ok(vectors.one()));
+    assert!(below < vectors.one() && vectors.one() < above && below < Vector::new(&[0, 0, -1]));
     // What is missing at the end is zero.
     assert_eq!(Vector::new(&[1, 0]), Vector::new(&[1]));
     assert!(Vector::new(&[1]) < Vector::new(&[1, 0, 1]));

@@ -4,7 +4,9 @@
 mod common;
 
 use common::{Random, Sample, shown, single, stacks, system};
-use droste_pds::domains::{Boolean, CopyConstants, GenKill, MinPlus, Pair, Relations};
+use droste_pds::domains::{
+    Boolean, CopyConstants, GenKill, Lexicographic, MinPlus, Pair, Relations,
+};
 use droste_pds::{
     Automaton, Direction, Method, Options, Pds, PdsBuilder, Replace, Rule, StateId, SymbolId,
     Transition, Way, poststar, poststar_on, prestar, prestar_on, reach, reach_on,
@@ -270,6 +272,8 @@ fn random_questions() {
     sweep(&Boolean, 0, 300);
     sweep(&MinPlus::non_negative(), 1000, 300);
     sweep(&MinPlus::any(), 1500, 300);
+    sweep(&Lexicographic::any(), 7000, 300);
+    sweep(&Lexicographic::non_negative(), 8000, 300);
     sweep(&Relations::new(3), 2000, 100);
     sweep(&Relations::with_locals(2, 2), 3000, 300);
     sweep(&Pair(MinPlus::non_negative(), Boolean), 4000, 100);
@@ -283,6 +287,8 @@ fn many_random_questions() {
     sweep(&Boolean, 10_000, 20_000);
     sweep(&MinPlus::non_negative(), 30_000, 20_000);
     sweep(&MinPlus::any(), 100_000, 20_000);
+    sweep(&Lexicographic::any(), 200_000, 5_000);
+    sweep(&Lexicographic::non_negative(), 300_000, 5_000);
     sweep(&Relations::new(3), 50_000, 5_000);
     sweep(&Relations::with_locals(2, 2), 60_000, 20_000);
     sweep(&GenKill::new(70), 80_000, 5_000);

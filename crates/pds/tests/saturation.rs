@@ -8,7 +8,9 @@ use std::collections::HashMap;
 use droste_base::StopReason;
 
 use common::{Random, Sample, automaton, shown, single, stacks, system};
-use droste_pds::domains::{Boolean, CopyConstants, GenKill, MinPlus, Pair, Relations};
+use droste_pds::domains::{
+    Boolean, CopyConstants, GenKill, Lexicographic, MinPlus, Pair, Relations,
+};
 use droste_pds::{
     Automaton, Direction, Domain, Method, Options, Order, Pds, PdsBuilder, Replace, Rule, StateId,
     SymbolId, Transition, poststar, poststar_on, prestar, prestar_on,
@@ -250,6 +252,8 @@ fn random_systems() {
     sweep(&Boolean, 0, 150);
     sweep(&MinPlus::non_negative(), 1000, 150);
     sweep(&MinPlus::any(), 1500, 150);
+    sweep(&Lexicographic::any(), 7000, 150);
+    sweep(&Lexicographic::non_negative(), 8000, 150);
     sweep(&Relations::new(3), 2000, 60);
     sweep(&Relations::with_locals(2, 2), 3000, 150);
     sweep(&Pair(MinPlus::non_negative(), Boolean), 4000, 50);
@@ -263,6 +267,8 @@ fn many_random_systems() {
     sweep(&Boolean, 10_000, 5_000);
     sweep(&MinPlus::non_negative(), 20_000, 5_000);
     sweep(&MinPlus::any(), 80_000, 1_500);
+    sweep(&Lexicographic::any(), 200_000, 5_000);
+    sweep(&Lexicographic::non_negative(), 300_000, 5_000);
     sweep(&Relations::new(3), 30_000, 3_000);
     sweep(&Relations::with_locals(2, 2), 40_000, 5_000);
     sweep(

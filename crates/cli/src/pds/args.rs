@@ -93,7 +93,7 @@ pub(crate) enum PdsCommand {
     ///
     /// Calls are indented. A callee's run that is used several times is shown once. Exit code 1 if
     /// there is a run, 0 if there is none.
-    #[command(after_help = PATH)]
+    #[command(after_help = PATH, mut_arg("cores", |cores| cores.hide(true)))]
     Path(PathArgs),
     /// Write the system in another format
     #[command(after_help = CONVERT)]
@@ -193,7 +193,7 @@ pub(crate) struct AutomatonArgs {
     pub(crate) limits: LimitArgs,
     #[command(flatten)]
     pub(crate) show: ShowArgs,
-    /// Write the automaton to FILE
+    /// Write the automaton to FILE; `-` is standard output
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
     /// Write the automaton for Graphviz
@@ -328,7 +328,7 @@ pub(crate) struct ConvertArgs {
     pub(crate) limits: LimitArgs,
     #[command(flatten)]
     pub(crate) volume: VolumeArgs,
-    /// Write to FILE instead of standard output
+    /// Write to FILE instead of standard output, which is `-`
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
 }

@@ -185,9 +185,11 @@ fn check(flag: &str, system: &System, shared: Option<u32>, stacks: usize) -> Res
     if let Some(shared) = shared
         && shared >= system.shared
     {
-        let most = system.shared;
-        let what =
-            format!("{flag}: there is no shared state {shared}; they are 0 to {most} less one");
+        let there = match system.shared {
+            0 => "there are none".to_owned(),
+            count => format!("they are 0 to {}", count - 1),
+        };
+        let what = format!("{flag}: there is no shared state {shared}; {there}");
         return Err(Failure::Because(what));
     }
     if stacks != system.threads.len() {
@@ -272,9 +274,14 @@ fn written(rule: &Rule) -> String {
 fn schedule(run: &[Context], threads: &[(Vec<Rule>, Vec<SymbolId>)]) -> Vec<Value> {
     let context = |context: &Context| {
         let rules = &threads[context.thread].0;
+        // Rules are counted through the file.
+        let before: usize = (threads[..context.thread].iter())
+            .map(|(rules, _)| rules.len())
+            .sum();
         let step = |step: &Move| {
             let (Move::Rule(rule) | Move::Call { rule, .. }) = *step;
-            let mut object = json!({ "rule": rule, "text": written(&rules[rule as usize]) });
+            let number = before + rule as usize;
+            let mut object = json!({ "rule": number, "text": written(&rules[rule as usize]) });
             if let Move::Call { run, .. } = step {
                 object["call"] = json!(run);
             }

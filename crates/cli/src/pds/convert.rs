@@ -2,7 +2,9 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::path::Path;
 
+use droste_base::words::count;
 use droste_notation::build::BuildError;
 use droste_notation::{Configurations, Document, Format, Signs, WriteError, write};
 
@@ -77,7 +79,8 @@ fn answer(args: &ConvertArgs, frame: &Frame<'_>) -> Result<(), Stop> {
         args::Format::Wali => Format::Wali,
         args::Format::Moped => Format::Moped,
     };
-    let named = args.output.as_ref().map_or_else(
+    let file = (args.output.as_deref()).filter(|&file| file != Path::new("-"));
+    let named = file.map_or_else(
         || "standard output".to_owned(),
         |file| format!("`{}`", file.display()),
     );
@@ -98,10 +101,13 @@ fn answer(args: &ConvertArgs, frame: &Frame<'_>) -> Result<(), Stop> {
             _ => out.flush(),
         }
     };
-    let written = match &args.output {
+    let written = match file {
         Some(file) => File::create(file).and_then(|mut file| to(&mut file)),
         None => to(&mut io::stdout().lock()),
     };
+    if written.is_ok() && !args.volume.quiet {
+        warn_of_states(&format.lost_states(&loaded.system), format, frame);
+    }
     if written.is_ok()
         && !args.volume.quiet
         && let Some(domain) = loaded.system.domain
@@ -114,11 +120,31 @@ fn answer(args: &ConvertArgs, frame: &Frame<'_>) -> Result<(), Stop> {
         ));
     }
     match written {
-        Err(error) if args.output.is_some() || error.kind() != io::ErrorKind::BrokenPipe => {
+        Err(error) if file.is_some() || error.kind() != io::ErrorKind::BrokenPipe => {
             Err(failed(&named, &error).into())
         }
         _ => Ok(()),
     }
+}
+
+/// Says which control states are not in the file.
+fn warn_of_states(lost: &[String], format: Format, frame: &Frame<'_>) {
+    const FEW: usize = 5;
+    if lost.is_empty() {
+        return;
+    }
+    let names = lost.iter().take(FEW).map(|name| format!("`{name}`"));
+    let mut names = names.collect::<Vec<_>>().join(", ");
+    if lost.len() > FEW {
+        names += &format!(" and {} more", count((lost.len() - FEW) as u64));
+    }
+    let (what, them) = match lost {
+        [_] => ("control state", "it"),
+        _ => ("control states", "them"),
+    };
+    frame.console.warning(&format!(
+        "the {what} {names} got lost: no rule has {them}, and {format} has no place to declare {them}"
+    ));
 }
 
 fn failed(named: &str, error: &io::Error) -> Failure {

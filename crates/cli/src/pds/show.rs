@@ -21,11 +21,15 @@ pub(super) type Configuration = (StateId, Vec<SymbolId>);
 pub(super) fn configuration(
     text: &str,
     system: &mut System,
+    quiet: bool,
     frame: &Frame<'_>,
 ) -> Result<Configuration, Stop> {
     let source = SourceFile::new("--of", text);
     let set = match read_set(&source, system, &frame.limits()) {
-        Ok((set, _)) => set,
+        Ok((set, warnings)) => {
+            frame.console.diagnostics(&warnings, &source, quiet);
+            set
+        }
         Err(SetError::Wrong(list)) => return Err(tell(frame, "--of", text, &list).into()),
         Err(SetError::Stopped(reason)) => return Err(reason.into()),
     };
@@ -59,6 +63,14 @@ pub(super) fn configuration(
     Ok((StateId(state), stack))
 }
 
+/// The relations that hold after all paths of a weight, a line for each.
+pub(super) fn relations<D: Notation>(domain: &D, weight: &D::Weight) -> String {
+    let relations = domain.relations(weight).into_iter();
+    relations
+        .map(|relation| format!("  {relation}\n"))
+        .collect()
+}
+
 /// An automaton to be shown.
 pub(super) struct Shown<'a, D: Notation> {
     pub(super) system: &'a System,
@@ -77,7 +89,7 @@ impl<D: Notation> Names<D::Weight> for Shown<'_, D> {
 
     fn weight(&self, weight: &D::Weight) -> Option<String> {
         let one = self.domain.equal(weight, &self.domain.one());
-        (!one).then(|| self.domain.print(weight))
+        (!one).then(|| self.domain.shown(weight))
     }
 }
 
@@ -104,7 +116,12 @@ impl<D: Notation> Shown<'_, D> {
         if self.domain.equal(weight, &self.domain.one()) {
             return String::new();
         }
-        format!(" : {}", self.domain.print(weight))
+        let weight_text = self.domain.print(weight);
+        match self.domain.vaguely(weight) {
+            // It is to be read again.
+            Some(how) => format!(" : {weight_text}   # {how}"),
+            None => format!(" : {weight_text}"),
+        }
     }
 
     fn finals(&self) -> impl Iterator<Item = (StateId, &D::Weight)> {
@@ -180,10 +197,16 @@ impl<D: Notation> Shown<'_, D> {
         let finals = self
             .finals()
             .map(|(state, w)| json!([self.state(state), weight(w)]));
-        json!({
+        let mut object = json!({
             "reading": self.reading(),
             "edges": edges.collect::<Vec<_>>(),
             "final": finals.collect::<Vec<_>>(),
-        })
+        });
+        let all = self.automaton.iter().map(|(_, weight)| weight);
+        let mut all = all.chain(self.finals().map(|(_, weight)| weight));
+        if all.any(|weight| self.domain.vaguely(weight).is_some()) {
+            object["saturated"] = json!(true);
+        }
+        object
     }
 }

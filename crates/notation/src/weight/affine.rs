@@ -5,10 +5,8 @@
 //! anything. Two paths with different assignments may give a set that no assignment describes; it is
 //! written as matrices that generate it. A row of a matrix begins with the constant.
 
-use std::fmt::Write as _;
-
 use droste_pds::Domain as _;
-use droste_pds::domains::{Affine, Linear, Module};
+use droste_pds::domains::{Affine, Linear, Module, Relation, equation, sum};
 use serde_json::{Value, json};
 
 use super::Notation;
@@ -70,40 +68,10 @@ fn linear(text: &str, variables: u32) -> Result<Linear, String> {
     }
 }
 
-/// A number as it is read most easily: those in the upper half are negative.
-fn signed(number: u64, width: u32) -> i128 {
-    let number = i128::from(number);
-    let size = 1i128 << width;
-    if number > size / 2 {
-        number - size
-    } else {
-        number
-    }
-}
-
-/// `2*x1 - x0 + 7`
-fn sum(terms: impl Iterator<Item = (Option<u32>, u64)>, width: u32) -> String {
-    let mut text = String::new();
-    for (variable, number) in terms.filter(|term| term.1 != 0) {
-        let number = signed(number, width);
-        text += match (text.is_empty(), number < 0) {
-            (true, true) => "-",
-            (true, false) => "",
-            (false, true) => " - ",
-            (false, false) => " + ",
-        };
-        let number = number.abs();
-        let _ = match variable {
-            Some(id) if number == 1 => write!(text, "x{id}"),
-            Some(id) => write!(text, "{number}*x{id}"),
-            None => write!(text, "{number}"),
-        };
-    }
-    if text.is_empty() {
-        "0".to_owned()
-    } else {
-        text
-    }
+/// What the variables are called.
+fn named(terms: &[(u32, u64)]) -> Vec<(String, u64)> {
+    let name = |&(id, factor): &(u32, u64)| (format!("x{id}"), factor);
+    terms.iter().map(name).collect()
 }
 
 /// The assignments of which a weight consists, if it is one transformation whose values may be
@@ -217,8 +185,7 @@ impl Notation for Affine {
         let assigns = assigns.iter().map(|(variable, value)| match value {
             None => format!("x{variable} := *"),
             Some(Linear { constant, terms }) => {
-                let terms = terms.iter().map(|&(id, factor)| (Some(id), factor));
-                let value = sum(terms.chain([(None, *constant)]), self.width());
+                let value = sum(&named(terms), *constant, self.width());
                 format!("x{variable} := {value}")
             }
         });
@@ -230,18 +197,15 @@ impl Notation for Affine {
         }
     }
 
-    /// The weight, and the relations between the variables that hold after it, whatever they were
-    /// before.
-    fn json(&self, weight: &Module) -> Value {
+    /// The relations between the variables that hold after it, whatever they were before.
+    fn relations(&self, weight: &Module) -> Vec<String> {
         let after = self.apply(weight, &self.states(&[]));
-        let relations = self.relations(&after).into_iter().map(|relation| {
-            let terms = relation
-                .terms
-                .iter()
-                .map(|&(id, factor)| (Some(id), factor));
-            let left = sum(terms.chain([(None, relation.constant)]), self.width());
-            format!("{left} = 0 mod 2^{}", self.width())
-        });
-        json!({ "text": self.print(weight), "relations": relations.collect::<Vec<_>>() })
+        let relations = Affine::relations(*self, &after).into_iter();
+        let text = |r: Relation| equation(&named(&r.terms), r.constant, self.width());
+        relations.map(text).collect()
+    }
+
+    fn json(&self, weight: &Module) -> Value {
+        json!({ "text": self.print(weight), "relations": self.relations(weight) })
     }
 }

@@ -1,5 +1,7 @@
 //! How the weights of each domain are written.
 
+use std::num::IntErrorKind;
+
 use droste_base::StopReason;
 use droste_pds::domains::{
     Boolean, GenKill, Lexicographic, Matrix, MaxPlus, MinPlus, Relations, Transformer, Vector,
@@ -95,6 +97,10 @@ impl Notation for MinPlus {
         integer_text(*weight)
     }
 
+    fn vaguely(&self, weight: &i64) -> Option<&'static str> {
+        (!self.has_negative() && *weight == Self::GREATEST).then_some("or more")
+    }
+
     fn json(&self, weight: &i64) -> Value {
         integer_json(*weight)
     }
@@ -119,6 +125,10 @@ impl Notation for MaxPlus {
         integer_text(*weight)
     }
 
+    fn vaguely(&self, weight: &i64) -> Option<&'static str> {
+        (self.bottom().is_none() && *weight == -MinPlus::GREATEST).then_some("or less")
+    }
+
     fn json(&self, weight: &i64) -> Value {
         integer_json(*weight)
     }
@@ -128,43 +138,53 @@ impl Notation for MaxPlus {
     }
 }
 
+/// `[3, 0, -1]`, or an infinity. What is missing at the end is zero.
+pub(super) fn vector(text: &str) -> Result<Vector, String> {
+    match text {
+        "inf" | "infinity" => return Ok(Vector::infinity()),
+        "-inf" => return Ok(Vector::minus_infinity()),
+        _ => {}
+    }
+    let inside = text
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'));
+    let inside = inside.ok_or("is not a vector such as `[3, 0, 1]`")?;
+    let number = |item: &str| match integer(item.trim()) {
+        Ok(i64::MIN | i64::MAX) => Err(format!(
+            "has `{}`, which is not a whole number",
+            item.trim()
+        )),
+        Ok(number) => Ok(number),
+        Err(wrong) => Err(format!("has `{}`, which {wrong}", item.trim())),
+    };
+    let elements: Result<Vec<i64>, String> = items(inside).map(number).collect();
+    Ok(Vector::new(&elements?))
+}
+
 impl Notation for Lexicographic {
-    /// `[3, 0, 1]`, or `inf`. What is missing at the end is zero.
     fn parse(&self, text: &str) -> Result<Vector, String> {
         if let Some(weight) = constant(self, text) {
             return Ok(weight);
         }
-        if matches!(text, "inf" | "infinity") {
-            return Ok(Vector::infinity());
+        match vector(text)? {
+            vector if vector.is_negative() && !self.has_negative() => Err("is negative".to_owned()),
+            vector => Ok(vector),
         }
-        let inside = text
-            .strip_prefix('[')
-            .and_then(|rest| rest.strip_suffix(']'));
-        let inside = inside.ok_or("is not a vector such as `[3, 0, 1]`")?;
-        let number = |item: &str| match integer(item.trim()) {
-            Ok(number) if (0..i64::MAX).contains(&number) => Ok(number.unsigned_abs()),
-            Ok(_) => Err(format!(
-                "has `{}`, which is not a natural number",
-                item.trim()
-            )),
-            Err(wrong) => Err(format!("has `{}`, which {wrong}", item.trim())),
-        };
-        let elements: Result<Vec<u64>, String> = items(inside).map(number).collect();
-        Ok(Vector::new(&elements?))
     }
 
     fn print(&self, weight: &Vector) -> String {
         let Some(elements) = weight.elements() else {
-            return "inf".to_owned();
+            return if weight.is_negative() { "-inf" } else { "inf" }.to_owned();
         };
-        let elements: Vec<String> = elements.iter().map(u64::to_string).collect();
-        format!("[{}]", elements.join(","))
+        let elements: Vec<String> = elements.iter().map(i64::to_string).collect();
+        format!("[{}]", elements.join(", "))
     }
 
     fn json(&self, weight: &Vector) -> Value {
-        weight
-            .elements()
-            .map_or(json!("inf"), |elements| json!(elements))
+        match weight.elements() {
+            Some(elements) => json!(elements),
+            None => json!(self.print(weight)),
+        }
     }
 
     fn is_commutative(&self) -> bool {
@@ -192,6 +212,11 @@ pub(super) fn below(text: &str, bound: u32) -> Result<u32, String> {
         Ok(number) if number < bound => Ok(number),
         Ok(number) => Err(format!(
             "has {number}, but the largest number is {}",
+            bound.saturating_sub(1)
+        )),
+        Err(error) if *error.kind() == IntErrorKind::PosOverflow => Err(format!(
+            "has {}, but the largest number is {}",
+            text.trim(),
             bound.saturating_sub(1)
         )),
         Err(_) => Err(format!("has `{}`, which is not a number", text.trim())),

@@ -115,7 +115,10 @@ fn weight_type(system: &System) -> Result<serde_json::Value, WriteError> {
             Some(text) => cannot(format!("the weight `{text}` is not a number")),
         },
         Some(DomainName::Vector) => match texts().find(|text| elements(text).is_none()) {
-            None => Ok(json!(["uint"])),
+            None => {
+                let negative = texts().any(|text| text.contains('-'));
+                Ok(json!([if negative { "int" } else { "uint" }]))
+            }
             Some(text) => cannot(format!("the weight `{text}` is not a vector")),
         },
         Some(domain) if domain.is_numeric() => {
@@ -131,7 +134,7 @@ fn weight_type(system: &System) -> Result<serde_json::Value, WriteError> {
 }
 
 /// The numbers of a vector.
-fn elements(text: &str) -> Option<Vec<u64>> {
+fn elements(text: &str) -> Option<Vec<i64>> {
     if text == "ONE" {
         return Some(Vec::new());
     }

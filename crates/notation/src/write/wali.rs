@@ -5,6 +5,7 @@ use std::io::Write;
 use super::flat::{Lacks, flat};
 use super::{WriteError, cannot, fresh};
 use crate::system::{Configurations, Label, ONE, Place, Reading, System, WeightId};
+use crate::weight::DomainName;
 use crate::xml::encode;
 
 pub(super) fn write(system: &System, out: &mut impl Write) -> Result<(), WriteError> {
@@ -104,7 +105,18 @@ fn automaton(
     } else {
         Reading::FromTop
     };
-    let query = match set.reading.unwrap_or(usual) {
+    let other = set.reading.is_some_and(|reading| reading != usual);
+    let commutes = system.domain.is_some_and(DomainName::is_commutative);
+    if weighted && other && !commutes {
+        let order = match usual {
+            Reading::FromTop => "from the top of the stack",
+            Reading::FromBottom => "from the bottom of the stack",
+        };
+        return cannot(format!(
+            "the weights of an automaton in a query for {kind} are extended {order}"
+        ));
+    }
+    let query = match usual {
         Reading::FromTop => "INORDER",
         Reading::FromBottom => "REVERSE",
     };

@@ -10,6 +10,7 @@
 
 use droste_base::StopReason;
 
+use super::equations::solved;
 use super::framed::Scoped;
 use super::howell::Module;
 use crate::domain::Domain;
@@ -125,8 +126,8 @@ impl Affine {
         after
     }
 
-    /// The relations that hold in all of these states. Those of them that follow from others are
-    /// left out.
+    /// The relations that hold in all of these states, each solved for a variable as far as that can
+    /// be done. Those of them that follow from others are left out.
     pub fn relations(self, states: &Module) -> Vec<Relation> {
         // The constant comes last, so that each relation begins with a variable.
         let mut turned = Module::new(self.width, states.columns());
@@ -144,7 +145,9 @@ impl Affine {
                 constant: *constant,
             })
         };
-        equations.rows().filter_map(relation).collect()
+        let rows = equations.rows().map(<[u64]>::to_vec).collect();
+        let rows = solved(rows, self.width);
+        rows.iter().filter_map(|row| relation(row)).collect()
     }
 }
 

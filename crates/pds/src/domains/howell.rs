@@ -45,7 +45,7 @@ impl Row {
 
 /// The inverse of an odd number modulo 2⁶⁴, by Newton's method: every round doubles the bits that
 /// are right.
-fn inverse(odd: u64) -> u64 {
+pub(super) fn inverse(odd: u64) -> u64 {
     let mut result = odd;
     for _ in 0..5 {
         result = result.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(result)));

@@ -2,7 +2,9 @@
 
 #![allow(dead_code, reason = "each test uses some of it")]
 
-use droste_pds::domains::{Boolean, CopyConstants, GenKill, Known, MinPlus, Pair, Relations};
+use droste_pds::domains::{
+    Boolean, CopyConstants, GenKill, Known, Lexicographic, MinPlus, Pair, Relations, Vector,
+};
 use droste_pds::{
     Automaton, Direction, Domain, MergeId, Pds, PdsBuilder, Replace, Rule, StateId, SymbolId,
     Transition,
@@ -50,6 +52,19 @@ impl Sample for MinPlus {
         } else {
             number
         }
+    }
+}
+
+impl Sample for Lexicographic {
+    fn sample(&self, random: &mut Random) -> Vector {
+        // Often nothing in the first place, so that the others decide.
+        let first = i64::from(random.below(6)).saturating_sub(2);
+        let rest = [(); 2].map(|()| i64::from(random.below(7)) - 3);
+        let vector = Vector::new(&[first.max(0), rest[0], rest[1]]);
+        if !self.has_negative() && vector.is_negative() {
+            return Vector::new(&[first.max(0), -rest[0], rest[1].abs()]);
+        }
+        vector
     }
 }
 
