@@ -38,6 +38,7 @@ mod witness;
 mod worklist;
 
 pub use automaton::{Automaton, Configuration, Direction, Transition};
+pub use by_paths::{LazyAutomaton, poststar_lazy, prestar_lazy};
 pub use domain::{Domain, Total};
 pub use modular::{Modular, RuleId};
 pub use parallel::{poststar_on, prestar_on};
