@@ -150,6 +150,11 @@ impl<'a, D: Domain> LazyAutomaton<'a, D> {
         self.transitions.is_empty()
     }
 
+    /// How many states there are.
+    pub fn states(&self) -> u32 {
+        self.bare.states()
+    }
+
     /// How many weights have been evaluated so far.
     pub fn evaluated(&self) -> usize {
         self.values.iter().flatten().count()
