@@ -39,7 +39,7 @@ mod worklist;
 
 pub use automaton::{Automaton, Configuration, Direction, Transition};
 pub use by_paths::{LazyAutomaton, poststar_lazy, prestar_lazy};
-pub use domain::{Domain, Total};
+pub use domain::Domain;
 pub use modular::{Modular, RuleId};
 pub use parallel::{poststar_on, prestar_on};
 pub use post::{poststar, poststar_until};

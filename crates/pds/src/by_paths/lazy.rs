@@ -1,4 +1,4 @@
-//! Automata whose weights are evaluated when somebody asks for them (sections 3.2 and 3.4 of the FWPDS
+//! Automata whose weights are evaluated when somebody asks for them (the end of section 3.2 of the FWPDS
 //! paper).
 //!
 //! The weights of out-nodes, the summaries of callees, are known from the beginning. Any other
