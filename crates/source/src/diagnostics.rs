@@ -77,7 +77,7 @@ impl Diagnostic {
         Diagnostic {
             severity,
             kind: Box::default(),
-            message: message.into(),
+            message: shortened(message.into()),
             primary: (span, String::new()),
             secondary: Vec::new(),
             help: Vec::new(),
@@ -92,19 +92,19 @@ impl Diagnostic {
 
     /// What to say under the marked text.
     pub fn label(mut self, text: impl Into<String>) -> Self {
-        self.primary.1 = text.into();
+        self.primary.1 = shortened(text.into());
         self
     }
 
     /// Another place to show.
     pub fn also(mut self, span: Span, text: impl Into<String>) -> Self {
-        self.secondary.push((span, text.into()));
+        self.secondary.push((span, shortened(text.into())));
         self
     }
 
     /// How to fix it.
     pub fn help(mut self, text: impl Into<String>) -> Self {
-        self.help.push(text.into());
+        self.help.push(shortened(text.into()));
         self
     }
 
@@ -120,6 +120,25 @@ impl Diagnostic {
         }
         self
     }
+}
+
+/// How many bytes a message has at most. It may name something from the source, and a name may be a
+/// whole file.
+const LONGEST: usize = 2000;
+
+/// A text, or its beginning and its end.
+fn shortened(text: String) -> String {
+    if text.len() <= LONGEST {
+        return text;
+    }
+    let (mut begin, mut end) = (LONGEST / 2, text.len() - LONGEST / 4);
+    while !text.is_char_boundary(begin) {
+        begin -= 1;
+    }
+    while !text.is_char_boundary(end) {
+        end += 1;
+    }
+    format!("{}…{}", &text[..begin], &text[end..])
 }
 
 /// A marked place with more lines than this is marked on its first line only.
