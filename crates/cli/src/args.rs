@@ -499,6 +499,8 @@ pub(crate) enum Dialect {
     Default,
     /// Names may contain `-`, and operators bind as in SATABS and boppo
     Satabs,
+    /// `main` is a thread beside `init`, no switch while the global `atomic` is true, calls are one step
+    Getafix,
 }
 
 impl From<Dialect> for droste_lang::parser::Dialect {
@@ -506,6 +508,7 @@ impl From<Dialect> for droste_lang::parser::Dialect {
         match dialect {
             Dialect::Default => droste_lang::parser::Dialect::Union,
             Dialect::Satabs => droste_lang::parser::Dialect::Satabs,
+            Dialect::Getafix => droste_lang::parser::Dialect::Getafix,
         }
     }
 }

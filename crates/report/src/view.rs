@@ -63,9 +63,15 @@ impl<'a> View<'a> {
             .trim_start()
     }
 
-    /// The statement in one line, without comments.
+    /// The statement in one line, without comments. The edges of a section that a dialect only
+    /// implies have no text.
     pub(crate) fn statement(&self, id: NodeId) -> String {
-        one_line(self.source_text(id), usize::MAX)
+        let text = self.source_text(id);
+        match self.node(id).map(|node| &node.op) {
+            Some(Op::AtomicBegin(_)) if text.is_empty() => "atomic_begin".to_owned(),
+            Some(Op::AtomicEnd(_)) if text.is_empty() => "atomic_end".to_owned(),
+            _ => one_line(text, usize::MAX),
+        }
     }
 
     /// Which way a test went that led from the node `at` to `to`, if it could have gone another way.
