@@ -56,22 +56,25 @@ impl<'a> View<'a> {
         Some(self.source.line_number(self.node(id)?.span.start))
     }
 
-    /// The text of the statement as it stands in the source.
+    /// The text of the statement as it stands in the source. What a dialect only implies has none.
     fn source_text(&self, id: NodeId) -> &'a str {
-        self.node(id)
-            .map_or("?", |node| self.source.slice(node.span))
-            .trim_start()
+        let Some(node) = self.node(id) else {
+            return "?";
+        };
+        let text = self.source.slice(node.span).trim_start();
+        match node.op {
+            _ if !text.is_empty() => text,
+            Op::AtomicBegin(_) => "atomic_begin",
+            Op::AtomicEnd(_) => "atomic_end",
+            Op::Assume { .. } => "assume(!atomic)",
+            Op::Branch { .. } => "if (!atomic)",
+            _ => text,
+        }
     }
 
-    /// The statement in one line, without comments. The edges of a section that a dialect only
-    /// implies have no text.
+    /// The statement in one line, without comments.
     pub(crate) fn statement(&self, id: NodeId) -> String {
-        let text = self.source_text(id);
-        match self.node(id).map(|node| &node.op) {
-            Some(Op::AtomicBegin(_)) if text.is_empty() => "atomic_begin".to_owned(),
-            Some(Op::AtomicEnd(_)) if text.is_empty() => "atomic_end".to_owned(),
-            _ => one_line(text, usize::MAX),
-        }
+        one_line(self.source_text(id), usize::MAX)
     }
 
     /// Which way a test went that led from the node `at` to `to`, if it could have gone another way.
