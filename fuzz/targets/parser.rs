@@ -10,7 +10,7 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(data);
     let source = SourceFile::new("fuzz", &*text);
-    for dialect in [Dialect::Union, Dialect::Satabs] {
+    for dialect in [Dialect::Union, Dialect::Satabs, Dialect::Getafix] {
         let parsed = parse(&source, dialect);
         // Drawing them all would take most of the time.
         let few = &parsed.diagnostics[..parsed.diagnostics.len().min(2)];

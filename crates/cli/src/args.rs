@@ -499,7 +499,7 @@ pub(crate) enum Dialect {
     Default,
     /// Names may contain `-`, and operators bind as in SATABS and boppo
     Satabs,
-    /// `main` is a thread beside `init`, no switch while the global `atomic` is true, calls are one step
+    /// As the public GETAFIX: `main` is a thread, `atomic` forbids switches, a call is one step
     Getafix,
 }
 

@@ -124,7 +124,8 @@ impl Inliner<'_> {
             locals: original.locals.clone(),
             ..original.clone()
         });
-        self.places.push((0..original.locals.len() as u32).collect());
+        self.places
+            .push((0..original.locals.len() as u32).collect());
         self.frames.push(Frame {
             below: None,
             places: 0,
@@ -165,9 +166,7 @@ impl Inliner<'_> {
 
     fn var(&self, frame: usize, var: VarRef) -> VarRef {
         match var {
-            VarRef::Local(i) => {
-                VarRef::Local(self.places[self.frames[frame].places][i as usize])
-            }
+            VarRef::Local(i) => VarRef::Local(self.places[self.frames[frame].places][i as usize]),
             VarRef::Global(_) => var,
         }
     }

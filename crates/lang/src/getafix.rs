@@ -17,6 +17,9 @@
 //! The result is built in the order in which the parser builds a tree, so that it prints and parses as
 //! if it had been written so.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashSet;
 
 use crate::ast::{

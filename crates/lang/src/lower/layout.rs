@@ -311,7 +311,10 @@ impl<'a> Walk<'a, '_> {
                 ),
                 // GETAFIX's programs have error labels like that.
                 Some((_, first)) => {
-                    self.layout.repeated.entry(&label.text).or_insert(label.span);
+                    self.layout
+                        .repeated
+                        .entry(&label.text)
+                        .or_insert(label.span);
                     self.sink.push(
                         Diagnostic::warning(
                             label.span,
