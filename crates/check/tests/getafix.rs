@@ -53,8 +53,8 @@ fn program(text: &str, dialect: Dialect) -> Option<Program> {
     }
     // The translation can be read without the dialect.
     let printed = printer::print(&parsed.ast);
-    let again = parser::parse(&SourceFile::new("<test>", &printed), Dialect::Union);
-    assert_eq!(again.ast, parsed.ast, "{text}\n{printed}");
+    let again = parser::parse(&SourceFile::new("<test>", &*printed), Dialect::Union);
+    assert_eq!(printer::print(&again.ast), printed, "{text}");
     lower(&parsed.ast).0
 }
 
@@ -83,7 +83,7 @@ fn least(engine: Engine, program: &Program, property: &Property, bound: Bound) -
 #[test]
 fn the_translation_has_the_same_interleavings() {
     let (mut programs, mut questions, mut violated, mut kept) = (0, 0, 0, 0);
-    for seed in seeds(6_000) {
+    for seed in seeds(0, 3_000) {
         let (Some(plain), Some(main)) = (text(seed, "thread0"), text(seed, "main")) else {
             continue;
         };

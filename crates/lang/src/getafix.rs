@@ -14,8 +14,8 @@
 //! the variable open.) Whether a thread is in a section at a call, or at its end, is found out by going
 //! along its statements. Where that depends on the way, `atomic` stays as a variable, and is asked.
 //!
-//! The result is built in the order in which the parser builds a tree, so that it prints and parses as
-//! if it had been written so.
+//! The statements of the result are in the order in which the parser would add them. Expressions that
+//! are new come last, and those that are not needed any more stay in the arena.
 
 #[cfg(test)]
 mod tests;
