@@ -78,7 +78,7 @@ fn what_else_an_assignment_does_is_kept() {
         "atomic_begin; L: g := T; atomic_end;"
     );
     assert_eq!(body("dead atomic, g;"), "dead g; atomic_end;");
-    assert_eq!(body("constrain 'g;"), "constrain 'g; atomic_end;");
+    assert_eq!(body("constrain 'g;"), "constrain('g); atomic_end;");
     // A local that is read is no mark of the section.
     assert_eq!(
         body("decl at; atomic, at := T, T; g := at; atomic := F;"),
@@ -101,8 +101,8 @@ fn a_call_is_one_step() {
     // Inside or outside, depending on the way: the variable says it.
     assert_eq!(
         body("if (*) then atomic := T; fi; f(); atomic := F;"),
-        "if (*) then atomic_begin; atomic := T; fi; \
-         atomic_begin; f(); if (!atomic) then atomic_end; fi; \
+        "if * then atomic_begin; atomic := T; fi; \
+         atomic_begin; f(); if !atomic then atomic_end; fi; \
          atomic := F; atomic_end;"
     );
 }
@@ -116,7 +116,7 @@ fn a_thread_that_ends_in_a_section_stops_all() {
     );
     assert_eq!(
         body("while (*) do atomic := T; od;"),
-        "while (*) do atomic_begin; atomic := T; od; assume(!atomic);"
+        "while * do atomic_begin; atomic := T; od; assume(!atomic);"
     );
     // Nobody comes here.
     assert_eq!(body("atomic := T; assume(F);"), "atomic_begin; assume(F);");

@@ -67,7 +67,14 @@ fn duplicates() {
         "void main() begin end void f(a, a) begin end",
         "two parameters of `f` are called `a`",
     );
-    body("L: skip; L: skip; goto L", "there are several labels `L`");
+    let (program, diagnostics) = run("void main() begin L: skip; L: skip; goto L; end");
+    assert!(program.is_none());
+    let messages = diagnostics.iter().map(|d| &*d.message);
+    assert!(
+        messages
+            .into_iter()
+            .any(|m| m == "there are several labels `L`")
+    );
     let (program, diagnostics) = run("void main() begin L: skip; L: skip; end");
     assert_eq!(
         diagnostics[0].message,
