@@ -499,6 +499,8 @@ pub(crate) enum Dialect {
     Default,
     /// Names may contain `-`, and operators bind as in SATABS and boppo
     Satabs,
+    /// As the public GETAFIX: `main` is a thread, `atomic` forbids switches, a call is one step
+    Getafix,
 }
 
 impl From<Dialect> for droste_lang::parser::Dialect {
@@ -506,6 +508,7 @@ impl From<Dialect> for droste_lang::parser::Dialect {
         match dialect {
             Dialect::Default => droste_lang::parser::Dialect::Union,
             Dialect::Satabs => droste_lang::parser::Dialect::Satabs,
+            Dialect::Getafix => droste_lang::parser::Dialect::Getafix,
         }
     }
 }

@@ -23,6 +23,9 @@ pub enum Dialect {
     Union,
     /// SATABS and boppo: `-` inside names, and their operator precedence.
     Satabs,
+    /// As [`Dialect::Union`], but threads mean what the public version of GETAFIX means by them:
+    /// `main` is a thread, the global `atomic` forbids switches, and a call is one step.
+    Getafix,
 }
 
 /// What is being read: in a monitor, the braces around states are not names.

@@ -2,10 +2,12 @@
 //!
 //! The stages, one module each: text → [`lexer`] → [`parser`] → [`ast`] (what was written) →
 //! [`lower`](mod@lower) (names and types resolved) → a [`droste_program::Program`]. Besides:
-//! [`printer`] (back to text), [`properties`] (propositions and monitors resolved in a program),
-//! and [`monitor`] (monitors as they were written).
+//! `getafix` (another meaning of threads, written out), [`printer`] (back to text), [`properties`]
+//! (propositions and monitors resolved in a program), and [`monitor`] (monitors as they were
+//! written).
 
 pub mod ast;
+mod getafix;
 pub mod lexer;
 pub mod lower;
 pub mod monitor;

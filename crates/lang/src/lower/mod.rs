@@ -14,7 +14,7 @@
 //! conditions and lists of variables).
 
 mod calls;
-mod layout;
+pub(crate) mod layout;
 mod names;
 pub(crate) mod sink;
 mod statements;
@@ -36,7 +36,7 @@ use sink::Sink;
 use statements::{Budget, Emitter};
 
 /// The label at which `init` hands over to the threads (GETAFIX).
-const END_INIT: &str = "endinit";
+pub(crate) const END_INIT: &str = "endinit";
 
 /// How many procedures a message lists.
 const LISTED: usize = 10;

@@ -22,6 +22,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::ast::{Ast, ExprId, Name};
+use crate::getafix::translate;
 use crate::lexer::{Language, Token, TokenKind, crop, lex_as};
 use crate::monitor::MonitorSyntax;
 use droste_source::diagnostics::{Diagnostic, Severity};
@@ -52,11 +53,16 @@ fn has_errors(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(|d| d.severity == Severity::Error)
 }
 
-/// Parses a program.
+/// Parses a program. What only [`Dialect::Getafix`] means is written out in the words of the others.
 pub fn parse(source: &SourceFile, dialect: Dialect) -> Parsed {
     let mut parser = Parser::new(source, dialect, Language::Program);
     parser.program();
-    let (ast, diagnostics) = parser.finish();
+    let (mut ast, mut diagnostics) = parser.finish();
+    if dialect == Dialect::Getafix && !has_errors(&diagnostics) {
+        let (translated, more) = translate(&ast);
+        ast = translated.unwrap_or(ast);
+        diagnostics.extend(more);
+    }
     Parsed { ast, diagnostics }
 }
 
