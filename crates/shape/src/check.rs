@@ -45,6 +45,9 @@ pub enum Unknown {
     UnknownMemory,
     /// It may hold only because the abstraction hides what a proposition is about.
     Hidden,
+    /// There is a violation if heights of trees are forgotten, as they are where there are marks. On
+    /// so many heaps, with their heights, it was not found.
+    Heights(usize),
 }
 
 /// The answer to one question.
@@ -151,9 +154,8 @@ pub fn check(
     let mut first = Vec::new();
     let mut saved = None;
     let mut in_doubt = false;
-    let hierarchical = task.options.hierarchical;
     let needs = formulas.iter();
-    let needs: Vec<Needs> = needs.map(|one| Needs::of(one, hierarchical)).collect();
+    let needs: Vec<Needs> = needs.map(|one| Needs::of(one, &task.options)).collect();
     // Formulas that need nothing come first, together with memory safety.
     let mut groups: Vec<&Needs> = Vec::new();
     let nothing = Needs::default();
@@ -365,7 +367,7 @@ impl Group<'_> {
             let answer = match own().find(|one| one.surely).or_else(|| own().next()) {
                 None => Answer::Holds,
                 Some(one) => {
-                    let run = Run::of_call(self.task, one.method, &one.before, &one.after);
+                    let run = Run::of_call(self.task, one);
                     let run = Box::new(run);
                     if one.surely {
                         Answer::Violated(run)
@@ -476,12 +478,19 @@ impl Group<'_> {
             Verdict::Violated(trace) => {
                 let mut run = Run::new(self.task, &self.machine, &trace, checking.max_steps);
                 run.mark(&self.machine, question.propositions());
-                if checking.concrete
+                let forgetful = self.prepared.forgets_heights();
+                if (checking.concrete || forgetful)
                     && let Some(first) = trace.positions.first()
                 {
                     run.reality = self.concrete(question, first.state)?;
                 }
-                Answer::Violated(Box::new(run))
+                match run.reality {
+                    // Balanced trees may have no such run.
+                    Reality::Doubtful(tried) if forgetful => {
+                        Answer::Unknown(Unknown::Heights(tried), Some(Box::new(run)))
+                    }
+                    _ => Answer::Violated(Box::new(run)),
+                }
             }
         })
     }
@@ -498,17 +507,16 @@ impl Group<'_> {
             concrete: true,
             max_heap: MOST_NODES,
             max_states: MOST_STATES,
+            max_state_space: usize::MAX,
             ..self.task.options.clone()
         };
-        let mut others = Vec::new();
-        self.machine.initial(&mut others);
-        others.retain(|&state| state != first);
         let mut heaps: Vec<Heap> = Vec::new();
-        for starts in [vec![first], others] {
-            let starts: Vec<Heap> = starts.iter().map(|&one| self.machine.heap(one)).collect();
-            let found = instances(&self.prepared.grammar, &starts, &limits);
-            heaps.extend(found);
+        // If heights are forgotten, the violation may begin with a heap that is none.
+        if !self.prepared.forgets_heights() {
+            let first = [self.machine.heap(first)];
+            heaps.extend(instances(&self.prepared.grammar, &first, &limits));
         }
+        heaps.extend(self.task.true_instances(self.prepared, &limits));
         let mut seen = FxHashSet::default();
         heaps.retain(|heap| seen.insert(heap.code()));
         let mut tried = 0;

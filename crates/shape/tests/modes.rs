@@ -92,7 +92,10 @@ fn stopped(answer: &Answer) -> bool {
     let Answer::Unknown(reason, _) = answer else {
         return false;
     };
-    matches!(reason, Unknown::Stopped(_) | Unknown::Hidden)
+    matches!(
+        reason,
+        Unknown::Stopped(_) | Unknown::Hidden | Unknown::Heights(_)
+    )
 }
 
 /// What was seen.

@@ -186,7 +186,7 @@ fn one(world: &World, seed: u64, total: &Seen) {
     let names = task.names();
     let formula = match random.below(4) {
         0 => Some("G {visited(a0)}"),
-        1 if !world.is_indexed() => Some("G {identicNeighbours}"),
+        1 => Some("G {identicNeighbours}"),
         _ => None,
     };
     let kept = formula.is_some_and(|formula| formula.contains("a0"));
@@ -194,9 +194,11 @@ fn one(world: &World, seed: u64, total: &Seen) {
         .map(|f| parse(f, &names).unwrap())
         .into_iter()
         .collect();
+    // With marks, heights are forgotten.
+    let balance = balance.filter(|_| formulas.is_empty());
     task.with_machine(&formulas, |task, machine, initial| {
         let normal = Normal {
-            grammar: &task.grammar,
+            grammar: machine.grammar(),
             balance,
         };
         let methods = (0..task.program.methods.len() as u32).map(MethodId);
@@ -215,7 +217,7 @@ fn one(world: &World, seed: u64, total: &Seen) {
         total.programs.fetch_add(1, Ordering::Relaxed);
         for _ in 0..3 {
             let start = random.pick(initial);
-            let instances = task.instances(start);
+            let instances = machine.instances(start);
             let few = instances.len().min(12);
             for _ in 0..3 {
                 let Some(heap) = instances.get(random.below(few.max(1))) else {

@@ -156,12 +156,10 @@ fn describe(
                 text.push('\n');
             }
         }
-        Answer::Unknown(hidden @ Unknown::Hidden, _) => {
-            let _ = writeln!(text, "  {}", reason(hidden));
-        }
-        Answer::Unknown(Unknown::UnknownMemory, run) => {
-            text.push_str("  a value that is not modelled is used as an object\n");
+        Answer::Unknown(unknown, run) => {
+            let _ = writeln!(text, "  {}", reason(unknown));
             if let Some(run) = run
+                && *unknown != Unknown::Hidden
                 && !args.output.no_trace
             {
                 text.push('\n');
@@ -239,6 +237,14 @@ fn reason(unknown: &Unknown) -> String {
         Unknown::Hidden => {
             "no violation was found, but the abstraction hides what the formula speaks of".into()
         }
+        Unknown::Heights(tried) => format!(
+            "there is a violation if heights of trees are forgotten, as they are where there are \
+             marks; on the {} it was not found",
+            match tried {
+                1 => "smallest heap".to_owned(),
+                tried => format!("{tried} smallest heaps"),
+            }
+        ),
     }
 }
 
