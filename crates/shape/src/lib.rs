@@ -12,6 +12,7 @@ mod concrete;
 mod context;
 pub mod contract;
 mod execute;
+mod group;
 mod label;
 pub mod load;
 pub mod machine;

@@ -67,8 +67,12 @@ pub(crate) struct Needs {
 }
 
 impl Needs {
-    /// What a formula needs with these options.
-    pub(crate) fn of(formula: &ResolvedFormula<Proposition>, options: &Options) -> Self {
+    /// What a formula needs with these options; `heights` are to be kept where that is possible.
+    pub(crate) fn of(
+        formula: &ResolvedFormula<Proposition>,
+        options: &Options,
+        heights: bool,
+    ) -> Self {
         // In callees, too.
         let hierarchical = options.hierarchical;
         let mut needs = Needs {
@@ -88,13 +92,16 @@ impl Needs {
         // What is said of a shape is said with its heights.
         let shapes = formula.atoms.iter().any(Proposition::is_about_shapes);
         let marks = needs.visited || needs.neighbourhood;
-        needs.no_heights = options.abstraction.indexed && marks && !shapes;
+        needs.no_heights = options.abstraction.indexed && !shapes && (marks || !heights);
         needs
     }
 
-    /// Whether nothing has to be done.
-    pub(crate) fn is_empty(&self) -> bool {
-        *self == Needs::default()
+    /// What memory safety needs.
+    pub(crate) fn of_memory_safety(options: &Options, heights: bool) -> Self {
+        Needs {
+            no_heights: options.abstraction.indexed && !heights,
+            ..Needs::default()
+        }
     }
 }
 
@@ -263,7 +270,7 @@ impl Task {
     ) -> Option<T> {
         let formulas: Vec<&ResolvedFormula<Proposition>> = formulas.iter().collect();
         let needs = formulas.first();
-        let needs = needs.map(|formula| Needs::of(formula, &self.options));
+        let needs = needs.map(|formula| Needs::of(formula, &self.options, true));
         let prepared = self.prepare(&needs.unwrap_or_default(), &formulas).ok()?;
         let machine = self.machine(&prepared).ok()?;
         look(self, &machine, &prepared.initial)

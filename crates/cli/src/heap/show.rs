@@ -69,6 +69,9 @@ pub(super) fn show(
     let mut text = String::new();
     for report in reports {
         describe(&mut text, args, frame.console, task, sources, report);
+        if args.output.verbose {
+            text.push_str(&effort(report));
+        }
     }
     let states = reports.iter().map(|report| report.counts.total).max();
     let _ = write!(
@@ -82,6 +85,23 @@ pub(super) fn show(
     }
     text.push('\n');
     Console::print(&text)
+}
+
+/// What an answer took.
+fn effort(report: &Report) -> String {
+    let counts = report.counts;
+    let mut text = format!(
+        "  {}: {} of the outermost method, {} at its end; {}",
+        counted(counts.total, "state"),
+        counts.main,
+        counts.last,
+        counted(counts.contracts, "contract"),
+    );
+    if !report.generation.is_zero() {
+        let _ = write!(text, "; generated in {}", seconds(report.generation));
+    }
+    let _ = writeln!(text, "; checked in {}", seconds(report.checking));
+    text
 }
 
 fn write_trace(
