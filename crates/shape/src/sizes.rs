@@ -5,6 +5,9 @@
 //! a state need not know for which entry, so it is kept here: for each state, in which spaces it is, and
 //! which states follow it there. A step that is new hands the spaces on. That is as much work as the
 //! search has with pairs of an entry and a state; without a bound nothing is done.
+//!
+//! A state that is covered in one space, and not gone on from there, may be gone on from in another one.
+//! What follows then counts in both: it would be there if nothing were covered.
 
 use droste_base::{Countable, StopReason};
 use rustc_hash::FxHashMap;
