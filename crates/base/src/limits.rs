@@ -81,6 +81,8 @@ pub enum Countable {
     Choices,
     /// States.
     States,
+    /// States of one state space: of what one entry of a procedure leads to.
+    SpaceStates,
     /// Path edges of an explicit search.
     PathEdges,
     /// Entries and exits of procedures.
@@ -89,6 +91,8 @@ pub enum Countable {
     DiagramNodes,
     /// Nodes of one abstract heap.
     HeapNodes,
+    /// Heaps in which a program may start.
+    InitialHeaps,
     /// Eventualities of a formula, or acceptance marks of an automaton.
     Eventualities,
 }
@@ -172,10 +176,12 @@ impl fmt::Display for StopReason {
                 let what = match what {
                     Countable::Choices => "choices in one state",
                     Countable::States => "states",
+                    Countable::SpaceStates => "states in one state space",
                     Countable::PathEdges => "path edges",
                     Countable::Summaries => "entries and exits of procedures",
                     Countable::DiagramNodes => "nodes of decision diagrams",
                     Countable::HeapNodes => "nodes in one heap",
+                    Countable::InitialHeaps => "initial heaps",
                     Countable::Eventualities => "eventualities to be kept apart",
                 };
                 write!(f, "there are more than {} {what}", count(*most))

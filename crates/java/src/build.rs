@@ -317,14 +317,18 @@ fn catches(methods: &[Method], mut raises: Vec<bool>) -> bool {
     guarded(methods).any(|(_, _, callees)| callees.methods().any(|one| raises[one.index()]))
 }
 
-/// Handlers for what called methods throw stay only where one of them throws.
+/// Handlers for what called methods throw stay only where one of them throws, or where only a
+/// contract may say what is thrown.
 fn settle_handlers(methods: &mut [Method]) {
     let throws = methods.iter();
     let mut throws: Vec<bool> = throws
         .map(|method| method.code.contains(&Statement::Throw))
         .collect();
     inherit(methods, &mut throws);
-    let quiet = |callees: &Callees| !callees.methods().any(|one| throws[one.index()]);
+    let quiet = |callees: &Callees| {
+        let unavailable = matches!(callees, Callees::Unavailable(_));
+        !unavailable && !callees.methods().any(|one| throws[one.index()])
+    };
     let idle = guarded(methods).filter(|(_, _, callees)| quiet(callees));
     let idle: Vec<(usize, usize)> = idle.map(|(at, pc, _)| (at, pc)).collect();
     for (at, pc) in idle {

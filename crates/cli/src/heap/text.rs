@@ -206,8 +206,12 @@ pub(super) fn lines(task: &Task, sources: &Sources, run: &Run) -> String {
             text if text.is_empty() => "    no objects\n".to_owned(),
             text => text,
         };
+        let how = match leave.kind {
+            Kind::Fault(_) => "left by an exception",
+            _ => "left",
+        };
         return format!(
-            "  It is entered with this heap:\n\n{}\n  and left with one that the contract does not \
+            "  It is entered with this heap:\n\n{}\n  and {how} with one that the contract does not \
              have:\n\n{}",
             heap(&enter.heap),
             heap(&leave.heap)

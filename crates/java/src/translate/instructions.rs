@@ -297,11 +297,7 @@ impl Translator<'_, '_> {
             arguments,
             callees,
         });
-        let targets = if known {
-            self.raised(Operand::Unknown)?
-        } else {
-            Vec::new()
-        };
+        let targets = self.raised(Operand::Unknown)?;
         if !targets.is_empty() {
             let escapes = self.graph.escapes[self.block];
             self.emit(Statement::Caught { targets, escapes });
