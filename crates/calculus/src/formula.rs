@@ -87,16 +87,15 @@ impl Resolver {
                     let [otherwise, then, condition] = pop(&mut values);
                     values.push(self.theory.terms.ite(condition, then, otherwise));
                 }
-                Task::Enter(list, body, inner, negated, quiet) => match self.enter(&list, quiet) {
-                    Ok(vars) => {
+                Task::Enter(list, body, inner, negated, quiet) => {
+                    if let Ok(vars) = self.enter(&list, quiet) {
                         tasks.push(Task::Exists(vars, negated));
                         tasks.push(Task::Visit(body, inner));
-                    }
-                    Err(Told) => {
+                    } else {
                         fine = false;
                         values.push(FALSE);
                     }
-                },
+                }
                 Task::Exists(vars, negated) => {
                     for id in &vars {
                         let name = &self.theory.variables[id.0 as usize].name;
