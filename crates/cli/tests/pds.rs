@@ -301,6 +301,49 @@ fn bad_input() {
     .expect(1);
 }
 
+/// A word may be as long as the file; what is said about it is not.
+#[test]
+fn messages_are_short() {
+    for text in [
+        "a".repeat(1 << 20),
+        format!("rule {} a", "p".repeat(1 << 20)),
+    ] {
+        let done = of(&text, "reach", &[]).expect(2);
+        assert!(done.err.len() < 10_000, "{}", done.err.len());
+    }
+}
+
+/// Epsilon transitions in a circle: without weights, with weights that grow, and with such that fall
+/// for ever.
+#[test]
+fn epsilon_may_go_round() {
+    let json = r#"{"instance": [{"state-names": false, "weight-type": "uint"},
+        {"states": [{"A": {"to": 0, "swap": "B", "weight": 4}}]},
+        {"accepting": [3], "edges": [[0, "", 1], [1, "", 2], [2, "", 1], [2, "A", 3], [3, "", 3]]},
+        {"accepting": [2], "edges": [[0, "B", 1], [1, "", 2], [2, "", 1]]}]}"#;
+    let own = |weight: &str| {
+        format!(
+            "domain minplus\nrule p a -> q b : 4\ninit <p, a>\ntarget edge q b -> @1\n\
+             target edge @1 () -> @2 : {weight}\ntarget edge @2 () -> @1\ntarget final @1\n"
+        )
+    };
+    let cases = [
+        (json.to_owned(), json!(4)),
+        (own("1"), json!(4)),
+        (own("0"), json!(4)),
+        (own("-1"), json!("-inf")),
+    ];
+    for (text, expected) in &cases {
+        for direction in ["pre", "post"] {
+            for method in ["chaotic", "path"] {
+                let args = ["--direction", direction, "--method", method, "--json"];
+                let object = of(text, "reach", &args).expect(1).json();
+                assert_eq!(&object["weight"], expected, "{direction}, {method}: {text}");
+            }
+        }
+    }
+}
+
 #[test]
 fn limits() {
     let mut text = String::from("wpds 1 200000 400000\n");

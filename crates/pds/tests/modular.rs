@@ -155,14 +155,15 @@ where
     for edit in 0..12 {
         let procedure = random.below(count);
         let own = procedure * nodes..(procedure + 1) * nodes;
-        match there[procedure as usize].take() {
-            Some(rules) => rules.into_iter().for_each(|id| _ = modular.remove(id)),
-            None => {
-                let rules = (0..).zip(all.rules());
-                let own = rules.filter(|(_, rule)| own.contains(&rule.top.0));
-                let ids = own.map(|(number, rule)| modular.add(*rule, all.weight(number).clone()));
-                there[procedure as usize] = Some(ids.collect());
+        if let Some(rules) = there[procedure as usize].take() {
+            for id in rules {
+                modular.remove(id);
             }
+        } else {
+            let rules = (0..).zip(all.rules());
+            let own = rules.filter(|(_, rule)| own.contains(&rule.top.0));
+            let ids = own.map(|(number, rule)| modular.add(*rule, all.weight(number).clone()));
+            there[procedure as usize] = Some(ids.collect());
         }
         if random.below(4) == 0 {
             continue;

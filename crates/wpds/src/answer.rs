@@ -32,7 +32,7 @@ const END: StateId = StateId(1);
 /// What post* has found.
 enum Found<'l, 't> {
     Whole(&'l Automaton<Weight>),
-    Lazy(RefCell<LazyAutomaton<'l, Relations<'t>>>),
+    Lazy(Box<RefCell<LazyAutomaton<'l, Relations<'t>>>>),
 }
 
 impl Found<'_, '_> {
@@ -93,7 +93,7 @@ impl<'s, 'a, 't> Answer<'s, 'a, 't> {
         let start = self.start()?;
         if options.method == Method::Paths {
             let lazy = poststar_lazy(domain, pds, &start, options)?;
-            return self.ask(&Found::Lazy(RefCell::new(lazy)));
+            return self.ask(&Found::Lazy(Box::new(RefCell::new(lazy))));
         }
         let mut met = false;
         let found = poststar_until(domain, pds, &start, options, |so_far| {

@@ -69,6 +69,9 @@ pub fn poststar_lazy<'a, D: Domain>(
     forwards(domain, pds, &start, None, options)
 }
 
+/// A state, and how much of a stack has been read.
+type Read = (StateId, usize);
+
 /// A weighted automaton whose weights are evaluated when they are asked for, and then kept.
 pub struct LazyAutomaton<'a, D: Domain> {
     domain: &'a D,
@@ -280,11 +283,9 @@ impl<'a, D: Domain> LazyAutomaton<'a, D> {
         state: StateId,
         stack: &[SymbolId],
     ) -> Result<D::Weight, StopReason> {
-        // A pair is a state and how much has been read.
-        let mut seen: FxHashSet<(StateId, usize)> = FxHashSet::from_iter([(state, 0)]);
+        let mut seen: FxHashSet<Read> = FxHashSet::from_iter([(state, 0)]);
         let mut work = vec![(state, 0)];
-        let mut steps: FxHashMap<(StateId, usize), Vec<(StateId, usize, u32)>> =
-            FxHashMap::default();
+        let mut steps: FxHashMap<Read, Vec<(Read, u32)>> = FxHashMap::default();
         while let Some((from, read)) = work.pop() {
             let silent = self.reading(from, SymbolId::EPSILON).to_vec();
             let next = stack.get(read).map(|&symbol| self.reading(from, symbol));
@@ -296,7 +297,7 @@ impl<'a, D: Domain> LazyAutomaton<'a, D> {
                     continue;
                 }
                 let there = (transition.to, read_then);
-                steps.entry(there).or_default().push((from, read, id));
+                steps.entry(there).or_default().push(((from, read), id));
                 if seen.insert(there) {
                     work.push(there);
                 }
@@ -307,13 +308,13 @@ impl<'a, D: Domain> LazyAutomaton<'a, D> {
         let mut work: Vec<_> = ends
             .filter(|&(state, read)| read == stack.len() && self.bare.is_final(state))
             .collect();
-        let mut useful: FxHashSet<(StateId, usize)> = work.iter().copied().collect();
+        let mut useful: FxHashSet<Read> = work.iter().copied().collect();
         let mut asked: FxHashSet<u32> = FxHashSet::default();
         while let Some(there) = work.pop() {
-            for &(from, read, id) in steps.get(&there).into_iter().flatten() {
+            for &(before, id) in steps.get(&there).into_iter().flatten() {
                 asked.insert(id);
-                if useful.insert((from, read)) {
-                    work.push((from, read));
+                if useful.insert(before) {
+                    work.push(before);
                 }
             }
         }

@@ -17,6 +17,9 @@ use crate::saturate::NONE;
 use crate::small::Small;
 use crate::system::{Replace, Rule, StateId, SymbolId};
 
+/// Symbols with their summaries.
+type Summaries<W> = Vec<(u32, Vec<Entry<W>>)>;
+
 /// Where summaries are.
 pub(super) trait Store<W> {
     /// How a symbol is popped, sorted.
@@ -199,7 +202,7 @@ impl<D: Domain> Modular<D> {
         &self,
         members: &[u32],
         store: &S,
-    ) -> Result<Vec<(u32, Vec<Entry<D::Weight>>)>, StopReason> {
+    ) -> Result<Summaries<D::Weight>, StopReason> {
         let mut small = Small::new(&self.domain);
         let mut given: Vec<(Transition, D::Weight)> = Vec::new();
         let mut outside = Vec::new();

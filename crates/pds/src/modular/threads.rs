@@ -239,7 +239,9 @@ impl<D: Domain> Modular<D> {
         let ranks = plan.ranks.of(part);
         let mut dirty = Bits::new(ranks.len());
         let place = |rank: u32| plan.place[rank as usize] as usize;
-        mail.into_iter().for_each(|rank| dirty.set(place(rank)));
+        for rank in mail {
+            dirty.set(place(rank));
+        }
         let mut guard = self.options.limits.guard();
         let (mut solved, mut done) = (Vec::new(), Ok(()));
         while let Some(at) = dirty.first() {
