@@ -617,3 +617,31 @@ fn small_things() {
         .err;
     assert!(err.contains("a label is missing"), "{err}");
 }
+
+/// In a query for post* weights are extended from the bottom, whatever the automaton says; weights in
+/// another order are not written as such a query.
+#[test]
+fn orders_of_weights_in_walis_queries() {
+    let query = |order: &str| {
+        format!(
+            "<Query type='poststar'><WPDS><Rule from='p' fromStack='a' to='p' toStack1='b'>\
+             <Weight>{{2->0}}</Weight></Rule></WPDS><WFA{order}><State Name='p' initial='TRUE'/>\
+             <State Name='x'/><State Name='y' final='TRUE'/>\
+             <Trans from='p' stack='a' to='x'><Weight>{{1->2}}</Weight></Trans>\
+             <Trans from='x' stack='c' to='y'><Weight>{{0->1}}</Weight></Trans></WFA></Query>"
+        )
+    };
+    let args = ["--weight", "relation:3", "--target", "<p, b c>", "--json"];
+    for order in ["", " query='INORDER'", " query='REVERSE'"] {
+        let done = of(&query(order), "reach", &args).expect(1);
+        assert_eq!(done.json()["weight"], json!([[0, 0]]), "{order}");
+        let to = ["--to", "wpds", "--weight", "relation:3"];
+        let text = of(&query(order), "convert", &to).expect(0).out;
+        let done = of(&text, "reach", &["--target", "<p, b c>", "--json"]).expect(1);
+        assert_eq!(done.json()["weight"], json!([[0, 0]]), "{order}");
+        of(&text, "convert", &["--to", "wali"]).expect(0);
+        let other = format!("{text}init from top\n");
+        let done = of(&other, "convert", &["--to", "wali"]).expect(2);
+        assert!(done.err.contains("from the bottom"), "{}", done.err);
+    }
+}
