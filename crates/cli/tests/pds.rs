@@ -492,7 +492,8 @@ fn a_weight_that_is_or_more_says_so() {
     let mut text = String::from("domain minplus\n");
     for i in 0..70 {
         let next = i + 1;
-        text += &format!("rule p f{i} -> p f{next} r{i} : 1\nrule p r{i} -> p f{next} : 1\n");
+        let rules = format!("rule p f{i} -> p f{next} r{i} : 1\nrule p r{i} -> p f{next} : 1\n");
+        text.push_str(&rules);
     }
     text += "rule p f70 -> p : 1\ninit <p, f0>\ntarget <p>\n";
     let words = "9223372036854775806 or more\n";
