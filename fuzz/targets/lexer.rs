@@ -8,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(data);
     let source = SourceFile::new("fuzz", &*text);
-    for dialect in [Dialect::Union, Dialect::Satabs] {
+    for dialect in [Dialect::Union, Dialect::Satabs, Dialect::Getafix] {
         let (tokens, diagnostics) = lex(&source, dialect);
         let mut end = 0;
         for token in &tokens {

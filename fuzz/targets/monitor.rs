@@ -11,7 +11,7 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(data);
     let source = SourceFile::new("fuzz", &*text);
-    for dialect in [Dialect::Union, Dialect::Satabs] {
+    for dialect in [Dialect::Union, Dialect::Satabs, Dialect::Getafix] {
         let (monitor, diagnostics) = parse_monitor(&source, dialect);
         render(&diagnostics[..diagnostics.len().min(1)], &source, true);
         let mut expressions = Vec::new();

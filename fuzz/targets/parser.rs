@@ -10,7 +10,7 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(data);
     let source = SourceFile::new("fuzz", &*text);
-    for dialect in [Dialect::Union, Dialect::Satabs] {
+    for dialect in [Dialect::Union, Dialect::Satabs, Dialect::Getafix] {
         let parsed = parse(&source, dialect);
         // Drawing them all would take most of the time.
         let few = &parsed.diagnostics[..parsed.diagnostics.len().min(2)];
@@ -19,6 +19,13 @@ fuzz_target!(|data: &[u8]| {
             continue;
         }
         let printed = print(&parsed.ast);
+        if dialect == Dialect::Getafix {
+            // It is written in the words of the others.
+            let again = parse(&SourceFile::new("printed", &*printed), Dialect::Union);
+            assert!(!again.has_errors(), "{printed}");
+            assert_eq!(print(&again.ast), printed);
+            continue;
+        }
         let again = parse(&SourceFile::new("printed", &*printed), dialect);
         assert_eq!(again.diagnostics, [], "{printed}");
         assert_eq!(again.ast, parsed.ast, "{printed}");

@@ -1,10 +1,10 @@
 //! Affine relations between integer variables, modulo powers of two.
 //!
 //! Numbers of N bits wrap around, so what is affine of them is affine modulo 2^N, and of wider
-//! numbers too if only their low N bits are looked at. Numbers of a range are never cut. So there is
+//! numbers too if only their low N bits are used. Numbers of a range are never cut. So there is
 //! one analysis for each width of the program, of the variables that are at least as wide; with
 //! ranges, also one of 64 bits. A relation that follows from those of a greater width is left out.
-//! Conditions are not looked at.
+//! Conditions are not evaluated.
 
 use std::collections::BTreeSet;
 
@@ -79,7 +79,7 @@ fn of_width(
     Ok(())
 }
 
-/// Which slots are looked at, and where they stand in a weight.
+/// Which slots take part, and their places in a weight.
 struct Tracked<'a> {
     program: &'a Program,
     slots: Slots,
@@ -108,7 +108,7 @@ impl Tracked<'_> {
         Affine::new(self.width, self.count)
     }
 
-    /// Where a variable stands, if it is looked at.
+    /// The place of a variable, if it takes part.
     fn variable(&self, procedure: ProcId, var: VarRef) -> Option<u32> {
         let ty = self.program.variable(procedure, var).ty;
         self.place[self.slots.of(var) as usize].filter(|_| self.is_wide(ty))

@@ -6,7 +6,7 @@
 //! 1999). Without marks, every infinite run is accepting.
 //!
 //! Edges lie in one table sorted by source. Guards are interned: a product with a program evaluates
-//! each of the few distinct guards once per program state, and then only looks at bits.
+//! each of the few distinct guards once per program state, and then only tests bits.
 
 use std::ops::Range;
 

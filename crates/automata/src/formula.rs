@@ -1,11 +1,11 @@
 //! Formulas of linear temporal logic, hash-consed: equal formulas have equal ids.
 //!
 //! Syntax and meaning are Pnueli's (FOCS 1977), with the weak until `W` and strong release `M`
-//! beside `U` and `R`; `droste_ltl::word` has the meaning, written down without automata.
-//! Conjunction and disjunction have any number of operands. These are sorted, none occurs twice,
-//! and none is of the kind of its parent; `true` and `false` are no operands of either. Operands
-//! have smaller ids than the formulas they occur in. So a pass from the bottom to the top is a loop
-//! over ids, and nothing here recurses: a formula may be nested as deep as memory allows.
+//! beside `U` and `R`; `droste_ltl::word` implements the meaning, without automata. Conjunction and
+//! disjunction have any number of operands. These are sorted, none occurs twice, none is of the
+//! same kind as its parent, and none is `true` or `false`. Operands have smaller ids than the
+//! formulas they occur in. So a pass from the bottom to the top is a loop over ids, and nothing
+//! here recurses: a formula may be nested as deep as memory allows.
 
 use hashbrown::HashTable;
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};

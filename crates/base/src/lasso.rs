@@ -1,8 +1,8 @@
 //! Shorter lassos by local search, over any kind of run.
 //!
-//! What an engine finds is a way to a cycle and a cycle, of the product with an automaton. As a run
-//! of the program or of the model, the lasso can often do with less. Three things are tried, until
-//! none of them helps:
+//! An engine finds a lasso of the product with an automaton: a path to a cycle, and the cycle. As a
+//! run of the program or of the model alone, the lasso can often be shorter. Three things are
+//! tried, until none of them helps:
 //!
 //! * If the stem ends as the cycle does, the cycle begins earlier.
 //! * If the run is twice in the same configuration, the steps in between are left out, or, within
@@ -10,8 +10,8 @@
 //!   returns below it.
 //! * The cycle is entered at the first configuration that occurs in it.
 //!
-//! The first leaves the run as it is. The others make another run, which may satisfy the property.
-//! So the caller decides, by a replay.
+//! The first leaves the run as it is. The others make a different run, which may satisfy the
+//! property. So the caller decides, by a replay, whether it is accepted.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -43,7 +43,7 @@ const LONGEST: usize = 2_000;
 /// Attempts.
 const MOST: usize = 100;
 
-/// Makes a lasso shorter, as far as `violates` accepts the shorter ones.
+/// Makes a lasso shorter, as long as `violates` accepts the result.
 pub fn minimise<L: Looping>(lasso: &mut L, violates: &mut dyn FnMut(&L) -> bool) {
     let mut attempts = 0;
     while lasso.step_count() <= LONGEST {

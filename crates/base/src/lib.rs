@@ -2,9 +2,8 @@
 //! [replay](replay_trace)), [`Limits`] and progress reports; and two tools: the [`Interner`], and
 //! [workers](on_worker) that report their progress.
 //!
-//! The traits sit here so that those who implement them (Boolean programs,
-//! products with monitors, a user's own Rust type) and those who consume them
-//! (the search algorithms) never meet.
+//! The traits are here so that those who implement them (Boolean programs, products with monitors,
+//! a user's own Rust type) and those who use them (the search algorithms) need not know each other.
 
 pub mod flatten;
 pub mod interner;

@@ -1,8 +1,8 @@
 //! Limits on time and memory, and the reasons for which a search stops without an answer.
 //!
 //! Limits go in, a reason comes out: running out of anything is never an error. A deadline is a
-//! point in time, made once and handed down. Whoever gets it asks what is left; nobody computes
-//! it anew. A [`StopReason`] carries the bound that was hit, as it was set.
+//! point in time, made once and handed down; how much time is left follows from it. A
+//! [`StopReason`] carries the bound that was hit, as it was set.
 
 use std::fmt;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ pub struct Rival {
     pub answered: Arc<AtomicBool>,
     /// Set when the rival has been told to stop, or has stopped.
     pub gone: Arc<AtomicBool>,
-    /// Until then, memory beyond this many bytes is left to the rival.
+    /// Until the rival is gone, memory beyond this many bytes is left to it.
     pub share: Option<u64>,
 }
 
@@ -68,7 +68,7 @@ pub struct Limits {
     pub path_edges: Option<u64>,
     /// Choices that may be tried out in one state, if fewer than an engine's own bound.
     pub choices: Option<u64>,
-    /// Set by somebody else (Ctrl-C) to stop the search.
+    /// Set from outside (Ctrl-C) to stop the search.
     pub cancel: Option<Arc<AtomicBool>>,
     /// Who else is searching.
     pub rival: Option<Rival>,
@@ -81,6 +81,8 @@ pub enum Countable {
     Choices,
     /// States.
     States,
+    /// States of one state space: of what one entry of a procedure leads to.
+    SpaceStates,
     /// Path edges of an explicit search.
     PathEdges,
     /// Entries and exits of procedures.
@@ -89,6 +91,8 @@ pub enum Countable {
     DiagramNodes,
     /// Nodes of one abstract heap.
     HeapNodes,
+    /// Heaps in which a program may start.
+    InitialHeaps,
     /// Eventualities of a formula, or acceptance marks of an automaton.
     Eventualities,
 }
@@ -172,10 +176,12 @@ impl fmt::Display for StopReason {
                 let what = match what {
                     Countable::Choices => "choices in one state",
                     Countable::States => "states",
+                    Countable::SpaceStates => "states in one state space",
                     Countable::PathEdges => "path edges",
                     Countable::Summaries => "entries and exits of procedures",
                     Countable::DiagramNodes => "nodes of decision diagrams",
                     Countable::HeapNodes => "nodes in one heap",
+                    Countable::InitialHeaps => "initial heaps",
                     Countable::Eventualities => "eventualities to be kept apart",
                 };
                 write!(f, "there are more than {} {what}", count(*most))
@@ -186,8 +192,8 @@ impl fmt::Display for StopReason {
 
 impl std::error::Error for StopReason {}
 
-/// Watches over [`Limits`] while a search runs. Cheap enough to ask at every state:
-/// the clock is read once in 1024 times, memory ten times a second.
+/// Watches over [`Limits`] while a search runs. Cheap enough to ask at every state: the clock is
+/// read every 1024th time, memory ten times a second.
 #[derive(Debug)]
 pub struct Guard {
     limits: Limits,

@@ -9,13 +9,13 @@
 //!
 //! Two things are added to the paper's machine:
 //!
-//! * **Refinement.** A state may stand for many (a program state in which some
-//!   variable has no value yet). When it has to commit itself it answers
-//!   [`Steps::split`] instead of steps, and the engine asks for the parts one by one
-//!   through [`Model::refine`]. Refining is not a step of the run: all the parts are at
-//!   the same position. A state with 2⁶⁴ parts costs nothing until they are looked at.
-//! * **Termination.** When the outermost procedure is left, the run goes on in
-//!   [`Model::terminated`], if the model says so.
+//! * **Refinement.** A state may stand for many (a program state in which some variable has no
+//!   value yet). When it has to commit itself it answers [`Steps::split`] instead of steps, and the
+//!   engine asks for the parts one by one through [`Model::refine`]. Refining is not a step of the
+//!   run: all the parts are at the same position. A state with 2⁶⁴ parts costs nothing until they
+//!   are asked for.
+//! * **Termination.** When the outermost procedure is left, the run goes on in the state that
+//!   [`Model::terminated`] gives, if it gives one.
 
 use std::cell::RefCell;
 use std::hash::Hash;
@@ -40,7 +40,7 @@ pub struct PropId(pub u32);
 ///   same state always gives the same answers in the same order. (Trusted; a model that
 ///   breaks this may get wrong verdicts, and its traces then fail to replay.)
 /// * A state is either split or it has steps, never both. ([`Steps`] asserts it.)
-/// * Refining comes to an end: no state is, through however many splits, a part of itself.
+/// * Refining ends: no state is a part of itself, through any number of splits.
 /// * `holds` is only asked of states that are not split.
 /// * From [`Model::terminated`] on there are internal steps only, no calls and no exits: the
 ///   stack is gone.
@@ -69,9 +69,9 @@ pub trait Model {
     /// Whether `proposition` is true of `state`.
     fn holds(&self, state: &Self::State, proposition: PropId) -> bool;
 
-    /// Whether `state` is no position of the run but on the way to one: whoever observes the run,
-    /// an automaton or a formula, does not read it. A silent state has internal steps only, and no
-    /// cycle consists of silent states alone.
+    /// Whether `state` is not a position of the run, but on the way to one: automata and formulas,
+    /// which observe the run, do not read it. A silent state has internal steps only, and no cycle
+    /// consists of silent states alone.
     fn silent(&self, state: &Self::State) -> bool {
         let _ = state;
         false
@@ -88,18 +88,19 @@ pub trait Model {
     /// usually a state whose only step is to itself. With `None`, which is the default,
     /// such a run ends there and is not an infinite run.
     ///
-    /// Beware of that default: questions about infinite runs are then not about the runs that end.
-    /// Of a model all of whose runs end, everything would be true. The searches say so in their
+    /// Beware of that default: runs that end then do not count for questions about infinite runs.
+    /// If all runs of a model end, every formula would hold. The searches say so in their
     /// statistics, and `droste::Checker` makes an error of it.
     fn terminated(&self, exit: &Self::State) -> Option<Self::State> {
         let _ = exit;
         None
     }
 
-    /// A state that stands for all that `state` stands for, and for more, if the model knows one:
-    /// whatever can be reached from `state` can be reached from it, at the same place. A search for
-    /// states that can be reached does not go on from `state` if it has been at the other one within
-    /// the same call. Searches for cycles do not ask. The state that covers others is covered by none.
+    /// A state that covers `state`, if the model knows one: it stands for everything that `state`
+    /// stands for, and more, so whatever can be reached from `state` can be reached from it. A
+    /// search for reachable states does not continue from `state` if it has met the covering state
+    /// within the same call. Searches for cycles do not use this. A state that covers others is not
+    /// covered itself.
     fn covered_by(&self, state: &Self::State) -> Option<Self::State> {
         let _ = state;
         None

@@ -9,7 +9,7 @@ use std::fmt;
 
 use crate::{CallId, Cycle, Model, Position, PropId, RunId, Step, Steps, Trace, Via};
 
-/// What a trace is said to show.
+/// What a trace is claimed to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim<'a> {
     /// The last state satisfies the proposition.

@@ -1,4 +1,4 @@
-//! The answer of an engine, and which runs it speaks of.
+//! The answer of an engine, and which runs it is about.
 
 use crate::StopReason;
 

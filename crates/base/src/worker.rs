@@ -1,7 +1,7 @@
-//! A worker: a thread with a stack of its own, whose caller hears how far it has come.
+//! A worker: a thread with a stack of its own, which reports its progress to its caller.
 //!
-//! Work on decision diagrams recurses as deep as there are variables, and wants more stack than the
-//! caller may have. Listeners are called on the caller's thread, so they need not be `Send`.
+//! Operations on decision diagrams recurse as deep as there are variables, and need more stack than
+//! the caller may have. Listeners are called on the caller's thread, so they need not be `Send`.
 
 use std::sync::mpsc;
 

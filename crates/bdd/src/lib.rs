@@ -1,9 +1,9 @@
 //! Binary decision diagrams for the symbolic engines.
 //!
 //! A [`Bdd`] is a Boolean function of the variables of its [`Manager`]; equality of functions is
-//! equality of handles. Handles are reference counted; what nobody refers to is collected between
+//! equality of handles. Handles are reference counted; unreferenced nodes are collected between
 //! operations. Any operation stops with a [`StopReason`] when a limit is
-//! reached or somebody cancels, and leaves everything as it was.
+//! reached or it is cancelled, and leaves everything as it was.
 //!
 //! Why our own: the engines need operations that can be interrupted, tables that start small and
 //! grow (a test run makes tens of thousands of managers), collection that keeps what has been
@@ -186,7 +186,7 @@ impl Manager {
     }
 
     /// The same for groups of variables: the variables of a group that are next to each other stay
-    /// so. Once `effort` nodes have been looked at, no further group is moved. Moving one variable
+    /// so. Once `effort` nodes have been visited, no further group is moved. Moving one variable
     /// past all others looks at all nodes about twice.
     pub fn sift_groups(&self, groups: &[Vec<Var>], effort: u64) -> Result<()> {
         self.core.renamings.borrow_mut().levels.fill(None);

@@ -113,7 +113,7 @@ pub(crate) struct Store {
     free_count: usize,
     pub(crate) peak: usize,
     pub(crate) collections: usize,
-    /// A collection is worth while when this many nodes are in use.
+    /// A collection pays when this many nodes are in use.
     threshold: usize,
     guard: Guard,
     /// Steps of operations so far, and when to look at the limits again.

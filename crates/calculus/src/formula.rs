@@ -14,6 +14,9 @@ use crate::syntax::{Arrow, Expr, ExprId, List, Step};
 use crate::term::{Argument, FALSE, Of, Term, TermId, Terms, VarId};
 use crate::types::{BOOL, Shape, TypeId};
 
+/// How many quantifiers of queries have variables of their own.
+const MOST_APART: usize = 16;
+
 /// What remains to be done.
 enum Task {
     /// An expression, negated if the flag is set.
@@ -23,6 +26,9 @@ enum Task {
     Iff,
     /// Else, then, condition.
     Ite,
+    /// Variables come into scope, and then this expression is visited, negated if the first flag is
+    /// set; the result is negated if the second is. The third says that nothing is to be told.
+    Enter(List, ExprId, bool, bool, bool),
     /// Variables leave the scope, and are quantified; the result is negated if the flag is set.
     Exists(Vec<VarId>, bool),
     /// `assume` or `cofactor`; the result is negated if the second flag is set.
@@ -81,6 +87,16 @@ impl Resolver {
                     let [otherwise, then, condition] = pop(&mut values);
                     values.push(self.theory.terms.ite(condition, then, otherwise));
                 }
+                Task::Enter(list, body, inner, negated, quiet) => match self.enter(&list, quiet) {
+                    Ok(vars) => {
+                        tasks.push(Task::Exists(vars, negated));
+                        tasks.push(Task::Visit(body, inner));
+                    }
+                    Err(Told) => {
+                        fine = false;
+                        values.push(FALSE);
+                    }
+                },
                 Task::Exists(vars, negated) => {
                     for id in &vars {
                         let name = &self.theory.variables[id.0 as usize].name;
@@ -206,9 +222,28 @@ impl Resolver {
                 return Ok(Some(Terms::constant(negated)));
             }
             Expr::Quantifier(exists, list, body) => {
-                let vars = self.enter(&list, quiet)?;
-                tasks.push(Task::Exists(vars, negated == exists));
-                tasks.push(Task::Visit(body, !exists));
+                let negated = negated == exists;
+                let parts = match self.syntax().expr(body) {
+                    Expr::Or(list) if exists => self.syntax().operands(list).to_vec(),
+                    Expr::And(list) if !exists => self.syntax().operands(list).to_vec(),
+                    _ => Vec::new(),
+                };
+                // In a query each disjunct has variables of its own: the relations that it asks
+                // about may have their parameters in different places, and none has to be moved.
+                if self.in_predicate || !(2..=MOST_APART).contains(&parts.len()) {
+                    tasks.push(Task::Enter(list, body, !exists, negated, quiet));
+                } else {
+                    let count = parts.len();
+                    tasks.push(if negated {
+                        Task::And(count)
+                    } else {
+                        Task::Or(count)
+                    });
+                    for (i, &part) in parts.iter().enumerate().rev() {
+                        let quiet = quiet || i > 0;
+                        tasks.push(Task::Enter(list.clone(), part, !exists, negated, quiet));
+                    }
+                }
             }
             Expr::Assume(left, right) | Expr::Cofactor(left, right) => {
                 let assume = matches!(self.syntax().expr(id), Expr::Assume(..));
@@ -247,11 +282,14 @@ impl Resolver {
                     );
                 }
             }
-            // A variable of an earlier quantifier with the same name and type serves again.
+            // A variable of an earlier quantifier with the same name and type serves again; in
+            // queries, if there are many.
             let key = (name.clone(), ty);
+            let least = if self.in_predicate { 1 } else { MOST_APART };
             let free = self
                 .pool
                 .get(&key)
+                .filter(|list| list.len() >= least)
                 .and_then(|list| list.iter().find(|id| !self.in_scope.contains(id)).copied());
             let id = if let Some(id) = free {
                 id

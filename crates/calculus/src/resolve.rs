@@ -69,6 +69,8 @@ pub(crate) struct Resolver {
     /// New variables of quantifiers.
     pub(crate) locals: Vec<VarId>,
     pub(crate) in_scope: FxHashSet<VarId>,
+    /// Whether the body of a predicate is being read, and not a query.
+    pub(crate) in_predicate: bool,
     too_many_bits: bool,
 }
 

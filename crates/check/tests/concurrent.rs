@@ -526,3 +526,44 @@ fn impossible_schedules_are_refused() {
     refused(&|s| s.turns[1].globals.clear());
     refused(&|s| s.turns.truncate(1));
 }
+
+/// How many rounds the engine needs to reach `L`.
+fn rounds_to_l(text: &str, by: Engine, most: usize) -> Result<Option<usize>, String> {
+    let program = lower(&parse(text)).0.expect("a program");
+    let property = Property::Reach(vec!["L".to_owned()]);
+    engine(by, &program, &property, Some(Bound::Rounds(most)))
+}
+
+#[test]
+fn in_one_round_all_started_threads_are_active_however_many() {
+    let start = "start_thread t(); ";
+    for count in [16, 17] {
+        let text = format!(
+            "decl c : u2; void main() begin c := 0; {} end
+             void t() begin c := c + 1; assume(c = 2); L: skip; end",
+            start.repeat(count)
+        );
+        for by in [Engine::Explicit, Engine::Bdd] {
+            assert_eq!(rounds_to_l(&text, by, 1), Ok(Some(1)), "{count} {by:?}");
+        }
+    }
+}
+
+#[test]
+fn a_return_that_fails_beside_a_thread_that_calls_itself() {
+    let text = "decl g, go;
+        void main() begin start_thread wait(); set(); end
+        u2 set() begin decl x : u2; go := T; return 1 / x; end
+        void wait() begin
+          decl seen;
+          seen := go;
+          assume(go);
+          if (g) then atomic_end; elsif (seen) then wait(); else L: skip; fi
+        end";
+    let program = lower(&parse(text)).0.expect("a program");
+    let property = Property::Reach(vec!["L".to_owned()]);
+    for by in [Engine::Explicit, Engine::Bdd] {
+        let found = engine(by, &program, &property, Some(Bound::Switches(4)));
+        assert_eq!(found, Ok(Some(3)), "{by:?}");
+    }
+}

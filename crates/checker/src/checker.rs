@@ -1,4 +1,4 @@
-//! One question about a model, and an answer one can rely on.
+//! One question about a model, and an answer that has been replayed.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -45,7 +45,7 @@ impl<M: Model> Clone for Checker<'_, M> {
 pub struct Outcome<S> {
     /// The answer. The trace of a violation has been replayed.
     pub verdict: Verdict<Trace<S>>,
-    /// What was looked at.
+    /// What was explored.
     pub stats: Stats,
     /// How long it took, replay included.
     pub time: Duration,
@@ -152,7 +152,7 @@ impl<'a, M: Model> Checker<'a, M> {
         self
     }
 
-    /// Gives up when somebody sets this to true.
+    /// Gives up when this is set to true.
     pub fn cancel(mut self, cancel: Arc<AtomicBool>) -> Self {
         self.limits.cancel = Some(cancel);
         self

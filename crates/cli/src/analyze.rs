@@ -70,7 +70,7 @@ fn answer(args: &AnalyzeArgs, frame: &Frame<'_>) -> Result<u8, Failure> {
     let (program, diagnostics) = lower(&parsed.ast);
     frame.refused(&diagnostics, &source)?;
     let program = program.ok_or_else(|| {
-        Failure::Because("the program was refused without a reason: a fault of ours".to_owned())
+        Failure::Because("the program was refused without a reason: a defect in Droste".to_owned())
     })?;
     frame.watchdog.search_begins();
     let (question, analysis) = question(args);

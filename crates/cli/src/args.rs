@@ -24,8 +24,8 @@ const EXAMPLES: &str = "\
 Examples:
   droste check lock.bp                         assertions and the label ERROR
   droste check lock.bp --reach main:DONE       can main get to DONE?
-  droste check flip.bp --repeat again          can `again` be visited for ever?
-  droste check flip.bp --ltl 'G F again'       does every run come to `again` again and again?
+  droste check flip.bp --repeat again          can `again` be visited infinitely often?
+  droste check flip.bp --ltl 'G F again'       does every run visit `again` infinitely often?
   droste check lock.bp --monitor twice.mon     does the monitor find anything?
   droste check List.java --method reverse --grammar SLList --rename ListNode=List --initial list.txt
                                                a Java method, on lists of any length
@@ -42,7 +42,7 @@ Examples:
                                                the run to A that touches most of B, C and D
   droste check philosophers.bp --deadlock      can a run get stuck?
   droste check flip.bp --repeat again --runs finite-stack
-                                               visited for ever, without recursing for ever?
+                                               infinitely often, with a bounded stack?
   droste check flip.bp --ltl 'G F again' --runs both
                                                temporal logic; which runs violate it?
   droste check lock.bp --monitor twice.mon     does the monitor get to a target?
@@ -61,7 +61,7 @@ Examples:
 Exit codes:
   0  holds       no run violates the property
   1  violated    some run does: the trace shows it, and has been replayed
-  2              could not be checked: usage, bad input, or a fault of ours
+  2              could not be checked: usage, bad input, or a defect in Droste
   3  unknown     a limit was reached, or Ctrl-C was pressed";
 
 const SOLVE_EXAMPLES: &str = "\
@@ -73,7 +73,7 @@ Examples:
 Exit codes:
   0  every query is true
   1  some query is false
-  2  there are errors in the file, or a fault of ours
+  2  there are errors in the file, or a defect in Droste
   3  a limit was reached, or Ctrl-C was pressed: not every query was answered";
 
 const LTL_EXAMPLES: &str = "\
@@ -83,11 +83,11 @@ Examples:
   droste ltl 'G F {x = 3}' --to hoa            the automaton, for other tools
   droste ltl '[]<>p' --to dot | dot -Tsvg      a picture
   droste ltl --ltl-file properties.ltl         several properties
-  droste ltl --hoa property.hoa --to dot       somebody else's automaton
+  droste ltl --hoa property.hoa --to dot       an automaton of another tool
 
 Exit codes:
   0  done
-  2  there are errors in the formula or file, or a fault of ours
+  2  there are errors in the formula or file, or a defect in Droste
   3  a limit was reached, or Ctrl-C was pressed";
 
 const ANALYZE_EXAMPLES: &str = "\
@@ -99,7 +99,7 @@ Examples:
 
 Exit codes:
   0  done
-  2  could not be analyzed: usage, bad input, or a fault of ours
+  2  could not be analyzed: usage, bad input, or a defect in Droste
   3  a limit was reached, or Ctrl-C was pressed";
 
 /// The whole command line.
@@ -116,7 +116,7 @@ pub(crate) enum Command {
     /// Check a program: a verdict, and a trace if it is violated
     ///
     /// Without a property, the question is whether an assertion can fail, a value leave its range,
-    /// something be divided by zero, or one of the labels ERROR and SLIC_ERROR be reached. Of a heap
+    /// something be divided by zero, or one of the labels ERROR and SLIC_ERROR be reached. For a heap
     /// program (Java), it is whether a field of null is used.
     #[command(
         after_help = "`droste check --help` says more, with examples.",
@@ -289,14 +289,14 @@ pub(crate) struct PropertyArgs {
     #[arg(long, value_name = "LABEL")]
     #[arg(conflicts_with_all = ["deadlock", "repeat", "monitor", "ltl", "ltl_file", "hoa"])]
     pub(crate) reach: Vec<String>,
-    /// With --reach: of all runs, the one that touches the most of these labels
+    /// With --reach: show a run that touches as many of these labels as possible
     ///
-    /// Labels are separated by commas. Of the runs that touch as many of them, a shortest one is
-    /// shown. It is also said why the other labels are not touched.
+    /// Labels are separated by commas. Of all such runs, a shortest one is shown, and why it does
+    /// not touch the other labels.
     #[arg(long, value_name = "LABELS", value_delimiter = ',', requires = "reach")]
     #[arg(conflicts_with = "no_trace", value_parser = label)]
     pub(crate) critical: Vec<String>,
-    /// Violated if a run gets to where nothing can happen, other than the end of `main`
+    /// Violated if a run gets stuck: no step is possible, and `main` has not ended
     ///
     /// At a false `assume`, say, or a `constrain` that no values meet; with threads, where none of
     /// them can move and not all have ended. A failed assertion just ends the run.
@@ -399,10 +399,10 @@ pub(crate) struct SearchArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Limits")]
 pub(crate) struct LimitArgs {
-    /// Give up after so many seconds, fractions allowed
+    /// Give up after this many seconds; fractions are allowed
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = seconds)]
     pub(crate) timeout: Option<Duration>,
-    /// Give up when the process uses so many megabytes
+    /// Give up when the process uses this many megabytes
     ///
     /// Without it, on Linux, the limit is three quarters of the memory that is available when the
     /// command starts.
@@ -499,6 +499,8 @@ pub(crate) enum Dialect {
     Default,
     /// Names may contain `-`, and operators bind as in SATABS and boppo
     Satabs,
+    /// As the public GETAFIX: `main` is a thread, `atomic` forbids switches, a call is one step
+    Getafix,
 }
 
 impl From<Dialect> for droste_lang::parser::Dialect {
@@ -506,6 +508,7 @@ impl From<Dialect> for droste_lang::parser::Dialect {
         match dialect {
             Dialect::Default => droste_lang::parser::Dialect::Union,
             Dialect::Satabs => droste_lang::parser::Dialect::Satabs,
+            Dialect::Getafix => droste_lang::parser::Dialect::Getafix,
         }
     }
 }
@@ -530,7 +533,7 @@ pub(crate) enum Emit {
     Dot,
     /// The question as a formula of the fixed-point calculus, for `droste solve`
     Formula,
-    /// For heap programs: a page for a browser, on which one steps through runs, states, heaps and rules
+    /// For heap programs: a page for a browser, to step through runs, states, heaps and rules
     Html,
 }
 

@@ -327,7 +327,9 @@ impl Run<'_> {
         let (program, diagnostics) = lower(&parsed.ast);
         self.refused(&diagnostics, source)?;
         let program = program.ok_or_else(|| {
-            Failure::Because("the program was refused without a reason: a fault of ours".to_owned())
+            Failure::Because(
+                "the program was refused without a reason: a defect in Droste".to_owned(),
+            )
         })?;
         self.frame.say(|| {
             format!(
@@ -499,7 +501,7 @@ impl Run<'_> {
         })
     }
 
-    /// How many switches or rounds are looked at.
+    /// How many switches or rounds are tried.
     fn bound(&self) -> Option<Bound> {
         let threads = &self.args.threads;
         threads

@@ -18,7 +18,7 @@ pub(crate) enum Failure {
     Told,
 }
 
-/// How wide text is when nobody says.
+/// How wide text is by default.
 const WIDTH: usize = 100;
 
 /// Where text goes, and whether it may have colours there.
@@ -74,7 +74,7 @@ impl Console {
         paint(self.out_color, code, text)
     }
 
-    /// Writes to standard output. That nobody reads it any more is no failure.
+    /// Writes to standard output. It is not an error if the reader has gone.
     pub(crate) fn print(text: &str) -> Result<(), Failure> {
         let mut out = io::stdout().lock();
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -85,7 +85,7 @@ impl Console {
         }
     }
 
-    /// Writes to standard error; there is nobody to tell if that fails.
+    /// Writes to standard error; if that fails, it cannot be reported.
     pub(crate) fn note(text: &str) {
         let _ = io::stderr().lock().write_all(text.as_bytes());
     }
@@ -138,7 +138,7 @@ fn paint(color: bool, code: &str, text: &str) -> String {
     }
 }
 
-/// What is said when Droste itself is wrong.
+/// The message when Droste itself is wrong.
 pub(crate) fn report_panic(panic: &PanicHookInfo<'_>) {
     let payload = panic.payload();
     let message = payload

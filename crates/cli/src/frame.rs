@@ -30,7 +30,7 @@ const ONE_SIGNAL: Duration = Duration::from_millis(200);
 /// The exit code if a limit was reached.
 pub(crate) const UNKNOWN: u8 = 3;
 
-/// How much is said.
+/// How much is printed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Volume {
     /// Standard output is for machines.
@@ -94,7 +94,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// The file itself says how much is said, unless the command line does.
+    /// The file itself says how much is printed, unless the command line does.
     pub(crate) fn set_volume(&mut self, quiet: bool, verbose: bool) {
         let volume = self.volume;
         if !volume.quiet && !volume.verbose {

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use droste_base::words::counted;
-use droste_heap::{Heap, Predefined, Renaming};
+use droste_heap::{Heap, Predefined, Renaming, Warning, WarningKind};
 use droste_ltl::ResolvedFormula;
 use droste_report::visible;
 use droste_shape::check::{Answer, Checking, Report, check};
@@ -234,8 +234,45 @@ fn formulas(
     Ok(formulas)
 }
 
-/// So many warnings about a grammar are shown.
+/// So many warnings about a grammar are shown, besides one about the order of rules.
 const SHOWN: usize = 2;
+
+/// What a grammar of the user's own means for precision, for termination, and for the number of states.
+fn warn_about_grammar(task: &Task, args: &CheckArgs, frame: &Frame<'_>) {
+    let verbose = args.output.verbose;
+    let all = droste_heap::check(&task.symbols, &task.grammar);
+    let overlap = |warning: &Warning| warning.kind == WarningKind::NotConfluent;
+    let (overlaps, mut others): (Vec<Warning>, Vec<Warning>) = all.into_iter().partition(overlap);
+    // That not all was looked at is nothing to act upon.
+    others.retain(|warning| verbose || warning.kind != WarningKind::TooLarge);
+    let many = others.len();
+    if !verbose {
+        others.truncate(SHOWN);
+    }
+    for warning in &others {
+        frame.warn(&visible(&warning.message));
+    }
+    if others.len() < many {
+        let more = many - others.len();
+        frame.warn(&format!(
+            "{more} more about the grammar: -v shows all of them"
+        ));
+    }
+    if let Some((first, more)) = overlaps.split_first() {
+        let shown = if verbose { more } else { &[] };
+        let hidden = match more.len() - shown.len() {
+            0 => String::new(),
+            more => format!(", and so do {more} more pairs, which -v shows"),
+        };
+        frame.warn(&format!(
+            "the order of abstraction matters, and heaps that are the same may stay apart: {}{hidden}",
+            visible(&first.message)
+        ));
+        for warning in shown {
+            frame.warn(&visible(&warning.message));
+        }
+    }
+}
 
 /// What may surprise, before anything is checked.
 fn warn_about(task: &Task, settings: &Settings, args: &CheckArgs, frame: &Frame<'_>) {
@@ -264,20 +301,7 @@ fn warn_about(task: &Task, settings: &Settings, args: &CheckArgs, frame: &Frame<
     // The predefined grammars have been looked at.
     let own = |name: &String| Predefined::named(name).is_none();
     if settings.grammars.iter().any(own) || !settings.predicates.is_empty() {
-        let mut all = droste_heap::check(&task.symbols, &task.grammar);
-        let many = all.len();
-        if !args.output.verbose {
-            all.truncate(SHOWN);
-        }
-        for warning in &all {
-            frame.warn(&visible(&warning.message));
-        }
-        if all.len() < many {
-            let more = many - all.len();
-            frame.warn(&format!(
-                "{more} more about the grammar: -v shows all of them"
-            ));
-        }
+        warn_about_grammar(task, args, frame);
     }
     for signature in task.contracts.methods() {
         if !task.program.mentions(signature) {
@@ -321,7 +345,7 @@ fn checked(
         skip: &settings.skip,
     };
     let checked = check(task, formulas, &checking)
-        .map_err(|error| Failure::Because(format!("a fault of ours: {error}")))?;
+        .map_err(|error| Failure::Because(format!("a defect in Droste: {error}")))?;
     progress.erase();
     if let (Some(path), Some(text)) = (&settings.save_contracts, &checked.contracts) {
         let path = root.join(path);

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use droste_source::{SourceFile, io_reason};
 
-/// How many bytes are read before somebody looks at the limits.
+/// How many bytes are read before the limits are checked.
 const CHUNK: u64 = 1 << 20;
 
 /// What a file is called.
@@ -28,8 +28,8 @@ pub(crate) fn read(path: &Path, pause: impl Fn()) -> Result<SourceFile, String> 
     Ok(SourceFile::new(name(path), text(path, pause)?))
 }
 
-/// The same for a text that may end before the file does: `end` finds the place. What is behind it
-/// need not be text.
+/// The same for a text that may end before the file does: `end` finds the place. What comes after
+/// it need not be text.
 pub(crate) fn read_until(
     path: &Path,
     pause: impl Fn(),

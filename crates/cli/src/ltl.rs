@@ -21,7 +21,7 @@ use crate::verdict::cut;
 /// A simplified formula is cut off after so many characters.
 const MOST_SHOWN: usize = 100_000;
 
-/// What is said where a limit was reached while an automaton was made.
+/// The message where a limit was reached while an automaton was made.
 const GREW: &str = " before the automaton was made: it grew too large";
 
 /// What is to be shown: a formula, or an automaton from a file.

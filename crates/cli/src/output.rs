@@ -34,7 +34,7 @@ impl<T: Serialize> Answer<T> {
     }
 }
 
-/// Writes one line of JSON to standard output. That nobody reads it any more is no failure.
+/// Writes one line of JSON to standard output. It is not an error if the reader has gone.
 pub(crate) fn print(value: &impl Serialize) -> Result<(), Failure> {
     let mut out = BufWriter::with_capacity(BUFFER, io::stdout().lock());
     let written = serde_json::to_writer(&mut out, value)

@@ -91,7 +91,7 @@ enum Asked {
     Automaton,
 }
 
-/// What is printed if a limit is reached where nobody looks.
+/// What is printed if the watchdog finds that a limit is reached.
 fn watch(frame: &Frame<'_>, system: &SystemArgs, asked: Asked) {
     let (file, start) = (system.file.clone(), frame.start);
     frame.watch(move |reason| unknown(&reason, start, &file, asked));

@@ -449,7 +449,7 @@ fn hint(reason: &StopReason) -> Option<&'static str> {
         StopReason::Time(_) => Some("A larger --timeout, or none, gives the search more time."),
         StopReason::Memory(_) => Some("A larger --memory gives the search more room."),
         StopReason::TooMany(Countable::Choices, _) => {
-            Some("Fewer `*` in one statement, or a smaller formula, would help.")
+            Some("Smaller types, fewer `*` in one statement, or a smaller formula would help.")
         }
         StopReason::TooMany(Countable::Eventualities, _) => {
             Some("If it is a conjunction, its parts can be checked one by one.")

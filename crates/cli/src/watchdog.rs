@@ -15,7 +15,7 @@ use droste_base::memory::resident_bytes;
 use droste_base::{Counters, Deadline, Progress, StopReason};
 use droste_check::{Effort, Stats, SymbolicStats};
 
-/// How often the limits are looked at.
+/// How often the limits are checked.
 const EVERY: Duration = Duration::from_millis(50);
 /// How long the search has to stop by itself.
 const GRACE: Duration = Duration::from_millis(500);

@@ -133,3 +133,36 @@ fn one_is_enough_while_an_object_is_written() {
     let code = child.wait().expect("droste ends").code();
     assert_eq!(code, Some(130));
 }
+
+/// A heap program that never ends, and whose heaps nothing makes smaller.
+#[test]
+fn it_ends_a_check_of_heaps() {
+    let javac = Command::new("javac").arg("-version").output();
+    if !javac.is_ok_and(|output| output.status.success()) {
+        println!("skipped: there is no javac");
+        return;
+    }
+    let file = common::scratch("ctrl-c-heap").join("Grow.java");
+    let source = "class Grow { Grow next;
+  static void main() { Grow g = null; while (true) { Grow n = new Grow(); n.next = g; g = n; } }
+}
+";
+    std::fs::write(&file, source).unwrap();
+    let file = file.to_str().expect("a path of the tests");
+    for json in [false, true] {
+        let mut args = vec!["check", file, "-v", "--max-heap", "60000"];
+        args.extend(["--ltl", "G F {terminated}"]);
+        args.extend(json.then_some("--json"));
+        let (child, _stderr) = start(&args);
+        interrupt(&child);
+        let done = Done::of(&child.wait_with_output().expect("droste ends")).expect(3);
+        if json {
+            let object = done.json();
+            assert_eq!(object["verdict"], "unknown");
+            assert_eq!(object["reason"], "interrupted");
+            continue;
+        }
+        let first = "unknown: no field of null is used\n  interrupted\n";
+        assert!(done.out.starts_with(first), "{done:#?}");
+    }
+}

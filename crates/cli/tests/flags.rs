@@ -354,6 +354,20 @@ fn dialects_differ() {
         &["check", "-", "--reach", "X", "--dialect", "satabs"],
     )
     .expect(1);
+    // In that of GETAFIX, `main` is a thread, and the other one is not seen halfway.
+    let program = b"decl atomic, a, b;
+        void init() begin atomic, a, b := F, F, F; endinit: skip; end
+        void thread1() begin atomic := T; a := T; b := T; atomic := F; end
+        void main() begin if (a) then SEEN: skip; if (!b) then HALF: skip; fi fi end";
+    for (label, dialect, code) in [
+        ("SEEN", "default", 0),
+        ("SEEN", "getafix", 1),
+        ("thread_main:SEEN", "getafix", 1),
+        ("HALF", "getafix", 0),
+    ] {
+        let args = ["check", "-", "--reach", label, "--dialect", dialect];
+        droste_with(program, &args).expect(code);
+    }
 }
 
 #[test]

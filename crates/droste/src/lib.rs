@@ -1,6 +1,6 @@
 //! Droste checks programs that call themselves. The stack is unbounded, the answer is exact.
 //!
-//! There are two ways in:
+//! There are two ways to use it:
 //!
 //! * **Your own model.** Write a recursive model as a Rust type, with whatever data
 //!   types and library calls you like in its transitions: implement [`Model`], hand it to a
@@ -9,8 +9,8 @@
 //!
 //! # A first model
 //!
-//! A procedure that calls itself or stops, as it pleases, and counts modulo three how often it
-//! has returned. Can the count be two while somebody is still waiting for a callee?
+//! A procedure either calls itself or stops, and counts modulo three how often it has returned. Can
+//! the count be two while a caller is still waiting for its callee?
 //!
 //! ```
 //! use droste::{CallId, Checker, Model, Order, PropId, Steps};

@@ -1,5 +1,5 @@
-//! Boolean programs from Rust: parse, check, show. What the command `droste check` can do, with the
-//! same engine by default.
+//! Boolean programs from Rust: parse, check, show. This does what the command `droste check` does,
+//! by default with the same engine.
 //!
 //! ```
 //! use droste::program::{self, Options, Property};
@@ -74,8 +74,8 @@
 //!
 //! # Threads
 //!
-//! For a program with threads the answer is about a bounded number of context switches
-//! ([`Options::bound`]), or about more and more of them. [`Report::explored`] says how far it goes.
+//! A program with threads is checked up to a number of context switches ([`Options::bound`]), or
+//! for more and more of them. [`Report::explored`] says for how many the answer holds.
 //!
 //! ```
 //! use droste::program::{self, Bound, Options, Property};
@@ -105,8 +105,8 @@
 //! # Ok::<(), droste::program::Error>(())
 //! ```
 //!
-//! [`Evidence`] says how much is done for a violation: with [`Evidence::Verdict`] no run is written
-//! down, and there is none in the report.
+//! [`Evidence`] says what a report of a violation contains: with [`Evidence::Verdict`] no run is
+//! written down.
 
 use std::fmt;
 

@@ -10,8 +10,8 @@
 //!     compile(target)              -- and if that fails?
 //! ```
 //!
-//! How deep it recurses depends on the rules, and with rules that go round in a circle
-//! there is no bound at all. Droste does not mind.
+//! How deep it recurses depends on the rules, and with cyclic rules there is no bound at all.
+//! Droste can handle that.
 //!
 //! # The state
 //!
@@ -41,7 +41,7 @@
 //!
 //! # Steps, calls, exits
 //!
-//! [`Model`](crate::Model) asks for seven things:
+//! These are the methods of [`Model`](crate::Model) that a model usually implements:
 //!
 //! * `initial`: where runs start.
 //! * `steps`: what a state can do. [`step`](crate::Steps::step) goes on in the same procedure,
@@ -49,7 +49,7 @@
 //!   are a choice, none is a dead end.
 //! * `resume`: how a caller goes on. It gets the state that called and the state in which the
 //!   callee left, and takes the locals from the one and the globals from the other.
-//! * `holds`: the propositions one may ask about.
+//! * `holds`: which propositions are true of a state.
 //! * `refine`: see [below](#choices-on-demand). Most models do without.
 //! * `terminated`: what the end of the program looks like, for questions about infinite runs. Do not
 //!   forget it: without it a run that ends is [no infinite run](#runs-that-end).
@@ -92,10 +92,10 @@
 //! # }
 //! ```
 //!
-//! The compiler failed on `lib`, `build` returned all the same, and its caller never asked. Before you
-//! see a run it has been *replayed*: followed once more through the model, step by step, by code that
-//! shares nothing with the search. (If the model did not give the same answers again you get
-//! [`Error::Inconsistent`](crate::Error::Inconsistent) instead.)
+//! The compiler failed on `lib`, `build` returned all the same, and its caller did not check.
+//! Before you see a run it has been *replayed*: followed once more through the model, step by step,
+//! by code that shares nothing with the search. (If the model does not give the same answers again,
+//! you get [`Error::Inconsistent`](crate::Error::Inconsistent) instead.)
 //!
 //! If failures are retried, all is well. `Holds` is not "nothing found so far": there
 //! is no such run, of any length and any depth of the stack.
@@ -130,7 +130,7 @@
 //! # Does it go on for ever?
 //!
 //! [`repeat`](crate::Checker::repeat) asks for an infinite run that meets its propositions
-//! again and again. `RUNNING` for ever means that the build never ends. Here is a circle:
+//! infinitely often. `RUNNING` for ever means that the build never ends. Here are cyclic rules:
 //!
 //! ```
 //! # #![allow(dead_code, unused_imports)]
@@ -155,9 +155,9 @@
 //! # }
 //! ```
 //!
-//! The cycle is closed although the stack is not the same: it grows each time round (it is
-//! *pumping*). A real machine would run out of stack. If you want to know about the
-//! other kind of endless run only, ask for those whose stack stays bounded:
+//! The cycle is closed although the stack is not the same: it grows with each round (the cycle is
+//! *pumping*). A real machine would run out of stack. To ask only about the other kind of infinite
+//! runs, ask for those whose stack stays bounded:
 //!
 //! ```
 //! # #![allow(dead_code, unused_imports)]
@@ -192,8 +192,9 @@
 //!
 //! # What every run should do
 //!
-//! Properties of whole runs are written in linear temporal logic: `G` is always, `F` is sometime, `X` next, `U` until. Say what the
-//! names in the formula mean, and ask [`ltl`](crate::Checker::ltl). Whenever the goal is compiled, does the build end?
+//! Properties of whole runs are written in linear temporal logic: `G` is always, `F` eventually,
+//! `X` next, `U` until. Say what the names in the formula mean, and ask
+//! [`ltl`](crate::Checker::ltl). Whenever the goal is compiled, does the build end?
 //!
 //! ```
 //! # #![allow(dead_code, unused_imports)]
@@ -229,10 +230,10 @@
 //!
 //! # Runs that end
 //!
-//! When the outermost `build` returns, the run ends. A formula speaks of infinite runs; so the model
-//! says with `terminated` how such a run goes on, here in `Finished` for ever. A model that does not
-//! say so has fewer infinite runs than one thinks, and if all its runs end, it has none, and every
-//! formula would hold. Droste does not answer *holds* then. It returns
+//! When the outermost `build` returns, the run ends. A formula speaks of infinite runs; so the
+//! model says with `terminated` how such a run goes on, here in `Finished` for ever. A model
+//! without `terminated` has fewer infinite runs than you may expect; if all its runs end, it has
+//! none, and every formula would hold. Droste does not answer *holds* then. It returns
 //! [`Error::Unended`](crate::Error::Unended):
 //!
 //! ```
@@ -304,15 +305,15 @@
 //!
 //! An edge is taken if its guard is true, and if several are, any of them: the goal's own
 //! compilation satisfies both guards. That is harmless here, since one way into the target is
-//! enough. With a watcher that has `repeating` states instead of targets, the question
-//! is whether it can be in them for ever and ever.
+//! enough. With a watcher that has `repeating` states instead of targets, the question is whether
+//! it can be in them infinitely often.
 //!
 //! # Choices on demand
 //!
-//! Suppose some targets were built yesterday, and nobody knows which. With `cached`, the first
-//! state does not list all the possibilities; it [splits](crate::Steps::split), and says into how many
-//! parts. The search then asks [`refine`](crate::Model::refine) for one part after the other, and only as
-//! many as it needs. Refining is not a step of the run: the trace shows it as `with`.
+//! Suppose some targets were built yesterday, and it is not known which. With `cached`, the first
+//! state does not list all the possibilities; it [splits](crate::Steps::split), and says into how
+//! many parts. The search then asks [`refine`](crate::Model::refine) for one part after the other,
+//! and only as many as it needs. Refining is not a step of the run: the trace shows it as `with`.
 //!
 //! ```
 //! # #![allow(dead_code, unused_imports)]
@@ -341,8 +342,8 @@
 //!
 //! # When there is no answer
 //!
-//! Had we asked for something that does not happen, all the 2⁶⁰ parts would have to be looked at.
-//! Give the search a limit, and it says so when it reaches it:
+//! Had we asked for something that does not happen, all 2⁶⁰ parts would have to be explored. Give
+//! the search a limit, and it says so when it reaches it:
 //!
 //! ```
 //! # #![allow(dead_code, unused_imports)]
@@ -361,17 +362,18 @@
 //! # }
 //! ```
 //!
-//! *Unknown* is neither of the other two: do not take it for *holds*. There are limits on memory
-//! ([`memory`](crate::Checker::memory)) as well, somebody else may
-//! [`cancel`](crate::Checker::cancel) the search, and [`progress`](crate::Checker::progress) says how far it
+//! *Unknown* is neither of the other two: do not take it for *holds*. There is a limit on memory
+//! ([`memory`](crate::Checker::memory)) as well, the search can be cancelled from outside
+//! ([`cancel`](crate::Checker::cancel)), and [`progress`](crate::Checker::progress) says how far it
 //! has come.
 //!
 //! # Long runs
 //!
-//! A run can be astronomically long: a procedure that calls itself twice, a hundred levels deep, makes
-//! 2¹⁰⁰ steps. Traces are kept folded and share what is the same.
-//! [`Trace::length`](crate::Trace::length) counts, [`Trace::flatten`](crate::Trace::flatten) writes out as
-//! much as you ask for, and [`Outcome::to_text`](crate::Outcome::to_text) shows states your way:
+//! A run can be astronomically long: a procedure that calls itself twice, a hundred levels deep,
+//! makes 2¹⁰⁰ steps. Traces are kept folded and share what is the same.
+//! [`Trace::length`](crate::Trace::length) counts, [`Trace::flatten`](crate::Trace::flatten) writes
+//! out as much as you ask for, and [`Outcome::to_text`](crate::Outcome::to_text) shows states as
+//! you like:
 //!
 //! ```
 //! # #![allow(dead_code, unused_imports)]

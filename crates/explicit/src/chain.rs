@@ -1,4 +1,4 @@
-//! States that need not be remembered: those with nothing to choose.
+//! States that need not be stored: those with a single successor.
 //!
 //! A state whose only step is internal is passed on the way to the next state that has a choice,
 //! calls or exits. A state whose only step is a call is passed as well, if all is known about the
@@ -6,13 +6,12 @@
 //! keeps path edges (type `Context`) for the ends of such chains only. So straight-line code, loops
 //! over known values and calls that were made before cost time, but no memory.
 //!
-//! **Circles.** A chain that runs in a circle, or is very long, ends somewhere on the way. So
-//! cycles of such states are still found: the ends are path edges, of which there are finitely
-//! many, so they repeat.
+//! **Cycles.** A chain that is cyclic, or very long, is ended somewhere. So cycles of such states
+//! are still found: the ends are path edges, of which there are finitely many, so they repeat.
 //!
 //! **Chains grow.** More and more is known about callees. So a chain that is followed a second time
-//! may pass a call at which it ended before; nothing else can make it longer. Whoever wants to
-//! arrive where the search did stops at the call at which the search stopped.
+//! may pass a call at which it ended before; nothing else can make it longer. To arrive where the
+//! search did, stop at the call at which the search stopped.
 
 use std::hash::{BuildHasher as _, Hash};
 

@@ -1,4 +1,4 @@
-//! Is there an infinite run that meets every mark again and again?
+//! Is there an infinite run that meets every mark infinitely often?
 //!
 //! FAIR-CYCLE-DETECT of Alur, Chaudhuri, Etessami and Madhusudan (TACAS 2005), section 4,
 //! in one depth-first search instead of phases. By their Lemma 1 there is such a run iff
@@ -8,8 +8,9 @@
 //! **The graph.** Vertices are contexts (state, entry, marks met since the entry): path edges with
 //! marks. Internal and summary edges stay with the entry; call edges go to the context of the
 //! callee's entry. Infinite paths of this graph and of the state graph correspond one to one, so
-//! cycles exist in both or in neither. Where a context with more marks is known, it stands for
-//! those with fewer: it has the same successors, and its summaries are at least as good.
+//! cycles exist in both or in neither. A context stands for those that differ from it only by
+//! having fewer of its marks: it has the same successors, and its summaries have at least the same
+//! marks.
 //!
 //! **Why one search is enough.** Components are found with Gabow's path-based algorithm (Inf.
 //! Process. Lett. 74, 2000): `open` holds the vertices of components not yet closed, and
@@ -26,9 +27,9 @@
 //! its entries is missing. Every context is expanded once. The search is linear in contexts and
 //! edges, up to a heap of waiting callers.
 //!
-//! **Chains.** States without a choice are passed, not remembered (`chain`). An internal edge, a
+//! **Chains.** States with a single successor are passed, not stored (`chain`). An internal edge, a
 //! summary edge or a call edge leads to the end of the chain that it begins, and has the marks of
-//! the states on the way. If all that the end does is exit, it is not remembered either. Calls of
+//! the states on the way. If all that the end does is exit, it is not stored either. Calls of
 //! closed entries with one exit are passed, too: the callee's infinite runs have been looked for by
 //! then, and no cycle leads through it.
 //!

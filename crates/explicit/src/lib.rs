@@ -2,8 +2,8 @@
 //!
 //! * [`reach()`]: is a state with a given proposition reachable? REACHABILITY of Alur,
 //!   Chaudhuri, Etessami and Madhusudan (TACAS 2005), section 3, Fig. 2.
-//! * [`stuck()`]: can a run come to where nothing can happen? The same search.
-//! * [`repeat()`]: is there an infinite run that meets given propositions again and again?
+//! * [`stuck()`]: can a run get stuck, with no step possible before its end? The same search.
+//! * [`repeat()`]: is there an infinite run that meets given propositions infinitely often?
 //!   FAIR-CYCLE-DETECT, section 4, in a single depth-first search.
 //! * [`Goal::Touch`]: which run to a target touches the most marks? The first search again.
 //!
@@ -11,8 +11,8 @@
 //! state spaces instead.
 //!
 //! All explore *path edges*: pairs of an entry state and a state reachable from it within the
-//! procedure (type `Context` in the code). All stop as soon as what they have seen contains an
-//! answer. None uses the native stack for its search.
+//! procedure (type `Context` in the code). All stop as soon as they know the answer. None uses the
+//! native stack for its search.
 
 mod chain;
 mod cycle;
@@ -79,7 +79,7 @@ impl Options<'_> {
 /// The most marks, of what has to happen again and again, that [`repeat()`] can keep apart.
 pub const MOST_MARKS: usize = 32;
 
-/// What a search looked at.
+/// What a search explored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Path edges found: pairs of an entry state and a state.
@@ -94,8 +94,8 @@ pub struct Stats {
     pub bytes: u64,
     /// How long the search took until the answer was known. A trace is built after that.
     pub search: Duration,
-    /// Of [`repeat()`]: whether some run ended that the model does not say how to go on with
-    /// ([`Model::terminated`](droste_base::Model::terminated)). The answer is not about such runs.
+    /// Of [`repeat()`]: whether some run ended for which the model gives no
+    /// [terminated](droste_base::Model::terminated) state. The answer is not about such runs.
     pub ended: bool,
 }
 

@@ -1,4 +1,4 @@
-//! From parents to traces: how the run that a search has found is written down.
+//! From parents to traces: writing down the run that a search has found.
 //!
 //! Each context (path edge) remembers the context and the edge through which it was found.
 //! Following these back gives a path of the state graph. A summary edge names an exit. The callee's
@@ -145,7 +145,7 @@ impl<'a, M: Model> RunBuilder<'a, M> {
         self.path.reverse();
     }
 
-    /// The positions of the run behind an exit.
+    /// The positions of the run that leads to an exit.
     fn positions(&mut self, exit: u32) -> Vec<Position<M::State>> {
         let calls = &self.ways.calls;
         let record = calls.exits[exit as usize];
@@ -183,7 +183,7 @@ impl<'a, M: Model> RunBuilder<'a, M> {
         }
     }
 
-    /// Builds the run behind an exit, and those that it calls.
+    /// Builds the run that leads to an exit, and those that it calls.
     fn run(&mut self, exit: u32) -> Result<(), StopReason> {
         let mut stack: Vec<Building<M::State>> = Vec::new();
         let mut next = Some(exit);

@@ -19,8 +19,8 @@
 //!   their true length: this is Dijkstra's argument, and the first target to leave the queue ends a
 //!   shortest run.
 //! * A state that another one of its context covers is not expanded ([`Model::covered_by`]).
-//! * States that split (see [`Model`]) are refined one part at a time: what is not looked at
-//!   costs nothing.
+//! * States that split (see [`Model`]) are refined one part at a time; parts that are not asked for
+//!   cost nothing.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;

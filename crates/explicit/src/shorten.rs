@@ -1,16 +1,16 @@
 //! Shorter lassos.
 //!
-//! Depth-first search stops at the first cycle it closes, and comes to that cycle by whatever way
-//! it happens to take. Breadth-first search, which counts every step inside calls, looks for a
-//! better cycle and a better way:
+//! Depth-first search stops at the first cycle it closes, and reaches it by whatever path it
+//! happens to take. Breadth-first search, which counts every step inside calls, looks for a shorter
+//! cycle and a shorter stem:
 //!
 //! * **The cycle.** From a state of the cycle, the shortest way back to it that meets every mark.
 //!   That is a question of reachability for the model whose states also know which marks have been
 //!   met.
-//! * **The stem.** Any state of the cycle will do as the place where it is entered: what lies below
-//!   on the stack does not matter, since the run never returns there. The nearest one is looked
-//!   for, and the cycle is turned round to begin there. A cycle of one step (where the program has
-//!   ended, say) may be exchanged for another one of one step.
+//! * **The stem.** The cycle may be entered at any of its states: what lies below on the stack does
+//!   not matter, since the run never returns there. The nearest state is looked for, and the cycle
+//!   is rotated to begin there. A cycle of one step (where the program has ended, say) may be
+//!   replaced by another one of one step.
 //!
 //! If that takes much more than finding the cycle did, the lasso stays as it is. The result is
 //! replayed.

@@ -2,9 +2,9 @@
 //! machine, and the model in which calls are single steps.
 //!
 //! [`explore()`] runs the search of [`reach()`](crate::reach()) to its end. A [`Space`] is what one
-//! entry state leads to within its procedure: a component of the machine with one way in. Its exits
-//! are the contract of that procedure for that entry. [`TopLevel`] applies these contracts: it is the
-//! outermost procedure alone.
+//! entry state leads to within its procedure: a component of the machine with a single entry. Its
+//! exits are the contract of that procedure for that entry. [`TopLevel`] applies these contracts:
+//! it is the outermost procedure alone.
 
 use droste_base::{CallId, Model, PropId, Step, Steps, StopReason};
 use rustc_hash::FxHashMap;
@@ -96,8 +96,8 @@ impl<M: Model> Search<'_, M> {
     }
 }
 
-/// A model in which calls, or some of them, are single steps: what the callee does is no part of
-/// the run. A callee that does not return leads nowhere.
+/// A model in which calls, or some of them, are single steps: what the callee does is not part of
+/// the run. A call that does not return has no successor.
 pub struct TopLevel<'a, M: Model> {
     model: &'a M,
     spaces: &'a Spaces<M::State>,

@@ -1,9 +1,9 @@
 //! Can a run get stuck?
 //!
-//! A run is stuck where nothing can happen, other than at its end. That is in a state that neither
-//! splits nor has a step, or at a return that the caller refuses: [`Model::resume`] gives it no
-//! state in which to go on. (A run whose outermost procedure is left has ended. So has a run in a
-//! state of which the caller of [`stuck()`] says so.)
+//! A run is stuck where no step is possible, other than at its end: in a state that neither splits
+//! nor has a step, or at a return that the caller refuses, because [`Model::resume`] gives no state
+//! in which to go on. (A run has ended when its outermost procedure is left, or in a state that the
+//! caller of [`stuck()`] declares to be an end.)
 //!
 //! The search is that of [`reach`](mod@crate::reach). States without steps are met as targets are.
 //! For returns it keeps the pairs of a caller and an exit that lead nowhere, and the contexts that
@@ -22,8 +22,8 @@ use crate::reach::{Search, conclude};
 use crate::tables::{Calls, NONE};
 use crate::{Options, Outcome};
 
-/// Explores until a run is found that is stuck, everything has been seen, or a limit is reached. In
-/// a state that one of the propositions `ends` is true of, a run may end: it is not stuck there.
+/// Explores until a run is found that is stuck, everything has been seen, or a limit is reached. A
+/// run may end in a state of which one of the propositions `ends` is true: it is not stuck there.
 pub fn stuck<M: Model>(model: &M, ends: &[PropId], options: &Options<'_>) -> Outcome<M::State> {
     let mut search = Search::new(model, options);
     search.returns = Some(Returns::default());
@@ -55,7 +55,7 @@ struct Leaving {
 pub(crate) struct Returns {
     /// Pairs of a caller and an exit.
     refused: FxHashSet<(u32, u32)>,
-    /// The pairs that have been found since somebody looked.
+    /// The pairs that have been found since the last look.
     new: Vec<(u32, u32)>,
     leaving: Vec<Leaving>,
     /// For each exit, those of `leaving` that have it.

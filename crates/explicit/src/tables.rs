@@ -77,7 +77,7 @@ impl<X> Context<X> {
     }
 }
 
-/// The parts of a state that have not been looked at.
+/// The parts of a state that have not been explored.
 pub(crate) struct Parts {
     pub(crate) tag: u32,
     pub(crate) next: u64,

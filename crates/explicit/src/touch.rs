@@ -4,17 +4,18 @@
 //! checking*, CAV 2006, section 5.1), over a [`Model`]: a run must be one of the model, data
 //! included, not only a path of the control flow.
 //!
-//! A state of the product is a state of the model and the set of the marks touched before it. Sets
-//! go into callees and come back with their exits, so summaries hold for calls, whatever their
-//! depth. Breadth-first search ([`reach`](crate::reach())) finds a shortest run to a target with at
-//! least so many marks. First all marks are asked for. If there is no such run, the next number to
-//! ask for is the largest one that is still possible.
+//! A state of the product is a state of the model and the set of the marks touched before it. A
+//! callee is entered with such a set and left with one, so summaries work as usual. Breadth-first
+//! search ([`reach`](crate::reach())) finds a shortest run to a target with at least so many marks.
+//! First all marks are asked for. If there is no such run, the next number to ask for is the
+//! largest one that is still possible.
 //!
 //! What keeps the number of sets small: a mark may say where it is still *ahead* of a run that goes
-//! to the target ([`Mark::ahead`]). A state is left alone if what was touched and what is ahead do
-//! not add up to the number that is asked for. Of twenty marks in a row, each of which a run may
-//! pass by, the million sets with gaps are never made. The largest number so left alone is the next
-//! to ask for, so nothing is lost: each number is either found, or impossible.
+//! to the target ([`Mark::ahead`]). A state is not explored if the marks touched and those ahead
+//! are together fewer than the number asked for. For twenty marks in a row, each of which a run can
+//! skip, the million sets with gaps are never made. The next number to ask for is the largest that
+//! such a state could still have reached, so nothing is lost: each number is either found or
+//! impossible.
 
 use std::cell::Cell;
 
@@ -30,7 +31,7 @@ pub struct Mark {
     /// True where the mark is touched.
     pub at: PropId,
     /// True wherever a run may still come to the mark, after this state, and then to the target. It
-    /// may be true of more states than that. Without it, the mark may be anywhere.
+    /// may be true of more states than that. Without it, the mark may always be ahead.
     pub ahead: Option<PropId>,
 }
 

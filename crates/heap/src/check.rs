@@ -37,8 +37,11 @@ pub enum WarningKind {
     NoReduction,
     /// Materialisation needs all rules, and may not come to an end.
     NotLocallyConcretisable,
-    /// The order of abstraction matters.
+    /// Two rules, or two places of one, overlap so that it matters which is taken first: heaps that
+    /// are the same may stay apart.
     NotConfluent,
+    /// On a node of a rule nothing hangs.
+    Lonely,
     /// A nonterminal has no rules, or none that ends.
     Unproductive,
     /// The check was given up.

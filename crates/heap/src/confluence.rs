@@ -74,7 +74,7 @@ pub(crate) fn check(symbols: &Symbols, grammar: &Grammar, warnings: &mut Vec<War
             warnings.push(Warning {
                 nonterminal: rule.nonterminal,
                 rule: Some(rule.number),
-                kind: WarningKind::NotConfluent,
+                kind: WarningKind::Lonely,
                 message: format!(
                     "{name} has a node on which nothing hangs: for abstraction any such node of \
                      the heap will do"
@@ -106,23 +106,26 @@ pub(crate) fn check(symbols: &Symbols, grammar: &Grammar, warnings: &mut Vec<War
                     nonterminal: one.nonterminal,
                     rule: Some(one.number),
                     kind: WarningKind::NotConfluent,
-                    message: format!(
-                        "{who} overlap so that abstraction depends on which is taken: heaps \
-                         that are the same may stay apart, and there may be more states"
-                    ),
+                    message: format!("{who} overlap"),
                 });
             }
             partial |= left == 0;
         }
     }
     if let Some(rule) = rules.first().filter(|_| partial) {
+        let why = if rules.iter().all(plain) {
+            "is large"
+        } else {
+            "has indices"
+        };
         warnings.push(Warning {
             nonterminal: rule.nonterminal,
             rule: None,
             kind: WarningKind::TooLarge,
-            message: "the grammar is too large, or has indices: backward confluence was looked \
-                      at in part only"
-                .to_owned(),
+            message: format!(
+                "the grammar {why}: whether the order of abstraction matters was looked at in part \
+                 only"
+            ),
         });
     }
 }

@@ -34,7 +34,7 @@ pub struct Holes {
 
 /// Which structure with which hole: `N`, `M`, and for each tentacle of `M` the tentacle of `N` that
 /// is at the same node, if one is.
-type Key = (Nonterminal, Nonterminal, Vec<Option<usize>>);
+pub(crate) type Key = (Nonterminal, Nonterminal, Vec<Option<usize>>);
 
 /// More nonterminals, or rules, are too many.
 const MOST_NONTERMINALS: usize = 64;
@@ -47,13 +47,7 @@ impl Holes {
         if !grammar.indexed {
             return None;
         }
-        let mut making = Making {
-            symbols,
-            grammar,
-            known: BTreeMap::new(),
-            rules: Vec::new(),
-            todo: Vec::new(),
-        };
+        let mut making = Making::new(symbols, grammar);
         making.beginnings()?;
         while let Some(key) = making.todo.pop() {
             making.longer(&key)?;
@@ -84,25 +78,36 @@ impl Holes {
 }
 
 /// A rule of a structure with a hole.
-struct Way {
-    key: Key,
+pub(crate) struct Way {
+    pub(crate) key: Key,
     index: Index,
-    graph: Heap,
+    pub(crate) graph: Heap,
     /// Whether it begins at the root.
     begins: bool,
 }
 
-struct Making<'a> {
-    symbols: &'a mut Symbols,
-    grammar: &'a Grammar,
-    known: BTreeMap<Key, Nonterminal>,
-    rules: Vec<Way>,
-    todo: Vec<Key>,
+/// Nonterminals for structures with a hole, while they are made.
+pub(crate) struct Making<'a> {
+    pub(crate) symbols: &'a mut Symbols,
+    pub(crate) grammar: &'a Grammar,
+    pub(crate) known: BTreeMap<Key, Nonterminal>,
+    pub(crate) rules: Vec<Way>,
+    pub(crate) todo: Vec<Key>,
 }
 
-impl Making<'_> {
+impl<'a> Making<'a> {
+    pub(crate) fn new(symbols: &'a mut Symbols, grammar: &'a Grammar) -> Self {
+        Making {
+            symbols,
+            grammar,
+            known: BTreeMap::new(),
+            rules: Vec::new(),
+            todo: Vec::new(),
+        }
+    }
+
     /// The nonterminal of a structure with a hole, new or not.
-    fn nonterminal(&mut self, key: &Key) -> Option<Nonterminal> {
+    pub(crate) fn nonterminal(&mut self, key: &Key) -> Option<Nonterminal> {
         if let Some(&known) = self.known.get(key) {
             return Some(known);
         }
@@ -125,7 +130,7 @@ impl Making<'_> {
     }
 
     /// Rules of the grammar without a hyperedge.
-    fn beginnings(&mut self) -> Option<()> {
+    pub(crate) fn beginnings(&mut self) -> Option<()> {
         let grammar = self.grammar;
         for rule in grammar.rules().iter().filter(|rule| !rule.collapsed) {
             for at in 0..rule.graph.hyperedge_count() {
@@ -170,13 +175,17 @@ impl Making<'_> {
     }
 
     /// The type of the node at a tentacle, by the first rule.
-    fn tentacle_type(&self, whole: Nonterminal, tentacle: usize) -> Option<crate::TypeId> {
+    pub(crate) fn tentacle_type(
+        &self,
+        whole: Nonterminal,
+        tentacle: usize,
+    ) -> Option<crate::TypeId> {
         let rule = self.grammar.rules_of(whole).next()?;
         Some(rule.graph.node_type(rule.tentacles[tentacle]))
     }
 
     /// The rule for a graph of `whole` from which a hyperedge is left out.
-    fn left_out(
+    pub(crate) fn left_out(
         &mut self,
         whole: Nonterminal,
         graph: &Heap,
@@ -237,7 +246,8 @@ impl Making<'_> {
         let keys: Vec<(Key, Nonterminal)> = (self.known.iter())
             .map(|(key, &way)| (key.clone(), way))
             .collect();
-        for ((whole, hole, places), way) in keys {
+        for (key, way) in keys {
+            let whole = key.0;
             let name = self.symbols.nonterminal_name(whole);
             let name = format!("{name} of any index");
             let rank = self.symbols.rank(whole);
@@ -245,7 +255,7 @@ impl Making<'_> {
             if !closed.contains(&(made, whole)) {
                 closed.push((made, whole));
             }
-            let rules = self.filled(whole, hole, &places, way)?;
+            let rules = self.filled(&key, way)?;
             fragments.push(Fragment {
                 nonterminal: made,
                 index: Index::NONE,
@@ -265,16 +275,28 @@ impl Making<'_> {
     }
 
     /// The hole filled, by a structure of the index that fits.
-    fn filled(
-        &self,
-        whole: Nonterminal,
-        hole: Nonterminal,
-        places: &[Option<usize>],
-        way: Nonterminal,
-    ) -> Option<Vec<Heap>> {
+    fn filled(&self, key: &Key, way: Nonterminal) -> Option<Vec<Heap>> {
+        let (graph, around, inside) = self.frame(key)?;
+        let any = Index::new(0, End::Any)?;
+        let indices = [any, Index::NONE].into_iter();
+        let with = |index: Index| {
+            let mut graph = graph.clone();
+            let nonterminal = way;
+            graph.add_hyperedge(Label { nonterminal, index }, &around);
+            let nonterminal = key.1;
+            graph.add_hyperedge(Label { nonterminal, index }, &inside);
+            graph
+        };
+        Some(indices.map(with).collect())
+    }
+
+    /// The nodes of a structure and of its hole, the tentacles of the structure being external; where
+    /// the tentacles of the way are, and those of what is in the hole.
+    pub(crate) fn frame(&self, key: &Key) -> Option<(Heap, Vec<Node>, Vec<Node>)> {
+        let (whole, hole, places) = key;
         let mut graph = Heap::new();
-        for tentacle in 0..self.symbols.rank(whole) {
-            let node = graph.add_node(self.tentacle_type(whole, tentacle)?);
+        for tentacle in 0..self.symbols.rank(*whole) {
+            let node = graph.add_node(self.tentacle_type(*whole, tentacle)?);
             graph.add_external(node);
         }
         let externals = graph.externals().to_vec();
@@ -284,22 +306,12 @@ impl Making<'_> {
             if let Some(at) = place {
                 inside.push(externals[*at]);
             } else {
-                let node = graph.add_node(self.tentacle_type(hole, tentacle)?);
+                let node = graph.add_node(self.tentacle_type(*hole, tentacle)?);
                 around.push(node);
                 inside.push(node);
             }
         }
-        let any = Index::new(0, End::Any)?;
-        let indices = [any, Index::NONE].into_iter();
-        let with = |index: Index| {
-            let mut graph = graph.clone();
-            let nonterminal = way;
-            graph.add_hyperedge(Label { nonterminal, index }, &around);
-            let nonterminal = hole;
-            graph.add_hyperedge(Label { nonterminal, index }, &inside);
-            graph
-        };
-        Some(indices.map(with).collect())
+        Some((graph, around, inside))
     }
 }
 

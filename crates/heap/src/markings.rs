@@ -12,6 +12,17 @@ use crate::grammar::Grammar;
 use crate::hypergraph::{Heap, Node};
 use crate::symbols::{Selector, Symbols, Variable};
 
+/// Why not every node can be marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unmarked {
+    /// There are more heaps than this, one for each place of a marking.
+    TooMany(usize),
+    /// A heap has more nodes than this.
+    TooLarge(usize),
+    /// There is no end of ways to show a field.
+    Endless,
+}
+
 /// The marking of a node and those of its successors.
 #[derive(Clone, Debug)]
 pub struct Markings<'a> {
@@ -65,8 +76,7 @@ impl<'a> Markings<'a> {
     }
 
     /// The heap with `%visited` at each node that is no constant, abstracted as far as possible.
-    /// `None` if there are too many, or too large ones.
-    pub fn visited(&self, symbols: &mut Symbols, heap: &Heap) -> Option<Vec<Heap>> {
+    pub fn visited(&self, symbols: &mut Symbols, heap: &Heap) -> Result<Vec<Heap>, Unmarked> {
         let marking = symbols.add_variable("%visited");
         let mut reached = BTreeSet::new();
         let mut results = BTreeSet::new();
@@ -75,11 +85,9 @@ impl<'a> Markings<'a> {
             if !reached.insert(heap.code()) {
                 continue;
             }
-            if reached.len() > self.limit || heap.node_count() > self.largest {
-                return None;
-            }
+            self.look_at(&heap, reached.len())?;
             if let Some(node) = heap.variable(marking) {
-                for mut next in self.grammar.reveal_all(&heap, node, &self.selectors)? {
+                for mut next in self.reveal(&heap, node)? {
                     for &selector in &self.selectors {
                         let target = next.target(node, selector);
                         if let Some(target) = target.filter(|&n| !is_constant(&next, n)) {
@@ -98,23 +106,13 @@ impl<'a> Markings<'a> {
                 .abstract_heap(&mut heap, &self.options.aggressive());
             results.insert(heap.code());
         }
-        Some(results.iter().map(Heap::from_code).collect())
+        Ok(results.iter().map(Heap::from_code).collect())
     }
 
     /// The heap with `%neighbourhood` at each node that is no constant, and `%neighbourhood-f` at
-    /// each of its successors. What lies between them stays concrete. `None` if there are too
-    /// many, or too large ones.
-    pub fn neighbourhood(&self, symbols: &mut Symbols, heap: &Heap) -> Option<Vec<Heap>> {
-        let marking = symbols.add_variable("%neighbourhood");
-        let neighbours: Vec<(Selector, Variable)> = self
-            .watched
-            .iter()
-            .map(|&selector| {
-                let name = symbols.selector_name(selector);
-                let name = format!("%neighbourhood-{name}");
-                (selector, symbols.add_variable(&name))
-            })
-            .collect();
+    /// each of its successors. What lies between them stays concrete.
+    pub fn neighbourhood(&self, symbols: &mut Symbols, heap: &Heap) -> Result<Vec<Heap>, Unmarked> {
+        let (marking, neighbours) = self.neighbours(symbols);
         let mut reached = BTreeSet::new();
         let mut results: BTreeSet<Code> = BTreeSet::new();
         let mut todo = starts(heap, marking);
@@ -122,13 +120,11 @@ impl<'a> Markings<'a> {
             if !reached.insert(heap.code()) {
                 continue;
             }
-            if reached.len() > self.limit || heap.node_count() > self.largest {
-                return None;
-            }
+            self.look_at(&heap, reached.len())?;
             let Some(node) = heap.variable(marking) else {
                 continue;
             };
-            for mut next in self.grammar.reveal_all(&heap, node, &self.selectors)? {
+            for mut next in self.reveal(&heap, node)? {
                 let targets = (self.selectors.iter()).filter_map(|&one| next.target(node, one));
                 for target in targets.filter(|&one| !is_constant(&next, one)) {
                     let mut moved = next.clone();
@@ -136,21 +132,71 @@ impl<'a> Markings<'a> {
                     self.grammar.abstract_heap(&mut moved, &self.options);
                     todo.push(moved);
                 }
-                let mut marked = false;
-                for &(selector, neighbour) in &neighbours {
-                    if let Some(target) = next.target(node, selector) {
-                        next.set_variable(neighbour, target);
-                        marked = true;
-                    }
-                }
-                if marked {
+                if mark_neighbours(&mut next, node, &neighbours) {
                     self.grammar.abstract_heap(&mut next, &self.options);
                     results.insert(next.code());
                 }
             }
         }
-        Some(results.iter().map(Heap::from_code).collect())
+        Ok(results.iter().map(Heap::from_code).collect())
     }
+
+    /// A concrete heap with `%visited` at each node that is no constant.
+    pub fn visited_concretely(&self, symbols: &mut Symbols, heap: &Heap) -> Vec<Heap> {
+        starts(heap, symbols.add_variable("%visited"))
+    }
+
+    /// A concrete heap with `%neighbourhood` at each node that is no constant, and the markings of its
+    /// successors.
+    pub fn neighbourhood_concretely(&self, symbols: &mut Symbols, heap: &Heap) -> Vec<Heap> {
+        let (marking, neighbours) = self.neighbours(symbols);
+        let mut heaps = starts(heap, marking);
+        heaps.retain_mut(|heap| {
+            let node = heap.variable(marking);
+            node.is_some_and(|node| mark_neighbours(heap, node, &neighbours))
+        });
+        heaps
+    }
+
+    /// The marking of a node, and those of its successors.
+    fn neighbours(&self, symbols: &mut Symbols) -> (Variable, Vec<(Selector, Variable)>) {
+        let marking = symbols.add_variable("%neighbourhood");
+        let neighbours = self.watched.iter().map(|&selector| {
+            let name = symbols.selector_name(selector);
+            let name = format!("%neighbourhood-{name}");
+            (selector, symbols.add_variable(&name))
+        });
+        (marking, neighbours.collect())
+    }
+
+    /// The heaps in which all selectors of a node can be seen.
+    fn reveal(&self, heap: &Heap, node: Node) -> Result<Vec<Heap>, Unmarked> {
+        let all = self.grammar.reveal_all(heap, node, &self.selectors);
+        all.ok_or(Unmarked::Endless)
+    }
+
+    /// Whether it has gone too far with this heap, and so many in all.
+    fn look_at(&self, heap: &Heap, reached: usize) -> Result<(), Unmarked> {
+        if heap.node_count() > self.largest {
+            return Err(Unmarked::TooLarge(self.largest));
+        }
+        if reached > self.limit {
+            return Err(Unmarked::TooMany(self.limit));
+        }
+        Ok(())
+    }
+}
+
+/// Marks the successors of a node, and says whether there are any.
+fn mark_neighbours(heap: &mut Heap, node: Node, neighbours: &[(Selector, Variable)]) -> bool {
+    let mut marked = false;
+    for &(selector, neighbour) in neighbours {
+        if let Some(target) = heap.target(node, selector) {
+            heap.set_variable(neighbour, target);
+            marked = true;
+        }
+    }
+    marked
 }
 
 /// The heap with a marking at each node that is no constant.

@@ -12,6 +12,26 @@ use crate::graph_json::{Graph, Reading, build};
 use crate::hypergraph::Heap;
 use crate::symbols::{Index, Nonterminal, Symbols};
 
+/// What a method makes of a heap. The external nodes of all heaps correspond.
+#[derive(Clone, Debug)]
+pub struct Contract {
+    /// The heap in which it is entered.
+    pub before: Heap,
+    /// The heaps in which it returns.
+    pub after: Vec<Heap>,
+    /// The heaps in which an exception leaves it; `None` if nothing is said about exceptions.
+    pub thrown: Option<Vec<Heap>>,
+}
+
+impl Contract {
+    /// All its heaps.
+    pub fn heaps_mut(&mut self) -> impl Iterator<Item = &mut Heap> {
+        let thrown = self.thrown.iter_mut().flatten();
+        let left = self.after.iter_mut().chain(thrown);
+        std::iter::once(&mut self.before).chain(left)
+    }
+}
+
 /// Contracts of a method, as a file gives them.
 #[derive(Clone, Debug)]
 pub struct MethodContracts {
@@ -19,8 +39,8 @@ pub struct MethodContracts {
     pub method: String,
     /// Where the signature stands.
     pub place: Span,
-    /// Each precondition with its postconditions. The external nodes correspond.
-    pub contracts: Vec<(Heap, Vec<Heap>)>,
+    /// One for each heap in which it is entered.
+    pub contracts: Vec<Contract>,
 }
 
 /// Whether indices and annotations are read. Without them both are ignored.
@@ -230,26 +250,38 @@ pub fn read_contracts(
     read.map_err(|error| vec![error])?;
     room(symbols, reading.names)?;
     let mut result = Vec::new();
-    for (name, place, pairs) in all {
+    for (method, place, raw) in all {
         let mut contracts = Vec::new();
-        for (before, after) in pairs {
+        for RawContract {
+            before,
+            after,
+            thrown,
+        } in raw
+        {
             let pre = build(symbols, &before).map_err(|error| vec![error])?;
-            let mut post = Vec::new();
-            for graph in &after {
-                let heap = build(symbols, graph).map_err(|error| vec![error])?;
-                let (wanted, found) = (pre.externals().len(), heap.externals().len());
-                if wanted != found {
+            let mut fitting = |graphs: &[Graph<'_>]| {
+                let heaps = graphs.iter().map(|graph| {
+                    let heap = build(symbols, graph)?;
+                    let (wanted, found) = (pre.externals().len(), heap.externals().len());
+                    if wanted == found {
+                        return Ok(heap);
+                    }
                     let message = format!(
                         "the precondition has {wanted} external nodes, this postcondition {found}"
                     );
                     let error = Diagnostic::error(graph.place, message);
-                    return Err(vec![error.also(before.place, "the precondition")]);
-                }
-                post.push(heap);
-            }
-            contracts.push((pre, post));
+                    Err(error.also(before.place, "the precondition"))
+                });
+                heaps.collect::<Result<Vec<Heap>, Diagnostic>>()
+            };
+            let after = fitting(&after).map_err(|error| vec![error])?;
+            let thrown = thrown.as_deref().map(fitting).transpose();
+            contracts.push(Contract {
+                after,
+                thrown: thrown.map_err(|error| vec![error])?,
+                before: pre,
+            });
         }
-        let method = name;
         result.push(MethodContracts {
             method,
             place,
@@ -259,12 +291,19 @@ pub fn read_contracts(
     Ok(result)
 }
 
-type Raw<'a> = (String, Span, Vec<(Graph<'a>, Vec<Graph<'a>>)>);
+/// A contract as it stands in the text.
+struct RawContract<'a> {
+    before: Graph<'a>,
+    after: Vec<Graph<'a>>,
+    thrown: Option<Vec<Graph<'a>>>,
+}
+
+type Raw<'a> = (String, Span, Vec<RawContract<'a>>);
 
 fn method<'a>(reading: &mut Reading, json: &mut Json<'a>) -> Result<Raw<'a>, Diagnostic> {
     let place = json.here();
     let mut name = None;
-    let mut pairs = Vec::new();
+    let mut contracts = Vec::new();
     json.object("an object with `method` and `contracts`", |json, key, _| {
         match key {
             "method" => name = Some(json.string("the signature of a method")?),
@@ -272,20 +311,29 @@ fn method<'a>(reading: &mut Reading, json: &mut Json<'a>) -> Result<Raw<'a>, Dia
                 let place = json.here();
                 let mut before = None;
                 let mut after = Vec::new();
+                let mut thrown = None;
                 json.object("a contract", |json, key, _| {
-                    match key {
-                        "precondition" => before = Some(reading.graph(json)?),
-                        "postconditions" => json.array("a list of graphs", |json| {
-                            after.push(reading.graph(json)?);
-                            Ok(())
-                        })?,
-                        _ => json.skip()?,
-                    }
-                    Ok(())
+                    let list = match key {
+                        "precondition" => {
+                            before = Some(reading.graph(json)?);
+                            return Ok(());
+                        }
+                        "postconditions" => &mut after,
+                        "exceptions" => thrown.get_or_insert_default(),
+                        _ => return json.skip(),
+                    };
+                    json.array("a list of graphs", |json| {
+                        list.push(reading.graph(json)?);
+                        Ok(())
+                    })
                 })?;
                 let missing = "the key `precondition` is missing";
                 let before = before.ok_or_else(|| Diagnostic::error(place, missing))?;
-                pairs.push((before, after));
+                contracts.push(RawContract {
+                    before,
+                    after,
+                    thrown,
+                });
                 Ok(())
             })?,
             _ => json.skip()?,
@@ -294,5 +342,5 @@ fn method<'a>(reading: &mut Reading, json: &mut Json<'a>) -> Result<Raw<'a>, Dia
     })?;
     let missing = "the key `method` is missing";
     let (name, place) = name.ok_or_else(|| Diagnostic::error(place, missing))?;
-    Ok((name.into_owned(), place, pairs))
+    Ok((name.into_owned(), place, contracts))
 }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use crate::grammar::{Fragment, Grammar};
 use crate::hypergraph::{Heap, Node};
+use crate::read_json::Contract;
 use crate::symbols::{Annotation, End, Index, Label, Symbols};
 
 /// A text in quotes, as JSON has it.
@@ -108,13 +109,18 @@ pub fn grammar_json(symbols: &Symbols, fragments: &[Fragment]) -> String {
 }
 
 /// Contracts of a method as JSON: what [`read_contracts`](crate::read_contracts) reads.
-pub fn contracts_json(symbols: &Symbols, method: &str, contracts: &[(Heap, Vec<Heap>)]) -> String {
+pub fn contracts_json(symbols: &Symbols, method: &str, contracts: &[Contract]) -> String {
+    let heaps = |heaps: &[Heap]| list(heaps, |heap| heap_json(symbols, heap));
     let contracts: Vec<String> = contracts
         .iter()
-        .map(|(before, after)| {
-            let after = list(after, |heap| heap_json(symbols, heap));
-            let before = heap_json(symbols, before);
-            format!("{{\"precondition\":{before},\"postconditions\":{after}}}")
+        .map(|contract| {
+            let before = heap_json(symbols, &contract.before);
+            let after = heaps(&contract.after);
+            let thrown = match &contract.thrown {
+                Some(thrown) => format!(",\"exceptions\":{}", heaps(thrown)),
+                None => String::new(),
+            };
+            format!("{{\"precondition\":{before},\"postconditions\":{after}{thrown}}}")
         })
         .collect();
     let contracts = contracts.join(",\n ");

@@ -5,8 +5,9 @@ mod common;
 use common::isomorphic;
 use common::languages::{GRAMMARS, Language};
 use droste_heap::{
-    Grammar, Indices, Symbols, WarningKind, check, contracts_json, grammar_dot, grammar_json,
-    heap_dot, heap_json, read_contracts, read_grammar, read_heap, read_sid, read_symbolic_heap,
+    Contract, Grammar, Heap, Indices, Symbols, WarningKind, check, contracts_json, grammar_dot,
+    grammar_json, heap_dot, heap_json, read_contracts, read_grammar, read_heap, read_sid,
+    read_symbolic_heap,
 };
 use droste_source::SourceFile;
 use droste_source::diagnostics::render;
@@ -104,11 +105,24 @@ fn json_is_written_as_it_is_read() {
             let back = read_heap(&mut language.symbols, &text, Indices::Read).unwrap();
             assert!(isomorphic(&heap, &back), "{text}");
             assert!(heap_dot(&language.symbols, &heap, "a \"heap\"").starts_with("digraph"));
-            let contracts = [(heap.clone(), vec![back.clone(), heap.clone()])];
-            let text = contracts_json(&language.symbols, "<A: B c()>", &contracts);
-            let read = read_contracts(&mut language.symbols, &text, Indices::Read).unwrap();
-            assert_eq!(read[0].method, "<A: B c()>");
-            assert_eq!(read[0].contracts[0].1[1].code(), heap.code());
+            for thrown in [None, Some(vec![]), Some(vec![heap.clone()])] {
+                let contract = Contract {
+                    before: heap.clone(),
+                    after: vec![back.clone(), heap.clone()],
+                    thrown,
+                };
+                let contracts = std::slice::from_ref(&contract);
+                let text = contracts_json(&language.symbols, "<A: B c()>", contracts);
+                let read = read_contracts(&mut language.symbols, &text, Indices::Read).unwrap();
+                assert_eq!(read[0].method, "<A: B c()>");
+                let again = &read[0].contracts[0];
+                assert_eq!(again.after[1].code(), heap.code());
+                let codes = |heaps: &Option<Vec<Heap>>| {
+                    let heaps = heaps.as_ref()?.iter();
+                    Some(heaps.map(Heap::code).collect::<Vec<_>>())
+                };
+                assert_eq!(codes(&again.thrown), codes(&contract.thrown));
+            }
         }
     }
 }

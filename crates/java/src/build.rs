@@ -25,7 +25,7 @@ pub(crate) struct Builder<'a> {
     file_ids: FxHashMap<String, u32>,
     warnings: Vec<Warning>,
     warned: FxHashSet<Warning>,
-    /// Whether what the machine or a library raises may leave a method. It is so if somebody would
+    /// Whether what the machine or a library raises may leave a method. It is so if something would
     /// catch it.
     pub follows: bool,
 }
@@ -156,7 +156,7 @@ impl Builder<'_> {
         )))
     }
 
-    /// The method that is meant by name alone, if its code is at hand.
+    /// The method that is meant by name alone, if its code is available.
     pub(crate) fn exact(&mut self, member: &Member) -> Option<MethodId> {
         let class = self.hierarchy.find(&member.class)?;
         let method = self
@@ -311,20 +311,24 @@ fn guarded(methods: &[Method]) -> impl Iterator<Item = (usize, usize, &Callees)>
     })
 }
 
-/// Whether somebody catches what these methods raise.
+/// Whether anything catches what these methods raise.
 fn catches(methods: &[Method], mut raises: Vec<bool>) -> bool {
     inherit(methods, &mut raises);
     guarded(methods).any(|(_, _, callees)| callees.methods().any(|one| raises[one.index()]))
 }
 
-/// Handlers for what called methods throw stay only where one of them throws.
+/// Handlers for what called methods throw stay only where one of them throws, or where only a
+/// contract may say what is thrown.
 fn settle_handlers(methods: &mut [Method]) {
     let throws = methods.iter();
     let mut throws: Vec<bool> = throws
         .map(|method| method.code.contains(&Statement::Throw))
         .collect();
     inherit(methods, &mut throws);
-    let quiet = |callees: &Callees| !callees.methods().any(|one| throws[one.index()]);
+    let quiet = |callees: &Callees| {
+        let unavailable = matches!(callees, Callees::Unavailable(_));
+        !unavailable && !callees.methods().any(|one| throws[one.index()])
+    };
     let idle = guarded(methods).filter(|(_, _, callees)| quiet(callees));
     let idle: Vec<(usize, usize)> = idle.map(|(at, pc, _)| (at, pc)).collect();
     for (at, pc) in idle {
@@ -332,7 +336,8 @@ fn settle_handlers(methods: &mut [Method]) {
     }
 }
 
-/// A method may be left by an exception if one that it calls may, and nobody catches it on the way.
+/// A method may be left by an exception if one that it calls may, and nothing catches it on the
+/// way.
 fn inherit(methods: &[Method], left: &mut [bool]) {
     let mut changed = true;
     while changed {

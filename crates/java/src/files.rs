@@ -133,7 +133,7 @@ fn source_root(file: &Path) -> PathBuf {
     above.unwrap_or(&here).to_path_buf()
 }
 
-/// The name behind `package` at the beginning of a source, behind comments.
+/// The name after `package` at the beginning of a source, after comments.
 fn package(source: &str) -> Option<String> {
     let mut rest = source.trim_start_matches('\u{feff}').trim_start();
     loop {

@@ -1,4 +1,4 @@
-//! All classes at hand: who extends whom, who declares what, and which methods a call may run.
+//! All available classes: who extends whom, who declares what, and which methods a call may run.
 //!
 //! Calls are resolved by class hierarchy analysis: every class that is a subtype of the receiver's
 //! declared type may be there.
@@ -19,11 +19,11 @@ pub(crate) struct Hierarchy {
     /// Sorted by name.
     pub classes: Vec<ClassFile>,
     names: FxHashMap<String, ClassIndex>,
-    /// For each class its parent, if it is at hand.
+    /// For each class its parent, if it is available.
     parents: Vec<Option<ClassIndex>>,
     /// Methods of each class, by name and descriptor.
     methods: Vec<FxHashMap<(String, String), usize>>,
-    /// For each name of a type the classes at hand that objects of it may have, in order.
+    /// For each name of a type the available classes that objects of it may have, in order.
     concrete: FxHashMap<String, Vec<ClassIndex>>,
 }
 
@@ -120,7 +120,7 @@ impl Hierarchy {
         &self.classes[class].methods[method]
     }
 
-    /// The class and its ancestors, as far as they are at hand.
+    /// The class and its ancestors, as far as they are available.
     pub(crate) fn ancestors(&self, class: ClassIndex) -> impl Iterator<Item = ClassIndex> + '_ {
         std::iter::successors(Some(class), |&class| self.parents[class])
     }
@@ -150,7 +150,7 @@ impl Hierarchy {
         }
     }
 
-    /// The names of a class and of all its supertypes, as far as they are at hand: each class
+    /// The names of a class and of all its supertypes, as far as they are available: each class
     /// below the name is known, the name itself need not be.
     fn supertypes(&self, class: ClassIndex) -> Vec<String> {
         let mut found: Vec<String> = vec![self.classes[class].name.clone()];
@@ -201,7 +201,7 @@ impl Hierarchy {
     }
 
     /// For a virtual call: each class that the receiver may have, and the method that runs then,
-    /// if its code is at hand.
+    /// if its code is available.
     pub(crate) fn receivers(&self, member: &Member) -> Vec<(ClassIndex, Option<MethodIndex>)> {
         let classes = self
             .concrete

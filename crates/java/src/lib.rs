@@ -6,7 +6,7 @@
 //!
 //! References, `null`, booleans and integer constants are exact. What Java computes from numbers is
 //! unknown, and so are arrays, strings, static fields, lambdas, and results of methods whose code is
-//! not at hand. Each such place is a [`Warning`], but for arithmetic. What is unknown may be
+//! not available. Each such place is a [`Warning`], but for arithmetic. What is unknown may be
 //! anything: a branch that asks for it goes both ways. Exceptions go to a handler of
 //! the method or of a caller, or they end the run. Exceptions that the machine raises for failed casts,
 //! divisions, and arrays, and those of library methods, are followed into handlers only.

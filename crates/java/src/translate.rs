@@ -150,7 +150,7 @@ impl Translator<'_, '_> {
         }
     }
 
-    /// The pieces, one after the other, behind the receiver and the parameters.
+    /// The pieces, one after the other, after the receiver and the parameters.
     fn lay_out(self, start: u32) -> Translated {
         let mut code = Vec::new();
         let mut lines = Vec::new();
@@ -390,7 +390,7 @@ impl Translator<'_, '_> {
     }
 
     /// The instruction may raise an exception. If there are handlers, control may go there, and out
-    /// of the method if somebody else catches it.
+    /// of the method if a caller catches it.
     fn may_raise(&mut self) -> Result<(), String> {
         let mut targets = self.raised(Operand::Unknown)?;
         self.raises |= self.graph.escapes[self.block];

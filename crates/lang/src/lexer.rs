@@ -7,8 +7,8 @@
 //! names such as `{x<y}` and SATABS names with `-` in them depend on what comes later
 //! or on the dialect and are finished by the loop in [`lex`].
 //!
-//! Whatever the input, every byte is looked at a bounded number of times, and an error costs one
-//! diagnostic per run of bad characters.
+//! Whatever the input, every byte is read a bounded number of times, and a sequence of bad
+//! characters gives one diagnostic.
 
 use logos::Logos;
 
@@ -23,6 +23,9 @@ pub enum Dialect {
     Union,
     /// SATABS and boppo: `-` inside names, and their operator precedence.
     Satabs,
+    /// As [`Dialect::Union`], but threads mean what the public version of GETAFIX means by them:
+    /// `main` is a thread, the global `atomic` forbids switches, and a call is one step.
+    Getafix,
 }
 
 /// What is being read: in a monitor, the braces around states are not names.

@@ -9,13 +9,12 @@
 //! }
 //! ```
 //!
-//! At every position of the run, from the first on, the monitor makes one move: it takes
-//! one of the edges whose guard is true there (any of them, if several are), or, if none is,
-//! what `otherwise` says: `otherwise stay;` (the default), `otherwise goto S;`, or `otherwise
-//! block;`, which gives up the run. The property is violated if some run takes the
-//! monitor to a `target` state, or through `repeating` states infinitely often.
-//! Guards are Boolean expressions over globals, locals `proc::x`, `at(L)`, `at(proc:L)`, `in(proc)`
-//! and `terminated`.
+//! At every position of the run, from the first on, the monitor makes one move: it takes one of the
+//! edges whose guard is true there (any of them, if several are), or, if none is, what `otherwise`
+//! says: `otherwise stay;` (the default), `otherwise goto S;`, or `otherwise block;`, after which
+//! the run violates nothing. The property is violated if some run takes the monitor to a `target`
+//! state, or through `repeating` states infinitely often. Guards are Boolean expressions over
+//! globals, locals `proc::x`, `at(L)`, `at(proc:L)`, `in(proc)` and `terminated`.
 
 pub use droste_program::monitor::StateKind;
 

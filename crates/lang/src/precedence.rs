@@ -7,13 +7,13 @@ use crate::lexer::Dialect;
 fn level(dialect: Dialect, op: BinaryOp) -> u8 {
     match (dialect, op) {
         (_, BinaryOp::Implies) | (Dialect::Satabs, BinaryOp::Eq | BinaryOp::Ne) => 1,
-        (Dialect::Union, BinaryOp::Or) | (Dialect::Satabs, BinaryOp::Xor) => 2,
-        (Dialect::Union, BinaryOp::Xor) | (Dialect::Satabs, BinaryOp::Or) => 3,
+        (Dialect::Union | Dialect::Getafix, BinaryOp::Or) | (Dialect::Satabs, BinaryOp::Xor) => 2,
+        (Dialect::Union | Dialect::Getafix, BinaryOp::Xor) | (Dialect::Satabs, BinaryOp::Or) => 3,
         (_, BinaryOp::And) => 4,
         // SATABS has no integers; ordering comparisons go where C has them relative to `&`'s
         // logical reading, so that `x < 1 & y < 2` means the same in both dialects.
         (_, BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge)
-        | (Dialect::Union, BinaryOp::Eq | BinaryOp::Ne) => 5,
+        | (Dialect::Union | Dialect::Getafix, BinaryOp::Eq | BinaryOp::Ne) => 5,
         (_, BinaryOp::Shl | BinaryOp::Shr) => 6,
         (_, BinaryOp::Add | BinaryOp::Sub) => 7,
         (_, BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem) => 8,

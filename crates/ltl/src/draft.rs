@@ -1,5 +1,5 @@
-//! Automata while they are made: guards are decision diagrams, and there may be more marks than in
-//! the end.
+//! Automata under construction: guards are decision diagrams, and there may be more marks than in
+//! the final automaton.
 //!
 //! Here are the reductions that need no more than the graph. States from which nothing is accepted
 //! are removed, edges between the same states are joined, and marks that say nothing new are

@@ -1,13 +1,13 @@
 //! Reads automata in the Hanoi omega-automata format, version 1.
 //!
 //! The format is described at <https://adl.github.io/hoaf/> and in Babiak et al., *The Hanoi
-//! omega-automata format* (CAV 2015). What is read are (generalised) Büchi automata with any number
-//! of initial states. Labels may be on states, on edges, or implied by the order of edges;
-//! acceptance may be on states or edges. Other acceptance conditions and alternation are refused by
-//! name. A state's label and sets are handed to its edges, as the format says. Several initial
-//! states become one new state with the edges of all of them.
+//! omega-automata format* (CAV 2015). It reads (generalised) Büchi automata with any number of
+//! initial states. Labels may be on states, on edges, or implied by the order of edges; acceptance
+//! may be on states or edges. Other acceptance conditions and alternation are refused by name. A
+//! state's label and sets are handed to its edges, as the format says. Several initial states
+//! become one new state with the edges of all of them.
 //!
-//! The text in quotes behind `AP:` is an atom as in formulas; a text that is no atom is an
+//! The text in quotes after `AP:` is an atom as in formulas; any other text is taken as an
 //! expression of the program.
 
 use droste_base::words::counted;

@@ -55,7 +55,7 @@ impl Condition {
 }
 
 impl Acceptance {
-    /// Reads what is behind `Acceptance:`. Only the pieces are kept: a conjunction needs no
+    /// Reads what comes after `Acceptance:`. Only the pieces are kept: a conjunction needs no
     /// structure, and everything else is refused.
     pub(crate) fn parse(tokens: &mut Tokens<'_>) -> Result<Self, Diagnostic> {
         let (sets, first) = tokens.integer("the number of acceptance sets")?;

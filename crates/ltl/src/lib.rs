@@ -14,8 +14,8 @@
 //! assert_eq!(automaton.state_count(), 2);
 //! ```
 //!
-//! The way of a text: [`syntax`] and [`parser`] make a [`FormulaId`] with a table of atoms, to which
-//! somebody else gives a meaning. `tableau` makes a `draft` of an automaton, which becomes a
+//! From text to automaton: [`syntax`] and [`parser`] make a [`FormulaId`] with a table of atoms, to
+//! which the caller gives a meaning. `tableau` makes a `draft` of an automaton, which becomes a
 //! [`Tgba`]. [`word`] says what formulas mean, without automata, and whether an automaton accepts a
 //! word; the translation is tested against it.
 

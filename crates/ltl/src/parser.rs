@@ -1,10 +1,10 @@
 //! From text to formulas: Dijkstra's shunting yard, with a stack of its own instead of recursion.
 //!
-//! Unary operators bind tightest; then `U R W M`, to the right; then conjunction, disjunction,
-//! `xor`, implication (to the right) and equivalence. Chains of `&` and `|` become one node with
-//! all their operands. After an error the parser goes on as if what was missing had been there, so
-//! that one run reports as much as it can. That printing and parsing again gives the same formula
-//! is tested on random formulas.
+//! Unary operators bind tightest; then `U R W M`, right-associative; then conjunction, disjunction,
+//! `xor`, implication (right-associative) and equivalence. Chains of `&` and `|` become one node
+//! with all their operands. After an error the parser goes on as if what was missing had been
+//! there, so that one run reports as much as it can. That printing and parsing again gives the same
+//! formula is tested on random formulas.
 
 use droste_source::diagnostics::{Diagnostic, Severity};
 use droste_source::suggest::nearest;
@@ -258,7 +258,7 @@ fn wants_operand(list: &[(Token, Span)]) -> bool {
     )
 }
 
-/// What was meant to be a name before a colon, but cannot be one; and where the token behind the
+/// What was meant to be a name before a colon, but cannot be one; and where the token after the
 /// colon is.
 fn strange_header(source: &SourceFile, list: &[(Token, Span)], at: usize) -> Option<(Span, usize)> {
     let start = list.get(at)?.1.start;
@@ -386,7 +386,7 @@ impl Parser<'_> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// One formula of these tokens; `end` is the place behind them.
+    /// One formula of these tokens; `end` is the place after them.
     fn formula(&mut self, list: &[(Token, Span)], end: Span) -> Option<FormulaId> {
         if list.is_empty() {
             if self.diagnostics.is_empty() {

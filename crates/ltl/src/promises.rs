@@ -12,8 +12,8 @@
 //! * `a M b`, which is `a R b` and `F a`, has the goal `a`, or that of `a` if it is an until: as
 //!   long as `a M b` is put off, `b` holds;
 //! * if all the formula says is that something good happens (a guarantee), one promise is enough
-//!   for all its eventualities: a word that satisfies it has a run that comes to an end of all
-//!   obligations.
+//!   for all its eventualities: a word that satisfies it has a run on which all obligations are met
+//!   at some time.
 
 use rustc_hash::FxHashMap;
 

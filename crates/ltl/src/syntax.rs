@@ -208,9 +208,9 @@ pub fn run_together(name: &str) -> Option<(String, &str)> {
     Some((format!("{spaced}{rest}"), rest))
 }
 
-/// Warnings about names that may be meant as operators and a name, where nobody knows which names
-/// there are: what follows the operators is an atom elsewhere, or looks like one of a textbook
-/// (a small letter and digits).
+/// Warnings about names that may be meant as operators and a name, such as `Fq`, where there is no
+/// program to ask: what follows the operators is an atom elsewhere, or a lower-case letter, perhaps
+/// with digits.
 pub fn warnings(atoms: &Atoms) -> Vec<Diagnostic> {
     let named = |name: &str| {
         let mut list = atoms.list().iter();

@@ -1,8 +1,8 @@
-//! From formulas to automata: the whole way.
+//! From formulas to automata: all steps together.
 //!
 //! There are three constructions. `tableau` gives the best automata. Where its diagrams become too
 //! large, `terms` are tried, first with all the marks, then with levels, as long as their lists are
-//! short. If all of these fail, the automaton is probably large by its nature, and terms without a
+//! short. If all of these fail, the automaton is probably inherently large, and terms without a
 //! bound go on until a limit is reached.
 
 use std::fmt;

@@ -6,9 +6,9 @@
 //! temporal operators are the least and greatest solutions of their expansion laws (Manna and
 //! Pnueli, *The Temporal Logic of Reactive and Concurrent Systems*, 1992, section 3.2); going
 //! backwards over the word, and once more over the loop, reaches them, because the second time the
-//! value behind the last position is the right one. [`accepts`] builds the product with an
-//! automaton and looks for a component with all marks. This is what every translation is tested
-//! against, and what a counterexample can be replayed with.
+//! value after the last position is the right one. [`accepts`] builds the product with an automaton
+//! and looks for a component with all marks. This is what every translation is tested against, and
+//! what a counterexample can be replayed with.
 
 use droste_automata::automaton::Tgba;
 use droste_automata::components;

@@ -25,7 +25,7 @@ enum WeightType {
     None,
     /// One number each.
     Number,
-    /// Several numbers each; how many, if that is said.
+    /// Several numbers each; how many, if the file says so.
     Vector(Option<u32>),
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn read(text: &str, limits: &Limits) -> Result<(System, Vec<Diagnosti
     Ok(reader.problems.finish(reader.system)?)
 }
 
-/// Reads an automaton for a system: `{"P-automaton": …}`.
+/// Reads an automaton for a system: `{"P-automaton": …}`, or one of the older names for it.
 pub(crate) fn read_automaton(
     text: &str,
     system: &mut System,
@@ -75,7 +75,10 @@ pub(crate) fn read_automaton(
     let mut json = Json::new(text);
     let mut found = None;
     json.object("an object", |json, key, place| {
-        if key != "P-automaton" {
+        if !matches!(
+            key,
+            "P-automaton" | "initial_p_automaton" | "final_p_automaton"
+        ) {
             let what = format!("`{key}` does not belong to an automaton");
             return Err(Diagnostic::error(place, what).help("expected `P-automaton`"));
         }
@@ -457,11 +460,119 @@ fn place(
         let (number, at) = json.index("a state")?;
         (number.to_string(), at)
     };
-    if let Some(id) = system.states.find(&name) {
-        return Ok((Place::Control(id), at));
+    Ok((named(&name, at, system, extra)?, at))
+}
+
+fn named(name: &str, at: Span, system: &System, extra: &mut Names) -> Result<Place, Diagnostic> {
+    if let Some(id) = system.states.find(name) {
+        return Ok(Place::Control(id));
     }
-    let id = extra.intern(&name).ok_or_else(|| too_many_names(at))?;
-    Ok((Place::Extra(id), at))
+    let id = extra.intern(name).ok_or_else(|| too_many_names(at))?;
+    Ok(Place::Extra(id))
+}
+
+/// The label of an edge.
+fn label(json: &mut Json<'_>, system: &mut System) -> Result<Label, Diagnostic> {
+    let (text, at) = json.string("a label in quotes")?;
+    match &*text {
+        "" => Ok(Label::Epsilon),
+        "*" => Err(Diagnostic::error(at, "`*` is no label of an edge")),
+        text => {
+            let id = system.symbols.intern(text);
+            Ok(Label::One(id.ok_or_else(|| too_many_names(at))?))
+        }
+    }
+}
+
+/// An older form, state by state: `[{"edges": [{"label": …, "to": …}, …], "accepting": true,
+/// "initial": true}, …]`, or an object with the names of the states.
+fn by_states(
+    json: &mut Json<'_>,
+    system: &mut System,
+    extra: &mut Names,
+    set: &mut Configurations,
+) -> Result<(), Diagnostic> {
+    if json.kind()? == Kind::Object {
+        return json.object("states by name", |json, name, at| {
+            let from = named(name, at, system, extra)?;
+            state(json, (from, at), system, extra, set)
+        });
+    }
+    let mut number = 0u64;
+    json.array("states", |json| {
+        let at = json.here();
+        let from = named(&number.to_string(), at, system, extra)?;
+        number += 1;
+        state(json, (from, at), system, extra, set)
+    })
+}
+
+/// A state of the older form.
+fn state(
+    json: &mut Json<'_>,
+    (from, at): (Place, Span),
+    system: &mut System,
+    extra: &mut Names,
+    set: &mut Configurations,
+) -> Result<(), Diagnostic> {
+    let (mut initial, mut accepting) = (false, false);
+    json.object("a state of an automaton", |json, key, at| match key {
+        "initial" => {
+            initial = json.boolean()?;
+            Ok(())
+        }
+        "accepting" => {
+            accepting = json.boolean()?;
+            Ok(())
+        }
+        "edges" => json.array("an array of edges", |json| {
+            let (mut read, mut to) = (None, None);
+            let mut start = json.clone();
+            json.object("an edge", |json, key, at| match key {
+                "label" => {
+                    read = Some(label(json, system)?);
+                    Ok(())
+                }
+                "to" => {
+                    to = Some(place(json, system, extra)?.0);
+                    Ok(())
+                }
+                _ => Err(
+                    Diagnostic::error(at, format!("there is no `{key}` in an edge"))
+                        .help("there are `label` and `to`"),
+                ),
+            })?;
+            let (Some(label), Some(to)) = (read, to) else {
+                return Err(start.expected("an edge with `label` and `to`"));
+            };
+            set.edges.push(crate::system::Edge {
+                from,
+                label,
+                to,
+                weight: ONE,
+            });
+            Ok(())
+        }),
+        _ => Err(
+            Diagnostic::error(at, format!("there is no `{key}` in a state"))
+                .help("there are `initial`, `accepting` and `edges`"),
+        ),
+    })?;
+    if accepting {
+        set.accepting.push((from, ONE));
+    }
+    match from {
+        Place::Extra(_) if initial => Err(Diagnostic::error(
+            at,
+            "an initial state must be a state of the system",
+        )),
+        Place::Control(_) if !initial => Err(Diagnostic::error(
+            at,
+            "this is a state of the system, but it is not initial",
+        )
+        .help("other states of the automaton need names or numbers of their own")),
+        _ => Ok(()),
+    }
 }
 
 /// `{"initial": …, "accepting": …, "edges": …}`
@@ -498,6 +609,10 @@ fn automaton(json: &mut Json<'_>, system: &mut System) -> Result<Configurations,
                 Ok(())
             })
         }
+        "states" if !accepting && !edges => {
+            (accepting, edges) = (true, true);
+            by_states(json, system, &mut extra, &mut set)
+        }
         _ => Err(
             Diagnostic::error(at, format!("there is no `{key}` in an automaton"))
                 .help("there are `initial`, `accepting` and `edges`"),
@@ -515,30 +630,20 @@ fn edge(
     system: &mut System,
     extra: &mut Names,
 ) -> Result<crate::system::Edge, Diagnostic> {
-    let (mut from, mut label, mut to) = (None, None, None);
+    let (mut from, mut read, mut to) = (None, None, None);
     let mut count = 0;
     let mut start = json.clone();
     json.array("an edge", |json| {
         count += 1;
         match count {
             1 => from = Some(place(json, system, extra)?.0),
-            2 => {
-                let (text, at) = json.string("a label in quotes")?;
-                label = Some(match &*text {
-                    "" => Label::Epsilon,
-                    "*" => return Err(Diagnostic::error(at, "`*` is no label of an edge")),
-                    text => {
-                        let id = system.symbols.intern(text);
-                        Label::One(id.ok_or_else(|| too_many_names(at))?)
-                    }
-                });
-            }
+            2 => read = Some(label(json, system)?),
             3 => to = Some(place(json, system, extra)?.0),
             _ => return Err(json.expected("`]`")),
         }
         Ok(())
     })?;
-    match (from, label, to) {
+    match (from, read, to) {
         (Some(from), Some(label), Some(to)) => Ok(crate::system::Edge {
             from,
             label,

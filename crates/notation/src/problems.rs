@@ -13,7 +13,7 @@ pub struct Problems {
     errors: usize,
 }
 
-/// There are so many mistakes that nobody would read more, or one after which there is no going on.
+/// There are so many mistakes that more would not help, or one after which reading cannot continue.
 #[derive(Clone, Copy, Debug)]
 pub struct Enough;
 

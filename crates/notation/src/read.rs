@@ -77,7 +77,7 @@ impl Format {
     }
 
     /// The domain that the weights of a system are taken for when it has been written in this
-    /// format and nobody says what they are.
+    /// format and no option says what they are.
     pub fn read_as(self, system: &System) -> DomainName {
         let own = system.domain.unwrap_or(DomainName::Bool);
         let says_so = |text: Cow<'_, str>| text.starts_with("ShortestPathSemiring(");

@@ -181,7 +181,7 @@ impl Regex {
                 Some(sign @ (b'*' | b'+' | b'?')) => {
                     let what = format!("`{}` follows nothing that it could repeat", sign as char);
                     return Err(Diagnostic::error(span(at, at + 1), what)
-                        .help("it stands behind a symbol, a set or a bracket"));
+                        .help("it comes after a symbol, a set or a bracket"));
                 }
                 _ => match scanner.name()? {
                     Some((name, place)) => {

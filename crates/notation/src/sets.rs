@@ -65,7 +65,7 @@ impl<'a> Scope<'a> {
         })
     }
 
-    /// What is said about symbols that no rule has.
+    /// The message about symbols that no rule has.
     pub(crate) fn warnings(&mut self) -> Vec<Diagnostic> {
         let known = self.known;
         let unknown = std::mem::take(&mut self.unknown);
@@ -104,7 +104,7 @@ impl Symbols for Scope<'_> {
     }
 }
 
-/// The weight behind a colon, if there is one.
+/// The weight after a colon, if there is one.
 pub(crate) fn weight(
     scanner: &mut Scanner<'_>,
     system: &mut System,
@@ -119,7 +119,7 @@ pub(crate) fn weight(
     }
     let (text, place) = scanner.rest();
     if text.is_empty() {
-        return Err(Diagnostic::error(place, "expected a weight behind `:`")
+        return Err(Diagnostic::error(place, "expected a weight after `:`")
             .help("without a weight, leave the colon out"));
     }
     let weights = &mut system.weights;

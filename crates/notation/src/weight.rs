@@ -1,4 +1,4 @@
-//! The text of weights, domain by domain: the one place where it is said how a weight is written.
+//! The text of weights, domain by domain: the only place that knows how a weight is written.
 
 mod affine;
 mod texts;

@@ -404,6 +404,24 @@ fn sets_are_read_in_every_form() {
         3
     );
     assert_eq!(edges(set("{\"P-automaton\": {\"initial\": [\"p\"], \"accepting\": [9], \"edges\": [[\"p\", \"A\", 9]]}}").unwrap().0), 1);
+    // The same in PDAAAL's older form, by number and by name.
+    let older = r#"{"initial_p_automaton": {"states": {"p": {"initial": true, "edges": [{"label": "A",
+        "to": "8"}, {"label": "", "to": 9}]}, "q": {"initial": true, "edges": []},
+        "8": {"edges": [{"label": "B", "to": "9"}]}, "9": {"accepting": true, "edges": []}}}}"#;
+    let found = set(older).unwrap().0;
+    assert_eq!((found.extra, found.accepting.len()), (2, 1));
+    assert_eq!(edges(found), 3);
+    for (bad, what) in [
+        ("{\"8\": {\"initial\": true}}", "a state of the system"),
+        ("{\"p\": {\"edges\": []}}", "it is not initial"),
+        ("[{\"edges\": [{\"to\": 1}]}]", "`label` and `to`"),
+        ("[{\"x\": 1}]", "no `x` in a state"),
+        ("[], \"edges\": []", "there twice"),
+    ] {
+        let text = format!("{{\"P-automaton\": {{\"states\": {bad}}}}}");
+        let said = set(&text).unwrap_err();
+        assert!(format!("{said:?}").contains(what), "{text}: {said:?}");
+    }
     assert_eq!(
         edges(
             set("<WFA><State Name='x' final='TRUE'/><Trans from='p' stack='A' to='x'/></WFA>")

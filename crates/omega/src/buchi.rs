@@ -15,9 +15,9 @@
 //!
 //! Nothing is lost. Compare accepting runs on a word by the times at which they leave their first
 //! component, their second, and so on. There is a least run, since these are finitely many numbers.
-//! The least run is never given up: the run that covers it, continued as the least one goes on,
-//! would be less. Procedures in which nothing happens that matters are then not searched for
-//! guesses.
+//! The least run is never given up: otherwise the run that covers it, continued like the least one,
+//! would be less. So procedures in which nothing relevant happens are not searched again for each
+//! guess.
 
 use std::cell::RefCell;
 

@@ -13,7 +13,7 @@
 //! connected component on which no R-formula lasts fails. A formula lasts where the second of its
 //! subgoals is followed, the one with `X (φ₁ R φ₂)`: the formula is then put off. It is not enough
 //! that the formula, or the formula behind an `X`, is in every assertion of the cycle. In
-//! `F X (a R b)` it is there for another reason, and yet it may be refuted afresh at every
+//! `F X (a R b)` it is there because of the `F`, and yet it may be refuted afresh at every
 //! position. So each R-formula has a mark, given to all positions at which it is not put off, and a
 //! cycle with every mark fails. The empty set, which no run satisfies, has every mark. Whether it
 //! is a violation depends on whether the run goes on for ever, and the search finds that out.
@@ -87,8 +87,8 @@ impl Places {
     }
 }
 
-/// The most assertions at one state, counting the formulas in them. More take seconds, and nobody
-/// looks at the clock here.
+/// The most assertions at one state, counting the formulas in them. More take seconds, and the
+/// clock is not read here.
 const MOST_WORK: usize = 1 << 24;
 
 /// More R-formulas than this cannot be kept apart: the search has no more marks.

@@ -1,4 +1,4 @@
-//! Strong liveness, and dropping what is computed for nothing.
+//! Strong liveness: which variables still matter.
 //!
 //! A variable is live at a node if its value there may matter. It may matter to a condition, an
 //! assertion, a constraint, a proposition of the query, or an evaluation or store that can fail (a
@@ -11,14 +11,14 @@
 //! entry, except that globals which the callee cannot touch are live if they are live after the
 //! call.
 //!
-//! Why verdicts and traces stay: let two configurations at the same node agree on the live
+//! Why verdicts and traces stay the same: let two configurations at the same node agree on the live
 //! variables. Whatever step one can take, the other can take to the same node (with the same `*`
 //! chosen). Afterwards they again agree on the live variables, or both fail in the same way. So
 //! neither the other variables nor assignments to them decide about any run as a sequence of nodes.
 //!
-//! If runs that get stuck are looked for, a return reads the globals that conditions of its callers
-//! will look at (see `Machine::for_stops` in `unfold`): they are live there, and wherever a call
-//! leads to it.
+//! If runs that get stuck are looked for, a return counts as reading the globals that conditions of
+//! its callers will read (see `Machine::for_stops` in `unfold`): they are live there, and wherever
+//! a call leads to it.
 //!
 //! In a concurrent program another thread may read a global between any two steps: there a
 //! global is live everywhere or nowhere.

@@ -1,5 +1,5 @@
-//! Drops what is computed for nothing: assignments, arguments, results and discarded values
-//! that no longer matter to anything (see [`dead`](crate::dead) for why that is right).
+//! Drops useless computations: assignments, arguments, results and discarded values that do not
+//! matter to anything (see [`dead`](crate::dead) for why that is right).
 //!
 //! An evaluation or a store that can fail is kept, because its violation ends the run. The
 //! liveness found before dropping is also that of the program afterwards.
@@ -45,7 +45,7 @@ pub(crate) fn drop_faint(program: &mut Program, liveness: &Liveness) -> Dropped 
 }
 
 struct Dropper<'a> {
-    /// Its nodes are not looked at.
+    /// Its nodes are left alone.
     program: &'a Program,
     entries: Vec<u32>,
     liveness: &'a Liveness,

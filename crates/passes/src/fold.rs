@@ -4,8 +4,9 @@
 //! Every rule here keeps that set in every valuation that agrees with the constants put in for
 //! variables. So
 //!
-//! * the left operand of a decided `&`, `|`, `=>` is thrown away only if it cannot fail, the right
-//!   one always (it would not have been evaluated);
+//! * if the left operand decides `&`, `|` or `=>`, the right one is always dropped, since it would
+//!   not be evaluated; if the right operand decides, the left one is dropped only if it cannot
+//!   fail;
 //! * `x = x` is true only for a plain variable, because two `*` are two choices;
 //! * an operation that fails for certain is left as it is;
 //! * an operation that could leave 128 bits counts as one that can fail: it is never touched.

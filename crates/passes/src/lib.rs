@@ -1,19 +1,19 @@
-//! Cleaning passes: a smaller [`Program`] that answers a query exactly as the given one does.
+//! Simplifying passes: a smaller [`Program`] that answers a query exactly as the given one does.
 //!
-//! Four passes, each with its own argument why it is right in its own file:
+//! There are four passes; the file of each says why it is right:
 //!
 //! * constants, propagated along feasible steps through calls and returns;
 //! * unreachable code: what no feasible step leads to;
 //! * slicing: what cannot lead to anything the query asks about;
-//! * dead variables: what is computed for nothing. The [`Live`] variables come out as well,
-//!   so that engines can forget the others.
+//! * dead variables: what is computed in vain. The [`Live`] variables are returned as well, so that
+//!   engines can forget the others.
 //!
 //! # What stays exact
 //!
 //! Ids of nodes, variables and procedures never change. A run of the cleaned program, as a sequence
 //! of nodes, is one of the given program. Every run of the given program that answers the query is
-//! one of the cleaned program. (If runs that get stuck are asked about, what is cut idles for ever
-//! instead, and a run is stuck in one program where it is stuck in the other.)
+//! one of the cleaned program. (If runs that get stuck are asked about, nodes that are cut idle for
+//! ever instead of being stuck, and both programs have the same stuck runs.)
 //!
 //! At each position the variables that are live in the cleaned program have the same values in
 //! both. The other variables do not: assignments to them are gone, and arguments and results that

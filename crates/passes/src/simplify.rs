@@ -33,7 +33,7 @@ enum Decision {
 }
 
 struct Simplifier<'a> {
-    /// Its nodes are not looked at.
+    /// Its nodes are left alone.
     program: &'a Program,
     constants: &'a mut Constants,
     folder: Folder,

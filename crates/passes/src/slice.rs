@@ -1,11 +1,11 @@
 //! Cuts the nodes from which nothing that is asked about can be reached any more.
 //!
-//! A node stays if the control flow, data left aside, has a path from it to a target: inside its
-//! procedure and the procedures called from there, or after returning to some caller. The run to a
-//! target (or the run that visits one again and again) is only ever at nodes that stay. So it is
-//! still there when all others become `Stuck`; and making nodes `Stuck` adds no run. Paths match
-//! calls with returns. A call is passed only if its callee can return. A call that leads nowhere
-//! else is cut, although other calls of the same procedure return to where it matters.
+//! A node stays if the control flow, without regard to data, has a path from it to a target: inside
+//! its procedure and the procedures called from there, or after returning to some caller. The run
+//! to a target (or the run that visits one again and again) is only ever at nodes that stay. So it
+//! is still there when all others become `Stuck`; and making nodes `Stuck` adds no run. Paths match
+//! calls with returns: a path goes past a call only if the callee can return, and a call that does
+//! not lead to a target is cut, even if other calls of the same procedure do.
 //!
 //! If runs that get stuck are asked about, the targets are the nodes at which a run may have to
 //! stop. From a node that does not lead to one of them no run gets stuck. A cut node must not get

@@ -10,11 +10,13 @@
 //! by elimination. If it uses its own, its out-nodes get [expressions](crate::expression), which are
 //! [evaluated](crate::evaluate) until nothing changes.
 //!
-//! Where the weight of one transition is asked for, the others are lazy: only out-nodes, and what they
-//! are made of, are evaluated, and backwards only in procedures that the question leads to.
+//! Other weights can be [lazy](LazyAutomaton): only out-nodes, and what they are made of, are
+//! evaluated, and others when somebody asks for them. Where the weight of one transition alone is
+//! asked for, backwards only procedures that the question leads to are looked at.
 
 mod backwards;
 mod forwards;
+mod lazy;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,8 +26,8 @@ use droste_base::{Guard, StopReason};
 use crate::automaton::{Automaton, Transition};
 use crate::domain::Domain;
 use crate::domains::Boolean;
-use crate::evaluate::{Meaning, evaluate};
-use crate::expression::Expressions;
+use crate::evaluate::{Known, Meaning, evaluate};
+use crate::expression::{ExprId, Expressions};
 use crate::paths::{Edge, paths_from_source};
 use crate::pre::called;
 use crate::procedures::Procedures;
@@ -35,6 +37,17 @@ use crate::weighing::{Path, Side, Weights};
 
 pub(crate) use backwards::{backwards, prestar};
 pub(crate) use forwards::{forwards, poststar};
+pub use lazy::{LazyAutomaton, poststar_lazy, prestar_lazy};
+
+/// Which weights are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wanted {
+    All,
+    /// Those that somebody will ask for.
+    Later,
+    /// One.
+    Only(Transition),
+}
 
 /// What an edge of the graph multiplies with.
 #[derive(Clone, Debug)]
@@ -70,33 +83,32 @@ impl<W> Piece<'_, W> {
     }
 }
 
-/// The transitions and what is known of their weights.
-pub(crate) struct Solution<'a, D: Domain> {
+/// The transitions and what is known of their weights. `'s` is for what is needed on the way only.
+pub(crate) struct Solution<'a, 's, D: Domain> {
     domain: &'a D,
-    one: &'a D::Weight,
+    one: D::Weight,
     pds: &'a Pds<D::Weight>,
     parts: &'a Procedures,
     side: Side,
-    table: Table<'a, Boolean>,
+    table: Table<'s, Boolean>,
     /// For each transition its weight, if it has been evaluated.
     values: Vec<Option<Path<'a, D::Weight>>>,
     /// For each transition its vertex in its piece.
     place: Vec<u32>,
-    /// Whether only out-nodes are evaluated.
-    lazy: bool,
-    /// The transition that is asked for.
-    goal: Option<Transition>,
+    wanted: Wanted,
+    /// The pieces with weights that are wanted later.
+    kept: Vec<Piece<'a, D::Weight>>,
     /// See [`Options::found`].
     found: Option<Arc<AtomicU64>>,
 }
 
-impl<'a, D: Domain> Solution<'a, D> {
+impl<'a, 's, D: Domain> Solution<'a, 's, D> {
     fn new(
-        (domain, one): (&'a D, &'a D::Weight),
-        (pds, skeleton): (&'a Pds<D::Weight>, &'a Pds<bool>),
-        names: HeadNames<'a>,
+        domain: &'a D,
+        (pds, skeleton): (&'a Pds<D::Weight>, &'s Pds<bool>),
+        names: HeadNames<'s>,
         side: Side,
-        (options, goal): (&Options, Option<Transition>),
+        (options, wanted): (&Options, Wanted),
     ) -> Self {
         let shape = Options {
             order: Order::LastIn,
@@ -105,16 +117,24 @@ impl<'a, D: Domain> Solution<'a, D> {
         };
         Solution {
             domain,
-            one,
+            one: domain.one(),
             pds,
             parts: pds.all_procedures(),
             side,
             table: Table::new(&Boolean, names, Vec::new(), skeleton, (&shape, Goal(None))),
             values: Vec::new(),
             place: Vec::new(),
-            lazy: goal.is_some(),
-            goal,
+            wanted,
+            kept: Vec::new(),
             found: options.found.clone(),
+        }
+    }
+
+    /// The transition that is asked for, if it is only one.
+    fn goal(&self) -> Option<Transition> {
+        match self.wanted {
+            Wanted::Only(goal) => Some(goal),
+            Wanted::All | Wanted::Later => None,
         }
     }
 
@@ -145,34 +165,26 @@ impl<'a, D: Domain> Solution<'a, D> {
 
     /// The weight of a rule.
     fn rule(&self, rule: u32) -> Label<'a, D::Weight> {
-        Label::Known(Path::given(self.domain, self.one, self.pds.weight(rule)))
+        Label::Known(Path::given(self.domain, &self.one, self.pds.weight(rule)))
     }
 
     /// What a call weighs, or with [`NONE`] a callee that has returned, by the callee's transition.
     fn call(&self, rule: u32, out: u32) -> Result<Label<'a, D::Weight>, StopReason> {
         match &self.values[out as usize] {
             None => Ok(Label::Inside(rule, out)),
-            Some(Path::Zero) => Ok(Label::Known(Path::Zero)),
-            Some(path) if rule == NONE => Ok(Label::Known(path.clone())),
             Some(path) => {
-                let weight = self.weigh(rule, out, path.weight().unwrap_or(self.one))?;
-                Ok(Label::Known(Path::made(self.domain, weight)))
+                let ends = self.table.get(out).to;
+                Ok(Label::Known(self.calls().path((rule, ends), path)?))
             }
         }
     }
 
-    /// The same, where the callee has this weight.
-    fn weigh(&self, rule: u32, out: u32, weight: &D::Weight) -> Result<D::Weight, StopReason> {
-        if rule == NONE {
-            return Ok(weight.clone());
-        }
-        match self.side {
-            Side::Left => called(self.domain, self.pds, rule, weight, self.table.get(out).to),
-            // Only what merge functions do is a label of its own.
-            Side::Right => match self.pds.rules()[rule as usize].merge {
-                Some(merge) => self.domain.merge(merge, self.one, weight),
-                None => self.domain.extend(self.pds.weight(rule), weight),
-            },
+    fn calls(&self) -> CallWeights<'_, D> {
+        CallWeights {
+            domain: self.domain,
+            pds: self.pds,
+            one: &self.one,
+            side: self.side,
         }
     }
 
@@ -198,7 +210,7 @@ impl<'a, D: Domain> Solution<'a, D> {
         Ok(Some((id, fresh)))
     }
 
-    /// Evaluates the transitions of a piece: all, or those that are `wanted`.
+    /// Evaluates the transitions of a piece: all, or those that are `wanted` now.
     fn solve(
         &mut self,
         piece: Piece<'a, D::Weight>,
@@ -208,30 +220,36 @@ impl<'a, D: Domain> Solution<'a, D> {
         if let Some(found) = &self.found {
             found.fetch_max(self.table.len() as u64, Ordering::Relaxed);
         }
-        let vertices = piece.members.len() as u32 + 1;
-        let wanted: Option<Vec<bool>> = self.lazy.then(|| {
+        let wanted: Option<Vec<bool>> = (self.wanted != Wanted::All).then(|| {
             let members = piece.members.iter().map(|&id| wanted(self, id));
             std::iter::once(false).chain(members).collect()
         });
         let values = if piece.is_recursive {
             self.by_expressions(&piece, wanted.as_deref(), guard)?
         } else {
-            let known = piece.edges.into_iter().filter_map(|edge| match edge.path {
+            let known = piece.edges.iter().filter_map(|edge| match &edge.path {
                 Label::Known(path) => Some(Edge {
                     from: edge.from,
                     to: edge.to,
-                    path,
+                    path: path.clone(),
                 }),
                 Label::Inside(..) => None,
             });
             let edges: Vec<Edge<Path<'a, D::Weight>>> = known.collect();
-            let mut weights = Weights::new(self.domain, self.one, self.side);
+            let vertices = piece.members.len() as u32 + 1;
+            let mut weights = Weights::new(self.domain, &self.one, self.side);
             paths_from_source(vertices, &edges, wanted.as_deref(), &mut weights, guard)?
         };
+        let mut all = true;
         for (place, value) in values.into_iter().enumerate().skip(1) {
             if wanted.as_ref().is_none_or(|wanted| wanted[place]) {
                 self.values[piece.members[place - 1] as usize] = Some(value);
+            } else {
+                all &= self.values[piece.members[place - 1] as usize].is_some();
             }
+        }
+        if self.wanted == Wanted::Later && !all {
+            self.kept.push(piece);
         }
         Ok(())
     }
@@ -244,22 +262,15 @@ impl<'a, D: Domain> Solution<'a, D> {
         guard: &mut Guard,
     ) -> Result<Vec<Path<'a, D::Weight>>, StopReason> {
         let mut expressions = Expressions::new()?;
-        let mut edges = Vec::with_capacity(piece.edges.len());
-        for (number, edge) in (0..).zip(&piece.edges) {
-            edges.push(Edge {
-                from: edge.from,
-                to: edge.to,
-                path: match edge.path {
-                    Label::Known(Path::One) => Expressions::EPSILON,
-                    _ => expressions.label(number)?,
-                },
-            });
-        }
+        let edges = labelled(&mut expressions, &piece.edges, |label| match label {
+            Label::Known(path) => Some(path),
+            Label::Inside(..) => None,
+        })?;
         let vertices = piece.members.len() as u32 + 1;
         let paths = paths_from_source(vertices, &edges, wanted, &mut expressions, guard)?;
         let meaning = Meaning {
             fixed: |label: u32| match &piece.edges[label as usize].path {
-                Label::Known(path) => Some(path.weight().unwrap_or(self.one)),
+                Label::Known(path) => Some(path.weight().unwrap_or(&self.one)),
                 Label::Inside(..) => None,
             },
             inside: |label: u32| match piece.edges[label as usize].path {
@@ -268,7 +279,10 @@ impl<'a, D: Domain> Solution<'a, D> {
             },
             weigh: |label: u32, weight: &D::Weight| match piece.edges[label as usize].path {
                 Label::Known(_) => Ok(weight.clone()),
-                Label::Inside(rule, out) => self.weigh(rule, out, weight),
+                Label::Inside(rule, out) => {
+                    let ends = self.table.get(out).to;
+                    self.calls().weight((rule, ends), weight)
+                }
             },
         };
         let is_wanted = |place: usize| wanted.is_none_or(|wanted| wanted[place]);
@@ -281,18 +295,21 @@ impl<'a, D: Domain> Solution<'a, D> {
                 }
             })
             .collect();
-        let found = evaluate(
+        let mut known = Known::new();
+        evaluate(
             self.domain,
             self.side,
             &expressions,
             &roots,
             &meaning,
+            &mut known,
             guard,
         )?;
-        let made = found
-            .into_iter()
-            .map(|weight| Path::made(self.domain, weight));
-        Ok(made.collect())
+        let value = |root: &_| match known.get(*root) {
+            Some(weight) => Path::made(self.domain, weight.clone()),
+            None => Path::Zero,
+        };
+        Ok(roots.iter().map(value).collect())
     }
 
     /// Puts the weights on the transitions that are wanted.
@@ -314,12 +331,73 @@ impl<'a, D: Domain> Solution<'a, D> {
         );
         automaton
     }
+}
 
-    /// The weight of the transition that was asked for, and how many transitions there are.
-    fn answer(self) -> (D::Weight, usize) {
-        let id = self.goal.and_then(|goal| self.table.id(goal));
-        let value = id.and_then(|id| self.values[id as usize].clone());
-        let weight = value.unwrap_or(Path::Zero).into_weight(self.domain);
-        (weight, self.table.len())
+/// What calls weigh.
+struct CallWeights<'c, D: Domain> {
+    domain: &'c D,
+    pds: &'c Pds<D::Weight>,
+    one: &'c D::Weight,
+    side: Side,
+}
+
+impl<D: Domain> CallWeights<'_, D> {
+    /// What a call weighs by a rule, or with [`NONE`] a callee that has returned, if the callee ends
+    /// in this state with this weight.
+    fn weight(
+        &self,
+        (rule, ends): (u32, StateId),
+        callee: &D::Weight,
+    ) -> Result<D::Weight, StopReason> {
+        if rule == NONE {
+            return Ok(callee.clone());
+        }
+        match self.side {
+            Side::Left => called(self.domain, self.pds, rule, callee, ends),
+            // Only what merge functions do is a label of its own.
+            Side::Right => match self.pds.rules()[rule as usize].merge {
+                Some(merge) => self.domain.merge(merge, self.one, callee),
+                None => self.domain.extend(self.pds.weight(rule), callee),
+            },
+        }
     }
+
+    fn path<'a>(
+        &self,
+        (rule, ends): (u32, StateId),
+        callee: &Path<'a, D::Weight>,
+    ) -> Result<Path<'a, D::Weight>, StopReason> {
+        match callee {
+            Path::Zero => Ok(Path::Zero),
+            path if rule == NONE => Ok(path.clone()),
+            path => {
+                let weight = self.weight((rule, ends), path.weight().unwrap_or(self.one))?;
+                Ok(Path::made(self.domain, weight))
+            }
+        }
+    }
+}
+
+/// Edges with expressions: a label with the number of the edge, where there is something to be
+/// multiplied.
+fn labelled<'e, 'a: 'e, W: 'a, L: 'e>(
+    expressions: &mut Expressions,
+    edges: &'e [Edge<L>],
+    known: impl Fn(&'e L) -> Option<&'e Path<'a, W>>,
+) -> Result<Vec<Edge<ExprId>>, StopReason> {
+    (0..)
+        .zip(edges)
+        .map(|(number, edge)| {
+            let path = match known(&edge.path) {
+                Some(Path::One) => Expressions::EPSILON,
+                Some(Path::Zero) => Expressions::EMPTY,
+                _ => expressions.label(number)?,
+            };
+            Ok(Edge {
+                from: edge.from,
+                to: edge.to,
+                path,
+            })
+        })
+        .collect()
 }

@@ -6,17 +6,6 @@ use droste_base::StopReason;
 
 use crate::system::MergeId;
 
-/// What several weights of a total order make, one after the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Total<W> {
-    /// A weight.
-    Within(W),
-    /// Less than any weight but the [bottom](Domain::bottom); and one of the least of them.
-    Below(W),
-    /// More than any weight but [zero](Domain::zero).
-    Above,
-}
-
 /// A bounded idempotent semiring, as an object: decision diagrams need a manager and may stop at a
 /// limit, so operations can fail.
 ///
@@ -114,10 +103,23 @@ pub trait Domain {
         None
     }
 
-    /// For a domain with a [bottom](Self::bottom): the weight of several paths one after the other,
-    /// where [`extend`](Self::extend) of two of them is out of range. `None` if it does not know.
-    fn total(&self, parts: &[&Self::Weight]) -> Option<Total<Self::Weight>> {
-        let _ = parts;
+    /// For a domain with a [bottom](Self::bottom): its weights are numbers that [`extend`](Self::extend)
+    /// adds, and of which [`combine`](Self::combine) takes the least. The greatest of them; the least
+    /// is as far from 0. `None` if the domain does not know, and then sums that are out of range end
+    /// a search.
+    fn greatest(&self) -> Option<i128> {
+        None
+    }
+
+    /// See [`greatest`](Self::greatest): the number of a weight. `None` for zero and the bottom.
+    fn number(&self, weight: &Self::Weight) -> Option<i128> {
+        let _ = weight;
+        None
+    }
+
+    /// See [`greatest`](Self::greatest): the weight with this number, if it is in the range.
+    fn with_number(&self, number: i128) -> Option<Self::Weight> {
+        let _ = number;
         None
     }
 

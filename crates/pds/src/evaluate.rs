@@ -12,6 +12,7 @@ use droste_base::{Guard, StopReason};
 use crate::domain::Domain;
 use crate::expression::{ExprId, Expressions, Node};
 use crate::paths::Sorted;
+use crate::saturate::NONE;
 use crate::weighing::Side;
 use crate::worklist::Bits;
 
@@ -25,15 +26,37 @@ pub(crate) struct Meaning<F, I, W> {
     pub(crate) weigh: W,
 }
 
-/// The weights of some expressions.
+/// The weights of expressions that have been evaluated: each is evaluated once, whoever asks.
+pub(crate) struct Known<W> {
+    weights: Vec<Option<W>>,
+    /// For each node its place among those that are evaluated now, or [`NONE`].
+    place: Vec<u32>,
+}
+
+impl<W> Known<W> {
+    pub(crate) fn new() -> Self {
+        Known {
+            weights: Vec::new(),
+            place: Vec::new(),
+        }
+    }
+
+    /// The weight of an expression; `None` if it has not been evaluated.
+    pub(crate) fn get(&self, id: ExprId) -> Option<&W> {
+        self.weights.get(id.0 as usize)?.as_ref()
+    }
+}
+
+/// Evaluates some expressions and what they are made of, where that is not known.
 pub(crate) fn evaluate<'w, D, F, I, W>(
     domain: &D,
     side: Side,
     expressions: &Expressions,
     roots: &[ExprId],
     labels: &'w Meaning<F, I, W>,
+    known: &mut Known<D::Weight>,
     guard: &mut Guard,
-) -> Result<Vec<D::Weight>, StopReason>
+) -> Result<(), StopReason>
 where
     D: Domain,
     D::Weight: 'w,
@@ -41,7 +64,6 @@ where
     I: Fn(u32) -> Option<ExprId>,
     W: Fn(u32, &D::Weight) -> Result<D::Weight, StopReason>,
 {
-    let count = expressions.len();
     let below = |node: u32| match expressions.get(ExprId(node)) {
         Node::Either(a, b) | Node::Then(a, b) => [Some(a), Some(b)],
         Node::Star(a) => [Some(a), None],
@@ -49,48 +71,48 @@ where
         Node::Vertex(vertex) => [Some(expressions.definition(vertex)), None],
         Node::Empty | Node::Epsilon => [None, None],
     };
-    let found = components(
-        count,
-        roots.iter().map(|root| root.0),
-        |node, out: &mut Vec<(u32, ())>| {
-            out.extend(below(node).into_iter().flatten().map(|id| (id.0, ())));
-        },
-    );
-    let list = found.of.iter().map(|&part| part.min(found.count));
-    let parts = Sorted::new(found.count + 1, list);
+    known.weights.resize(expressions.len(), None);
+    known.place.resize(expressions.len(), NONE);
+    // The nodes to be evaluated.
+    let mut nodes: Vec<u32> = Vec::new();
+    let mut work: Vec<u32> = roots.iter().map(|root| root.0).collect();
+    while let Some(node) = work.pop() {
+        let place = &mut known.place[node as usize];
+        if *place == NONE && known.weights[node as usize].is_none() {
+            *place = 0;
+            nodes.push(node);
+            // A label that never changes is taken from where it is.
+            let is_fixed = |id: &ExprId| match expressions.get(*id) {
+                Node::Label(label) => (labels.fixed)(label).is_some(),
+                _ => false,
+            };
+            let made_of = below(node).into_iter().flatten();
+            work.extend(made_of.filter(|id| !is_fixed(id)).map(|id| id.0));
+        }
+    }
+    // What is below has smaller numbers.
+    nodes.sort_unstable();
+    for (at, &node) in (0..).zip(&nodes) {
+        known.place[node as usize] = at;
+    }
     let mut all = Evaluation {
         domain,
         side,
         expressions,
         labels,
         zero: domain.zero(),
-        weights: vec![None; count],
+        weights: &mut known.weights,
     };
-    // For each node of the part at hand, its place there.
-    let mut place = vec![0u32; count];
-    for part in 0..found.count {
-        guard.check()?;
-        let members = parts.of(part);
-        let [only] = *members else {
-            for (at, &node) in (0..).zip(members) {
-                place[node as usize] = at;
-            }
-            let inside = |node: u32| {
-                let nodes = below(node).into_iter().flatten();
-                nodes.filter(|id| found.of[id.0 as usize] == part)
-            };
-            let uses = (0..).zip(members);
-            let uses: Vec<(u32, u32)> = uses
-                .flat_map(|(at, &node)| inside(node).map(move |id| (id.0, at)))
-                .map(|(id, at)| (place[id as usize], at))
-                .collect();
-            all.repeat(members, &uses, guard)?;
-            continue;
-        };
-        // A vertex that is its own callee, and nothing else, has no path.
-        all.weights[only as usize] = Some(all.weight(ExprId(only))?);
+    let place = &known.place;
+    let done = all.nodes(&nodes, place, below, guard);
+    for node in nodes {
+        if done.is_err() {
+            // Not all of it is known.
+            known.weights[node as usize] = None;
+        }
+        known.place[node as usize] = NONE;
     }
-    Ok(roots.iter().map(|root| all.get(*root).clone()).collect())
+    done
 }
 
 struct Evaluation<'w, 'a, D: Domain, F, I, W> {
@@ -99,7 +121,7 @@ struct Evaluation<'w, 'a, D: Domain, F, I, W> {
     expressions: &'a Expressions,
     labels: &'w Meaning<F, I, W>,
     zero: D::Weight,
-    weights: Vec<Option<D::Weight>>,
+    weights: &'a mut Vec<Option<D::Weight>>,
 }
 
 impl<'w, D, F, I, W> Evaluation<'w, '_, D, F, I, W>
@@ -110,6 +132,52 @@ where
     I: Fn(u32) -> Option<ExprId>,
     W: Fn(u32, &D::Weight) -> Result<D::Weight, StopReason>,
 {
+    /// Evaluates nodes along the strongly connected components of what they are made of.
+    fn nodes(
+        &mut self,
+        nodes: &[u32],
+        place: &[u32],
+        below: impl Fn(u32) -> [Option<ExprId>; 2],
+        guard: &mut Guard,
+    ) -> Result<(), StopReason> {
+        let below = |at: u32| {
+            let ids = below(nodes[at as usize]).into_iter().flatten();
+            let places = ids.map(|id| place[id.0 as usize]);
+            // Others are known.
+            places.filter(|&at| at != NONE)
+        };
+        let found = components(
+            nodes.len(),
+            0..nodes.len() as u32,
+            |at, out: &mut Vec<(u32, ())>| out.extend(below(at).map(|at| (at, ()))),
+        );
+        let parts = Sorted::new(found.count, found.of.iter().copied());
+        // For each node of the part at hand, its place there.
+        let mut inner = vec![0u32; nodes.len()];
+        for part in 0..found.count {
+            guard.check()?;
+            let members = parts.of(part);
+            let [only] = *members else {
+                for (at, &node) in (0..).zip(members) {
+                    inner[node as usize] = at;
+                }
+                let inside = |at: u32| below(at).filter(|&at| found.of[at as usize] == part);
+                let uses: Vec<(u32, u32)> = (0..)
+                    .zip(members)
+                    .flat_map(|(at, &node)| inside(node).map(move |used| (used, at)))
+                    .map(|(used, at)| (inner[used as usize], at))
+                    .collect();
+                let members: Vec<u32> = members.iter().map(|&at| nodes[at as usize]).collect();
+                self.repeat(&members, &uses, guard)?;
+                continue;
+            };
+            // A vertex that is its own callee, and nothing else, has no path.
+            let only = nodes[only as usize];
+            self.weights[only as usize] = Some(self.weight(ExprId(only))?);
+        }
+        Ok(())
+    }
+
     /// What is known of a node's weight.
     fn get(&self, id: ExprId) -> &D::Weight {
         self.weights[id.0 as usize].as_ref().unwrap_or(&self.zero)

@@ -18,18 +18,25 @@
 //! falls for ever falls below all of them, and then there is a cycle.
 //!
 //! Weights may leave their range long before: they can double with every step, and then reach 2⁶³
-//! after sixty-three. For a sum below the range the transition gets the least weight there is, which
-//! is more than the sum. So the inequality holds, strictly, and stays so: all such sums are kept as
-//! reasons, and what a cycle says is still right. A
-//! sum above the range is not used. At the end all is well if a transition that had a sum below the
-//! range has become bottom, and one that had a sum above it has found a weight within. Otherwise the
-//! search is refused.
+//! after sixty-three. A transition whose weight is out of range is *far*: its number is kept here, with
+//! 128 bits, and sums that it is in are made with it. So all that is said above is true of far
+//! transitions as well. In the end they are fine if they have become bottom, or if nobody asks for
+//! them. Otherwise the search is refused.
+//!
+//! Numbers may leave that range, too. For a sum below it the transition gets the least number there
+//! is, which is more than the sum. So the inequality holds, strictly, and stays so: all such sums are
+//! kept as reasons, and what a cycle says is still right. A sum above the range is not used. At the end
+//! all is well if a transition that had a sum below the range has become bottom, and one that had a
+//! sum above it has found a number within. Otherwise the search is refused.
 
 use droste_automata::components::components;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::domain::Domain;
 use crate::saturate::{NONE, Why};
+
+/// The greatest number that is kept. Three of them can be added.
+const GREATEST: i128 = 1 << 125;
 
 /// For how many changes it is not worth while to look for cycles.
 const FEW: usize = 64;
@@ -39,6 +46,8 @@ pub(crate) struct Falling<W> {
     bottom: W,
     /// For each transition, those it has its weight from, or [`NONE`].
     reasons: Vec<[u32; 2]>,
+    /// The numbers of transitions whose weights are out of range.
+    far: FxHashMap<u32, i128>,
     /// The transitions that had sums below the range, and what these were made of: further reasons.
     below: FxHashMap<u32, FxHashSet<[u32; 2]>>,
     /// The transitions that had a sum above the range.
@@ -53,41 +62,70 @@ impl<W: Clone> Falling<W> {
         Some(Falling {
             bottom: domain.bottom()?,
             reasons: Vec::new(),
+            far: FxHashMap::default(),
             below: FxHashMap::default(),
             above: FxHashSet::default(),
             changes: 0,
         })
     }
 
-    /// A weight has changed. Whether it is time to look for cycles: as much has been done since the
-    /// last time as looking costs.
+    /// A weight has changed; it may be out of range now, with this number. Whether it is time to look
+    /// for cycles: as much has been done since the last time as looking costs.
     #[inline]
-    pub(crate) fn changed(&mut self, id: u32, why: Why) -> bool {
+    pub(crate) fn changed(&mut self, id: u32, why: Why, far: Option<i128>) -> bool {
         let at = id as usize;
         if at >= self.reasons.len() {
             self.reasons.resize(at + 1, [NONE; 2]);
         }
         self.reasons[at] = [why.first, why.second];
+        match far {
+            Some(number) => _ = self.far.insert(id, number),
+            None if self.far.is_empty() => {}
+            None => _ = self.far.remove(&id),
+        }
         self.changes += 1;
         self.changes > self.reasons.len() + FEW
     }
 
-    /// A sum was out of range.
-    pub(crate) fn left(&mut self, id: u32, why: Why, above: bool) {
-        if above {
-            self.above.insert(id);
-        } else {
-            let reasons = self.below.entry(id).or_default();
-            reasons.insert([why.first, why.second]);
-        }
+    /// Whether the weight of a transition is out of range.
+    #[inline]
+    pub(crate) fn is_far(&self, id: u32) -> bool {
+        !self.far.is_empty() && self.far.contains_key(&id)
     }
 
-    /// Whether nothing was out of range that still matters.
-    pub(crate) fn is_settled<D: Domain<Weight = W>>(&self, domain: &D, weights: &[W]) -> bool {
+    /// The number of a transition that is out of range.
+    pub(crate) fn far(&self, id: u32) -> Option<i128> {
+        self.far.get(&id).copied()
+    }
+
+    /// A sum of at most three numbers. It may be too small or too large to be kept: then the
+    /// transition it is for is remembered. `None` if the sum is not to be used.
+    pub(crate) fn sum(&mut self, id: u32, why: Why, parts: &[i128]) -> Option<i128> {
+        let sum: i128 = parts.iter().sum();
+        if sum < -GREATEST {
+            let reasons = self.below.entry(id).or_default();
+            reasons.insert([why.first, why.second]);
+        } else if sum > GREATEST {
+            self.above.insert(id);
+            return None;
+        }
+        Some(sum.max(-GREATEST))
+    }
+
+    /// Whether nothing was out of range that still matters. If one transition is asked for, others
+    /// may be far.
+    pub(crate) fn is_settled<D: Domain<Weight = W>>(
+        &self,
+        domain: &D,
+        weights: &[W],
+        asked: Option<u32>,
+    ) -> bool {
         let weight = |id: u32| &weights[id as usize];
         let endless = |id: u32| domain.equal(weight(id), &self.bottom);
+        let is_known = |id: u32| !domain.is_zero(weight(id)) || self.far.contains_key(&id);
         self.below.keys().all(|&id| endless(id))
-            && self.above.iter().all(|&id| !domain.is_zero(weight(id)))
+            && self.above.iter().all(|&id| is_known(id))
+            && asked.map_or(self.far.is_empty(), |id| !self.far.contains_key(&id))
     }
 
     /// Gives those that are on a cycle of reasons the weight bottom, and says which they are.
@@ -117,6 +155,7 @@ impl<W: Clone> Falling<W> {
             // cycle.
             if reasons(id).any(|reason| of(reason) == of(id)) {
                 weights[id as usize] = self.bottom.clone();
+                self.far.remove(&id);
                 endless.push(id);
             }
         }

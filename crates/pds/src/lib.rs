@@ -38,10 +38,11 @@ mod witness;
 mod worklist;
 
 pub use automaton::{Automaton, Configuration, Direction, Transition};
-pub use domain::{Domain, Total};
+pub use by_paths::{LazyAutomaton, poststar_lazy, prestar_lazy};
+pub use domain::Domain;
 pub use modular::{Modular, RuleId};
 pub use parallel::{poststar_on, prestar_on};
-pub use post::poststar;
+pub use post::{poststar, poststar_until};
 pub use pre::prestar;
 pub use query::{Reached, Way, reach, reach_on};
 pub use saturate::{Method, Options, Order};

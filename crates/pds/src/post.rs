@@ -45,6 +45,49 @@ pub fn poststar<D: Domain>(
     })
 }
 
+/// [`poststar`] by chaotic iteration, which is over when somebody has seen enough. Now and then, and
+/// more rarely as time goes by, `enough` is shown what has been found so far; weights only grow. The
+/// answer is what had been found in the end.
+pub fn poststar_until<D: Domain>(
+    domain: &D,
+    pds: &Pds<D::Weight>,
+    from: &Automaton<D::Weight>,
+    options: &Options,
+    mut enough: impl FnMut(&Automaton<D::Weight>) -> Result<bool, StopReason>,
+) -> Result<Automaton<D::Weight>, StopReason> {
+    let start = from.normalised(domain)?;
+    let middles = Middles::new(pds, start.states());
+    let mut post = Post::new(domain, pds, &start, middles, (options, Goal(None)))?;
+    let (mut steps, mut next) = (0u64, FIRST_LOOK);
+    let whole = |all: &mut dyn Iterator<Item = (Transition, D::Weight)>| {
+        let mut found = start.bare(Direction::Backward);
+        while found.states() < middles.states() {
+            found.state();
+        }
+        found.fill(all.filter(|(transition, weight)| {
+            middles.is_wanted(*transition) && !domain.is_zero(weight)
+        }));
+        found.trimmed()
+    };
+    while post.go()? {
+        steps += 1;
+        if steps == next {
+            next *= 4;
+            let table = &post.table;
+            let ids = 0..table.len() as u32;
+            let mut all = ids.map(|id| (table.name(id), table.weight(id).clone()));
+            let so_far = whole(&mut all);
+            if enough(&so_far)? {
+                return Ok(so_far);
+            }
+        }
+    }
+    Ok(whole(&mut post.table.into_transitions()))
+}
+
+/// After how many steps [`poststar_until`] shows something for the first time.
+const FIRST_LOOK: u64 = 256;
+
 /// The states of callees.
 #[derive(Clone, Copy)]
 pub(crate) struct Middles<'a> {

@@ -8,7 +8,7 @@
 use droste_base::StopReason;
 
 use crate::automaton::{Automaton, Direction, Transition};
-use crate::by_paths;
+use crate::by_paths::{self, LazyAutomaton};
 use crate::domain::Domain;
 use crate::dual;
 use crate::parallel::{poststar_on, prestar_on};
@@ -231,8 +231,8 @@ impl<W: Clone> Question<W> {
         let (start, last) = self.first(domain)?;
         let end = Transition::new(self.end, SymbolId::EPSILON, last);
         if options.method == Method::Paths && !options.witness {
-            let (weight, count) = by_paths::forwards(domain, &self.pds, &start, end, options)?;
-            return Ok((weight, count, None));
+            let lazy = by_paths::forwards(domain, &self.pds, &start, Some(end), options)?;
+            return Self::asked(lazy, end);
         }
         let middles = Middles::new(&self.pds, start.states());
         let goal = Goal(Some(end));
@@ -249,12 +249,20 @@ impl<W: Clone> Question<W> {
         let (state, symbol) = self.start;
         let begin = Transition::new(state, symbol, self.end);
         if options.method == Method::Paths && !options.witness {
-            let (weight, count) = by_paths::backwards(domain, &self.pds, &target, begin, options)?;
-            return Ok((weight, count, None));
+            let lazy = by_paths::backwards(domain, &self.pds, &target, Some(begin), options)?;
+            return Self::asked(lazy, begin);
         }
         let goal = Goal(Some(begin));
         let table = saturate_pre(domain, &self.pds, &target, (options, goal))?;
         Ok(self.found(domain, &table, begin, of_pre))
+    }
+
+    /// What an automaton with lazy weights says about the transition that answers the question.
+    fn asked<D: Domain<Weight = W>>(
+        mut lazy: LazyAutomaton<'_, D>,
+        answer: Transition,
+    ) -> Result<Found<W>, StopReason> {
+        Ok((lazy.weight(answer)?, lazy.len(), None))
     }
 
     /// What a table says about the transition that answers the question.

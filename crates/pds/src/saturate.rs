@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap;
 
 use crate::automaton::{Automaton, Transition};
 use crate::calls::Calls;
-use crate::domain::{Domain, Total};
+use crate::domain::Domain;
 use crate::falling::Falling;
 use crate::procedures::Procedures;
 use crate::system::{Heads, Pds, StateId, SymbolId};
@@ -420,10 +420,26 @@ impl<'a, D: Domain> Table<'a, D> {
         weight: Result<D::Weight, StopReason>,
         why: Why,
     ) -> Result<(u32, bool), StopReason> {
-        let weight = match weight {
-            Ok(weight) => weight,
-            Err(reason) => return self.out_of_range(head, to, why, reason),
-        };
+        if let Some(falling) = &self.falling
+            && (falling.is_far(why.first) || falling.is_far(why.second))
+        {
+            return self.out_of_range(head, to, why, weight.err());
+        }
+        match weight {
+            Ok(weight) => self.join(head, to, weight, why),
+            Err(reason) => self.out_of_range(head, to, why, Some(reason)),
+        }
+    }
+
+    /// Combines the weight of a transition with another.
+    #[inline]
+    fn join(
+        &mut self,
+        head: u32,
+        to: StateId,
+        weight: D::Weight,
+        why: Why,
+    ) -> Result<(u32, bool), StopReason> {
         if head as usize >= self.first.len() {
             self.first.resize(self.names.len() as usize, NONE);
         }
@@ -462,34 +478,66 @@ impl<'a, D: Domain> Table<'a, D> {
         Ok((id, false))
     }
 
-    /// Where weights may fall for ever, a sum that is out of range is not the end yet.
+    /// Where weights may fall for ever, a sum that is out of range, or made of such, is not the end yet.
     #[cold]
     fn out_of_range(
         &mut self,
         head: u32,
         to: StateId,
         why: Why,
-        reason: StopReason,
+        error: Option<StopReason>,
     ) -> Result<(u32, bool), StopReason> {
+        let reason = error.unwrap_or(StopReason::OutOfRange);
         let rule = self.pds.rules().get(why.rule as usize);
         if reason != StopReason::OutOfRange || rule.is_some_and(|rule| rule.merge.is_some()) {
             return Err(reason);
         }
-        let rule = rule.map(|_| self.pds.weight(why.rule));
-        let made_of = [why.first, why.second].map(|id| self.weights.get(id as usize));
-        let parts: Vec<&D::Weight> = rule
-            .into_iter()
-            .chain(made_of.into_iter().flatten())
-            .collect();
-        let total = self.domain.total(&parts).ok_or(reason)?;
-        let (weight, above) = match total {
-            Total::Within(weight) => return self.update(head, to, Ok(weight), why),
-            Total::Below(least) => (least, false),
-            Total::Above => (self.domain.zero(), true),
+        let (domain, greatest) = (self.domain, self.domain.greatest());
+        let (Some(falling), Some(greatest)) = (&self.falling, greatest) else {
+            return Err(reason);
         };
-        let (id, fresh) = self.update(head, to, Ok(weight), why)?;
-        if let Some(falling) = &mut self.falling {
-            falling.left(id, why, above);
+        let (mut numbers, mut parts) = (Vec::with_capacity(3), 0);
+        let own = rule.map(|_| (NONE, self.pds.weight(why.rule)));
+        let made_of = [why.first, why.second].into_iter();
+        let made_of = made_of.filter_map(|id| Some((id, self.weights.get(id as usize)?)));
+        for (id, weight) in own.into_iter().chain(made_of) {
+            parts += 1;
+            match falling.far(id).or_else(|| domain.number(weight)) {
+                Some(number) => numbers.push(number),
+                // Zero and the bottom have none, and are what becomes of a sum. Zero comes first.
+                None if domain.is_zero(weight) => {
+                    return self.join(head, to, domain.zero(), why);
+                }
+                None => {}
+            }
+        }
+        let bottom = domain.bottom().filter(|_| numbers.len() < parts);
+        if let Some(bottom) = bottom {
+            return self.join(head, to, bottom, why);
+        }
+        let (id, fresh) = self.join(head, to, domain.zero(), why)?;
+        let Some(falling) = &mut self.falling else {
+            return Err(reason);
+        };
+        let Some(sum) = falling.sum(id, why, &numbers) else {
+            return Ok((id, fresh));
+        };
+        let weight = &self.weights[id as usize];
+        let known = falling.far(id).or_else(|| domain.number(weight));
+        let is_better = match known {
+            Some(known) => sum < known,
+            None => domain.is_zero(weight),
+        };
+        if is_better {
+            let far = domain.with_number(sum).is_none();
+            // What is too small is below all others; what is too large is not there yet.
+            let shown = match far {
+                true if sum > 0 => Some(domain.zero()),
+                true => domain.with_number(-greatest),
+                false => domain.with_number(sum),
+            };
+            self.weights[id as usize] = shown.ok_or(reason)?;
+            self.grown_to(id, why, far.then_some(sum));
         }
         Ok((id, fresh))
     }
@@ -510,11 +558,17 @@ impl<'a, D: Domain> Table<'a, D> {
     /// The weight of a transition has changed.
     #[inline]
     fn grown(&mut self, id: u32, why: Why) {
+        self.grown_to(id, why, None);
+    }
+
+    /// The same; the weight may be out of range now, with this number.
+    #[inline]
+    fn grown_to(&mut self, id: u32, why: Why, far: Option<i128>) {
         if let Some(records) = &mut self.records {
             records.add(id, why);
         }
         if let Some(falling) = &mut self.falling
-            && falling.changed(id, why)
+            && falling.changed(id, why, far)
         {
             self.settle();
         }
@@ -575,8 +629,11 @@ impl<'a, D: Domain> Table<'a, D> {
                     return Ok(Some((id, new)));
                 }
             }
+            // A run is made of all transitions.
+            let goal = self.goal.filter(|_| self.records.is_none());
+            let asked = goal.and_then(|(head, to)| self.find(head, to).ok());
             let falling = self.falling.as_ref();
-            if falling.is_none_or(|all| all.is_settled(self.domain, &self.weights)) {
+            if falling.is_none_or(|all| all.is_settled(self.domain, &self.weights, asked)) {
                 return Ok(None);
             }
             if !self.settle() {

@@ -1,6 +1,7 @@
 //! The weights of paths, computed at once: what [expressions](crate::expression) would stand for,
 //! where all that they are made of is known.
 
+use std::marker::PhantomData;
 use std::rc::Rc;
 
 use droste_base::{Guard, StopReason};
@@ -59,6 +60,15 @@ impl<'w, W: Clone> Path<'w, W> {
         }
     }
 
+    /// The same, of a weight that may be gone later.
+    pub(crate) fn copied<D: Domain<Weight = W>>(domain: &D, one: &W, weight: &W) -> Self {
+        if domain.equal(weight, one) {
+            Path::One
+        } else {
+            Path::made(domain, weight.clone())
+        }
+    }
+
     /// The weight, if it is neither zero nor one.
     pub(crate) fn weight(&self) -> Option<&W> {
         match self {
@@ -81,15 +91,17 @@ impl<'w, W: Clone> Path<'w, W> {
 /// Weights as an [`Algebra`].
 pub(crate) struct Weights<'w, 'a, D: Domain> {
     domain: &'a D,
-    one: &'w D::Weight,
+    one: &'a D::Weight,
     side: Side,
     /// Whether weights may fall for ever. Iterating would not end.
     falls: bool,
+    paths: PhantomData<Path<'w, D::Weight>>,
 }
 
-impl<'w, 'a, D: Domain> Weights<'w, 'a, D> {
-    pub(crate) fn new(domain: &'a D, one: &'w D::Weight, side: Side) -> Self {
+impl<'a, D: Domain> Weights<'_, 'a, D> {
+    pub(crate) fn new(domain: &'a D, one: &'a D::Weight, side: Side) -> Self {
         Weights {
+            paths: PhantomData,
             domain,
             one,
             side,

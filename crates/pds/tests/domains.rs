@@ -11,7 +11,7 @@ use droste_pds::domains::{
     MinPlus, Module, Pair, Relations, Scoped, Source, Vector,
 };
 use droste_pds::laws::check;
-use droste_pds::{Domain, MergeId, Total};
+use droste_pds::{Domain, MergeId};
 
 /// Checks the laws on some random weights at a time, with their sums and products among them.
 fn laws<D: Domain>(
@@ -130,16 +130,6 @@ fn sums_beyond_the_range_are_not_wrong() {
     let vectors = Lexicographic::any();
     let sum = vectors.extend(&Vector::new(&[1, most]), &Vector::new(&[0, 1]));
     assert_eq!(sum, Err(StopReason::OutOfRange));
-    let total = |parts: [&[i64]; 2]| {
-        let parts = parts.map(Vector::new);
-        vectors.total(&[&parts[0], &parts[1]])
-    };
-    let least = Vector::new(&[-most]);
-    assert_eq!(total([&[-most, 5], &[-1, most]]), Some(Total::Below(least)));
-    assert_eq!(total([&[most], &[1, -most]]), Some(Total::Above));
-    assert_eq!(total([&[3, -most], &[1, -1]]), None);
-    let sum = Vector::new(&[1, 0, -2]);
-    assert_eq!(total([&[3, 1, -2], &[-2, -1]]), Some(Total::Within(sum)));
     let positive = Lexicographic::non_negative();
     let below = Vector::new(&[0, -1]);
     assert_eq!(positive.star(&below), Err(StopReason::OutOfRange));

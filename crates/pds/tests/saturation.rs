@@ -12,8 +12,9 @@ use droste_pds::domains::{
     Boolean, CopyConstants, GenKill, Lexicographic, MinPlus, Pair, Relations,
 };
 use droste_pds::{
-    Automaton, Direction, Domain, Method, Options, Order, Pds, PdsBuilder, Replace, Rule, StateId,
-    SymbolId, Transition, poststar, poststar_on, prestar, prestar_on,
+    Automaton, Direction, Domain, LazyAutomaton, Method, Options, Order, Pds, PdsBuilder, Replace,
+    Rule, StateId, SymbolId, Transition, poststar, poststar_lazy, poststar_on, prestar,
+    prestar_lazy, prestar_on,
 };
 
 /// The product of two weights. In small systems, what is too small for 64 bits falls for ever.
@@ -117,6 +118,44 @@ fn same<D: Domain>(
     Ok(())
 }
 
+/// Lazy weights against those of the same automaton: some transitions, in any order, some
+/// configurations, and then all.
+fn lazily<D: Domain>(
+    domain: &D,
+    mut lazy: LazyAutomaton<'_, D>,
+    expected: &Automaton<D::Weight>,
+    stacks: &[Vec<SymbolId>],
+    random: &mut Random,
+) -> Result<(), String> {
+    let mut all: Vec<Transition> = lazy.transitions().collect();
+    for _ in 0..random.below(5) {
+        if all.is_empty() {
+            break;
+        }
+        let transition = all.swap_remove(random.below(all.len() as u32) as usize);
+        let found = lazy.weight(transition).expect("a weight");
+        let known = expected.weight(transition);
+        // What is on no path to a final state is not in the other automaton.
+        let is_there = known.is_some() || expected.direction() == Direction::Forward;
+        let known = known.cloned().unwrap_or_else(|| domain.zero());
+        if is_there && !domain.equal(&found, &known) {
+            return Err(format!("lazy {transition:?}: {found:?}, not {known:?}"));
+        }
+    }
+    for _ in 0..random.below(4) {
+        let stack = &stacks[random.below(stacks.len() as u32) as usize];
+        let state = StateId(random.below(expected.control()));
+        let found = lazy.weight_of(state, stack).expect("a weight");
+        let known = expected.weight_of(domain, state, stack).expect("a weight");
+        if !domain.equal(&found, &known) {
+            return Err(format!(
+                "lazy {state:?} {stack:?}: {found:?}, not {known:?}"
+            ));
+        }
+    }
+    same(domain, "lazy", expected, &lazy.force().expect("weights"))
+}
+
 fn compare<D: Sample + Sync>(domain: &D, seed: u64) -> Result<(), String>
 where
     D::Weight: Send + Sync,
@@ -168,12 +207,16 @@ where
     same(domain, "pre* of an automaton", &chaotic, &by_paths)?;
     let on = prestar_on(threads, domain, &pds, &to, &options).expect("pre*");
     same(domain, "pre* of an automaton on threads", &chaotic, &on)?;
+    let lazy = prestar_lazy(domain, &pds, &to, &options).expect("pre*");
+    lazily(domain, lazy, &chaotic, &all, &mut random)?;
     let from = automaton(domain, &mut random, shape, Direction::Backward, &sample);
     let chaotic = poststar(domain, &pds, &from, &options).expect("post*");
     let by_paths = poststar(domain, &pds, &from, &paths).expect("post*");
     same(domain, "post* of an automaton", &chaotic, &by_paths)?;
     let on = poststar_on(threads, domain, &pds, &from, &options).expect("post*");
     same(domain, "post* of an automaton on threads", &chaotic, &on)?;
+    let lazy = poststar_lazy(domain, &pds, &from, &options).expect("post*");
+    lazily(domain, lazy, &chaotic, &all, &mut random)?;
     for _ in 0..3 {
         let (source, top) = pick(&mut random);
         let from = single(domain, &pds, (source, &top), Direction::Backward);

@@ -60,7 +60,7 @@ pub struct Object {
     pub fields: Vec<(FieldId, Value)>,
 }
 
-/// All objects, those nobody refers to any more too.
+/// All objects, also those that are no longer referenced.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Heap {
     /// By their ids.
@@ -293,7 +293,7 @@ impl<'a> Interpreter<'a> {
         None
     }
 
-    /// An exception leaves the innermost method: it goes on where somebody catches it.
+    /// An exception leaves the innermost method: it goes to the nearest handler.
     fn unwind(&mut self, choose: &mut dyn FnMut(usize) -> usize) -> Option<Outcome> {
         loop {
             self.frames.pop();

@@ -219,7 +219,7 @@ pub struct Local {
     pub kind: Kind,
 }
 
-/// Something that is at hand without touching the heap.
+/// A value that is available without touching the heap.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Operand {
     /// The value of a variable.
@@ -247,7 +247,7 @@ pub enum Value {
     Parameter(u32),
 }
 
-/// One step. Where nothing else is said, control goes on at the next statement.
+/// One step. Unless stated otherwise, control goes on at the next statement.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Statement {
     /// `to = value`

@@ -43,7 +43,7 @@ pub fn simplify_method(method: &mut Method, keep: &BTreeSet<String>) {
     remove_unused_locals(method);
 }
 
-/// `$s = x.f; y = $s` becomes `y = x.f`, if `$s` is an intermediate value that nobody else reads:
+/// `$s = x.f; y = $s` becomes `y = x.f`, if `$s` is an intermediate value that nothing else reads:
 /// people know `y`.
 fn name_results(method: &mut Method) {
     let mut uses = vec![0u32; method.locals.len()];

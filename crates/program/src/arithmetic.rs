@@ -1,6 +1,6 @@
 //! The values of operators and conversions, where nothing is chosen.
 //!
-//! This is the arithmetic of everything that transforms or compiles programs. The replayer and the
+//! Everything that transforms or compiles programs uses this arithmetic. The replayer and the
 //! oracle of the tests have their own, so that a mistake here is noticed.
 
 use crate::{Operator, Type, Value};

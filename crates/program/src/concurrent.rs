@@ -1,12 +1,12 @@
-//! Programs with threads: which threads there are from the start, how many can be started, and the
-//! form in which a concrete concurrent run is shown, stored and replayed.
+//! Programs with threads: which threads exist from the start, how many can be started, and the form
+//! in which a concrete concurrent run is shown, stored and replayed.
 //!
 //! The meaning is that of `docs/CONCURRENCY.md`: the threads share the globals, each has a stack of
 //! its own, and one at a time is active. A *context* is a stretch of a run in which one thread is
-//! active; between two contexts there is a *switch*. Runs under a bound on the number of switches:
-//! Qadeer and Rehof, *Context-bounded model checking of concurrent software* (TACAS 2005); La
-//! Torre, Madhusudan and Parlato, *Analyzing recursive programs using a fixed-point calculus* (PLDI
-//! 2009), section 5.
+//! active; between two contexts there is a *switch*. Bounding the number of switches is due to
+//! Qadeer and Rehof, *Context-bounded model checking of concurrent software* (TACAS 2005); see also
+//! La Torre, Madhusudan and Parlato, *Analyzing recursive programs using a fixed-point calculus*
+//! (PLDI 2009), section 5.
 //!
 //! A call that begins and ends within one context may be kept folded, as in
 //! [`Execution`]; a call that is interrupted is written out, with a
@@ -15,7 +15,7 @@
 use std::sync::Arc;
 
 use crate::execution::{Action, CalleeRun, Ending, Execution, Lengths};
-use crate::program::{NodeId, Op, ProcId, Program, Threads, Value, VarRef};
+use crate::program::{Node, NodeId, Op, ProcId, Program, Threads, Value, VarRef};
 
 /// Index into [`ConcurrentExecution::threads`]. The threads that exist from the start come first,
 /// in the order of their declarations; those that are started follow in the order of their
@@ -185,15 +185,55 @@ pub fn end_of_init(program: &Program) -> Option<NodeId> {
     }
 }
 
+/// Which nodes a thread may get to, judging by the text alone: whatever the values, but only behind
+/// calls that may return.
+fn met(program: &Program) -> Vec<bool> {
+    let mut met = vec![false; program.nodes.len()];
+    // For each procedure, whether it may return; and if that is not known yet, where calls go on.
+    let mut returns = vec![false; program.procedures.len()];
+    let mut waiting: Vec<Vec<NodeId>> = vec![Vec::new(); program.procedures.len()];
+    let entry = |procedure: ProcId| program.procedure(procedure).entry;
+    let threads = declared(program);
+    let mut work: Vec<NodeId> = threads.iter().map(|t| entry(t.procedure)).collect();
+    while let Some(node) = work.pop() {
+        if std::mem::replace(&mut met[node.0 as usize], true) {
+            continue;
+        }
+        let Node { op, procedure, .. } = program.node(node);
+        match op {
+            Op::Call { callee, next, .. } => {
+                work.push(entry(*callee));
+                if returns[callee.0 as usize] {
+                    work.push(*next);
+                } else {
+                    waiting[callee.0 as usize].push(*next);
+                }
+            }
+            Op::Return(_) => {
+                returns[procedure.0 as usize] = true;
+                work.append(&mut waiting[procedure.0 as usize]);
+            }
+            _ => {
+                op.for_each_next(|next| work.push(next));
+                if let Op::StartThread { start, .. } = op {
+                    work.push(*start);
+                }
+            }
+        }
+    }
+    met
+}
+
 /// A node at which an unbounded number of threads may be started, if there is one: it can be
 /// executed again and again, judging by the text alone. Without one, the number of threads is
 /// bounded.
 ///
 /// A node is *repeated* if it lies on a cycle of the graph of statements, calls, starts and returns
 /// among procedures that call each other, or if it belongs to what is called or started at a
-/// repeated node.
+/// repeated node. Nodes that no thread gets to do not count.
 pub fn unbounded_start(program: &Program) -> Option<NodeId> {
     let nodes = program.nodes.len();
+    let met = met(program);
     let groups = recursive_groups(program);
     // Where a return of each procedure may lead, in another activation of a procedure of the same
     // group.
@@ -208,6 +248,9 @@ pub fn unbounded_start(program: &Program) -> Option<NodeId> {
     // Where one gets from a node: on in the procedure, into a callee, into a started thread.
     let successors = |node: usize, out: &mut Vec<usize>| {
         out.clear();
+        if !met[node] {
+            return;
+        }
         let op = &program.nodes[node].op;
         op.for_each_next(|next| out.push(next.0 as usize));
         if let Op::Call { callee, .. } = op {
@@ -242,7 +285,7 @@ pub fn unbounded_start(program: &Program) -> Option<NodeId> {
         }
     }
     let is_start = |node: &usize| matches!(program.nodes[*node].op, Op::StartThread { .. });
-    let found = (0..nodes).find(|node| repeated[*node] && is_start(node));
+    let found = (0..nodes).find(|node| met[*node] && repeated[*node] && is_start(node));
     found.map(|node| NodeId(node as u32))
 }
 
@@ -276,11 +319,15 @@ pub fn most_started(program: &Program) -> usize {
     }
     // What is started from each node on, in its frame: no start lies on a cycle, so the least
     // solution is finite. Later nodes tend to come later.
+    let met = met(program);
     let mut most = vec![0usize; program.nodes.len()];
     let entry = |procedure: ProcId| program.procedure(procedure).entry.0 as usize;
     loop {
         let mut changed = false;
         for (i, node) in program.nodes.iter().enumerate().rev() {
+            if !met[i] {
+                continue;
+            }
             let mut here = 0;
             node.op
                 .for_each_next(|to| here = here.max(most[to.0 as usize]));

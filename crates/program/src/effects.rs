@@ -2,7 +2,7 @@
 //!
 //! A global that a callee does not touch is the same after the call as before it. So it need not be
 //! part of the callee's entry state (calls that differ only in such globals share one exploration
-//! of the callee), and the caller keeps its own value over the return.
+//! of the callee), and the caller keeps its own value across the call.
 
 use crate::program::{ExprNode, Node, Op, ProcId, Program, Proposition, VarRef};
 

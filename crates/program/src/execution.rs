@@ -179,7 +179,7 @@ pub struct Execution {
 }
 
 impl Execution {
-    /// In place of a run that nobody wants to see: no steps, and of the cycle of an infinite one no
+    /// In place of a run that was not asked for: no steps, and of the cycle of an infinite one no
     /// more than whether the stack grows.
     pub fn unwritten(cycle: Option<Cycle>) -> Self {
         Execution {

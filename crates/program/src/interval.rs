@@ -2,9 +2,9 @@
 //! them.
 //!
 //! Programs compute in mathematical integers; evaluators compute in 128 bits and wrap. The two
-//! agree as long as no intermediate value needs more. Where one may, there is no interval (`None`):
-//! nothing is known of the value but its remainder modulo 2¹²⁸. That is enough to store it into a
-//! bit vector, because `+ - * << & | ^ ~` and negation are functions of their operands' low bits.
+//! agree as long as no intermediate value needs more bits. Where one may, there is no interval
+//! (`None`): only the remainder of the value modulo 2¹²⁸ is known. That is enough to store it into
+//! a bit vector, because `+ - * << & | ^ ~` and negation are functions of their operands' low bits.
 //! It is not enough to compare, divide, shift right or store it into a range.
 //!
 //! The front end refuses programs by these intervals, the passes simplify by them, and the engines

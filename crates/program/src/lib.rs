@@ -1,13 +1,13 @@
-//! The recursive state machine that a program compiles to, and what is said about it.
+//! The recursive state machine that a program compiles to, and properties of it.
 //!
 //! A [`Program`] is the extended recursive state machine of VERA, section 2, with source spans:
 //! front ends make it, engines explore it. [`execution`] is a concrete run of one, for people, JSON
 //! and the replayer; [`concurrent`] is a run with threads, [`schedule`] what an engine knows of
-//! one, [`valued`] a state of an engine's trace. About a program: [`labels`] (looking them up),
-//! [`monitor`] and [`temporal`] (properties whose names have been resolved), [`effects`] and
-//! [`liveness`] (which variables matter where), [`interval`] (which values expressions can have),
-//! [`display`] (expressions as text) and [`mod@dot`] (a picture). No parser is in here: the
-//! replayer links this crate, and must not link a front end.
+//! such a run, [`valued`] a state of an engine's trace. These modules are about a program:
+//! [`labels`] (looking them up), [`monitor`] and [`temporal`] (properties whose names have been
+//! resolved), [`effects`] and [`liveness`] (which variables matter where), [`interval`] (which
+//! values expressions can have), [`display`] (expressions as text) and [`mod@dot`] (a picture). No
+//! parser is in here: the replayer links this crate, and must not link a front end.
 
 mod arithmetic;
 pub mod concurrent;

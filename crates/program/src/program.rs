@@ -1,4 +1,4 @@
-//! The extended recursive state machine that a Boolean program means.
+//! The extended recursive state machine that is the meaning of a Boolean program.
 //!
 //! This is the ERSM of Alur, Chaudhuri, Etessami and Madhusudan (TACAS 2005), section 2,
 //! with source spans. A node is a position: control is *at* a statement that has not been
@@ -20,8 +20,8 @@
 //!   accepts only its own values, anything else is [`Violation::OutOfRange`].
 //! * An evaluation that fails ends the run at the node whose operation failed, before any effect.
 //!
-//! Node ids are the same in the program as lowered and in every cleaned version of it, so
-//! that a trace found in one is a trace of the other.
+//! Node ids are the same in the program as lowered and in every simplified version of it, so that a
+//! trace found in one is a trace of the other.
 
 use std::sync::Arc;
 
@@ -91,10 +91,10 @@ pub struct Node {
     pub labels: Vec<Arc<str>>,
     /// What executing it does.
     pub op: Op,
-    /// Whether this is no position of a run but a declaration on the way to one. Its operation
-    /// is an [`Op::Assign`], in the program as lowered of any values. It has no labels. Nobody
-    /// observes it: no automaton, formula or monitor reads it, and its step is not counted. No
-    /// cycle consists of silent nodes alone.
+    /// Whether this is a declaration, which is not a position of a run but on the way to one. Its
+    /// operation is an [`Op::Assign`], which assigns any values in the program as lowered. It has
+    /// no labels. No automaton, formula or monitor reads it, and its step is not counted. No cycle
+    /// consists of silent nodes alone.
     pub silent: bool,
     /// What must be true after the step (`enforce`): the step exists only if this *can* be
     /// true in the configuration it leads to, on this procedure's frame and the globals; for

@@ -1,4 +1,4 @@
-//! Bounds on runs with threads, and schedules: what an engine has to say about such a run so that
+//! Bounds on runs with threads, and schedules: what an engine has to tell about such a run so that
 //! the run can be rebuilt.
 //!
 //! A schedule says which thread is active in which context, with which shared globals, and which
@@ -92,7 +92,7 @@ pub struct ThreadQuery<'a> {
     pub target: Target<'a>,
     /// What is counted, one by one.
     pub levels: Levels,
-    /// The greatest number of switches or rounds that is looked at; `None` for no bound.
+    /// The greatest number of switches or rounds that is tried; `None` for no bound.
     pub most: Option<usize>,
 }
 
@@ -126,7 +126,7 @@ pub struct Schedule {
 pub struct Stop {
     /// The globals, as in [`Turn::globals`].
     pub globals: Vec<Option<Value>>,
-    /// Whether it is the last turn's thread alone that is blocked, because nobody else can become
+    /// Whether it is the last turn's thread alone that is blocked, because no other can become
     /// active: it is inside an atomic section, or it is `init`. The rest says nothing then.
     pub alone: bool,
     /// For each thread, numbered as in [`Turn::thread`]: whether it has ended. If not, it is
@@ -146,7 +146,7 @@ pub struct Turn {
     /// of the turns.
     pub thread: usize,
     /// The globals when the thread becomes active, in the order of the program's; `None` where they
-    /// are not known. Globals that are not [`shared`] are not looked at.
+    /// are not known. Globals that are not [`shared`] are ignored.
     pub globals: Vec<Option<Value>>,
     /// The threads that it starts and that are active in some later turn, in order. It may start
     /// others.

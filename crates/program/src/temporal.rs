@@ -1,8 +1,8 @@
 //! A formula of linear temporal logic about a program, as it was written.
 //!
-//! This is what a property *means*, before anybody simplifies it or makes an automaton of it: the
-//! replayer evaluates it along a run as it stands. The nodes are in postorder, so that one pass
-//! from left to right suffices for everything, whatever the depth.
+//! This is what a property *means*, before it is simplified or translated into an automaton: the
+//! replayer evaluates it along a run as it was written. The nodes are in postorder, so that one
+//! pass from left to right suffices for everything, whatever the depth.
 
 use std::sync::Arc;
 

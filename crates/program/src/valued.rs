@@ -1,5 +1,4 @@
-//! States of a trace with their values spelled out: what engines answer with that do not pack
-//! states into words.
+//! States of a trace with their values spelled out, for engines that do not pack states into words.
 
 use crate::program::{NodeId, ProcId, Value, Violation};
 

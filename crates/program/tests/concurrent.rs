@@ -51,6 +51,20 @@ fn starts_in_loops_and_recursion_are_unbounded() {
 }
 
 #[test]
+fn what_no_thread_gets_to_starts_none() {
+    // Nobody calls `f`; and behind a call that never returns there is nothing.
+    for text in [
+        "void main() begin skip; end void f() begin while (*) do start_thread skip; od; end",
+        "void main() begin f(); end bool f() begin f(); start_thread skip; end",
+        "void main() begin f(); while (*) do start_thread skip; od; end void f() begin f(); end",
+    ] {
+        let program = program(text);
+        assert!(unbounded_start(&program).is_none(), "{text}");
+        assert_eq!(most_started(&program), 0, "{text}");
+    }
+}
+
+#[test]
 fn threads_come_in_the_order_of_their_declarations() {
     let names = |text: &str| -> Vec<String> {
         let program = program(text);

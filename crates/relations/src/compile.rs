@@ -3,7 +3,7 @@
 //!
 //! `blast` gives what an operation does, bit by bit, over current values and choices. Here choices
 //! are quantified, the conjuncts are put together as long as they stay small, and each gets the
-//! variables that nobody reads after it. Relations are made the first time a node is reached.
+//! variables that nothing reads after it. Relations are made the first time a node is reached.
 //!
 //! What keeps it honest: every engine's answers on random programs are compared with the oracle's
 //! (`check/tests/engines.rs`).
@@ -107,7 +107,7 @@ impl Compiler<'_, '_> {
     }
 
     /// The conjuncts of guard and stores, choices quantified; `target` gives the variables of a
-    /// place, or none if nobody looks at it.
+    /// place, or none if nothing reads it.
     fn conjuncts(
         &mut self,
         effect: &Effect<Bdd>,
@@ -283,7 +283,7 @@ impl Compiler<'_, '_> {
     }
 
     /// The edge to a node, with these relations. Of what is stored, `kept` has its new values in
-    /// the relations; the rest may have any value. After the step nobody looks at `gone`.
+    /// the relations; the rest may have any value. After the step nothing reads `gone`.
     fn edge(
         &mut self,
         to: NodeId,

@@ -11,7 +11,7 @@ use rustc_hash::FxHashSet;
 
 use crate::encode::{Encoding, Result};
 
-/// A conjunct of a relation, and the variables nobody reads after it.
+/// A conjunct of a relation, and the variables that nothing reads after it.
 pub struct Part {
     /// The conjunct.
     pub relation: Bdd,
@@ -194,7 +194,7 @@ pub enum Resumed {
 }
 
 impl Back {
-    /// The callee's exits, already seen from the caller, without what nobody will see.
+    /// The callee's exits, already seen from the caller, without what nothing will read.
     pub fn visible(&self, exits: &Bdd) -> Result<Bdd> {
         match &self.overwritten {
             Some(cube) => exits.exists(cube),

@@ -6,7 +6,7 @@
 //!
 //! Callee runs refer only to runs with smaller ids, so they are checked in the order of their ids.
 //! When a folded call is met, what its run does has been checked already, and only the ends must
-//! fit. Each run and each step is looked at once. Several runs may share their steps (one and the
+//! fit. Each run and each step is checked once. Several runs may share their steps (one and the
 //! same slice); these are checked once for all runs whose entries differ only in variables that no
 //! statement of the run mentions.
 

@@ -1,5 +1,5 @@
 //! Replays concurrent executions: schedules the threads as the execution says and checks every
-//! step, every switch, and what the execution is said to show.
+//! step, every switch, and what the execution is claimed to show.
 //!
 //! Each thread has a [`Cursor`] and a stack of the calls that have not returned. The globals are
 //! one list, handed from context to context. The rules are those of `docs/CONCURRENCY.md`:
@@ -25,7 +25,7 @@ use crate::check::{Checked, Cursor, check_runs, check_values};
 use crate::step::Caller;
 use crate::stuck::Open;
 
-/// What a concurrent execution is said to show.
+/// What a concurrent execution is claimed to show.
 #[derive(Clone, Copy, Debug)]
 pub enum ConcurrentClaim<'a> {
     /// The active thread ends at one of these nodes.

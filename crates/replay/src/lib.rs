@@ -2,7 +2,7 @@
 //!
 //! Nothing here is shared with an engine. [`replay`] looks at a [`Program`] and an
 //! [`Execution`] and checks, one step after the other, that the program allows the step,
-//! and at the end that the execution shows what it is said to show, its [`Claim`]. It takes
+//! and at the end that the execution shows what it is claimed to show, its [`Claim`]. It takes
 //! time linear in the size of the execution as stored, folded, and needs no native stack.
 //!
 //! The modules: `values` (which values an expression can take), `step` (what one statement allows),
@@ -39,7 +39,7 @@ use droste_program::monitor::Monitor;
 use droste_program::temporal::Formula;
 use droste_program::{NodeId, Program};
 
-/// What an execution is said to show.
+/// What an execution is claimed to show.
 #[derive(Clone, Copy, Debug)]
 pub enum Claim<'a> {
     /// It ends at one of these nodes.
@@ -129,8 +129,8 @@ pub(crate) fn without_limits<T>(
     })
 }
 
-/// Replays several executions that are said to show the same. What callees do is looked at once, if
-/// the executions share it.
+/// Replays several executions that are claimed to show the same. What callees do is checked once,
+/// if the executions share it.
 pub struct Replayer<'a> {
     program: &'a Program,
     claim: Claim<'a>,

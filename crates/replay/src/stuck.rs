@@ -14,7 +14,7 @@ use droste_program::{Expr, ExprNode, Node, Op, Program, VarRef};
 use crate::step::{self, Caller, Stores};
 use crate::values::{Scene, Undecided, Values, evaluate, evaluate_with};
 
-/// The most sets of new values that are looked at.
+/// The most sets of new values that are examined.
 const SETS: u64 = 1 << 22;
 
 /// The reason that is given if they are not enough.

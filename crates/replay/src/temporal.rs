@@ -201,7 +201,8 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// Whether this is no position but on the way to one. What is true here is what is true there.
+    /// Whether this is not a position but on the way to one. The same formulas are true here as
+    /// there.
     pub fn is_silent(&self) -> bool {
         self.silent
     }

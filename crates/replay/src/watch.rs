@@ -165,7 +165,7 @@ impl<'a> Watcher<'a> {
     }
 
     /// All moves from `set` at a position: at `node`, or after the end of the program. A silent
-    /// node is no position: nobody moves.
+    /// node is not a position: the monitor stays where it is.
     pub(crate) fn read(&mut self, set: &Set, node: Option<NodeId>, valuation: &Valuation) -> Set {
         if node.is_some_and(|node| self.program.node(node).silent) {
             return set.clone();

@@ -56,11 +56,20 @@ impl<'a> View<'a> {
         Some(self.source.line_number(self.node(id)?.span.start))
     }
 
-    /// The text of the statement as it stands in the source.
+    /// The text of the statement as it stands in the source. What a dialect only implies has none.
     fn source_text(&self, id: NodeId) -> &'a str {
-        self.node(id)
-            .map_or("?", |node| self.source.slice(node.span))
-            .trim_start()
+        let Some(node) = self.node(id) else {
+            return "?";
+        };
+        let text = self.source.slice(node.span).trim_start();
+        match node.op {
+            _ if !text.is_empty() => text,
+            Op::AtomicBegin(_) => "atomic_begin",
+            Op::AtomicEnd(_) => "atomic_end",
+            Op::Assume { .. } => "assume(!atomic)",
+            Op::Branch { .. } => "if (!atomic)",
+            _ => text,
+        }
     }
 
     /// The statement in one line, without comments.
@@ -88,7 +97,7 @@ impl<'a> View<'a> {
             })
     }
 
-    /// The statement in one line, behind its labels if they are short.
+    /// The statement in one line, after its labels if they are short.
     pub(crate) fn labelled(&self, id: NodeId) -> String {
         let mut text = String::new();
         let labels = self.node(id).map_or(&[][..], |node| &node.labels);

@@ -20,21 +20,17 @@
 
 use std::time::{Duration, Instant};
 
-use droste_base::{Deadline, Limits, Model, PropId, Reporter, StopReason, Trace, Verdict};
-use droste_checker::{Checker, Error};
-use droste_explicit::{Order, Spaces, TopLevel, explore};
-use droste_heap::Heap;
-use droste_ltl::{Node, ResolvedFormula};
-use rustc_hash::FxHashSet;
+use droste_base::{Limits, Reporter, StopReason};
+use droste_checker::Error;
+use droste_ltl::ResolvedFormula;
 
-use crate::concrete::{PATIENCE, instances};
-use crate::contract::{Broken, found};
-use crate::machine::{Largest, Machine, Options, State};
+use crate::group::Group;
+use crate::machine::Largest;
 use crate::proposition::Proposition;
-use crate::run::{Reality, Run};
+use crate::run::Run;
 use crate::settings::Mode;
-use crate::task::{LEAK, NULL_DEREFERENCE, Needs, Prepared, Task, UNKNOWN_MEMORY};
-use crate::vacuity::{Vacuity, has_no_run};
+use crate::task::{Needs, Task};
+use crate::vacuity::Vacuity;
 
 /// Why there is no verdict.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,6 +41,9 @@ pub enum Unknown {
     UnknownMemory,
     /// It may hold only because the abstraction hides what a proposition is about.
     Hidden,
+    /// There is a violation if heights of trees are forgotten, as they are where there are marks. On
+    /// so many heaps, with their heights, it was not found.
+    Heights(usize),
 }
 
 /// The answer to one question.
@@ -136,31 +135,128 @@ pub const MEMORY_SAFETY: &str = "no field of null is used";
 /// Another one.
 pub const NO_LEAKS: &str = "every object can be reached as long as the program runs";
 
-fn contract_holds(method: &str) -> String {
+pub(crate) fn contract_holds(method: &str) -> String {
     format!("the contract of {method} holds")
 }
 
 /// Checks memory safety, unless the reference's way is asked for, and all formulas.
+///
+/// With balanced trees a variable in the middle of a tree can keep the way to it concrete, and there is
+/// no end of states. Where it comes to that, the question is asked again with heights forgotten. If that
+/// is no answer either, it is looked for with heights as long as limits allow.
 pub fn check(
     task: &mut Task,
     formulas: &[ResolvedFormula<Proposition>],
     checking: &Checking<'_>,
 ) -> Result<Checked, Error> {
     task.options.hierarchical = checking.mode != Mode::TopLevel;
+    let all: Vec<&ResolvedFormula<Proposition>> = formulas.iter().collect();
+    let most = task.options.max_states;
+    if !task.options.abstraction.indexed {
+        return Ok(answers(task, &all, checking, true)?.checked());
+    }
+    task.options.max_states = most.min(FEW_STATES);
+    let first = answers(task, &all, checking, true);
+    task.options.max_states = most;
+    let mut first = first?;
+    let open = |report: &Report| {
+        let Answer::Unknown(Unknown::Stopped(reason), _) = &report.answer else {
+            return false;
+        };
+        reason.is_own_bound()
+    };
+    let again: Vec<usize> = (0..all.len())
+        .filter(|&at| open(&first.formulas[at]) && !is_about_shapes(all[at]))
+        .collect();
+    if first.safety.iter().any(open) || !again.is_empty() {
+        let some: Vec<&ResolvedFormula<Proposition>> = again.iter().map(|&at| all[at]).collect();
+        let other = answers(task, &some, checking, false)?;
+        let known = |report: &Report| !matches!(report.answer, Answer::Unknown(..));
+        for (old, new) in first.safety.iter_mut().zip(other.safety) {
+            if open(old) && known(&new) {
+                *old = new;
+            }
+        }
+        for (at, new) in again.into_iter().zip(other.formulas) {
+            if known(&new) {
+                first.formulas[at] = new;
+            }
+        }
+    }
+    let unsaved = checking.contracts && first.saved.is_none();
+    if most > FEW_STATES && (first.reports().any(open) || unsaved) {
+        let last = answers(task, &all, checking, true)?;
+        let (old, new) = (first.reports_mut(), last.reports());
+        for (old, new) in old.zip(new) {
+            if open(old) {
+                *old = new.clone();
+            }
+        }
+        first.saved = last.saved;
+    }
+    Ok(first.checked())
+}
+
+/// Whether a formula is about all that there is of a heap.
+fn is_about_shapes(formula: &ResolvedFormula<Proposition>) -> bool {
+    formula.atoms.iter().any(Proposition::is_about_shapes)
+}
+
+/// With balanced trees: so many states are looked at before heights are forgotten.
+const FEW_STATES: usize = 20_000;
+
+/// The answers to all questions.
+#[derive(Default)]
+struct Answers {
+    /// Memory safety, then leaks.
+    safety: Vec<Report>,
+    contracts: Vec<Report>,
+    formulas: Vec<Report>,
+    saved: Option<String>,
+}
+
+impl Answers {
+    fn reports(&self) -> impl Iterator<Item = &Report> {
+        let rest = self.contracts.iter().chain(&self.formulas);
+        self.safety.iter().chain(rest)
+    }
+
+    fn reports_mut(&mut self) -> impl Iterator<Item = &mut Report> {
+        let rest = self.contracts.iter_mut().chain(&mut self.formulas);
+        self.safety.iter_mut().chain(rest)
+    }
+
+    fn checked(self) -> Checked {
+        let mut reports = self.safety;
+        reports.extend(self.contracts);
+        reports.extend(self.formulas);
+        Checked {
+            reports,
+            contracts: self.saved,
+        }
+    }
+}
+
+/// Answers all questions; with `heights`, where that is possible.
+fn answers(
+    task: &mut Task,
+    formulas: &[&ResolvedFormula<Proposition>],
+    checking: &Checking<'_>,
+    heights: bool,
+) -> Result<Answers, Error> {
     let mut reports: Vec<Option<Report>> = vec![None; formulas.len()];
-    let mut first = Vec::new();
-    let mut saved = None;
+    let mut answers = Answers::default();
     let mut in_doubt = false;
-    let hierarchical = task.options.hierarchical;
     let needs = formulas.iter();
-    let needs: Vec<Needs> = needs.map(|one| Needs::of(one, hierarchical)).collect();
-    // Formulas that need nothing come first, together with memory safety.
+    let needs = needs.map(|one| Needs::of(one, &task.options, heights));
+    let needs: Vec<Needs> = needs.collect();
+    // Formulas that need nothing more come first, together with memory safety.
     let mut groups: Vec<&Needs> = Vec::new();
-    let nothing = Needs::default();
-    let contracts = checking.contracts || !task.contracts.is_empty();
-    if !task.options.compat || task.options.leaks || contracts || needs.iter().any(Needs::is_empty)
-    {
-        groups.push(&nothing);
+    let basic = Needs::of_memory_safety(&task.options, heights);
+    let contracts = heights && (checking.contracts || !task.contracts.is_empty());
+    let asked = !task.options.compat || task.options.leaks || contracts;
+    if asked || needs.contains(&basic) {
+        groups.push(&basic);
     }
     for need in &needs {
         if !groups.contains(&need) {
@@ -170,7 +266,7 @@ pub fn check(
     for need in groups {
         let members: Vec<usize> = (0..formulas.len()).filter(|&i| needs[i] == *need).collect();
         let own: Vec<&ResolvedFormula<Proposition>> =
-            members.iter().map(|&i| &formulas[i]).collect();
+            members.iter().map(|&i| formulas[i]).collect();
         let start = Instant::now();
         let stopped = |reason: StopReason, property: String| Report {
             property,
@@ -182,6 +278,7 @@ pub fn check(
             generation: Duration::ZERO,
             checking: start.elapsed(),
         };
+        let is_basic = *need == basic;
         let prepared = task.prepare(need, &own);
         let machine = match &prepared {
             Ok(prepared) => {
@@ -194,15 +291,18 @@ pub fn check(
             Ok(made) => made,
             Err(reason) => {
                 // What is asked besides the formulas has no answer either.
-                if need.is_empty() && !task.options.compat {
-                    first.push(stopped(reason.clone(), MEMORY_SAFETY.into()));
+                let mut safety = Vec::new();
+                if is_basic && !task.options.compat {
+                    safety.push(stopped(reason.clone(), MEMORY_SAFETY.into()));
                 }
-                if need.is_empty() && task.options.leaks {
-                    first.push(stopped(reason.clone(), NO_LEAKS.into()));
+                if is_basic && task.options.leaks {
+                    safety.push(stopped(reason.clone(), NO_LEAKS.into()));
                 }
-                if need.is_empty() {
+                answers.safety.extend(safety);
+                if is_basic && contracts {
                     let claims = task.contracts.methods().iter();
-                    first.extend(claims.map(|one| stopped(reason.clone(), contract_holds(one))));
+                    let claims = claims.map(|one| stopped(reason.clone(), contract_holds(one)));
+                    answers.contracts.extend(claims);
                 }
                 for i in members {
                     reports[i] = Some(stopped(reason.clone(), formulas[i].text.clone()));
@@ -210,26 +310,17 @@ pub fn check(
                 continue;
             }
         };
-        let mut group = Group {
-            task,
-            prepared,
-            machine,
-            checking,
-            spaces: None,
-            generation: Duration::ZERO,
-        };
-        if need.is_empty() && !task.options.compat {
+        let mut group = Group::new(task, prepared, machine, checking);
+        if is_basic && !task.options.compat {
             let (report, unknown) = group.memory_safety(!formulas.is_empty())?;
-            first.push(report);
+            answers.safety.push(report);
             in_doubt = unknown;
         }
-        if need.is_empty() && task.options.leaks {
-            first.push(group.leaks()?);
+        if is_basic && task.options.leaks {
+            answers.safety.push(group.leaks()?);
         }
-        if need.is_empty() && contracts {
-            let (claims, all) = group.contracts();
-            first.extend(claims);
-            saved = all;
+        if is_basic && contracts {
+            (answers.contracts, answers.saved) = group.contracts();
         }
         for (&i, propositions) in members.iter().zip(&prepared.propositions) {
             let formula = ResolvedFormula {
@@ -259,405 +350,7 @@ pub fn check(
             report.answer = Answer::Unknown(Unknown::UnknownMemory, None);
             report.vacuous = None;
         }
-        first.push(report);
+        answers.formulas.push(report);
     }
-    Ok(Checked {
-        reports: first,
-        contracts: saved,
-    })
-}
-
-/// Formulas that share a machine.
-struct Group<'a> {
-    task: &'a Task,
-    prepared: &'a Prepared,
-    machine: Machine<'a>,
-    checking: &'a Checking<'a>,
-    /// All state spaces, once they have been generated.
-    spaces: Option<Spaces<State>>,
-    generation: Duration,
-}
-
-impl Group<'_> {
-    /// Also says whether something unknown is known to be used as an object. After a violation only
-    /// `formulas` want to know that.
-    fn memory_safety(&mut self, formulas: bool) -> Result<(Report, bool), Error> {
-        let start = Instant::now();
-        let mut answer = self.ask(&Question::Memory(NULL_DEREFERENCE))?;
-        let unknown = match answer {
-            Answer::Unknown(..) => false,
-            Answer::Violated(_) if !formulas => false,
-            _ => match self.ask(&Question::Memory(UNKNOWN_MEMORY))? {
-                Answer::Violated(run) => {
-                    if matches!(answer, Answer::Holds) {
-                        answer = Answer::Unknown(Unknown::UnknownMemory, Some(run));
-                    }
-                    true
-                }
-                _ => false,
-            },
-        };
-        let limits = &self.checking.limits;
-        let counts = self.counts();
-        let vacuous = matches!(answer, Answer::Holds) && self.machine.uses_nothing(limits);
-        let report = Report {
-            property: MEMORY_SAFETY.into(),
-            answer,
-            vacuous: vacuous.then_some(Vacuity::NoUse),
-            name: None,
-            counts,
-            largest: self.machine.largest(),
-            generation: Duration::ZERO,
-            checking: start.elapsed(),
-        };
-        Ok((report, unknown))
-    }
-
-    fn leaks(&mut self) -> Result<Report, Error> {
-        let start = Instant::now();
-        let answer = self.ask(&Question::Memory(LEAK))?;
-        Ok(Report {
-            property: NO_LEAKS.into(),
-            answer,
-            vacuous: None,
-            name: None,
-            counts: self.counts(),
-            largest: self.machine.largest(),
-            generation: Duration::ZERO,
-            checking: start.elapsed(),
-        })
-    }
-
-    /// Whether the contracts that the user gave allow what methods do; and all that were found.
-    fn contracts(&mut self) -> (Vec<Report>, Option<String>) {
-        let start = Instant::now();
-        let contracts = &self.task.contracts;
-        let report = |method: &str, answer| Report {
-            property: contract_holds(method),
-            answer,
-            vacuous: None,
-            name: None,
-            counts: Counts::default(),
-            largest: None,
-            generation: Duration::ZERO,
-            checking: start.elapsed(),
-        };
-        let limits = &self.checking.limits;
-        let ran = spaces(&self.machine, limits)
-            .and_then(|spaces| Ok((contracts.broken(self.task, &self.machine, limits)?, spaces)));
-        let (broken, spaces) = match ran {
-            Ok(ran) => ran,
-            Err(reason) => {
-                let unknown = Answer::Unknown(Unknown::Stopped(reason), None);
-                let all = contracts.methods().iter();
-                let all = all.map(|method| report(method, unknown.clone()));
-                return (all.collect(), None);
-            }
-        };
-        let mut reports = Vec::new();
-        for signature in contracts.methods() {
-            // What has no body is believed.
-            if self.task.program.method_signed(signature).is_none() {
-                continue;
-            }
-            let own = |one: &&Broken| self.task.program.method(one.method).signature == *signature;
-            let own = || broken.iter().filter(own);
-            let answer = match own().find(|one| one.surely).or_else(|| own().next()) {
-                None => Answer::Holds,
-                Some(one) => {
-                    let run = Run::of_call(self.task, one.method, &one.before, &one.after);
-                    let run = Box::new(run);
-                    if one.surely {
-                        Answer::Violated(run)
-                    } else {
-                        Answer::Unknown(Unknown::Hidden, Some(run))
-                    }
-                }
-            };
-            reports.push(report(signature, answer));
-        }
-        let found = found(self.task, &self.task.symbols, &self.machine, &spaces);
-        (reports, self.checking.contracts.then_some(found))
-    }
-
-    /// Generates all state spaces, if that has not been done.
-    fn generate(&mut self) -> Result<(), StopReason> {
-        if self.spaces.is_some() {
-            return Ok(());
-        }
-        let start = Instant::now();
-        let spaces = spaces(&self.machine, &self.checking.limits);
-        self.generation = start.elapsed();
-        self.spaces = Some(spaces?);
-        Ok(())
-    }
-
-    fn formula(&mut self, formula: &ResolvedFormula<PropId>) -> Result<Report, Error> {
-        let first = self.spaces.is_none();
-        let generated = match self.checking.mode {
-            Mode::TopLevel | Mode::Rsm => self.generate(),
-            // A call that is a single step has to be known to its end.
-            Mode::OnTheFly | Mode::Shared if !self.checking.skip.is_empty() => self.generate(),
-            Mode::OnTheFly | Mode::Shared => Ok(()),
-        };
-        let start = Instant::now();
-        let mut answer = match generated {
-            Err(reason) => Answer::Unknown(Unknown::Stopped(reason), None),
-            Ok(()) => self.ask(&Question::Formula(formula))?,
-        };
-        // A run on which something unknown is used as an object is not followed. What holds on the
-        // others is not known to hold. All that the answer depends on has been generated.
-        if matches!(answer, Answer::Holds) && self.machine.met_unknown_memory() {
-            answer = Answer::Unknown(Unknown::UnknownMemory, None);
-        }
-        if matches!(answer, Answer::Holds)
-            && (self.machine.met_hidden_field() || self.denies_a_shape(formula))
-        {
-            answer = Answer::Unknown(Unknown::Hidden, None);
-        }
-        let (checking, counts) = (start.elapsed(), self.counts());
-        let vacuous = match answer {
-            Answer::Holds => self.vacuity(),
-            _ => None,
-        };
-        Ok(Report {
-            property: formula.text.clone(),
-            answer,
-            vacuous,
-            name: None,
-            counts,
-            largest: self.machine.largest(),
-            generation: if first {
-                self.generation
-            } else {
-                Duration::ZERO
-            },
-            checking,
-        })
-    }
-
-    /// Why it says little that a formula holds, if that is so.
-    fn vacuity(&self) -> Option<Vacuity> {
-        let (checking, limits) = (self.checking, &self.checking.limits);
-        let spaces = self.spaces.as_ref();
-        let none = match folded(&self.machine, spaces, checking) {
-            Some(folded) => has_no_run(&folded, limits),
-            None => has_no_run(&self.machine, limits),
-        };
-        none.then(|| Vacuity::NoRun(self.machine.stops(limits)))
-    }
-
-    /// Whether the formula may hold because a shape is not there. A shape is recognised on abstract
-    /// heaps; that it is not recognised does not mean that no heap they stand for has it.
-    fn denies_a_shape(&self, formula: &ResolvedFormula<PropId>) -> bool {
-        let mut formulas = formula.formulas.clone();
-        let (positive, _) = formulas.negation_normal_forms(formula.formula);
-        let closure = formulas.closure(positive);
-        closure.iter().any(|&id| {
-            let Node::Not(inner) = formulas.node(id) else {
-                return false;
-            };
-            let Node::Atom(atom) = formulas.node(inner) else {
-                return false;
-            };
-            let proposition = formula.atoms.get(atom.0 as usize);
-            proposition.is_some_and(|&one| self.machine.is_about_shapes(one))
-        })
-    }
-
-    /// The answer of this machine; a violation is looked for on concrete heaps, too.
-    fn ask(&self, question: &Question<'_>) -> Result<Answer, Error> {
-        let (checking, limits) = (self.checking, &self.checking.limits);
-        let spaces = self.spaces.as_ref();
-        let verdict = question.ask(&self.machine, spaces, checking, limits)?;
-        Ok(match verdict {
-            Verdict::Holds(_) => Answer::Holds,
-            Verdict::Unknown(reason) => Answer::Unknown(Unknown::Stopped(reason), None),
-            Verdict::Violated(trace) => {
-                let mut run = Run::new(self.task, &self.machine, &trace, checking.max_steps);
-                run.mark(&self.machine, question.propositions());
-                if checking.concrete
-                    && let Some(first) = trace.positions.first()
-                {
-                    run.reality = self.concrete(question, first.state)?;
-                }
-                Answer::Violated(Box::new(run))
-            }
-        })
-    }
-
-    /// Asks the same on concrete heaps: those that the violation begins with, then others with which
-    /// the program may start.
-    fn concrete(&self, question: &Question<'_>, first: State) -> Result<Reality, Error> {
-        let mut limits = self.checking.limits.clone();
-        let left = limits
-            .deadline
-            .map_or(PATIENCE, |deadline| deadline.left() / 2);
-        limits.deadline = Some(Deadline::after(left.min(PATIENCE)));
-        let options = Options {
-            concrete: true,
-            max_heap: MOST_NODES,
-            max_states: MOST_STATES,
-            ..self.task.options.clone()
-        };
-        let mut others = Vec::new();
-        self.machine.initial(&mut others);
-        others.retain(|&state| state != first);
-        let mut heaps: Vec<Heap> = Vec::new();
-        for starts in [vec![first], others] {
-            let starts: Vec<Heap> = starts.iter().map(|&one| self.machine.heap(one)).collect();
-            let found = instances(&self.prepared.grammar, &starts, &limits);
-            heaps.extend(found);
-        }
-        let mut seen = FxHashSet::default();
-        heaps.retain(|heap| seen.insert(heap.code()));
-        let mut tried = 0;
-        for heap in &heaps {
-            if limits.guard().check_now().is_err() {
-                break;
-            }
-            let initial = std::slice::from_ref(heap);
-            let Ok(machine) = self.task.machine_on(self.prepared, &options, initial) else {
-                continue;
-            };
-            let machine = machine.within(&limits);
-            let checking = self.checking;
-            let folds = checking.mode == Mode::TopLevel || !checking.skip.is_empty();
-            let spaces = match question {
-                Question::Formula(_) if folds => match spaces(&machine, &limits) {
-                    Ok(spaces) => Some(spaces),
-                    Err(_) => continue,
-                },
-                _ => None,
-            };
-            let verdict = question.ask(&machine, spaces.as_ref(), checking, &limits)?;
-            if let Verdict::Violated(trace) = &verdict {
-                let mut run = Run::new(self.task, &machine, trace, self.checking.max_steps);
-                run.mark(&machine, question.propositions());
-                return Ok(Reality::Real(heap.clone(), Box::new(run)));
-            }
-            // Where the search gave up, nobody knows.
-            tried += usize::from(matches!(verdict, Verdict::Holds(_)) && machine.is_complete());
-        }
-        Ok(Reality::Doubtful(tried))
-    }
-
-    fn counts(&self) -> Counts {
-        let Some(spaces) = &self.spaces else {
-            let (main, last) = self.machine.outermost();
-            return Counts {
-                main,
-                total: self.machine.generated(),
-                last,
-                contracts: self.machine.entries(),
-            };
-        };
-        let mut counts = Counts::default();
-        for space in &spaces.list {
-            let states = space.states.iter();
-            let states = states.filter(|&&state| self.machine.counts(state)).count() as u64;
-            counts.total += states;
-            counts.contracts += 1;
-            if space.initial {
-                counts.main += states;
-                let exits = space.exits.iter();
-                let ends = exits.filter(|&&exit| self.machine.is_at_end(exit));
-                counts.last += ends.count() as u64;
-            }
-        }
-        counts
-    }
-}
-
-/// Concrete heaps with more nodes are not followed, nor are more states.
-const MOST_NODES: usize = 60;
-const MOST_STATES: usize = 20_000;
-
-/// All state spaces.
-fn spaces(machine: &Machine<'_>, limits: &Limits) -> Result<Spaces<State>, StopReason> {
-    let options = droste_explicit::Options {
-        limits: limits.clone(),
-        ..droste_explicit::Options::default()
-    };
-    explore(machine, &options).map_err(|(reason, _)| reason)
-}
-
-/// What is asked of a machine.
-enum Question<'a> {
-    /// Is there no state of which this holds?
-    Memory(u32),
-    /// Does every run satisfy this?
-    Formula(&'a ResolvedFormula<PropId>),
-}
-
-impl Question<'_> {
-    /// The propositions that people want to see along a run, with their names.
-    fn propositions(&self) -> Vec<(PropId, String)> {
-        match self {
-            Question::Memory(_) => Vec::new(),
-            Question::Formula(formula) => {
-                let atoms = formula.atoms.iter().copied();
-                let names = formula.names.list().iter();
-                atoms
-                    .zip(names.map(|atom| atom.text.trim().to_owned()))
-                    .collect()
-            }
-        }
-    }
-
-    /// Asks; `spaces` are those of the machine, if they have been generated.
-    fn ask(
-        &self,
-        machine: &Machine<'_>,
-        spaces: Option<&Spaces<State>>,
-        checking: &Checking<'_>,
-        limits: &Limits,
-    ) -> Result<Verdict<Trace<State>>, Error> {
-        let formula = match self {
-            Question::Formula(formula) => formula,
-            Question::Memory(fault) => {
-                let checker = checker(machine, checking, limits).order(Order::Bfs);
-                return Ok(checker.reach(PropId(*fault))?.verdict);
-            }
-        };
-        let outcome = match folded(machine, spaces, checking) {
-            Some(folded) => checker(&folded, checking, limits).formula(formula)?,
-            None if checking.mode == Mode::OnTheFly => checker(machine, checking, limits)
-                .by_tableau()
-                .formula(formula)?,
-            None => checker(machine, checking, limits).formula(formula)?,
-        };
-        Ok(outcome.verdict)
-    }
-}
-
-/// Who looks for an answer. It is told how far the search has come, and a run that ends in a fault
-/// is no run for formulas.
-fn checker<'a, M: Model>(
-    model: &'a M,
-    checking: &'a Checking<'_>,
-    limits: &Limits,
-) -> Checker<'a, M> {
-    let checker = Checker::new(model)
-        .within(limits.clone())
-        .ignore_finished_runs();
-    match checking.reporter {
-        Some(reporter) => checker.progress(reporter),
-        None => checker,
-    }
-}
-
-/// The machine in which some calls are single steps, if there are to be such calls: with
-/// `top-level` all of them, or else those of methods that formulas are not about.
-fn folded<'a>(
-    machine: &'a Machine<'a>,
-    spaces: Option<&'a Spaces<State>>,
-    checking: &Checking<'_>,
-) -> Option<TopLevel<'a, Machine<'a>>> {
-    let spaces = spaces?;
-    if checking.mode == Mode::TopLevel {
-        return Some(TopLevel::new(machine, spaces));
-    }
-    let only = |calls| TopLevel::new(machine, spaces).only(calls);
-    (!checking.skip.is_empty()).then(|| only(machine.calls_of(checking.skip)))
+    Ok(answers)
 }

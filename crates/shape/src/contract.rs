@@ -3,11 +3,13 @@
 //! A contract is a heap in which a method is entered, with those in which it may be left. For a
 //! method with a body the machine finds the contracts itself; contracts that a user gives are then
 //! claims, which are checked: the method is run in the heap of the contract. For a method whose body is not
-//! at hand they are all that is known, and are used. Exits by an exception are not part of a contract. (Heinen, Jansen, Katoen, Noll: procedure contracts; the format is ATTESTOR's.)
+//! at hand they are all that is known, and are used. (Heinen, Jansen, Katoen, Noll: procedure
+//! contracts; the format is ATTESTOR's.) Besides, a contract may say in which heaps an exception leaves
+//! the method. One that says nothing of exceptions, as those of ATTESTOR, makes no claim about them.
 
 use droste_base::{CallId, Limits, Model, PropId, Steps, StopReason};
 use droste_explicit::{Spaces, explore};
-use droste_heap::{Code, Heap, MethodContracts, Node, Symbols, Variable, contracts_json};
+use droste_heap::{Code, Contract, Heap, MethodContracts, Node, Symbols, Variable, contracts_json};
 use droste_pointer::MethodId;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -17,14 +19,20 @@ use crate::task::Task;
 /// Contracts by method and by the heap in which it is entered.
 #[derive(Clone, Debug, Default)]
 pub struct Contracts {
-    known: FxHashMap<(String, Code), Vec<Heap>>,
+    known: FxHashMap<(String, Code), Exits>,
     /// As they were given, to be checked.
     claims: Vec<(String, Contract)>,
     methods: Vec<String>,
 }
 
-/// A heap before, and the heaps after.
-type Contract = (Heap, Vec<Heap>);
+/// The heaps in which a method is left.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Exits {
+    /// It returns.
+    pub(crate) after: Vec<Heap>,
+    /// By an exception.
+    pub(crate) thrown: Vec<Heap>,
+}
 
 /// Of a contract with more external nodes than this, no variants with fewer are made.
 const MOST_EXTERNALS: usize = 8;
@@ -45,9 +53,9 @@ impl Contracts {
             ..
         } in list
         {
-            for (mut before, mut after) in pairs {
-                complete(&mut before);
-                after.iter_mut().for_each(&complete);
+            for mut contract in pairs {
+                contract.heaps_mut().for_each(&complete);
+                let before = &contract.before;
                 let constant = |&node: &Node| before.variables_at(node).any(Variable::is_constant);
                 let own: Vec<bool> = before.externals().iter().map(|n| !constant(n)).collect();
                 let free = own.iter().filter(|own| **own).count();
@@ -56,14 +64,16 @@ impl Contracts {
                 let variants = if free <= MOST_EXTERNALS { 1 << free } else { 1 };
                 for dropped in 0..variants {
                     let keep = kept(&own, dropped);
-                    let (before, mut after) = variant(&before, &after, &keep);
+                    let mut variant = variant(&contract, &keep);
                     if dropped == 0 {
-                        let claim = (before.clone(), after.clone());
-                        contracts.claims.push((method.clone(), claim));
+                        contracts.claims.push((method.clone(), variant.clone()));
                     }
-                    let key = (method.clone(), before.code());
-                    after.iter_mut().for_each(&reduce);
-                    contracts.known.entry(key).or_insert(after);
+                    let key = (method.clone(), variant.before.code());
+                    variant.heaps_mut().skip(1).for_each(&reduce);
+                    contracts.known.entry(key).or_insert(Exits {
+                        after: variant.after,
+                        thrown: variant.thrown.unwrap_or_default(),
+                    });
                 }
             }
             if !contracts.methods.contains(&method) {
@@ -73,15 +83,41 @@ impl Contracts {
         contracts
     }
 
+    /// The same contracts for a machine whose heaps are written in another way: every heap becomes
+    /// those that `rewrite` makes of it, which together stand for it.
+    pub(crate) fn rewritten(
+        &self,
+        rewrite: impl Fn(&Heap) -> Result<Vec<Heap>, StopReason>,
+    ) -> Result<Self, StopReason> {
+        let all = |heaps: &[Heap]| -> Result<Vec<Heap>, StopReason> {
+            let lists: Result<Vec<_>, _> = heaps.iter().map(&rewrite).collect();
+            Ok(lists?.concat())
+        };
+        let mut known: FxHashMap<(String, Code), Exits> = FxHashMap::default();
+        for ((method, before), exits) in &self.known {
+            let (after, thrown) = (all(&exits.after)?, all(&exits.thrown)?);
+            for before in rewrite(&Heap::from_code(before))? {
+                let key = (method.clone(), before.code());
+                let exits = known.entry(key).or_default();
+                exits.after.extend(after.iter().cloned());
+                exits.thrown.extend(thrown.iter().cloned());
+            }
+        }
+        Ok(Contracts {
+            known,
+            ..self.clone()
+        })
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()
     }
 
-    /// The heaps in which a method leaves if it is entered in this one, if that is known.
-    pub(crate) fn after(&self, method: &str, before: &Heap) -> Option<&[Heap]> {
+    /// The heaps in which a method is left if it is entered in this one, if that is known.
+    pub(crate) fn exits(&self, method: &str, before: &Heap) -> Option<&Exits> {
         let key = (method.to_owned(), before.code());
-        self.known.get(&key).map(Vec::as_slice)
+        self.known.get(&key)
     }
 
     /// The methods there are contracts for.
@@ -103,46 +139,66 @@ impl Contracts {
             heap.code()
         };
         let mut broken = Vec::new();
-        for (signature, (before, after)) in &self.claims {
+        for (signature, claim) in &self.claims {
             let Some(method) = task.program.method_signed(signature) else {
                 continue;
             };
             let entered = Entered {
                 machine,
-                entry: machine.entry(method, before)?,
+                entry: machine.entry(method, &claim.before)?,
             };
             let options = droste_explicit::Options {
                 limits: limits.clone(),
                 ..droste_explicit::Options::default()
             };
             let spaces = explore(&entered, &options).map_err(|(reason, _)| reason)?;
-            let claimed: FxHashSet<Code> = after.iter().map(Heap::code).collect();
-            let rough: FxHashSet<Code> = after.iter().map(reduced).collect();
             let exits = spaces
                 .of(&entered.entry)
                 .map_or(&[][..], |space| &space.exits);
-            // A heap is allowed if it, or one that stands for it, is there. Searches that do not go on
-            // from what others cover leave out what is covered.
-            let covered = |exit: State| {
-                let cover = machine.covered_by(&exit);
-                cover.is_some_and(|cover| claimed.contains(&machine.heap(cover).code()))
-            };
-            let missing = (exits.iter())
-                .filter(|&&exit| machine.place(exit).fault.is_none() && !covered(exit))
-                .map(|&exit| machine.heap(exit))
-                .filter(|heap| !claimed.contains(&heap.code()))
-                .map(|heap| (reduced(&heap), heap))
-                .filter(|(code, _)| !claimed.contains(code));
-            let missing = missing.map(|(code, heap)| (!rough.contains(&code), heap));
-            broken.extend(missing.map(|(surely, after)| Broken {
-                method,
-                before: before.clone(),
-                after,
-                surely,
-            }));
+            for thrown in [false, true] {
+                let heaps = if thrown {
+                    claim.thrown.as_deref()
+                } else {
+                    Some(&claim.after[..])
+                };
+                // Nothing is said.
+                let Some(heaps) = heaps else {
+                    continue;
+                };
+                let claimed: FxHashSet<Code> = heaps.iter().map(Heap::code).collect();
+                let rough: FxHashSet<Code> = heaps.iter().map(reduced).collect();
+                // A heap is allowed if it, or one that stands for it, is there. Searches that do not
+                // go on from what others cover leave out what is covered.
+                let covered = |exit: State| {
+                    let cover = machine.cover(exit);
+                    cover.is_some_and(|cover| claimed.contains(&machine.heap(cover).code()))
+                };
+                let own = exits
+                    .iter()
+                    .filter(|&&exit| is_thrown(machine, exit) == thrown);
+                let missing = own
+                    .filter(|&&exit| !covered(exit))
+                    .map(|&exit| machine.heap(exit))
+                    .filter(|heap| !claimed.contains(&heap.code()))
+                    .map(|heap| (reduced(&heap), heap))
+                    .filter(|(code, _)| !claimed.contains(code));
+                let missing = missing.map(|(code, heap)| (!rough.contains(&code), heap));
+                broken.extend(missing.map(|(surely, after)| Broken {
+                    method,
+                    before: claim.before.clone(),
+                    after,
+                    thrown,
+                    surely,
+                }));
+            }
         }
         Ok(broken)
     }
+}
+
+/// Whether an exit is one by an exception.
+fn is_thrown(machine: &Machine<'_>, exit: State) -> bool {
+    machine.place(exit).fault.is_some()
 }
 
 /// A heap in which a method is left, and that its contract does not have.
@@ -152,6 +208,8 @@ pub(crate) struct Broken {
     pub(crate) before: Heap,
     /// The heap in which it is left.
     pub(crate) after: Heap,
+    /// Whether that is by an exception.
+    pub(crate) thrown: bool,
     /// Whether it stays missing if the heaps of the contract are abstracted, too. If not, it may
     /// stand for more than the contract says only because it is abstract.
     pub(crate) surely: bool,
@@ -169,22 +227,19 @@ fn kept(own: &[bool], dropped: usize) -> Vec<bool> {
 }
 
 /// A contract in which only some external nodes are external, and the constants.
-fn variant(before: &Heap, after: &[Heap], keep: &[bool]) -> Contract {
-    let mut before = before.clone();
-    share_constants(&mut before, keep);
-    let order = before.order_externals();
-    let after = after.iter().map(|heap| {
-        let mut heap = heap.clone();
-        share_constants(&mut heap, keep);
+fn variant(contract: &Contract, keep: &[bool]) -> Contract {
+    let mut variant = contract.clone();
+    share_constants(&mut variant.before, keep);
+    let order = variant.before.order_externals();
+    for heap in variant.heaps_mut().skip(1) {
+        share_constants(heap, keep);
         let old = heap.externals().to_vec();
         let new: Vec<Node> = (order.iter())
             .filter_map(|&at| old.get(at).copied())
             .collect();
         heap.set_externals(&new);
-        heap
-    });
-    let after = after.collect();
-    (before, after)
+    }
+    variant
 }
 
 /// A machine that is entered by one method alone.
@@ -243,13 +298,19 @@ pub(crate) fn found(
     let mut by_method: Vec<(MethodId, Vec<Contract>)> = Vec::new();
     for space in &spaces.list {
         let method = machine.place(space.entry).method;
-        let contract = (
-            machine.heap(space.entry),
-            (space.exits.iter())
-                .filter(|&&exit| machine.place(exit).fault.is_none())
-                .map(|&exit| machine.heap(exit))
-                .collect(),
-        );
+        let (thrown, after): (Vec<State>, Vec<State>) =
+            (space.exits.iter()).partition(|&&exit| is_thrown(machine, exit));
+        // The same heap may be thrown at several statements.
+        let heaps = |exits: &[State]| {
+            let mut seen = FxHashSet::default();
+            let heaps = exits.iter().map(|&exit| machine.heap(exit));
+            heaps.filter(|heap| seen.insert(heap.code())).collect()
+        };
+        let contract = Contract {
+            before: machine.heap(space.entry),
+            after: heaps(&after),
+            thrown: Some(heaps(&thrown)),
+        };
         match by_method.iter_mut().find(|pair| pair.0 == method) {
             Some((_, list)) => list.push(contract),
             None => by_method.push((method, vec![contract])),

@@ -116,8 +116,8 @@ pub fn load(
         let list = read.map_err(|problems| LoadError::Wrong(problems, Box::new(source)))?;
         contracts.extend(list);
     }
-    for (before, after) in contracts.iter_mut().flat_map(|one| &mut one.contracts) {
-        for heap in std::iter::once(before).chain(after) {
+    for contract in contracts.iter_mut().flat_map(|one| &mut one.contracts) {
+        for heap in contract.heaps_mut() {
             for renaming in &settings.renames {
                 renaming.rename(&mut symbols, heap);
             }

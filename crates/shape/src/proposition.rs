@@ -52,6 +52,11 @@ impl Proposition {
         )
     }
 
+    /// Whether it is about all that there is of the heap.
+    pub(crate) fn is_about_shapes(&self) -> bool {
+        matches!(self, Proposition::Language(_) | Proposition::Shape(_))
+    }
+
     /// The variables that it names.
     pub(crate) fn variables(&self) -> Vec<&str> {
         match self {

@@ -4,6 +4,7 @@ use droste_base::{Event, Model as _, PropId, Trace};
 use droste_heap::Heap;
 use droste_pointer::{Method, MethodId, Pc, Statement, Value};
 
+use crate::contract::Broken;
 use crate::machine::{Fault, Machine, State};
 use crate::picture::Change;
 use crate::task::Task;
@@ -181,9 +182,10 @@ impl Run {
 }
 
 impl Run {
-    /// A call alone: the heap in which a method is entered, and one in which it is left.
-    pub(crate) fn of_call(task: &Task, id: MethodId, before: &Heap, after: &Heap) -> Self {
-        let method = task.program.method(id);
+    /// A call alone: the heap in which a method is entered, and one in which it is left although its
+    /// contract does not have it.
+    pub(crate) fn of_call(task: &Task, broken: &Broken) -> Self {
+        let method = task.program.method(broken.method);
         let position = |kind, line: Option<&u32>, statement: &str, heap: &Heap| Position {
             depth: 0,
             kind,
@@ -202,13 +204,21 @@ impl Run {
             Kind::Call,
             method.lines.first(),
             "entered with this heap",
-            before,
+            &broken.before,
         );
-        let leave = position(Kind::End, method.lines.last(), "left with this heap", after);
+        let (kind, words) = if broken.thrown {
+            (
+                Kind::Fault(Fault::Thrown),
+                "left by an exception with this heap",
+            )
+        } else {
+            (Kind::End, "left with this heap")
+        };
+        let leave = position(kind, method.lines.last(), words, &broken.after);
         Run {
             positions: vec![enter, leave],
             length: 2,
-            call_of: Some(id),
+            call_of: Some(broken.method),
             ..Run::default()
         }
     }

@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use droste_base::{Countable, Limits, StopReason};
+use droste_base::{Countable, Limits, Steps, StopReason};
 use droste_heap::{
     Balance, Grammar, Heap, Holes, Markings, MethodContracts, Refinement, Selector, Symbols,
-    TypeId, Variable,
+    TypeId, Unmarked, Variable,
 };
 use droste_ltl::ResolvedFormula;
 use droste_pointer::{ClassId, FieldId, Kind, MethodId, Operand, PointerProgram, Statement, Value};
@@ -17,7 +17,8 @@ use rustc_hash::FxHashSet;
 use crate::contract::Contracts;
 use crate::execute::Names;
 use crate::label::{Atom, By, Side};
-use crate::machine::{Fault, Machine, Method, Options};
+use crate::machine::{Fault, Machine, Options, State};
+use crate::method::Method;
 use crate::proposition::{self, Expression, Proposition};
 
 /// What is to be checked.
@@ -48,43 +49,65 @@ pub(crate) const UNKNOWN_MEMORY: u32 = 1;
 /// The proposition of an object that cannot be reached any more.
 pub(crate) const LEAK: u32 = 2;
 
+/// What is marked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Marks {
+    /// Every object in turn.
+    visited: bool,
+    /// Every object in turn, and what its fields point to.
+    neighbourhood: bool,
+}
+
 /// What some formulas need to be prepared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Needs {
-    /// A marking on every object in turn.
-    visited: bool,
-    /// Markings on every object in turn, and on what its fields point to.
-    neighbourhood: bool,
+    marks: Marks,
     /// Reachability by these selectors; all of them if there is no set.
     relations: BTreeSet<Option<BTreeSet<String>>>,
     /// Callees have to know the whole heap. Their states are told apart by what is around them, which
     /// other questions should not suffer from.
     contexts: bool,
+    /// Indices are forgotten: a mark deep in a balanced tree keeps the way to it concrete, and with
+    /// heights the grammar has no nonterminal for that.
+    no_heights: bool,
 }
 
 impl Needs {
-    /// What a formula needs. If it is `hierarchical`, it is about the states of callees, too.
-    pub(crate) fn of(formula: &ResolvedFormula<Proposition>, hierarchical: bool) -> Self {
+    /// What a formula needs with these options; `heights` are to be kept where that is possible.
+    pub(crate) fn of(
+        formula: &ResolvedFormula<Proposition>,
+        options: &Options,
+        heights: bool,
+    ) -> Self {
+        // In callees, too.
+        let hierarchical = options.hierarchical;
         let mut needs = Needs {
             contexts: hierarchical && formula.atoms.iter().any(Proposition::is_about_heaps),
             ..Needs::default()
         };
         for proposition in &formula.atoms {
             match proposition {
-                Proposition::Visited(_) => needs.visited = true,
-                Proposition::IdenticNeighbours => needs.neighbourhood = true,
+                Proposition::Visited(_) => needs.marks.visited = true,
+                Proposition::IdenticNeighbours => needs.marks.neighbourhood = true,
                 Proposition::Reachable(_, _, selectors) => {
                     needs.relations.insert(selectors.clone());
                 }
                 _ => {}
             }
         }
+        // What is said of a shape is said with its heights.
+        let shapes = formula.atoms.iter().any(Proposition::is_about_shapes);
+        let marks = needs.marks != Marks::default();
+        needs.no_heights = options.abstraction.indexed && !shapes && (marks || !heights);
         needs
     }
 
-    /// Whether nothing has to be done.
-    pub(crate) fn is_empty(&self) -> bool {
-        *self == Needs::default()
+    /// What memory safety needs.
+    pub(crate) fn of_memory_safety(options: &Options, heights: bool) -> Self {
+        Needs {
+            no_heights: options.abstraction.indexed && !heights,
+            ..Needs::default()
+        }
     }
 }
 
@@ -97,10 +120,29 @@ pub(crate) struct Prepared {
     holes: Option<Holes>,
     balance: Option<Balance>,
     initial: Vec<Heap>,
+    /// If heights are forgotten: the initial heaps with them, and without marks.
+    originals: Option<Originals>,
+    /// What the user says about methods, in the heaps of this machine.
+    contracts: Contracts,
     names: Names,
     atoms: Vec<Atom>,
     /// For each formula of the group: the propositions of its atoms.
     pub(crate) propositions: Vec<Vec<droste_base::PropId>>,
+}
+
+/// What the initial heaps were before heights were forgotten and marks were put on objects.
+struct Originals {
+    heaps: Vec<Heap>,
+    /// The fields to whose objects marks are put.
+    watched: Vec<Selector>,
+    marks: Marks,
+}
+
+impl Prepared {
+    /// Whether heights are forgotten. Then there are runs that no balanced tree has.
+    pub(crate) fn forgets_heights(&self) -> bool {
+        self.originals.is_some()
+    }
 }
 
 impl Task {
@@ -232,21 +274,41 @@ impl Task {
         look: impl FnOnce(&Task, &Machine<'_>, &[Heap]) -> Option<T>,
     ) -> Option<T> {
         let formulas: Vec<&ResolvedFormula<Proposition>> = formulas.iter().collect();
-        let hierarchical = self.options.hierarchical;
         let needs = formulas.first();
-        let needs = needs.map(|formula| Needs::of(formula, hierarchical));
+        let needs = needs.map(|formula| Needs::of(formula, &self.options, true));
         let prepared = self.prepare(&needs.unwrap_or_default(), &formulas).ok()?;
         let machine = self.machine(&prepared).ok()?;
         look(self, &machine, &prepared.initial)
     }
 
-    /// Some of the concrete heaps that a heap stands for, small ones first.
-    pub fn instances(&self, heap: &Heap) -> Vec<Heap> {
-        crate::concrete::instances(
-            &self.grammar,
-            std::slice::from_ref(heap),
-            &Limits::default(),
-        )
+    /// Some of the concrete heaps that a machine may start with, small ones first. The machine may have
+    /// been prepared to start with more, if it has forgotten heights: those are no instances.
+    pub(crate) fn true_instances(&self, prepared: &Prepared, limits: &Limits) -> Vec<Heap> {
+        let Some(originals) = &prepared.originals else {
+            return crate::concrete::instances(&prepared.grammar, &prepared.initial, limits);
+        };
+        let mut symbols = self.symbols.clone();
+        let abstraction = self.options.abstraction.matching();
+        let watched = &originals.watched;
+        let markings = Markings::new(&self.grammar, &abstraction, watched, MOST_INITIAL);
+        let mut heaps = crate::concrete::instances(&self.grammar, &originals.heaps, limits);
+        heaps.iter_mut().for_each(Heap::forget_heights);
+        // Where there is nothing to mark, the heap stays as it is.
+        let or_itself = |marked: Vec<Heap>, heap: &Heap| match marked {
+            none if none.is_empty() => vec![heap.clone()],
+            marked => marked,
+        };
+        if originals.marks.visited {
+            let mut mark = |heap: &Heap| markings.visited_concretely(&mut symbols, heap);
+            let marked = heaps.iter().flat_map(|heap| or_itself(mark(heap), heap));
+            heaps = marked.collect();
+        }
+        if originals.marks.neighbourhood {
+            let mut mark = |heap: &Heap| markings.neighbourhood_concretely(&mut symbols, heap);
+            let marked = heaps.iter().flat_map(|heap| or_itself(mark(heap), heap));
+            heaps = marked.collect();
+        }
+        heaps
     }
 
     /// Prepares a machine for some formulas that need the same.
@@ -273,13 +335,34 @@ impl Task {
         }
         let selectors = self.used_selectors(&initial);
         let abstraction = self.options.abstraction.matching();
-        let markings = Markings::new(&self.grammar, &abstraction, &selectors, MOST_INITIAL);
         let symbols = &mut self.symbols;
-        if needs.visited {
-            initial = expanded(&initial, |heap| markings.visited(symbols, heap))?;
+        let no_heights = needs
+            .no_heights
+            .then(|| self.grammar.without_heights(symbols));
+        let no_heights = no_heights.flatten();
+        let originals = no_heights.is_some().then(|| Originals {
+            heaps: initial.clone(),
+            watched: selectors.clone(),
+            marks: needs.marks,
+        });
+        let base = match &no_heights {
+            Some(grammar) => {
+                initial.iter_mut().for_each(Heap::forget_heights);
+                grammar
+            }
+            None => &self.grammar,
+        };
+        let markings = Markings::new(base, &abstraction, &selectors, MOST_INITIAL);
+        let markings = markings.largest(self.options.max_heap);
+        if needs.marks.visited {
+            initial = expanded(&initial, |heap| {
+                markings.visited(symbols, heap).map_err(unmarked)
+            })?;
         }
-        if needs.neighbourhood {
-            initial = expanded(&initial, |heap| markings.neighbourhood(symbols, heap))?;
+        if needs.marks.neighbourhood {
+            initial = expanded(&initial, |heap| {
+                markings.neighbourhood(symbols, heap).map_err(unmarked)
+            })?;
         }
         let relations: Vec<Option<BTreeSet<String>>> = needs.relations.iter().cloned().collect();
         let refinement = if relations.is_empty() {
@@ -291,13 +374,23 @@ impl Task {
                     Some(names.map(|name| symbols.add_selector(name)).collect())
                 })
                 .collect();
-            let refined = Refinement::new(symbols, &self.grammar, &sets).map_err(|_| TOO_MANY)?;
-            initial = expanded(&initial, |heap| refined.expand(heap).ok())?;
+            let refined = Refinement::new(symbols, base, &sets).map_err(|_| TOO_MANY)?;
+            initial = expanded(&initial, |heap| refined.expand(heap).map_err(|_| TOO_MANY))?;
             Some(refined)
         };
+        let contracts = self.contracts.rewritten(|heap| {
+            let mut heap = heap.clone();
+            if originals.is_some() {
+                heap.forget_heights();
+            }
+            match &refinement {
+                Some(refined) => refined.expand(&heap).map_err(|_| TOO_MANY),
+                None => Ok(vec![heap]),
+            }
+        })?;
         let grammar = match &refinement {
             Some(refinement) => refinement.grammar.clone(),
-            None => self.grammar.clone(),
+            None => base.clone(),
         };
         let mut neighbours: Vec<(Selector, Variable)> = Vec::new();
         for &selector in &selectors {
@@ -331,7 +424,7 @@ impl Task {
             }
             propositions.push(own);
         }
-        let indexed = self.options.abstraction.indexed;
+        let indexed = self.options.abstraction.indexed && originals.is_none();
         // Which tentacles reach which is known of the nonterminals of the grammar alone.
         let holes = (needs.contexts && indexed && refinement.is_none())
             .then(|| Holes::new(&mut self.symbols, &grammar))
@@ -345,6 +438,8 @@ impl Task {
             holes,
             balance,
             initial,
+            originals,
+            contracts,
             names,
             atoms,
             propositions,
@@ -376,7 +471,7 @@ impl Task {
             &prepared.grammar,
             options,
             &prepared.names,
-            &self.contracts,
+            &prepared.contracts,
             methods,
             prepared.refinement.as_ref(),
             prepared.holes.as_ref(),
@@ -610,17 +705,26 @@ impl Task {
 
 /// More initial heaps than this are too many.
 const MOST_INITIAL: usize = 100_000;
-const TOO_MANY: StopReason = StopReason::TooMany(Countable::States, MOST_INITIAL as u64);
+const TOO_MANY: StopReason = StopReason::TooMany(Countable::InitialHeaps, MOST_INITIAL as u64);
+
+/// Why nothing can be asked about marks.
+fn unmarked(why: Unmarked) -> StopReason {
+    match why {
+        Unmarked::TooMany(most) => StopReason::TooMany(Countable::InitialHeaps, most as u64),
+        Unmarked::TooLarge(most) => StopReason::TooMany(Countable::HeapNodes, most as u64),
+        Unmarked::Endless => Steps::<State>::TOO_MANY,
+    }
+}
 
 /// The heaps that each of the initial ones becomes, without repetition.
 fn expanded(
     initial: &[Heap],
-    mut expand: impl FnMut(&Heap) -> Option<Vec<Heap>>,
+    mut expand: impl FnMut(&Heap) -> Result<Vec<Heap>, StopReason>,
 ) -> Result<Vec<Heap>, StopReason> {
     let mut seen = FxHashSet::default();
     let mut all = Vec::new();
     for heap in initial {
-        let mut heaps = expand(heap).ok_or(TOO_MANY)?;
+        let mut heaps = expand(heap)?;
         // Where there is nothing to mark, the heap stays as it is.
         if heaps.is_empty() {
             heaps.push(heap.clone());

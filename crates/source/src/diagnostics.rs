@@ -1,8 +1,8 @@
 //! Errors and warnings with a place in the source, and how they are shown.
 //!
-//! [`render`] hands the drawing to `annotate-snippets`, which looks at every line it is given; so
-//! it is given only the lines around the marked places, and of a very long line only the part
-//! around the mark. That keeps the cost of a message independent of the size of the file.
+//! [`render`] has `annotate-snippets` do the drawing, which processes every line it is given; so it
+//! gets only the lines around the marked places, and of a very long line only the part around the
+//! mark. That keeps the cost of a message independent of the size of the file.
 
 use std::ops::Range;
 
@@ -21,11 +21,11 @@ pub enum Severity {
     Error,
 }
 
-/// What a message is about, for code that has more to say than whoever made it. The words of a
-/// message are for people and may change.
+/// What a message is about, for callers that can add to it. The words of a message are for people
+/// and may change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DiagnosticKind {
-    /// Whatever nobody asks about.
+    /// Any other kind.
     #[default]
     Other,
     /// A name in a property that means nothing in the program.
@@ -77,7 +77,7 @@ impl Diagnostic {
         Diagnostic {
             severity,
             kind: Box::default(),
-            message: message.into(),
+            message: shortened(message.into()),
             primary: (span, String::new()),
             secondary: Vec::new(),
             help: Vec::new(),
@@ -92,19 +92,19 @@ impl Diagnostic {
 
     /// What to say under the marked text.
     pub fn label(mut self, text: impl Into<String>) -> Self {
-        self.primary.1 = text.into();
+        self.primary.1 = shortened(text.into());
         self
     }
 
     /// Another place to show.
     pub fn also(mut self, span: Span, text: impl Into<String>) -> Self {
-        self.secondary.push((span, text.into()));
+        self.secondary.push((span, shortened(text.into())));
         self
     }
 
     /// How to fix it.
     pub fn help(mut self, text: impl Into<String>) -> Self {
-        self.help.push(text.into());
+        self.help.push(shortened(text.into()));
         self
     }
 
@@ -120,6 +120,25 @@ impl Diagnostic {
         }
         self
     }
+}
+
+/// How many bytes a message has at most. It may name something from the source, and a name may be a
+/// whole file.
+const LONGEST: usize = 2000;
+
+/// A text, or its beginning and its end.
+fn shortened(text: String) -> String {
+    if text.len() <= LONGEST {
+        return text;
+    }
+    let (mut begin, mut end) = (LONGEST / 2, text.len() - LONGEST / 4);
+    while !text.is_char_boundary(begin) {
+        begin -= 1;
+    }
+    while !text.is_char_boundary(end) {
+        end += 1;
+    }
+    format!("{}…{}", &text[..begin], &text[end..])
 }
 
 /// A marked place with more lines than this is marked on its first line only.

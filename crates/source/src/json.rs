@@ -1,8 +1,8 @@
 //! JSON, read piece by piece: no tree is built, and every piece has a place.
 //!
-//! Whoever reads says what is expected next. Values that nobody wants are skipped without
-//! recursion, so that nesting costs no stack. Some tools write commas behind the last entry; a
-//! lenient reader takes them.
+//! The caller says what is expected next. Values that are not needed are skipped without recursion,
+//! so that nesting costs no stack. Some tools write commas after the last entry; a lenient reader
+//! accepts them.
 
 use std::borrow::Cow;
 
@@ -54,7 +54,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Reads this text, and takes a comma behind the last entry of an object or array.
+    /// Reads this text, and accepts a comma after the last entry of an object or array.
     pub fn lenient(text: &'a str) -> Self {
         Json {
             lenient: true,

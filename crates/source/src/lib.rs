@@ -1,9 +1,9 @@
-//! Text, places in it, and what is to be said about them.
+//! Source text, places in it, and messages about them.
 //!
 //! A [`SourceFile`] is text with a name and line numbers, a [`Span`] a piece of it. A
-//! [`Diagnostic`](diagnostics::Diagnostic) says what is wrong with such a piece, and how to mend
-//! it. [`suggest`] finds the name that may have been meant, and [`json`] reads JSON with places.
-//! Every language of Droste uses these: Boolean programs, temporal logic, the Hanoi format, the
+//! [`Diagnostic`](diagnostics::Diagnostic) says what is wrong with such a piece, and how to fix it.
+//! [`suggest`] finds the name that may have been meant, and [`json`] reads JSON with places. Every
+//! language of Droste uses these: Boolean programs, temporal logic, the Hanoi format, the
 //! fixed-point calculus.
 
 pub mod diagnostics;

@@ -202,7 +202,8 @@ impl PreparedQuery<'_> {
     /// How many started threads may ever be active, at first.
     fn first_capacity(&self) -> usize {
         if self.rounds {
-            self.most_started
+            // More than that are for the search by tuples.
+            self.most_started.min(product::MOST_STARTED + 1)
         } else {
             self.most.unwrap_or(4).min(MOST)
         }

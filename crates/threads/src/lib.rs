@@ -1,10 +1,10 @@
 //! Programs with threads, under a bound on the number of switches or of rounds.
 //!
-//! `docs/CONCURRENCY.md` says what they mean. [`search()`] goes through the schedules and has `space`
-//! explore one thread in one context at a time. It answers with a
-//! [`Schedule`], as every engine for threads does. [`rebuild()`] makes a
-//! concrete execution of a schedule: one sequential program per thread (`single`), whose runs are
-//! cut and put together. Nothing here has to be trusted: executions are replayed.
+//! `docs/CONCURRENCY.md` says what they mean. [`search()`] explores the schedules and has `space`
+//! explore one thread in one context at a time. It answers with a [`Schedule`], as every engine for
+//! threads does. [`rebuild()`] makes a concrete execution of a schedule: one sequential program per
+//! thread (`single`), whose runs are cut and put together. Nothing here has to be trusted:
+//! executions are replayed.
 
 mod blocked;
 mod rebuild;
@@ -30,7 +30,7 @@ pub struct Options<'a> {
     pub limits: Limits,
     /// Whom to tell about progress.
     pub reporter: Option<Reporter<'a>>,
-    /// Told before each number of switches or rounds is looked at.
+    /// Told before each number of switches or rounds is tried.
     pub level: Option<&'a dyn Fn(usize)>,
     /// When visible states are watched, if there is no bound.
     pub watching: Watching,

@@ -1,9 +1,9 @@
 //! From a [`Schedule`] to a concrete concurrent execution.
 //!
-//! Each thread of the schedule is searched on its own, as the sequential program that `single` makes of it,
-//! for a run through all its turns. The runs are then cut at their jumps and put together in the
-//! order of the schedule. It does not matter which engine has found the schedule, and nothing here
-//! has to be trusted: the result is replayed.
+//! Each thread of the schedule is searched on its own, as the sequential program that `single`
+//! makes of it, for a run through all its turns. The runs are then cut at their jumps and put
+//! together in the order of the schedule. Any engine may have found the schedule. Nothing here has
+//! to be trusted: the result is replayed.
 
 use std::sync::Arc;
 

@@ -1,26 +1,28 @@
 //! All schedules within a bound, breadth first.
 //!
-//! A node of the search is the beginning of a context: who is active, the shared globals, and the parked set of
-//! every thread. Nodes are explored by the number of switches (or rounds) they need, each node once, so the first
-//! hit needs the fewest. A node whose parked sets are included in those of a known one is left out:
-//! what it leads to is included in what that leads to. If no new node is left, no further switch leads
-//! anywhere: the answer is good for every bound. Where sets of stacks go on growing, the visible states
-//! may have stopped (`watch`).
+//! A node of the search is the beginning of a context: who is active, the shared globals, and the
+//! parked set of every thread. Nodes are explored by the number of switches (or rounds) they need,
+//! each node once, so the first hit needs the fewest. A node whose parked sets are included in
+//! those of a known one is left out: what it leads to is included in what that leads to. If no new
+//! node is left, no further switch leads to anything new: the answer holds for every bound. Where
+//! sets of stacks grow for ever, the set of visible states may still have stopped growing
+//! (`watch`).
 //!
-//! If the text does not bound how many threads are started, or says that they are many, a run with `k` switches left can make at most `k` of those
-//! started from now on active. So each start may be remembered or forgotten, and at most `k` are remembered; the search
-//! is then made for one bound at a time and never says that it is good for all.
+//! If the text does not bound how many threads are started, or the bound is large, a run with `k`
+//! switches left can make at most `k` of those started from now on active. So each thread that is
+//! started may be remembered or forgotten, and at most `k` are remembered; the search is then made
+//! for one bound at a time, and its answer is never about all bounds.
 //!
 //! # Runs in which no thread can move
 //!
 //! What a thread does depends on the others through two things only: the shared globals whenever it
-//! becomes active, and the frame in which it was started. A node, with those on the way to it, fixes
-//! both for all threads. So each thread may be in any configuration of its parked set, whatever the
-//! others are in: the sets are independent of each other. When a context is left with certain shared
-//! globals, nobody can move in some run if and only if the parked set of every thread has a
-//! configuration that cannot move with these globals, or the thread may have ended, and the former is
-//! so for at least one. It does not matter whether another switch would be within the bound: a
-//! thread that could make a step with one more switch can move.
+//! becomes active, and the frame in which it was started. A node, with those on the way to it,
+//! fixes both for all threads. So each thread may be in any configuration of its parked set,
+//! whatever the others are in: the sets are independent of each other. When a context is left with
+//! certain shared globals, there is a run in which no thread can move if and only if the parked set
+//! of every thread has a configuration that cannot move with these globals, or the thread may have
+//! ended, and the former holds for at least one thread. It does not matter whether another switch
+//! would be within the bound: a thread that could make a step with one more switch can move.
 //!
 //! Threads that are started and not remembered count, too: they are never active, and stay in the
 //! frames in which they were started. Of these, the set of frames is kept.
@@ -113,8 +115,9 @@ pub(super) fn search<W: Words>(task: &Task<'_>) -> (Finding, Stats) {
         let most = Some(guide.turns.len());
         return one::<W>(task, most, Starts::Some(0), &task.options.limits, None);
     }
-    // Keeping track of very many threads is of no use where few of them can run.
-    if most_started(task.query.program) <= MANY {
+    // Keeping track of very many threads is of no use where few of them can run. In a round, all can.
+    let rounds = task.query.levels == Levels::Rounds;
+    if rounds || most_started(task.query.program) <= MANY {
         return one::<W>(
             task,
             task.query.most,

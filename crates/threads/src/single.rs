@@ -1,17 +1,18 @@
 //! One thread of a schedule as a sequential program: its own steps, and between them, where the schedule
 //! says so, the globals jump to what other threads have made of them.
 //!
-//! Every node of the program gets a choice in front: execute the statement, or, if this is where a turn of the schedule
-//! can end (the globals are as they are at the switch, no atomic section is open, the threads
-//! wanted have been started), *jump*: take the globals of the thread's next turn and go
-//! on, or stop after its last one. Four extra globals keep track of turn, atomic section and starts. A run of the result is thus a run
-//! of the thread within the schedule, and all that is there for sequential programs, unknown values, summaries,
-//! folded traces that are made concrete, is there for threads.
+//! Every node of the program gets a choice in front: execute the statement, or, if this is where a
+//! turn of the schedule can end (the globals are as they are at the switch, no atomic section is
+//! open, the threads wanted have been started), *jump*: take the globals of the thread's next turn
+//! and go on, or stop after its last one. Four extra globals keep track of turn, atomic section and
+//! starts. A run of the result is thus a run of the thread within the schedule, and everything that
+//! works for sequential programs (unknown values, summaries, folded traces that are made concrete)
+//! works for threads.
 //!
-//! If no thread can move at the end of the run, it is said of each thread whether it has ended or is
-//! blocked ([`Finale`]). A thread that has ended must have got to its end. A thread that is blocked
-//! takes the globals of the end after its last turn, wherever that has left it, and goes to a copy of
-//! the statement there: the run looked for is one that is stuck at such a copy.
+//! If no thread can move at the end of the run, [`Finale`] says of each thread whether it has ended
+//! or is blocked. A thread that has ended must have reached its end. A thread that is blocked takes
+//! the globals of the end after its last turn, wherever that has left it, and goes to a copy of the
+//! statement there: the run looked for is one that is stuck at such a copy.
 //!
 //! (The idea of reducing context-bounded runs to sequential ones, with the globals at the switches given
 //! in advance: Lal and Reps, *Reducing concurrent analysis under a context bound to sequential analysis*,
@@ -243,7 +244,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Whether the thread is blocked after its turn number `turn`, and nobody else can become active.
+    /// Whether the thread is blocked after its turn number `turn`, and no other can become active.
     fn is_alone(&self, turn: usize) -> bool {
         self.finale == Finale::Blocked
             && turn + 1 == self.turns.len()
@@ -384,8 +385,8 @@ impl Builder<'_> {
         vec![self.push(with(op), Meaning::Statement(node))]
     }
 
-    /// Starting a thread that the schedule says nothing about. If nobody can move at the end, it must
-    /// be one that cannot.
+    /// Starting a thread that the schedule says nothing about. If no thread can move at the end, it
+    /// must be one that cannot.
     fn others(&self, start: NodeId, next: NodeId) -> Vec<Op> {
         let Some(stop) = self.schedule.stop.as_ref().filter(|stop| !stop.alone) else {
             return vec![Op::Goto(vec![next])];

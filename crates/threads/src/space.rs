@@ -1,21 +1,23 @@
 //! One thread in one context: everything it can do from a set of stacks and given shared globals until it is
 //! switched out.
 //!
-//! This is the sequential search over pairs of an *entry* and a state, with summaries, but for one thing: a
-//! procedure may have been entered in an earlier context. An entry made in an earlier context has all its callers
-//! already, because contexts are explored completely, one after the other; returning from it goes on
-//! in those callers. This is the relation of La Torre, Madhusudan and Parlato (PLDI 2009), section 5.1, whose tuples keep the number of the context in which a procedure was
-//! entered beside that of the current one, done explicitly and forwards only.
+//! This is the sequential search over pairs of an *entry* and a state, with summaries, except that
+//! a procedure may have been entered in an earlier context. An entry made in an earlier context has
+//! all its callers already, because contexts are explored completely, one after the other;
+//! returning from it goes on in those callers. This is the relation of La Torre, Madhusudan and
+//! Parlato (PLDI 2009), section 5.1, whose tuples keep the number of the context in which a
+//! procedure was entered beside that of the current one, done explicitly and forwards only.
 //!
 //! All that matters about such an entry is which stacks are below it: its callers, theirs, and so on.
 //! So when a context is done, entries become sets of stacks ([`Stacks`]), which are canonical. A set
 //! accepts the empty stack if the procedure may be the outermost one of its thread.
 //!
-//! What a thread can do in a context depends on the set of its stacks and the shared globals, on nothing else.
-//! Stacks of one thread with the same shared globals are kept together as a *parked set*: pairs
-//! of a set of stacks and a state without its shared globals. They are canonical, too, so that a context that
-//! begins as an earlier one did is not explored again, whatever happened in other threads in between,
-//! and however deep the stacks have grown. (The aggregates of Qadeer and Rehof, TACAS 2005, section 4.)
+//! What a thread can do in a context depends only on the set of its stacks and on the shared
+//! globals. Stacks of one thread with the same shared globals are kept together as a *parked set*:
+//! pairs of a set of stacks and a state without its shared globals. They are canonical, too, so
+//! that a context that begins as an earlier one did is not explored again, whatever happened in
+//! other threads in between, and however deep the stacks have grown. (The aggregates of Qadeer and
+//! Rehof, TACAS 2005, section 4.)
 //!
 //! If runs are looked for in which no thread can move, a parked set also says whether the thread may
 //! have ended, and [`Spaces::blocked`] says whether it may be where it cannot move. The argument why

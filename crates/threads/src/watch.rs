@@ -1,7 +1,7 @@
 //! Whether all visible states of a program have been seen: the claim of
 //! `droste_pds::concurrent::visible`, for a search without a bound.
 //!
-//! The abstraction that the claim needs is explored when the search has been at work for some time,
+//! The abstraction that the claim needs is explored when the search has been running for some time,
 //! and takes about as much time as that. If it is too large, it is tried again later.
 
 use droste_base::StopReason;

@@ -1,9 +1,9 @@
-//! What a call forgets: the values that its callee will not look at.
+//! What a call forgets: the values that its callee will not read.
 //!
 //! On arrival at a node, what is not live there is forgotten. At the entry of a procedure more is
-//! known. As long as the known values decide which way the callee goes, only what matters on that
-//! way is kept. Calls that differ in nothing else then share an entry state, and all that follows
-//! from it. Why this is exact: `docs/NONDETERMINISM.md`, "Forgetting".
+//! known. As long as the known values decide which branches the callee takes, only what matters on
+//! that path is kept. Calls that differ in nothing else then share an entry state, and all that
+//! follows from it. Why this is exact: `docs/NONDETERMINISM.md`, "Forgetting".
 
 use droste_program::{NodeId, Op, Program};
 
@@ -15,7 +15,7 @@ use crate::words::Words;
 /// In [`Machine::ahead`]: calls do not look ahead beyond the node.
 pub(crate) const NOT: u32 = u32::MAX;
 
-/// The most statements that are looked at ahead.
+/// The most statements that are looked ahead.
 const AHEAD: usize = 8;
 
 /// The nodes near the entries of procedures beyond which calls look ahead, because there is a

@@ -20,9 +20,9 @@ impl Machine {
     ///
     /// A machine of [`Machine::new`] would say too little. When a call returns, it leaves open what
     /// an unread variable is until the caller's conditions want it to have a value, and then takes
-    /// the values that they allow. But a run in which the variable has another value is stuck.
-    /// Here a return reads what the conditions of its callers will look at, so that all that is
-    /// still open when they do is what the return itself chooses.
+    /// the values that they allow. But a run in which the variable has another value is stuck. Here
+    /// a return reads what the conditions of its callers will read, so that only what the return
+    /// itself chooses is still open then.
     pub fn for_stops(program: &Program, liveness: &dyn Liveness) -> Self {
         Self::compile(program, liveness, true, Some(&asked(program)))
     }

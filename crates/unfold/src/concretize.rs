@@ -1,16 +1,16 @@
 //! From an engine's trace back to a concrete execution of the program.
 //!
-//! The engine's states leave open what nobody has read and what cannot matter. Two passes close
-//! the gaps:
+//! The engine's states leave open what nothing has read and what cannot matter. Two passes fill in
+//! the values:
 //!
-//! * **Backward**, what is *wanted* (`plan`): the values that unknown variables are later read
-//!   with.
-//! * **Forward**, the run itself (`forward`): the original program is executed step by step from
-//!   the first position, and every choice is made as it is wanted.
+//! * **Backward** (`plan`): which values are *wanted*, that is, with which values unknown variables
+//!   are later read.
+//! * **Forward** (`forward`): the original program is executed step by step from the first
+//!   position, and every choice is made as wanted.
 //!
-//! Folded runs are treated once for each different demand made on them, and shared: the result is
-//! about as large as the trace. Both passes keep their own stacks, and everything per position is a
-//! few bytes in a flat table.
+//! Folded runs are treated once for each different *demand* (set of wanted values), and shared: the
+//! result is about as large as the trace. Both passes keep their own stacks, and everything per
+//! position is a few bytes in a flat table.
 //!
 //! A lasso has to come back to the very same values. What the engine left open because it cannot
 //! matter may differ after one round, so rounds are added until the values repeat.
@@ -40,7 +40,7 @@ pub enum Gap {
     /// The values of a lasso did not repeat within the rounds tried; a search without
     /// the dead-variables pass gives one that does.
     Lasso,
-    /// No concrete step matches the trace at this position: a fault of ours.
+    /// No concrete step matches the trace at this position: a defect in Droste.
     Step(usize),
     /// A limit was reached.
     Stopped(StopReason),
@@ -52,8 +52,8 @@ impl From<StopReason> for Gap {
     }
 }
 
-/// The concrete execution of `program` that `trace` describes, which was found in `cleaned`, under
-/// the eyes of whoever watches these propositions.
+/// The concrete execution of `program` that `trace` describes. The trace was found in `cleaned`,
+/// where these propositions were watched.
 pub fn concretize<W: Words>(
     program: &Program,
     cleaned: &Program,

@@ -12,17 +12,18 @@
 //! *Why this is exact* (`docs/NONDETERMINISM.md` has the proof). By induction on the path, an
 //! unknown variable is independent of all others: any completion of a reached state is reachable by
 //! the same path of statements. A variable becomes unknown when it may have any value, whatever the
-//! rest is, and it stays unknown while nobody reads it. Copying is reading, unless the source is
+//! rest is, and it stays unknown while nothing reads it. Copying is reading, unless the source is
 //! given up in the same step, so no two variables ever share one unknown value. Conversely a
 //! concrete run is covered step by step by the states that keep the values it read. A concrete path
 //! is recovered by choosing, where a variable became unknown, the value it is later read with (see
 //! `concretize`).
 //!
 //! Summaries need no more. An entry with an unknown global and an exit where it is known describe
-//! the calls with that value. A global that nobody touched comes back unknown and is still the same
-//! unknown. The conditions of a call may read, after the return, what was there before: old values
-//! in `constrain`, and locals that keep their value. Such values are read before the call, because
-//! the callee may read an unknown global and change it, and then nobody would know what it was.
+//! the calls with that value. A global that nothing touched comes back unknown and is still the
+//! same unknown. The conditions of a call may read, after the return, what was there before: old
+//! values in `constrain`, and locals that keep their value. Such values are read before the call,
+//! because the callee may read an unknown global and change it, and then its old value would be
+//! lost.
 
 use droste_base::Steps;
 use droste_program::effects::Effects;

@@ -43,7 +43,7 @@ impl<'a, W: Words> Unfolding<'a, W> {
         self
     }
 
-    /// The same; the limits are also looked at while the choices in one state are tried out.
+    /// The same; the limits are also checked while the choices in one state are tried out.
     pub fn within(machine: &'a Machine, limits: &Limits) -> Self {
         Unfolding {
             watch: Some(Watch::new(limits)),

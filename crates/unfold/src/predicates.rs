@@ -1,4 +1,4 @@
-//! What is asked about packed states: where control is, whether the run has failed, propositions
+//! Propositions about packed states: where control is, whether the run has failed, propositions
 //! about variables.
 //!
 //! A proposition is compiled for every node. It may need a variable that has no value yet: the

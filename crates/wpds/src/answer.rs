@@ -6,9 +6,19 @@
 //! procedures are called. So the values with which each procedure begins are a fixed point over few
 //! states, and the values at a node are an image of them.
 
+//!
+//! By path expressions, weights are lazy: only those are evaluated that the procedures' beginnings and
+//! the question need, beginning with `main`, and the rest is left out once something is met. In
+//! chaotic iteration what has been found so far is looked at now and then: weights only grow, so what
+//! is met then is met in the end.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+
 use droste_bdd::Bdd;
 use droste_pds::{
-    Automaton, Direction, Domain as _, Options, StateId, SymbolId, Transition, poststar,
+    Automaton, Direction, Domain as _, LazyAutomaton, Method, Options, StateId, SymbolId,
+    Transition, poststar_lazy, poststar_until,
 };
 use droste_program::{NodeId, Op, ProcId};
 use droste_relations::{Action, Call, Query, Relation, Resumed};
@@ -16,15 +26,47 @@ use droste_relations::{Action, Call, Query, Relation, Resumed};
 use crate::domain::{Relations, Result, Weight};
 use crate::system::{CONTROL, System};
 
-/// The state behind the start.
+/// The state after the start.
 const END: StateId = StateId(1);
+
+/// What post* has found.
+enum Found<'l, 't> {
+    Whole(&'l Automaton<Weight>),
+    Lazy(RefCell<LazyAutomaton<'l, Relations<'t>>>),
+}
+
+impl Found<'_, '_> {
+    fn states(&self) -> u32 {
+        match self {
+            Found::Whole(found) => found.states(),
+            Found::Lazy(found) => found.borrow().states(),
+        }
+    }
+
+    fn transitions(&self) -> Vec<Transition> {
+        match self {
+            Found::Whole(found) => found.iter().map(|(transition, _)| transition).collect(),
+            Found::Lazy(found) => found.borrow().transitions().collect(),
+        }
+    }
+
+    fn weight(&self, domain: &Relations<'_>, transition: Transition) -> Result<Weight> {
+        match self {
+            Found::Whole(found) => {
+                let weight = found.weight(transition).cloned();
+                Ok(weight.unwrap_or_else(|| domain.zero()))
+            }
+            Found::Lazy(found) => found.borrow_mut().weight(transition),
+        }
+    }
+}
 
 pub(crate) struct Answer<'s, 'a, 't> {
     system: &'s System<'a>,
     domain: &'s Relations<'t>,
     query: Query<'s>,
-    /// For each node, the states it leads to, and how its values depend on those at the beginning.
-    at: Vec<Vec<(StateId, Weight)>>,
+    /// For each node, the states it leads to.
+    at: Vec<Vec<StateId>>,
     /// For each state, the values with which its procedure begins.
     begins: Vec<Weight>,
 }
@@ -32,7 +74,7 @@ pub(crate) struct Answer<'s, 'a, 't> {
 impl<'s, 'a, 't> Answer<'s, 'a, 't> {
     pub(crate) fn new(system: &'s System<'a>, domain: &'s Relations<'t>, query: Query<'s>) -> Self {
         Answer {
-            at: vec![Vec::new(); system.scope.program.nodes.len()],
+            at: Vec::new(),
             begins: Vec::new(),
             system,
             domain,
@@ -47,27 +89,24 @@ impl<'s, 'a, 't> Answer<'s, 'a, 't> {
 
     /// Whether what is looked for can be met.
     pub(crate) fn find(&mut self, options: &Options) -> Result<bool> {
-        let found = self.saturate(options)?;
-        self.spread(&found)?;
-        let program = self.system.scope.program;
-        if !self.query.stops {
-            for &target in self.query.targets {
-                if !self.values(target)?.is_false() {
-                    return Ok(true);
-                }
-            }
+        let (domain, pds) = (self.domain, &self.system.pds);
+        let start = self.start()?;
+        if options.method == Method::Paths {
+            let lazy = poststar_lazy(domain, pds, &start, options)?;
+            return self.ask(&Found::Lazy(RefCell::new(lazy)));
         }
-        for node in (0..program.nodes.len() as u32).map(NodeId) {
-            if let Some(relation) = &self.system.relations[node.0 as usize]
-                && self.is_met(node, relation)?
-            {
-                return Ok(true);
-            }
+        let mut met = false;
+        let found = poststar_until(domain, pds, &start, options, |so_far| {
+            met = self.ask(&Found::Whole(so_far))?;
+            Ok(met)
+        })?;
+        if met {
+            return Ok(true);
         }
-        Ok(false)
+        self.ask(&Found::Whole(&found))
     }
 
-    fn saturate(&self, options: &Options) -> Result<Automaton<Weight>> {
+    fn start(&self) -> Result<Automaton<Weight>> {
         let program = self.system.scope.program;
         let main = SymbolId(program.procedure(program.main).entry.0);
         let mut start = Automaton::new(1, Direction::Backward);
@@ -75,60 +114,109 @@ impl<'s, 'a, 't> Answer<'s, 'a, 't> {
         start.accept(self.domain, END, self.domain.one())?;
         let first = Transition::new(CONTROL, main, END);
         start.add(self.domain, first, self.system.initial.clone())?;
-        poststar(self.domain, &self.system.pds, &start, options)
+        Ok(start)
     }
 
-    /// The values with which procedures begin.
-    fn spread(&mut self, found: &Automaton<Weight>) -> Result<()> {
+    /// Whether what is looked for is among what has been found: procedure by procedure, from the
+    /// start on.
+    fn ask(&mut self, found: &Found<'_, '_>) -> Result<bool> {
+        let nodes = self.system.scope.program.nodes.len();
         let states = found.states() as usize;
-        // For each state, those that are called from there, and with which values.
-        let mut calls: Vec<Vec<(StateId, &Weight)>> = vec![Vec::new(); states];
-        for (Transition { from, symbol, to }, weight) in found.iter() {
+        self.at = vec![Vec::new(); nodes];
+        // For each state, those that are called from there, and its nodes.
+        let mut calls: Vec<Vec<Transition>> = vec![Vec::new(); states];
+        let mut inside: Vec<Vec<NodeId>> = vec![Vec::new(); states];
+        for transition in found.transitions() {
+            let Transition { from, symbol, to } = transition;
             if from != CONTROL {
-                calls[to.0 as usize].push((from, weight));
+                calls[to.0 as usize].push(transition);
             } else if symbol != SymbolId::EPSILON
                 && let Some(at) = self.at.get_mut(symbol.0 as usize)
             {
-                at.push((to, weight.clone()));
+                at.push(to);
+                inside[to.0 as usize].push(NodeId(symbol.0));
+            }
+        }
+        let mut targets = vec![false; nodes];
+        if !self.query.stops {
+            for target in self.query.targets {
+                targets[target.0 as usize] = true;
             }
         }
         self.begins = vec![self.domain.zero(); states];
         let mut news = self.begins.clone();
         self.begins[END.0 as usize] = self.domain.one();
         news[END.0 as usize] = self.domain.one();
-        let mut work = vec![END];
-        while let Some(state) = work.pop() {
-            let new = std::mem::replace(&mut news[state.0 as usize], self.domain.zero());
-            for &(callee, weight) in &calls[state.0 as usize] {
-                let values = self.domain.extend(&new, weight)?;
-                let known = &mut self.begins[callee.0 as usize];
+        // A procedure that begins with other values than before is asked again, at the end.
+        let (mut is_seen, mut again) = (vec![false; states], vec![false; states]);
+        let mut work = VecDeque::from([END]);
+        while let Some(state) = work.pop_front() {
+            let place = state.0 as usize;
+            let new = std::mem::replace(&mut news[place], self.domain.zero());
+            if std::mem::replace(&mut is_seen[place], true) {
+                again[place] = true;
+            } else if self.is_inside(found, &inside[place], &targets)? {
+                return Ok(true);
+            }
+            for &transition in &calls[place] {
+                let weight = found.weight(self.domain, transition)?;
+                let values = self.domain.extend(&new, &weight)?;
+                let callee = transition.from.0 as usize;
+                let known = &mut self.begins[callee];
                 let more = self.domain.diff(&values, known)?;
                 if self.domain.is_zero(&more) {
                     continue;
                 }
                 *known = self.domain.combine(known, &more)?;
-                let waiting = &mut news[callee.0 as usize];
+                let waiting = &mut news[callee];
                 if self.domain.is_zero(waiting) {
-                    work.push(callee);
+                    work.push_back(transition.from);
                 }
                 *waiting = self.domain.combine(waiting, &more)?;
             }
         }
-        Ok(())
+        for (nodes, again) in inside.iter().zip(again) {
+            if again && self.is_inside(found, nodes, &targets)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether something is met at one of these nodes.
+    fn is_inside(&self, found: &Found<'_, '_>, nodes: &[NodeId], targets: &[bool]) -> Result<bool> {
+        for &node in nodes {
+            if targets[node.0 as usize] && !self.values(found, node)?.is_false() {
+                return Ok(true);
+            }
+            if let Some(relation) = &self.system.relations[node.0 as usize]
+                && self.is_met(found, node, relation)?
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The values with which control comes to a node.
-    fn values(&self, node: NodeId) -> Result<Bdd> {
+    fn values(&self, found: &Found<'_, '_>, node: NodeId) -> Result<Bdd> {
         let mut all = self.domain.zero();
-        for (state, weight) in &self.at[node.0 as usize] {
-            let values = self.domain.extend(&self.begins[state.0 as usize], weight)?;
+        for &state in &self.at[node.0 as usize] {
+            let begins = &self.begins[state.0 as usize];
+            if self.domain.is_zero(begins) {
+                continue;
+            }
+            let way = Transition::new(CONTROL, SymbolId(node.0), state);
+            let values = self
+                .domain
+                .extend(begins, &found.weight(self.domain, way)?)?;
             all = self.domain.combine(&all, &values)?;
         }
         Ok(all.diagram)
     }
 
     /// Whether something happens at a node that is looked for: a violation, or nothing at all.
-    fn is_met(&self, node: NodeId, relation: &Relation) -> Result<bool> {
+    fn is_met(&self, found: &Found<'_, '_>, node: NodeId, relation: &Relation) -> Result<bool> {
         let call = match &relation.action {
             Action::Call(call) if !call.back.failures.is_empty() || call.refuses.is_some() => {
                 Some(call)
@@ -138,7 +226,7 @@ impl<'s, 'a, 't> Answer<'s, 'a, 't> {
         if relation.failures.is_empty() && relation.stuck.is_none() && call.is_none() {
             return Ok(false);
         }
-        let values = self.values(node)?;
+        let values = self.values(found, node)?;
         if values.is_false() {
             return Ok(false);
         }
@@ -149,19 +237,27 @@ impl<'s, 'a, 't> Answer<'s, 'a, 't> {
             }
         }
         match call {
-            Some(call) => self.fails_behind(node, call, &values),
+            Some(call) => self.fails_behind(found, node, call, &values),
             None => Ok(false),
         }
     }
 
     /// Whether storing the results of a call can fail, or whether the caller can refuse a return.
-    fn fails_behind(&self, node: NodeId, call: &Call, values: &Bdd) -> Result<bool> {
+    fn fails_behind(
+        &self,
+        found: &Found<'_, '_>,
+        node: NodeId,
+        call: &Call,
+        values: &Bdd,
+    ) -> Result<bool> {
         let encoding = &self.system.layout.encoding;
         let callers = call.prepare(values)?;
         if !call.back.failures.is_empty() {
-            let exits = self.exits(node, call.callee, |relation| match &relation.action {
-                Action::Return(parts) => Some(parts),
-                _ => None,
+            let exits = self.exits(found, (node, call.callee), |relation| {
+                match &relation.action {
+                    Action::Return(parts) => Some(parts),
+                    _ => None,
+                }
             })?;
             if let Resumed::Fails { .. } = call.resume(encoding, &callers, &exits)? {
                 return Ok(true);
@@ -170,7 +266,9 @@ impl<'s, 'a, 't> Answer<'s, 'a, 't> {
         if call.refuses.is_none() {
             return Ok(false);
         }
-        let leaves = self.exits(node, call.callee, |relation| relation.leaving.as_ref())?;
+        let leaves = self.exits(found, (node, call.callee), |relation| {
+            relation.leaving.as_ref()
+        })?;
         Ok(!call.refused(encoding, &callers, &leaves)?.is_false())
     }
 
@@ -178,8 +276,8 @@ impl<'s, 'a, 't> Answer<'s, 'a, 't> {
     /// and what `parts` says about results.
     fn exits(
         &self,
-        call: NodeId,
-        callee: ProcId,
+        found: &Found<'_, '_>,
+        (call, callee): (NodeId, ProcId),
         parts: impl Fn(&Relation) -> Option<&Vec<Bdd>>,
     ) -> Result<Bdd> {
         let System { scope, layout, .. } = self.system;
@@ -197,8 +295,10 @@ impl<'s, 'a, 't> Answer<'s, 'a, 't> {
             let Some(parts) = relation.and_then(&parts) else {
                 continue;
             };
-            for (_, weight) in self.at[i].iter().filter(|(state, _)| *state != END) {
-                let mut lifted = self.domain.lifted(weight, &frame)?;
+            for &state in self.at[i].iter().filter(|state| **state != END) {
+                let way = Transition::new(CONTROL, SymbolId(i as u32), state);
+                let weight = found.weight(self.domain, way)?;
+                let mut lifted = self.domain.lifted(&weight, &frame)?;
                 for part in parts {
                     lifted.diagram = lifted.diagram.and(part)?;
                 }

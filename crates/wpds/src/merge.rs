@@ -25,9 +25,9 @@ pub struct Merge {
     leave: Renaming,
     /// Values that the callee leaves behind and results overwrite.
     overwritten: Cube,
-    /// The callee's parameters, and results that nobody wants.
+    /// The callee's parameters, and unused results.
     forgotten: Cube,
-    /// For conversions and conditions: the relation that stores the results, and what nobody reads
+    /// For conversions and conditions: the relation that stores the results, and what nothing reads
     /// after it.
     store: Option<(Bdd, Cube)>,
     /// Current values are those before the call, and new ones those after it.

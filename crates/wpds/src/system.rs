@@ -294,8 +294,8 @@ impl Maker<'_, '_> {
     }
 
     /// A symbol before the first node of a procedure. From there, locals that are no parameters get
-    /// any values. So no relation says how anything depends on what they were before: nobody asks,
-    /// and there may be many.
+    /// any values. So nothing depends on what they were before, which does not matter and would
+    /// make relations larger.
     fn begin(&mut self, callee: ProcId, hidden: &Places) -> Result<SymbolId> {
         let System { scope, layout, .. } = &mut self.system;
         let symbol = SymbolId(scope.program.nodes.len() as u32 + callee.0);

@@ -33,6 +33,7 @@ impl Resolver {
             return;
         };
         self.query_pool = std::mem::take(&mut self.pool);
+        self.in_predicate = true;
         let query_locals = std::mem::take(&mut self.locals);
         let parameters = self.theory.definition(def).parameters.clone();
         for &id in &parameters {
@@ -46,6 +47,7 @@ impl Resolver {
         self.scope.clear();
         self.pool = std::mem::take(&mut self.query_pool);
         let locals = std::mem::replace(&mut self.locals, query_locals);
+        self.in_predicate = false;
         let references = root.map(|root| crate::depend::references(&self.theory.terms, root));
         let definition = &mut self.theory.definitions[def.0 as usize];
         definition.locals = locals;

@@ -24,7 +24,7 @@ pub(crate) struct HeapArgs {
     /// A heap in which the program may start, in a file (repeatable) [default: the empty heap]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) initial: Vec<PathBuf>,
-    /// Names of the grammar and the heaps that are called otherwise in the program:
+    /// Names of the grammar and the heaps that are different in the program:
     /// `ListNode=Ring next=succ` (repeatable)
     #[arg(long, value_name = "OLD=NEW ...")]
     pub(crate) rename: Vec<String>,
@@ -103,7 +103,7 @@ impl HeapArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Mode {
-    /// On the fly, and what was generated for one formula is there for the next
+    /// On the fly; what was generated for one formula is used for the next
     Shared,
     /// Formulas are about the outermost method alone, in which a call is a single step
     TopLevel,
@@ -138,9 +138,9 @@ pub(crate) enum Word {
     NoChain,
     /// `full,constants,markings,no-chain`
     Canonical,
-    /// Use no rules whose external nodes are one and the same
+    /// Use no rules in which external nodes coincide
     NoCollapse,
-    /// Go on from every heap, also from one that another one stands for
+    /// Explore every heap, also one that another heap covers
     NoSubsumption,
     /// Nonterminals have indices
     Indexed,

@@ -69,6 +69,9 @@ pub(super) fn show(
     let mut text = String::new();
     for report in reports {
         describe(&mut text, args, frame.console, task, sources, report);
+        if args.output.verbose {
+            text.push_str(&effort(report));
+        }
     }
     let states = reports.iter().map(|report| report.counts.total).max();
     let _ = write!(
@@ -82,6 +85,23 @@ pub(super) fn show(
     }
     text.push('\n');
     Console::print(&text)
+}
+
+/// What an answer took.
+fn effort(report: &Report) -> String {
+    let counts = report.counts;
+    let mut text = format!(
+        "  {}: {} of the outermost method, {} at its end; {}",
+        counted(counts.total, "state"),
+        counts.main,
+        counts.last,
+        counted(counts.contracts, "contract"),
+    );
+    if !report.generation.is_zero() {
+        let _ = write!(text, "; generated in {}", seconds(report.generation));
+    }
+    let _ = writeln!(text, "; checked in {}", seconds(report.checking));
+    text
 }
 
 fn write_trace(
@@ -156,12 +176,10 @@ fn describe(
                 text.push('\n');
             }
         }
-        Answer::Unknown(hidden @ Unknown::Hidden, _) => {
-            let _ = writeln!(text, "  {}", reason(hidden));
-        }
-        Answer::Unknown(Unknown::UnknownMemory, run) => {
-            text.push_str("  a value that is not modelled is used as an object\n");
+        Answer::Unknown(unknown, run) => {
+            let _ = writeln!(text, "  {}", reason(unknown));
             if let Some(run) = run
+                && *unknown != Unknown::Hidden
                 && !args.output.no_trace
             {
                 text.push('\n');
@@ -239,6 +257,14 @@ fn reason(unknown: &Unknown) -> String {
         Unknown::Hidden => {
             "no violation was found, but the abstraction hides what the formula speaks of".into()
         }
+        Unknown::Heights(tried) => format!(
+            "there is a violation if heights of trees are forgotten, as they are where there are \
+             marks; on the {} it was not found",
+            match tried {
+                1 => "smallest heap".to_owned(),
+                tried => format!("{tried} smallest heaps"),
+            }
+        ),
     }
 }
 

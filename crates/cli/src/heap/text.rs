@@ -148,7 +148,7 @@ fn simple(class: &str) -> &str {
     if inner.is_empty() { class } else { inner }
 }
 
-/// The sources of a program, as far as they are at hand: lines by the name of the file.
+/// The sources of a program, as far as they are available: lines by the name of the file.
 pub(super) struct Sources(BTreeMap<String, Vec<String>>);
 
 impl Sources {
@@ -206,8 +206,12 @@ pub(super) fn lines(task: &Task, sources: &Sources, run: &Run) -> String {
             text if text.is_empty() => "    no objects\n".to_owned(),
             text => text,
         };
+        let how = match leave.kind {
+            Kind::Fault(_) => "left by an exception",
+            _ => "left",
+        };
         return format!(
-            "  It is entered with this heap:\n\n{}\n  and left with one that the contract does not \
+            "  It is entered with this heap:\n\n{}\n  and {how} with one that the contract does not \
              have:\n\n{}",
             heap(&enter.heap),
             heap(&leave.heap)
@@ -321,7 +325,7 @@ fn render(rows: &[Row]) -> String {
     text
 }
 
-/// A statement without positions in the code, which nobody knows.
+/// A statement without positions in the code, which mean nothing to readers.
 fn statement(position: &Position) -> String {
     match position.branch {
         Some(_) => match position.statement.split_once(" goto ") {
@@ -354,7 +358,7 @@ fn changes(run: &Run, position: &Position, next: Option<&Position>) -> Vec<Strin
         .collect()
 }
 
-/// What is worth saying behind a statement.
+/// The remark after a statement.
 fn remark(task: &Task, position: &Position, next: Option<&Position>) -> Option<String> {
     Some(match position.kind {
         Kind::Fault(Fault::NullDereference) => "✗ null is dereferenced here".into(),

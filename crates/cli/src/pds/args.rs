@@ -29,7 +29,7 @@ Examples:
 Exit codes:
   0  done; `reach` and `path`: not reachable
   1  `reach` and `path`: reachable
-  2  there are errors in a file, or a fault of ours
+  2  there are errors in a file, or a defect in Droste
   3  a limit was reached, or Ctrl-C was pressed";
 
 const PRE: &str = "\
@@ -48,7 +48,7 @@ Examples:
 const REACH: &str = "\
 Examples:
   droste pds reach calls.wpds                   does `init` reach `target`, and with which weight?
-  droste pds reach calls.wpds --method path     by path expressions, which sum up loops
+  droste pds reach calls.wpds --method path     by path expressions
   droste pds reach calls.wpds --initial '<run, f .*>' --target '<run> [back, end] .*' --json
                                                 other sets; for scripts
   droste pds reach two.cpds --initial '0|1,4' --target '3|2,*' --contexts 3
@@ -60,7 +60,7 @@ const PATH: &str = "\
 Examples:
   droste pds path calls.wpds                    a best run from `init` to `target`
   droste pds path calls.wpds --weight bool --shortest
-                                                a run of the fewest steps, whatever they weigh
+                                                a run of the fewest steps, whatever its weight
 
 Exit codes: 0 no run, 1 a run, 2 errors, 3 a limit or Ctrl-C";
 
@@ -68,7 +68,7 @@ const CONVERT: &str = "\
 Examples:
   droste pds convert calls.wpds --to pdaaal     the same system for another tool
   droste pds convert calls.wpds --to wali --drop target --output calls.xml
-                                                without a set that there is no place for";
+                                                without a set for which there is no place";
 
 #[derive(Debug, Args)]
 pub(crate) struct PdsArgs {
@@ -138,13 +138,13 @@ pub(crate) struct SystemArgs {
     /// The domain of the weights: bool, minplus, maxplus, vector, relation:N, genkill:N,
     /// affine:BITS:N [default: as the file says]
     ///
-    /// bool asks about paths whatever they weigh.
+    /// bool asks about paths, whatever their weight.
     #[arg(long, value_name = "DOMAIN")]
     pub(crate) weight: Option<String>,
     /// Where runs begin, as in '<p, a b*>', or a file; instead of what FILE says
     #[arg(long, value_name = "SET|FILE", allow_hyphen_values = true)]
     pub(crate) initial: Option<String>,
-    /// Where they are to lead, as in '<p> a [^c]+', or a file; instead of what FILE says
+    /// Where runs are to lead, as in '<p> a [^c]+', or a file; instead of what FILE says
     #[arg(long, value_name = "SET|FILE", allow_hyphen_values = true)]
     pub(crate) target: Option<String>,
 }
@@ -160,7 +160,7 @@ pub(crate) struct ShowArgs {
     pub(crate) volume: VolumeArgs,
 }
 
-/// How much is said.
+/// How much is printed.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct VolumeArgs {
@@ -321,7 +321,7 @@ pub(crate) struct ConvertArgs {
     /// The format to write
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) to: Format,
-    /// Leave out a set of configurations that the format has no place for
+    /// Leave out a set of configurations for which the format has no place
     #[arg(long, value_enum, value_name = "SET")]
     pub(crate) drop: Vec<Set>,
     #[command(flatten)]
@@ -351,7 +351,7 @@ pub(crate) enum Format {
 pub(crate) enum Set {
     /// Where runs begin
     Initial,
-    /// Where they are to lead
+    /// Where runs are to lead
     Target,
 }
 
@@ -359,7 +359,7 @@ pub(crate) enum Set {
 pub(crate) enum Method {
     /// Step by step, until nothing changes
     Chaotic,
-    /// By path expressions: loops are summed up before they are left
+    /// By path expressions: loops are solved before their exits are followed
     Path,
     /// Step by step from both ends, until they meet
     Dual,
@@ -370,7 +370,7 @@ pub(crate) enum Method {
 pub(crate) enum OneWay {
     /// Step by step, until nothing changes
     Chaotic,
-    /// By path expressions: loops are summed up before they are left
+    /// By path expressions: loops are solved before their exits are followed
     Path,
 }
 

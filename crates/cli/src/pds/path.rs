@@ -28,7 +28,7 @@ pub(super) fn replay<D: Domain>(
         return Ok(());
     };
     let wrong = |what: &str| {
-        let what = format!("a fault in droste: {what}. Please report this, with the system");
+        let what = format!("a defect in Droste: {what}. Please report this, with the system");
         Stop::Failure(Failure::Because(what))
     };
     let Some(own) = witness.weight(domain, pds)? else {

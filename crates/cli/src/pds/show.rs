@@ -167,7 +167,7 @@ impl<D: Notation> Shown<'_, D> {
         }
     }
 
-    /// Writes it to standard output. That nobody reads it any more is no failure.
+    /// Writes it to standard output. It is not an error if the reader has gone.
     pub(super) fn print(&self, dot: bool) -> Result<(), Failure> {
         let mut out = BufWriter::new(io::stdout().lock());
         match self.write(&mut out, dot).and_then(|()| out.flush()) {

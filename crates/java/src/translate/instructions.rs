@@ -8,7 +8,7 @@ use crate::hierarchy::ClassIndex;
 use crate::instruction::{Compute, Invoke, Member, Op, Slot, Test};
 
 impl Translator<'_, '_> {
-    /// One instruction. Says whether control does not go on behind it.
+    /// One instruction. Says whether control does not go on after it.
     pub(super) fn instruction(&mut self, at: usize) -> Result<bool, String> {
         // The body outlives the translator's borrow of itself.
         let body = self.body;
@@ -297,11 +297,7 @@ impl Translator<'_, '_> {
             arguments,
             callees,
         });
-        let targets = if known {
-            self.raised(Operand::Unknown)?
-        } else {
-            Vec::new()
-        };
+        let targets = self.raised(Operand::Unknown)?;
         if !targets.is_empty() {
             let escapes = self.graph.escapes[self.block];
             self.emit(Statement::Caught { targets, escapes });

@@ -20,7 +20,7 @@ use super::statements::listed_twice;
 
 /// What a slot stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SlotKind {
+pub(crate) enum SlotKind {
     /// The statement itself; for `if`, its first condition.
     Stmt(StmtId),
     /// The condition of this arm (an `elsif`, counted from 1) of an `if`.
@@ -47,43 +47,45 @@ enum Link {
 
 /// A node in the making.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Slot {
-    pub(super) kind: SlotKind,
+pub(crate) struct Slot {
+    pub(crate) kind: SlotKind,
     /// Where control goes when the whole statement is done.
-    pub(super) next: u32,
+    pub(crate) next: u32,
     /// For a condition: where to go if it is false, unless `next`. For the start of a
     /// thread: the slot of the thread's end.
-    pub(super) other: Option<u32>,
+    pub(crate) other: Option<u32>,
     /// The innermost `enforce` that applies here: index into [`Layout::scopes`].
-    pub(super) scope: Option<u32>,
+    pub(crate) scope: Option<u32>,
 }
 
 /// `enforce`: a condition, and the enclosing scope.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Scope {
-    pub(super) outer: Option<u32>,
-    pub(super) condition: ExprId,
+pub(crate) struct Scope {
+    pub(crate) outer: Option<u32>,
+    pub(crate) condition: ExprId,
 }
 
 /// A parameter or local.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Local<'a> {
-    pub(super) name: &'a str,
-    pub(super) ty: Type,
-    pub(super) span: Span,
+pub(crate) struct Local<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) ty: Type,
+    pub(crate) span: Span,
 }
 
 /// A procedure laid out.
-pub(super) struct Layout<'a> {
+pub(crate) struct Layout<'a> {
     /// The last one is the end of the procedure.
-    pub(super) slots: Vec<Slot>,
-    pub(super) scopes: Vec<Scope>,
-    /// Slot and place of each label.
-    pub(super) labels: HashMap<&'a str, (u32, Span)>,
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) scopes: Vec<Scope>,
+    /// Slot and place of each label; the first, if it stands on several statements.
+    pub(crate) labels: HashMap<&'a str, (u32, Span)>,
+    /// The second place of each label that stands on several statements: no `goto` leads there.
+    pub(crate) repeated: HashMap<&'a str, Span>,
     /// Parameters, then locals.
-    pub(super) locals: Vec<Local<'a>>,
+    pub(crate) locals: Vec<Local<'a>>,
     /// Index into `locals` of each name.
-    pub(super) local_names: HashMap<&'a str, u32>,
+    pub(crate) local_names: HashMap<&'a str, u32>,
 }
 
 /// A block or statement whose walk has begun.
@@ -122,13 +124,14 @@ struct Walk<'a, 's> {
 }
 
 /// Lays out a procedure.
-pub(super) fn lay_out<'a>(ast: &'a Ast, function: &'a Function, sink: &mut Sink) -> Layout<'a> {
+pub(crate) fn lay_out<'a>(ast: &'a Ast, function: &'a Function, sink: &mut Sink) -> Layout<'a> {
     let mut walk = Walk {
         ast,
         layout: Layout {
             slots: Vec::new(),
             scopes: Vec::new(),
             labels: HashMap::new(),
+            repeated: HashMap::new(),
             locals: Vec::new(),
             local_names: HashMap::new(),
         },
@@ -306,11 +309,21 @@ impl<'a> Walk<'a, '_> {
                     .label("the second time means nothing")
                     .also(first, "the first time"),
                 ),
-                Some((_, first)) => self.sink.error(|| {
-                    Diagnostic::error(label.span, format!("the label `{label}` is used twice"))
-                        .label("labels are unique within a procedure")
-                        .also(first, "the first time")
-                }),
+                // GETAFIX's programs have error labels like that.
+                Some((_, first)) => {
+                    self.layout
+                        .repeated
+                        .entry(&label.text)
+                        .or_insert(label.span);
+                    self.sink.push(
+                        Diagnostic::warning(
+                            label.span,
+                            format!("the label `{label}` stands on several statements"),
+                        )
+                        .label("who asks about it asks about all of them")
+                        .also(first, "the first one"),
+                    );
+                }
             }
         }
         if !matches!(stmt.kind, StmtKind::Call { .. })
@@ -412,7 +425,7 @@ impl<'a> Walk<'a, '_> {
 
 /// The declaration that a statement is, unless it has a label. A label needs a position to stand
 /// at, so a declaration with one is a statement like others.
-pub(super) fn declaration(ast: &Ast, stmt: StmtId) -> Option<&Decl> {
+pub(crate) fn declaration(ast: &Ast, stmt: StmtId) -> Option<&Decl> {
     let stmt = ast.stmt(stmt);
     match &stmt.kind {
         StmtKind::Decl(decl) if stmt.labels.is_empty() => Some(decl),
@@ -426,7 +439,7 @@ fn is_true(ast: &Ast, expr: ExprId) -> bool {
 }
 
 /// The label of `start_thread goto L`: no node is needed for the `goto`.
-pub(super) fn starts_at_label(ast: &Ast, inner: StmtId) -> Option<&crate::ast::Name> {
+pub(crate) fn starts_at_label(ast: &Ast, inner: StmtId) -> Option<&crate::ast::Name> {
     let inner = ast.stmt(inner);
     match &inner.kind {
         StmtKind::Goto(targets) if inner.labels.is_empty() => match &targets[..] {
@@ -438,7 +451,7 @@ pub(super) fn starts_at_label(ast: &Ast, inner: StmtId) -> Option<&crate::ast::N
 }
 
 /// Whether this is a call with an `ASYNC_` label.
-pub(super) fn is_async(ast: &Ast, stmt: StmtId) -> bool {
+pub(crate) fn is_async(ast: &Ast, stmt: StmtId) -> bool {
     let stmt = ast.stmt(stmt);
     matches!(stmt.kind, StmtKind::Call { .. })
         && stmt.labels.iter().any(|l| l.text.starts_with("ASYNC_"))

@@ -9,12 +9,12 @@
 //!   expression means and that evaluators compute it exactly;
 //! * this file decides where runs start and which threads there are.
 //!
-//! Every pass is a loop over an arena or has a stack of its own, and takes time
-//! proportional to its input (`enforce` and `constrain` as a statement write out
-//! conditions and variable lists, which the program holds then).
+//! Every pass is a loop over an arena or has a stack of its own, and takes time proportional to its
+//! input (or to the program it makes: `enforce`, and `constrain` as a statement, write out
+//! conditions and lists of variables).
 
 mod calls;
-mod layout;
+pub(crate) mod layout;
 mod names;
 pub(crate) mod sink;
 mod statements;
@@ -36,7 +36,7 @@ use sink::Sink;
 use statements::{Budget, Emitter};
 
 /// The label at which `init` hands over to the threads (GETAFIX).
-const END_INIT: &str = "endinit";
+pub(crate) const END_INIT: &str = "endinit";
 
 /// How many procedures a message lists.
 const LISTED: usize = 10;

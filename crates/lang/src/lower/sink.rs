@@ -1,4 +1,4 @@
-//! Where lowering puts its diagnostics: as many as help, no more.
+//! Where lowering puts its diagnostics: no more than are helpful.
 
 use droste_base::words::counted;
 use droste_source::diagnostics::{Diagnostic, Severity};

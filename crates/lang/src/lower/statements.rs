@@ -306,9 +306,17 @@ impl<'e, 'a> Emitter<'e, 'a> {
     }
 
     fn label(&mut self, label: &Name) -> Option<NodeId> {
-        let known = self.env.procs[self.proc].layout.labels.get(&*label.text);
-        if known.is_none() {
-            self.sink.error(|| self.env.unknown_label(self.proc, label));
+        let layout = &self.env.procs[self.proc].layout;
+        let known = layout.labels.get(&*label.text);
+        match (known, layout.repeated.get(&*label.text)) {
+            (None, _) => self.sink.error(|| self.env.unknown_label(self.proc, label)),
+            (Some(&(_, first)), Some(&second)) => self.sink.error(|| {
+                Diagnostic::error(label.span, format!("there are several labels `{label}`"))
+                    .label("where does this go?")
+                    .also(first, "the first one")
+                    .also(second, "the second one")
+            }),
+            _ => {}
         }
         known.map(|&(slot, _)| self.node(slot))
     }

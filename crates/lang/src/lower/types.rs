@@ -5,8 +5,8 @@
 //! loop, so that a chain of a million operators needs no native stack:
 //!
 //! 1. upwards: the kind of each subexpression as far as its operands tell;
-//! 2. downwards: what the context wants settles the undecided ones; a disagreement is
-//!    reported where it shows;
+//! 2. downwards: what the context expects settles the undecided ones; a disagreement is reported
+//!    where it is found;
 //! 3. upwards: typed operators, and the [`Interval`] of every integer that 128 bits are sure to
 //!    hold; what may need more is refused where its exact value matters.
 //!
@@ -27,7 +27,7 @@ pub(crate) enum Role<'a> {
     Condition(&'a str),
     /// Stored into a place.
     Stored(StoreTarget<'a>),
-    /// Looked at by nobody (`_ := e`, `print e`).
+    /// Used by nothing (`_ := e`, `print e`).
     Free,
 }
 
@@ -195,7 +195,7 @@ impl<'a> Typing<'a, '_> {
                 ExprKind::Nondet => {
                     if !self.leaves.in_program() {
                         self.fail(
-                            Diagnostic::error(expr.span, "`*` has no place in a property")
+                            Diagnostic::error(expr.span, "`*` cannot be used in a property")
                                 .label("a property is true or false, not either")
                                 .help("name a variable to which the program assigns `*`"),
                         );

@@ -1,11 +1,11 @@
 //! Expressions, by operator precedence with explicit stacks.
 //!
-//! Operands wait on one stack; operators, prefixes and open brackets on another. Whenever the
-//! next operator binds less tightly than the waiting one, the waiting one is applied. Since that
-//! is the only decision there is, it is also where the dialects can part: up to the first
-//! operator for which their tables decide differently both build the same stacks, and from there
-//! on the trees differ for certain. So comparing the two decisions at each step finds exactly
-//! the expressions that read differently, at no cost worth mentioning; `readings` tells about them.
+//! Operands wait on one stack; operators, prefixes and open brackets on another. Whenever the next
+//! operator binds less tightly than the waiting one, the waiting one is applied. Since that is the
+//! only decision, it is also the only place where dialects can differ: up to the first operator for
+//! which their tables decide differently both build the same stacks, and from there on the trees
+//! certainly differ. So comparing the two decisions at each step finds exactly the expressions that
+//! are read differently, at almost no cost; `readings` warns about them.
 //!
 //! Operands are added to the tree before their operator and from left to right: the arena holds
 //! each expression in postorder, and equal expressions give equal arenas.

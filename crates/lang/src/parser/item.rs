@@ -178,7 +178,7 @@ impl Parser<'_> {
             .slice(Span::new(start, self.previous_end().max(start)));
         let value = crate::lexer::crop(value, 40);
         let after = std::mem::replace(&mut self.pos, pos);
-        let diagnostic = Diagnostic::error(at, "a declaration gives no value")
+        let diagnostic = Diagnostic::error(at, "a declaration cannot give a value")
             .label("a variable holds any value at first")
             .help(format!(
                 "assign it in a statement after the declarations: `{name} := {value};`"

@@ -1,7 +1,7 @@
 //! From text to [`Ast`]: one hand-written parser for all dialects of Boolean programs.
 //!
-//! The parser reports as many independent mistakes as it can find: after an error it goes on at
-//! the next statement or item, and it says nothing twice about one place. It never recurses on
+//! The parser reports as many independent mistakes as it can find: after an error it goes on at the
+//! next statement or item, and it reports no more than one error at a place. It never recurses on
 //! the native stack: open blocks are a stack of frames (`stmt`), open parentheses and waiting
 //! operators are another (`expr`), so nesting is limited by memory alone and the time is linear.
 //!
@@ -22,6 +22,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::ast::{Ast, ExprId, Name};
+use crate::getafix::translate;
 use crate::lexer::{Language, Token, TokenKind, crop, lex_as};
 use crate::monitor::MonitorSyntax;
 use droste_source::diagnostics::{Diagnostic, Severity};
@@ -29,7 +30,7 @@ use droste_source::{SourceFile, Span};
 
 pub use crate::lexer::Dialect;
 
-/// Errors beyond this many are not reported: nobody reads them.
+/// Errors beyond this many are not reported.
 const MAX_ERRORS: usize = 100;
 
 /// What the parser made of a file.
@@ -52,11 +53,16 @@ fn has_errors(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(|d| d.severity == Severity::Error)
 }
 
-/// Parses a program.
+/// Parses a program. What only [`Dialect::Getafix`] means is written out in the words of the others.
 pub fn parse(source: &SourceFile, dialect: Dialect) -> Parsed {
     let mut parser = Parser::new(source, dialect, Language::Program);
     parser.program();
-    let (ast, diagnostics) = parser.finish();
+    let (mut ast, mut diagnostics) = parser.finish();
+    if dialect == Dialect::Getafix && !has_errors(&diagnostics) {
+        let (translated, more) = translate(&ast);
+        ast = translated.unwrap_or(ast);
+        diagnostics.extend(more);
+    }
     Parsed { ast, diagnostics }
 }
 
@@ -258,7 +264,7 @@ impl<'a> Parser<'a> {
         Ok(self.intern(span))
     }
 
-    /// Labels are in nobody's way and may have any name, even `T` or `12`.
+    /// Labels conflict with nothing and may have any name, even `T` or `12`.
     fn label(&mut self, expected: &str) -> Parse<Name> {
         let next = self.peek(1);
         if is_reserved(self.kind())

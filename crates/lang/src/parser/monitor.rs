@@ -96,7 +96,7 @@ impl Parser<'_> {
                 self.edge().map(|edge| state.edges.push(edge))
             } else if self.at_word("otherwise") {
                 if let Some(first) = otherwise {
-                    let diagnostic = Diagnostic::error(self.span(), "`otherwise` is said twice")
+                    let diagnostic = Diagnostic::error(self.span(), "`otherwise` is given twice")
                         .also(first, "first here");
                     self.report(diagnostic);
                 }

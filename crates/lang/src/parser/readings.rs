@@ -1,8 +1,9 @@
 //! Warnings about expressions that SATABS reads differently.
 //!
 //! SATABS has no integers, so there is nothing to warn about where they occur. Literals and
-//! operators show that at once; what a variable is, is known only when the whole text has been
-//! read, because globals may be declared after they are used. So the expressions are collected first.
+//! operators show that at once; the type of a variable is known only when the whole text has been
+//! read, because globals may be declared after they are used. So the expressions are collected
+//! first.
 
 use std::collections::HashMap;
 use std::ops::Range;

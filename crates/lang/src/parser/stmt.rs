@@ -308,7 +308,7 @@ impl Parser<'_> {
     }
 
     /// Skips to `wanted`, to `;`, or to something that begins or ends a statement; if the parser is
-    /// still at `start`, over at least one token that nobody else will skip.
+    /// still at `start`, over at least one token that nothing else skips.
     fn recover(&mut self, start: usize, wanted: TokenKind) {
         if self.pos == start && self.kind() != wanted && !is_closer(self.kind()) {
             self.bump();

@@ -553,15 +553,19 @@ fn what_is_declared_as_an_integer_is_not_for_satabs() {
 #[test]
 fn declarations_have_no_values_and_no_arrays() {
     for (text, message, help) in [
-        ("decl x := T;", "a declaration gives no value", "`x := T;`"),
+        (
+            "decl x := T;",
+            "a declaration cannot give a value",
+            "`x := T;`",
+        ),
         (
             "decl x = f(1, 2), y;",
-            "a declaration gives no value",
+            "a declaration cannot give a value",
             "`x := f(1, 2);`",
         ),
         (
             "decl x : u8 := 3;",
-            "a declaration gives no value",
+            "a declaration cannot give a value",
             "`x := 3;`",
         ),
         ("decl a[3];", "there are no arrays", "`decl a0, a1;`"),
@@ -1101,7 +1105,7 @@ fn mistakes_in_monitors() {
         ),
         (
             "monitor m { state a { otherwise stay; otherwise stay; } }",
-            "`otherwise` is said twice",
+            "`otherwise` is given twice",
         ),
         (
             "monitor m { state a { foo; } }",

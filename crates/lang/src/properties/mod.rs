@@ -3,8 +3,8 @@
 //! A proposition is one expression, but what it means depends on where control is: a local
 //! `proc::x` exists only while `proc` is on top of the stack. So it is translated once, with
 //! placeholders for everything that depends on the procedure, and then specialised for each.
-//! Elsewhere than in its procedure, a local is false (or 0), and the innermost comparison that
-//! mentions it is false, whatever it compares.
+//! Outside its procedure, a local is false (or 0), and the innermost comparison that mentions it is
+//! false, whatever it compares.
 
 mod monitors;
 #[cfg(test)]

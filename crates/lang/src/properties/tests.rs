@@ -119,7 +119,7 @@ fn what_is_wrong_with_a_proposition() {
         error("n + T = 1").0,
         "an integer is expected here, not a Boolean"
     );
-    assert_eq!(error("g & *").0, "`*` has no place in a property");
+    assert_eq!(error("g & *").0, "`*` cannot be used in a property");
     assert_eq!(error("'g").0, "`'x` can be used in `constrain` only");
     assert_eq!(error("f::z").0, "procedure `f` has no variable `z`");
     assert_eq!(error("f::g").1, "`g` is a global; write `g`");

@@ -1,7 +1,6 @@
 //! The rules for `F`, `U` and `W`, and under negation for `G`, `R` and `M`: those of Somenzi and
 //! Bloem (CAV 2000), Etessami and Holzmann (CONCUR 2000) and Duret-Lutz (`VECoS` 2011). Equations
 //! stand beside the code; all of them are tested on random words.
-//!       random words.
 
 use super::Work;
 use droste_automata::formula::{FormulaId, Formulas, Node};

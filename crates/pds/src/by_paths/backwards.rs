@@ -4,7 +4,7 @@
 
 use droste_base::{Guard, StopReason};
 
-use super::{Label, Piece, Solution};
+use super::{Label, LazyAutomaton, Piece, Solution, Wanted};
 use crate::automaton::{Automaton, Direction, Transition};
 use crate::domain::Domain;
 use crate::paths::Edge;
@@ -12,8 +12,8 @@ use crate::saturate::{HeadNames, Lists, NONE, Options};
 use crate::system::{Item, POP, Pds, Replace, STEP, SymbolId};
 use crate::weighing::{Path, Side};
 
-struct Backwards<'a, D: Domain> {
-    solution: Solution<'a, D>,
+struct Backwards<'a, 's, D: Domain> {
+    solution: Solution<'a, 's, D>,
     /// For each part, the push rules there whose callees, in other parts, have been popped.
     later: Vec<Vec<(Item, u32)>>,
     /// For each head, places in `behind`.
@@ -31,32 +31,34 @@ pub(crate) fn prestar<D: Domain>(
     target: &Automaton<D::Weight>,
     options: &Options,
 ) -> Result<Automaton<D::Weight>, StopReason> {
-    let (skeleton, one) = (pds.skeleton(), domain.one());
+    let skeleton = pds.skeleton();
     let names = HeadNames::new(pds);
-    let how = (options, None);
-    let solution = Solution::new((domain, &one), (pds, &skeleton), names, Side::Left, how);
+    let how = (options, Wanted::All);
+    let solution = Solution::new(domain, (pds, &skeleton), names, Side::Left, how);
     let found = Backwards::new(solution).run(target, options)?;
     let bare = target.bare(Direction::Forward);
     Ok(found.automaton(bare, target.states(), |_| true))
 }
 
-/// The weight of one transition of pre*, and how many transitions there are.
-pub(crate) fn backwards<D: Domain>(
-    domain: &D,
-    pds: &Pds<D::Weight>,
+/// The same with lazy weights; or, if there is a goal, only what that needs.
+pub(crate) fn backwards<'a, D: Domain>(
+    domain: &'a D,
+    pds: &'a Pds<D::Weight>,
     target: &Automaton<D::Weight>,
-    goal: Transition,
+    goal: Option<Transition>,
     options: &Options,
-) -> Result<(D::Weight, usize), StopReason> {
-    let (skeleton, one) = (pds.skeleton(), domain.one());
+) -> Result<LazyAutomaton<'a, D>, StopReason> {
+    let skeleton = pds.skeleton();
     let names = HeadNames::new(pds);
-    let how = (options, Some(goal));
-    let solution = Solution::new((domain, &one), (pds, &skeleton), names, Side::Left, how);
-    Ok(Backwards::new(solution).run(target, options)?.answer())
+    let how = (options, goal.map_or(Wanted::Later, Wanted::Only));
+    let solution = Solution::new(domain, (pds, &skeleton), names, Side::Left, how);
+    let found = Backwards::new(solution).run(target, options)?;
+    let bare = target.bare(Direction::Forward);
+    Ok(LazyAutomaton::new(found, bare, u32::MAX, options))
 }
 
-impl<'a, D: Domain> Backwards<'a, D> {
-    fn new(solution: Solution<'a, D>) -> Self {
+impl<'a, 's, D: Domain> Backwards<'a, 's, D> {
+    fn new(solution: Solution<'a, 's, D>) -> Self {
         Backwards {
             later: vec![Vec::new(); solution.parts.parts() as usize],
             solution,
@@ -68,16 +70,16 @@ impl<'a, D: Domain> Backwards<'a, D> {
 
     fn run(
         mut self,
-        target: &'a Automaton<D::Weight>,
+        target: &Automaton<D::Weight>,
         options: &Options,
-    ) -> Result<Solution<'a, D>, StopReason> {
+    ) -> Result<Solution<'a, 's, D>, StopReason> {
         let mut guard = options.limits.guard();
         let pds = self.solution.pds;
         // What begins the pieces: a head, where it leads, and the weight.
         let mut seeds = vec![Vec::new(); self.later.len()];
         for (Transition { from, symbol, to }, weight) in target.iter() {
             let head = self.solution.table.names.number(from, symbol);
-            let path = Path::given(self.solution.domain, self.solution.one, weight);
+            let path = Path::copied(self.solution.domain, &self.solution.one, weight);
             if from.0 < pds.states() {
                 let part = self.solution.part(symbol);
                 seeds[part as usize].push(((head, to), Label::Known(path)));
@@ -118,7 +120,7 @@ impl<'a, D: Domain> Backwards<'a, D> {
     /// Which parts have something to do with the transition that is asked for: its own, and those of
     /// callees.
     fn asked(&self) -> Vec<bool> {
-        let Some(goal) = self.solution.goal else {
+        let Some(goal) = self.solution.goal() else {
             return vec![true; self.later.len()];
         };
         let mut calls: Vec<(u32, u32)> = (self.solution.pds.rules().iter())
@@ -236,7 +238,7 @@ impl<'a, D: Domain> Backwards<'a, D> {
             items.any(|item| item.second != POP && item.second != STEP)
         };
         self.solution.solve(piece, guard, |this, id| {
-            is_called(this.table.get(id).head) || Some(this.table.name(id)) == this.goal
+            is_called(this.table.get(id).head) || Some(this.table.name(id)) == this.goal()
         })?;
         for id in members {
             let head = self.solution.table.get(id).head;

@@ -4,7 +4,7 @@
 
 use droste_base::{Guard, StopReason};
 
-use super::{Label, Piece, Solution};
+use super::{Label, LazyAutomaton, Piece, Solution, Wanted};
 use crate::automaton::{Automaton, Direction, Transition};
 use crate::domain::Domain;
 use crate::post::Middles;
@@ -12,8 +12,8 @@ use crate::saturate::{HeadNames, Lists, NONE, Options};
 use crate::system::{POP, Pds, Replace, STEP, StateId, SymbolId};
 use crate::weighing::{Path, Side};
 
-struct Forwards<'a, D: Domain> {
-    solution: Solution<'a, D>,
+struct Forwards<'a, 's, D: Domain> {
+    solution: Solution<'a, 's, D>,
     middles: Middles<'a>,
     /// For each state of a callee, whether it has been entered.
     entered: Vec<bool>,
@@ -35,35 +35,39 @@ pub(crate) fn poststar<D: Domain>(
     middles: Middles<'_>,
     options: &Options,
 ) -> Result<Automaton<D::Weight>, StopReason> {
-    let (skeleton, one) = (pds.skeleton(), domain.one());
+    let skeleton = pds.skeleton();
     let names = HeadNames::with_calls(pds, middles.first);
-    let how = (options, None);
-    let solution = Solution::new((domain, &one), (pds, &skeleton), names, Side::Right, how);
+    let how = (options, Wanted::All);
+    let solution = Solution::new(domain, (pds, &skeleton), names, Side::Right, how);
     let found = Forwards::new(solution, middles).run(start, options)?;
     let bare = start.bare(Direction::Backward);
     Ok(found.automaton(bare, middles.states(), |t| middles.is_wanted(t)))
 }
 
-/// The weight of one epsilon transition of post*, and how many transitions there are.
-pub(crate) fn forwards<D: Domain>(
-    domain: &D,
-    pds: &Pds<D::Weight>,
+/// The same with lazy weights; or, if there is a goal, which is an epsilon transition, only what that
+/// needs.
+pub(crate) fn forwards<'a, D: Domain>(
+    domain: &'a D,
+    pds: &'a Pds<D::Weight>,
     start: &Automaton<D::Weight>,
-    goal: Transition,
+    goal: Option<Transition>,
     options: &Options,
-) -> Result<(D::Weight, usize), StopReason> {
-    let (skeleton, one) = (pds.skeleton(), domain.one());
+) -> Result<LazyAutomaton<'a, D>, StopReason> {
+    let skeleton = pds.skeleton();
     let middles = Middles::new(pds, start.states());
     let names = HeadNames::with_calls(pds, middles.first);
-    let how = (options, Some(goal));
-    let solution = Solution::new((domain, &one), (pds, &skeleton), names, Side::Right, how);
-    Ok(Forwards::new(solution, middles)
-        .run(start, options)?
-        .answer())
+    let how = (options, goal.map_or(Wanted::Later, Wanted::Only));
+    let solution = Solution::new(domain, (pds, &skeleton), names, Side::Right, how);
+    let found = Forwards::new(solution, middles).run(start, options)?;
+    let mut bare = start.bare(Direction::Backward);
+    while bare.states() < middles.states() {
+        bare.state();
+    }
+    Ok(LazyAutomaton::new(found, bare, middles.first, options))
 }
 
-impl<'a, D: Domain> Forwards<'a, D> {
-    fn new(solution: Solution<'a, D>, middles: Middles<'a>) -> Self {
+impl<'a, 's, D: Domain> Forwards<'a, 's, D> {
+    fn new(solution: Solution<'a, 's, D>, middles: Middles<'a>) -> Self {
         Forwards {
             solution,
             entered: vec![false; (middles.states() - middles.first) as usize],
@@ -77,16 +81,16 @@ impl<'a, D: Domain> Forwards<'a, D> {
 
     fn run(
         mut self,
-        start: &'a Automaton<D::Weight>,
+        start: &Automaton<D::Weight>,
         options: &Options,
-    ) -> Result<Solution<'a, D>, StopReason> {
+    ) -> Result<Solution<'a, 's, D>, StopReason> {
         let mut guard = options.limits.guard();
         let control = self.solution.pds.states();
         // It comes after all parts of the call graph.
         let mut last = Piece::new(u32::MAX);
         for (Transition { from, symbol, to }, weight) in start.iter() {
             let head = self.solution.table.names.number(from, symbol);
-            let path = Path::given(self.solution.domain, self.solution.one, weight);
+            let path = Path::copied(self.solution.domain, &self.solution.one, weight);
             let linked = (self.solution).link(&mut last, None, (head, to), Label::Known(path))?;
             if let Some((id, true)) = linked
                 && from.0 >= control

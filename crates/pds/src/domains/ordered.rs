@@ -2,7 +2,7 @@
 
 use droste_base::StopReason;
 
-use crate::domain::{Domain, Total};
+use crate::domain::Domain;
 
 /// Whether there is a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -175,20 +175,18 @@ impl Domain for MinPlus {
         self.negative.then_some(Self::MINUS_INFINITY)
     }
 
-    fn total(&self, parts: &[&i64]) -> Option<Total<i64>> {
-        self.bottom()?;
-        for infinite in [Self::INFINITY, Self::MINUS_INFINITY] {
-            if parts.iter().any(|&&part| part == infinite) {
-                return Some(Total::Within(infinite));
-            }
-        }
-        let sum: i128 = parts.iter().map(|&&part| i128::from(part)).sum();
-        let greatest = i128::from(Self::GREATEST);
-        Some(match i64::try_from(sum) {
-            Ok(weight) if sum.abs() <= greatest => Total::Within(weight),
-            _ if sum < 0 => Total::Below(-Self::GREATEST),
-            _ => Total::Above,
-        })
+    fn greatest(&self) -> Option<i128> {
+        self.negative.then_some(i128::from(Self::GREATEST))
+    }
+
+    fn number(&self, weight: &i64) -> Option<i128> {
+        let infinite = [Self::INFINITY, Self::MINUS_INFINITY].contains(weight);
+        (!infinite).then(|| i128::from(*weight))
+    }
+
+    fn with_number(&self, number: i128) -> Option<i64> {
+        let weight = i64::try_from(number).ok()?;
+        (weight.unsigned_abs() <= Self::GREATEST.unsigned_abs()).then_some(weight)
     }
 
     #[inline]
@@ -284,18 +282,17 @@ impl Domain for MaxPlus {
         self.turned.bottom().map(Self::turn)
     }
 
-    fn total(&self, parts: &[&i64]) -> Option<Total<i64>> {
-        // Its counterpart would be infinity.
-        if parts.iter().any(|&&part| part == -i64::MAX) {
-            return None;
-        }
-        let turned: Vec<i64> = parts.iter().map(|&&part| Self::turn(part)).collect();
-        let turned: Vec<&i64> = turned.iter().collect();
-        Some(match self.turned.total(&turned)? {
-            Total::Within(weight) => Total::Within(Self::turn(weight)),
-            Total::Below(weight) => Total::Below(Self::turn(weight)),
-            Total::Above => Total::Above,
-        })
+    fn greatest(&self) -> Option<i128> {
+        self.turned.greatest()
+    }
+
+    fn number(&self, weight: &i64) -> Option<i128> {
+        let infinite = [Self::INFINITY, Self::MINUS_INFINITY].contains(weight);
+        (!infinite).then(|| -i128::from(*weight))
+    }
+
+    fn with_number(&self, number: i128) -> Option<i64> {
+        self.turned.with_number(number).map(Self::turn)
     }
 
     fn rank(&self, weight: &i64) -> Option<u64> {

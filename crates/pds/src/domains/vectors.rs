@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use droste_base::StopReason;
 
 use super::MinPlus;
-use crate::domain::{Domain, Total};
+use crate::domain::Domain;
 
 /// Shortest paths by several lengths, the first of which counts most.
 ///
@@ -177,30 +177,5 @@ impl Domain for Lexicographic {
 
     fn bottom(&self) -> Option<Vector> {
         self.negative.then(Vector::minus_infinity)
-    }
-
-    /// Where the first element is out of range, it decides. Where another one is, the sum is between
-    /// weights, and there is no saying it.
-    fn total(&self, parts: &[&Vector]) -> Option<Total<Vector>> {
-        self.bottom()?;
-        for infinite in [Vector::infinity(), Vector::minus_infinity()] {
-            if parts.contains(&&infinite) {
-                return Some(Total::Within(infinite));
-            }
-        }
-        let parts: Vec<&[i64]> = parts.iter().filter_map(|part| part.elements()).collect();
-        let length = parts.iter().map(|part| part.len()).max().unwrap_or(0);
-        let mut sum = Vec::with_capacity(length);
-        for place in 0..length {
-            let elements = parts.iter().filter_map(|part| part.get(place));
-            let element: i128 = elements.map(|&element| i128::from(element)).sum();
-            match i64::try_from(element) {
-                Ok(element) if fits(element.into()) => sum.push(element),
-                _ if place > 0 => return None,
-                _ if element < 0 => return Some(Total::Below(Vector::new(&[-MinPlus::GREATEST]))),
-                _ => return Some(Total::Above),
-            }
-        }
-        Some(Total::Within(Vector::new(&sum)))
     }
 }

@@ -97,25 +97,55 @@ impl World {
 
     /// A random program, abstracted in a random way.
     pub(crate) fn task(&self, random: &mut Random) -> Task {
+        let program = program(self, random);
+        let abstraction = Abstraction {
+            admissible: random.percent(75),
+            admissible_constants: random.percent(20),
+            admissible_markings: random.percent(20),
+            admissible_full: random.percent(20),
+            no_chain: random.percent(30),
+            collapsing: random.percent(80),
+            indexed: self.is_indexed(),
+            post_processing: random.percent(10),
+            garbage_collection: random.percent(80),
+            subsumption: random.percent(50),
+        };
+        self.task_with(program, abstraction)
+    }
+
+    /// A program of one static method. It has three variables: the first is its parameter, and the
+    /// others are null before this code.
+    pub(crate) fn task_of(&self, code: &[Statement]) -> Task {
+        let mut program = program(self, &mut Random::new(0));
+        program.methods.truncate(1);
+        let method = &mut program.methods[0];
+        method.code.truncate(3);
+        method.code.extend_from_slice(code);
+        method.lines = (0..method.code.len() as u32).collect();
+        let abstraction = Abstraction {
+            admissible: true,
+            admissible_constants: false,
+            admissible_markings: false,
+            admissible_full: false,
+            no_chain: false,
+            collapsing: true,
+            indexed: self.is_indexed(),
+            post_processing: false,
+            garbage_collection: true,
+            subsumption: true,
+        };
+        self.task_with(program, abstraction)
+    }
+
+    fn task_with(&self, program: PointerProgram, abstraction: Abstraction) -> Task {
         let (symbols, grammar, heap) = self.language();
         Task {
-            program: program(self, random),
+            program,
             symbols,
             grammar,
             initial: vec![heap],
             options: Options {
-                abstraction: Abstraction {
-                    admissible: random.percent(75),
-                    admissible_constants: random.percent(20),
-                    admissible_markings: random.percent(20),
-                    admissible_full: random.percent(20),
-                    no_chain: random.percent(30),
-                    collapsing: random.percent(80),
-                    indexed: self.is_indexed(),
-                    post_processing: random.percent(10),
-                    garbage_collection: random.percent(80),
-                    subsumption: random.percent(50),
-                },
+                abstraction,
                 compat: false,
                 hierarchical: false,
                 leaks: false,

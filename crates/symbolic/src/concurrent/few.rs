@@ -1,11 +1,12 @@
 //! Few configurations: one after the other, without diagrams.
 //!
-//! The same search as in `product`, for sets of configurations that are lists. A configuration is
-//! the number of its globals and, for each thread, the number of its stack. A variable may be without
-//! a value and stand for any (`droste_unfold`). What a thread does in a context depends on its stack
-//! and on the globals alone, so this is found out once (`context`) and holds for whatever the other
-//! threads are doing. (S. Qadeer and J. Rehof, TACAS 2005, section 3, configuration by
-//! configuration.)
+//! The same search as in `product`, for sets of configurations that are lists. An entry of the list
+//! is the number of its globals and, for each thread, the number of its stack, or of a set of stacks:
+//! those with which a thread leaves one context with the same globals. It stands for all
+//! configurations with one stack of each set. A variable may be without a value and stand for any
+//! (`droste_unfold`). What a thread does in a context depends on its stacks and on the globals alone,
+//! so this is found out once (`context`) and holds for whatever the other threads are doing.
+//! (S. Qadeer and J. Rehof, TACAS 2005, section 4: aggregates.)
 //!
 //! Where there are few configurations, making relations and diagrams takes longer than going through
 //! them. Where there are many, this gets nowhere. Nobody knows beforehand; so the search can be
@@ -23,7 +24,7 @@
 
 mod context;
 
-use droste_base::{Guard, Interner, Limits, PropId};
+use droste_base::{Countable, Guard, Interner, Limits, PropId, StopReason};
 use droste_program::liveness::LiveLocals;
 use droste_program::quiet::Accesses;
 use droste_program::schedule::{Finding, Schedule, Start, Turn};
@@ -45,11 +46,14 @@ const MOST: usize = 1 << 21;
 /// The search begins again at most so many times.
 const MOST_RESTARTS: usize = 16;
 
-/// The globals and the stacks of all threads, by number.
+/// The globals and, for each thread, its stacks, by number.
 type Configuration = [u32; MOST_THREADS + 1];
 
 /// In place of the number of a stack: the thread does not run. It has not been started, or has ended.
 const NOWHERE: u32 = 0;
+
+/// Set on the number of a set of several stacks.
+const SET: u32 = 1 << 31;
 
 /// In place of a configuration: there is none.
 const NONE: u32 = u32::MAX;
@@ -83,6 +87,7 @@ pub(super) trait Enumeration: Send {
 #[derive(Clone, Copy)]
 struct Out {
     globals: u32,
+    /// A stack; after the whole context is known, perhaps a set.
     stack: u32,
     /// The threads that were started: a list of slots and stacks.
     starts: u32,
@@ -105,6 +110,8 @@ struct Tables<W> {
     /// The number of what is below (0 for nothing) and a frame: its state without globals, unless a
     /// return looks at what they were. Numbers begin with 1.
     stacks: Interner<(u32, W)>,
+    /// Sets of at least two stacks, sorted.
+    sets: Interner<Box<[u32]>>,
     /// Number 0 is empty.
     starts: Interner<Box<[(u32, u32)]>>,
     /// By stack: what else may be below its frame, because it was folded.
@@ -132,7 +139,7 @@ struct Few<'a, W: Words> {
     visited: Vec<u8>,
     /// By thread: the configurations before this one have been looked at.
     cursors: [usize; MOST_THREADS],
-    /// By thread, stack and globals: where the ways to leave the context are.
+    /// By thread, stacks and globals: where the ways to leave the context are.
     contexts: FxHashMap<(u32, u32, u32), (u32, u32)>,
     outs: Vec<Out>,
     current: Option<Context<W>>,
@@ -226,6 +233,7 @@ impl<'a, W: Words + Send + 'a> Few<'a, W> {
             tables: Tables {
                 globals: Interner::new(),
                 stacks: Interner::new(),
+                sets: Interner::new(),
                 starts: Interner::new(),
                 folded: FxHashMap::default(),
             },
@@ -311,7 +319,38 @@ impl<W: Words> Few<'_, W> {
 
     /// The number of a stack.
     fn stack(&mut self, below: u32, frame: W) -> Result<u32> {
-        Ok(self.tables.stacks.intern((below, frame))?.0 + 1)
+        let number = self.tables.stacks.intern((below, frame))?.0 + 1;
+        if number & SET != 0 {
+            let most = u64::from(SET);
+            return Err(StopReason::TooMany(Countable::States, most).into());
+        }
+        Ok(number)
+    }
+
+    /// Puts stacks together that a thread leaves a context with, where all else is the same. A thread
+    /// that has ended goes on with none.
+    fn aggregate(&mut self, found: &mut Vec<Out>) -> Result<()> {
+        found.sort_unstable_by_key(|out| (out.globals, out.starts, out.stack));
+        let mut kept = 0;
+        let mut begin = 0;
+        while begin < found.len() {
+            let first = found[begin];
+            let is_like = |out: &&Out| (out.globals, out.starts) == (first.globals, first.starts);
+            let end = begin + found[begin..].iter().take_while(is_like).count();
+            let mut stacks: Vec<u32> = found[begin..end].iter().map(|out| out.stack).collect();
+            stacks.dedup();
+            stacks.retain(|&stack| stack != NOWHERE);
+            let stack = match stacks[..] {
+                [] => NOWHERE,
+                [stack] => stack,
+                _ => self.tables.sets.intern(stacks.into())?.0 | SET,
+            };
+            found[kept] = Out { stack, ..first };
+            kept += 1;
+            begin = end;
+        }
+        found.truncate(kept);
+        Ok(())
     }
 
     /// Whether a thread can become active in a configuration and has not been.
@@ -414,7 +453,7 @@ impl<W: Words> Few<'_, W> {
         }
     }
 
-    /// The stack of the thread that is active in the last context, and the globals.
+    /// The stacks of the thread that is active in the last context, and the globals.
     fn beginning(&self, seed: Seed) -> (u32, u32) {
         let configuration = self.configurations.get(seed.configuration);
         let stack = configuration[1 + seed.thread as usize];
@@ -601,6 +640,7 @@ impl<W: Words + Send> Enumeration for Few<'_, W> {
                     Explored::All if context.is_last() => {}
                     Explored::All => {
                         let (id, thread) = (context.configuration, context.thread);
+                        self.aggregate(&mut context.outs)?;
                         let outs = (self.outs.len() as u32, context.outs.len() as u32);
                         let outs = (outs.0, outs.0 + outs.1);
                         self.outs.append(&mut context.outs);

@@ -68,11 +68,14 @@ const MOST_RECURSIVE: usize = 4095;
 /// Open calls if they do: a stack that grows higher may be of any height.
 pub(super) const MOST_CALLS: usize = 32;
 
+/// Started threads that may be active.
+pub(super) const MOST_STARTED: usize = 16;
+
 /// After so many steps of diagram operations the search without diagrams has a turn, ...
 const TURN: u64 = 1 << 10;
 
 /// ... which is so many times as long: there is less to gain from diagrams than to lose.
-const SHARE: u64 = 2;
+const SHARE: u64 = 6;
 
 /// What becomes of the stacks of procedures that call themselves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -173,7 +176,7 @@ impl<'a, 'r> Product<'a, 'r> {
         report: &'r dyn Fn(Progress),
     ) -> Result<Option<Self>> {
         let program = &prepared.program;
-        if prepared.slots > 16 || program.nodes.iter().any(|node| remembers(&node.op)) {
+        if prepared.slots > MOST_STARTED || program.nodes.iter().any(|node| remembers(&node.op)) {
             return Ok(None);
         }
         let accesses = Accesses::new(question.program, &prepared.roots(question.declared));

@@ -80,16 +80,37 @@ struct Search<'a> {
     program: &'a Program,
     system: Lowered<'a>,
     bounds: Bounds,
+    /// See [`interleave_getafix`].
+    flag: Option<usize>,
     seen: HashSet<Config>,
     found: Interleavings,
 }
 
 /// Explores the interleavings of `program`.
 pub fn interleave(program: &Program, bounds: Bounds) -> Result<Interleavings, Refusal> {
+    explore(program, bounds, None)
+}
+
+/// Explores the interleavings of `program` in which no switch happens while the global with this
+/// number is true, nor within a call: what the public version of GETAFIX means.
+pub fn interleave_getafix(
+    program: &Program,
+    bounds: Bounds,
+    flag: usize,
+) -> Result<Interleavings, Refusal> {
+    explore(program, bounds, Some(flag))
+}
+
+fn explore(
+    program: &Program,
+    bounds: Bounds,
+    flag: Option<usize>,
+) -> Result<Interleavings, Refusal> {
     let mut search = Search {
         program,
         system: Lowered(program),
         bounds,
+        flag,
         seen: HashSet::new(),
         found: Interleavings {
             complete: true,
@@ -267,6 +288,11 @@ impl Search<'_> {
             }
         } else if end_of_init(self.program).is_some() && config.active == 0 {
             // `init` has ended elsewhere: nothing follows.
+            return Ok(());
+        }
+        if let Some(flag) = self.flag
+            && (config.globals[flag] != 0 || !thread.calls.is_empty())
+        {
             return Ok(());
         }
         for other in others {

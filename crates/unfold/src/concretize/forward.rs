@@ -27,7 +27,7 @@ struct Frame<W> {
     entry: W,
     /// The position control is at.
     at: usize,
-    /// How many summary edges lie behind.
+    /// How many summary edges have been passed.
     summaries: usize,
     state: W,
     /// What the call at `at` enters its callee with, if the run of that has been waited for.

@@ -67,7 +67,21 @@ fn duplicates() {
         "void main() begin end void f(a, a) begin end",
         "two parameters of `f` are called `a`",
     );
-    body("L: skip; L: skip", "the label `L` is used twice");
+    let (program, diagnostics) = run("void main() begin L: skip; L: skip; goto L; end");
+    assert!(program.is_none());
+    let messages = diagnostics.iter().map(|d| &*d.message);
+    assert!(
+        messages
+            .into_iter()
+            .any(|m| m == "there are several labels `L`")
+    );
+    let (program, diagnostics) = run("void main() begin L: skip; L: skip; end");
+    assert_eq!(
+        diagnostics[0].message,
+        "the label `L` stands on several statements"
+    );
+    let found = droste_program::labels::find(&program.expect("accepted"), "L");
+    assert_eq!(found.expect("both").len(), 2);
     let (program, diagnostics) = run("void main() begin A: A: B: skip; end");
     assert_eq!(diagnostics[0].severity, Severity::Warning);
     assert_eq!(

@@ -12,7 +12,7 @@ use droste_program::{NodeId, Op, Threads};
 use droste_relations::Result;
 use droste_unfold::{ThreadControl, Unfolding, Words};
 
-use super::{Few, NONE, NOWHERE, Obstacle, Out, STATE, Seed};
+use super::{Few, NONE, NOWHERE, Obstacle, Out, SET, STATE, Seed};
 
 /// A variable with more values than this is not split.
 const WIDE: u64 = 16;
@@ -28,7 +28,7 @@ pub(super) struct Context<W> {
     /// Where it begins.
     pub(super) configuration: u32,
     pub(super) thread: usize,
-    /// Thread, stack and globals.
+    /// Thread, stacks and globals.
     pub(super) key: (u32, u32, u32),
     pub(super) outs: Vec<Out>,
     /// State, what is below it, and started threads.
@@ -119,10 +119,19 @@ impl<W: Words> Few<'_, W> {
         model: &Unfolding<'_, W>,
         seed: usize,
     ) -> Result<()> {
-        let (stack, globals) = self.beginning(context.seeds[seed]);
-        let (below, frame) = self.tables.stacks.get(stack - 1);
-        let state = self.all.join(frame, self.tables.globals.get(globals));
-        self.add(context, model, (state, *below, 0), false, seed as u32)
+        let (number, globals) = self.beginning(context.seeds[seed]);
+        let globals = self.tables.globals.get(globals);
+        let one = [number];
+        let stacks = match number & SET {
+            0 => &one[..],
+            _ => self.tables.sets.get(number & !SET),
+        };
+        for &stack in stacks {
+            let (below, frame) = self.tables.stacks.get(stack - 1);
+            let state = self.all.join(frame, globals);
+            self.add(context, model, (state, *below, 0), false, seed as u32)?;
+        }
+        Ok(())
     }
 
     /// A state is reached.

@@ -198,6 +198,8 @@ impl Product<'_, '_> {
                 };
                 let call = self.threads[thread].places.get(below).node;
                 let back = self.back(frame - 1, call)?;
+                // A configuration has values for all bits, also for the locals of calls that are over.
+                let set = set.exists(&self.frames[frame].current_locals)?;
                 let mut set = back.edge.before(&self.frames[frame - 1], &set)?;
                 if let Action::Return(parts) = &self.relation(frame, place.node)?.action {
                     for part in parts {

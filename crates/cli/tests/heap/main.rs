@@ -1,0 +1,13 @@
+//! `droste check` on heap programs.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod contracts;
+mod output;
+mod pictures;
+mod settings;
+mod setup;
+mod trees;
+mod verdicts;
+mod wrong;

@@ -1,0 +1,239 @@
+//! Verdicts, exit codes, what people see, and which classes and formulas are meant.
+
+use crate::common::{Done, droste, golden};
+use crate::setup::{LAST, Setup, check, check_method, example};
+
+#[test]
+fn verdicts_by_flags() {
+    let Some((_, file)) = Setup::lists("heap-flags") else {
+        return;
+    };
+    let of = |method: &str, more: &[&str]| check_method(&file, method, more);
+    let safe = of("walk", &["--json"]).expect(0).json();
+    assert_eq!(safe["verdict"], "holds");
+    assert!(safe["stats"]["seconds"].is_number() && safe["stats"]["javac_seconds"].is_number());
+    let unsafe_ = of("bad", &["--json"]).expect(1).json();
+    assert_eq!(unsafe_["verdict"], "violated");
+    let steps = unsafe_["trace"]["steps"].as_array().unwrap();
+    assert_eq!(steps.last().unwrap()["action"], "null dereference");
+    assert_eq!(steps.last().unwrap()["line"], 5);
+    // The heap is empty at the beginning, and that is what shows it.
+    assert!(unsafe_["trace"]["input"].is_object());
+    let done = of("wakl", &["--class", "L"]).expect(2);
+    assert!(done.err.contains("walk"), "{}", done.err);
+    let done = check(&file, &["--class", "Nothing"]).expect(2);
+    assert!(done.err.contains("Nothing"), "{}", done.err);
+    let err = of("walk", &["--reach", "X"]).expect(2).err;
+    assert!(err.contains("--reach"), "{err}");
+    let err = of("walk", &["--ltl", "F {x == c}"]).expect(2).err;
+    assert!(err.contains("there is no variable `x`"), "{err}");
+}
+
+#[test]
+fn classes_beside_a_class_file_are_found() {
+    let Some((setup, file)) = Setup::lists("heap-beside") else {
+        return;
+    };
+    setup.compile(&file);
+    let class = setup.path("L.class");
+    check_method(&class, "bad", &[]).expect(1);
+    check_method(&class, "walk", &[]).expect(0);
+}
+
+#[test]
+fn what_people_see() {
+    let Some(_) = Setup::new("heap-seen") else {
+        return;
+    };
+    golden("heap-last", &LAST, &droste(&LAST).expect(1));
+    let args = [
+        "check",
+        "heap/table/53-SLList.traverseRecursiveModifyHeap-S.attestor",
+        "--mode",
+        "shared",
+    ];
+    golden("heap-recursion", &args, &droste(&args).expect(1));
+}
+
+#[test]
+fn state_counts_in_every_mode() {
+    let Some((_, file)) = Setup::lists("heap-counts") else {
+        return;
+    };
+    for mode in ["shared", "top-level", "on-the-fly", "rsm"] {
+        let more = ["--ltl", "G F {terminated}", "--mode", mode, "--json"];
+        let object = check_method(&file, "walk", &more).expect(0).json();
+        for property in object["properties"].as_array().unwrap() {
+            let count = |name: &str| property["states"][name].as_u64().unwrap();
+            assert!(
+                count("main") > 0 && count("main") < count("total"),
+                "{mode} {property}"
+            );
+            assert_eq!(
+                (count("final"), count("contracts")),
+                (1, 3),
+                "{mode} {property}"
+            );
+        }
+    }
+}
+
+/// Sources and classes in packages, by any of their names.
+#[test]
+fn packages_and_nested_classes() {
+    let Some(setup) = Setup::new("heap-packages") else {
+        return;
+    };
+    let inner = "// one\npackage p.q;\npublic class X {\n  X n;\n  public static class Y {\n    X x;\n    \
+                 public static void go() {\n      Y y = new Y();\n      y.x.n = null;\n    }\n  }\n}\n";
+    setup.write("p/q/X.java", inner);
+    let outer = "package p;\nclass Main { static void go() { p.q.X.Y.go(); } }\n";
+    setup.write("p/Main.java", outer);
+    for class in ["Y", "X.Y", "X$Y", "p.q.X.Y", "p.q.X$Y"] {
+        for place in ["", "p", "p/q", "p/q/X.java"] {
+            let path = setup.path(place);
+            let done = check_method(&path, "go", &["--class", class]).expect(1);
+            // The source is found, and the line shown.
+            assert!(
+                done.out.contains("9 │ y.x.n = null;"),
+                "{class} in {place}: {}",
+                done.out
+            );
+        }
+    }
+    // The sources of other packages are found from any of these places.
+    for place in ["", "p", "p/Main.java"] {
+        let path = setup.path(place);
+        check_method(&path, "go", &["--class", "Main"]).expect(1);
+    }
+}
+
+/// Several formulas by flags, or from a file with names or without.
+#[test]
+fn several_formulas() {
+    let Some(setup) = Setup::new("heap-formulas") else {
+        return;
+    };
+    let flags = [
+        "--ltl",
+        "F {head == current}",
+        "--ltl",
+        "GF {terminated}",
+        "--no-trace",
+    ];
+    let args = [&LAST[..], &flags].concat();
+    golden("heap-formulas", &args, &droste(&args).expect(1));
+    let check = |formulas: &str, more: &[&str]| {
+        let file = setup.write("formulas.ltl", formulas);
+        droste(&[&LAST[..], &["--ltl-file", &file], more].concat())
+    };
+    let names = |done: &Done| -> Vec<(String, String)> {
+        let object = done.json();
+        let all = object["properties"].as_array().unwrap().iter().skip(1);
+        let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+        all.map(|one| (text(&one["name"]), text(&one["verdict"])))
+            .collect()
+    };
+    let pair = |name: &str, verdict: &str| (name.to_owned(), verdict.to_owned());
+    let lines = check(
+        "# a { brace\nF {head == current}; // first\n\nGF {terminated}\n",
+        &["--json"],
+    );
+    assert_eq!(
+        names(&lines.expect(1)),
+        [pair("", "holds"), pair("", "violated")]
+    );
+    let named = check(
+        "same:\n F {head == current}\nends: GF {terminated}\n",
+        &["--json"],
+    );
+    assert_eq!(
+        names(&named.expect(1)),
+        [pair("same", "holds"), pair("ends", "violated")]
+    );
+    let out = check("same: F {head == current}", &["--no-trace"])
+        .expect(1)
+        .out;
+    assert!(
+        out.contains("\nholds: same: F {head == current}\n"),
+        "{out}"
+    );
+    // With --compat memory safety is not asked about.
+    check("F {head == current}", &["--compat"]).expect(0);
+    let wrong = check("F {head == current}\nb: G {x}\nG (\n", &[])
+        .expect(2)
+        .err;
+    assert!(wrong.contains("2:1") && wrong.contains("3:3"), "{wrong}");
+    let wrong = check("F {head == current}\n G {hed == current}\n", &[])
+        .expect(2)
+        .err;
+    assert!(
+        wrong.contains("2:5") && wrong.contains("did you mean `head`?"),
+        "{wrong}"
+    );
+    assert!(
+        check("# nothing\n", &[])
+            .expect(2)
+            .err
+            .contains("no property")
+    );
+    // A Boolean program is asked about one.
+    let boolean = droste(&["check", "flip.bp", "--ltl", "G T", "--ltl", "F T"]).expect(2);
+    assert!(boolean.err.contains("--ltl-file"), "{}", boolean.err);
+}
+
+/// An answer that is about no run says so.
+#[test]
+fn answers_about_no_run() {
+    let Some(setup) = Setup::new("heap-vacuous") else {
+        return;
+    };
+    let source = "class V { V next;
+  static void dies() { V v = null; v.next = v; while (true) { } }
+  static void raises() { throw null; }
+  static void counts() { int i = 0; while (i < 5) { i = i + 1; } }
+  static void deep() { V v = new V(); deep(); v.next = v; }
+  static void fine() { V v = new V(); v.next = v; }
+}
+";
+    let file = setup.write("V.java", source);
+    let sentences = |method: &str, mode: &str| -> Vec<String> {
+        let more = ["--ltl", "F {terminated}", "--no-trace", "--json"];
+        let args = [&["--mode", mode][..], &more].concat();
+        let object = check_method(&file, method, &args).json();
+        let all = object["properties"].as_array().unwrap().iter();
+        all.map(|one| one["vacuous"].as_str().unwrap_or_default().to_owned())
+            .collect()
+    };
+    for mode in ["shared", "on-the-fly", "rsm", "top-level"] {
+        let at_line = "No run was at stake: every run uses null at V.java:2.";
+        assert_eq!(sentences("dies", mode), ["", at_line], "{mode}");
+        let nothing = "No run uses an object: there was nothing to check.";
+        assert_eq!(sentences("counts", mode), [nothing, ""], "{mode}");
+        assert_eq!(sentences("fine", mode), ["", ""], "{mode}");
+        // Seen from the outermost method, a call that never returns leads nowhere.
+        let deep = match mode {
+            "top-level" => "No run was at stake: no run goes on or comes to its end.",
+            _ => "",
+        };
+        assert_eq!(sentences("deep", mode), ["", deep], "{mode}");
+    }
+    let more = ["--ltl", "F {terminated}", "--no-trace"];
+    let out = check_method(&file, "dies", &more).expect(1).out;
+    assert!(
+        out.contains("holds: F {terminated}\n  No run was at stake: "),
+        "{out}"
+    );
+}
+
+/// Where null is at both ends of a list, `L(N)` does not recognise it.
+#[test]
+fn what_is_overlooked_is_not_called_real() {
+    let Some(_) = Setup::new("heap-overlooked") else {
+        return;
+    };
+    let row = example("table/14-DLList.traverse-M.attestor");
+    let done = check(&row, &["--ltl", "G {L(RefDLList)}"]).expect(1);
+    assert!(done.out.contains("does not recognise it"), "{}", done.out);
+    assert!(!done.out.contains("This is real"), "{}", done.out);
+}

@@ -1,0 +1,101 @@
+//! What cannot be checked, and what is wrong with files.
+
+use std::fs;
+
+use crate::setup::{LISTS, Setup, check, check_method};
+
+#[test]
+fn what_cannot_be_checked() {
+    let Some(setup) = Setup::new("heap-wrong") else {
+        return;
+    };
+    let source = "class W { W next;
+  static void grow() { W w = null; while (true) { W n = new W(); n.next = w; w = n; } }
+  static void given(W w) { w.next = null; }
+}
+";
+    let file = setup.write("W.java", source);
+    let of = |method: &str, more: &[&str]| check_method(&file, method, more);
+    // No grammar: the heap grows, and the largest one is shown.
+    let grown = of("grow", &["--max-heap", "9"]).expect(3);
+    assert!(
+        grown.out.contains("The largest heap has 10 nodes"),
+        "{}",
+        grown.out
+    );
+    assert!(grown.out.contains("--grammar"), "{}", grown.out);
+    let grown = of("grow", &["--max-heap", "9", "--json"]).expect(3).json();
+    assert!(grown["properties"][0]["largest_heap"].is_object());
+    of("grow", &["--grammar", "SLList", "--rename", "ListNode=W"]).expect(0);
+    // A heap that is too large from the beginning.
+    let nodes = "{\"nodes\":[{\"type\":\"W\",\"number\":60}],\"externals\":[],\"variables\":[],\
+                 \"selectors\":[],\"hyperedges\":[]}";
+    let large = setup.write("large.json", nodes);
+    of("grow", &["--initial", &large]).expect(3);
+    of("grow", &["--initial", &large, "--json"]).expect(3);
+    // Nobody says what the parameter is.
+    let given = of("given", &[]).expect(3);
+    assert!(given.err.contains("nothing is known of w"), "{}", given.err);
+    // A line without statements, another engine, a class without `main`.
+    assert!(
+        of("given", &["--ltl", "F {line 4}"])
+            .expect(2)
+            .err
+            .contains("line 4")
+    );
+    assert!(
+        of("given", &["--engine", "bdd"])
+            .expect(2)
+            .err
+            .contains("--engine")
+    );
+    assert!(check(&file, &[]).expect(2).err.contains("--method"));
+}
+
+/// Files that are not there or not what they should be.
+#[test]
+fn what_is_wrong_with_files() {
+    let Some(setup) = Setup::new("heap-files") else {
+        return;
+    };
+    let file = setup.write("L.java", LISTS);
+    let grammar = |rules: &str| {
+        let name = setup.write("g.json", rules);
+        check_method(&file, "walk", &["--grammar", &name])
+    };
+    let rule = |externals: &str, end: &str| {
+        format!(
+            "[{{\"nonterminal\":\"N\",\"rank\":2,\"rules\":[\n{{\"nodes\":[{{\"type\":\"Node\",\
+             \"number\":2}}],\"externals\":[{externals}],\"variables\":[],\n\"selectors\":[{{\
+             \"label\":\"next\",\"origin\":0,\"target\":1}}],\"hyperedges\":[]{end}}}]}}]"
+        )
+    };
+    grammar(&rule("0,1", "")).expect(0);
+    // As the reference does, a comma before the end is tolerated.
+    grammar(&rule("0,1", ",")).expect(0);
+    let err = grammar(&rule("0", "")).expect(2).err;
+    assert!(
+        err.contains("the `externals` of this rule are 1 node") && err.contains("2:1"),
+        "{err}"
+    );
+    let err = grammar(&rule("0 1", "")).expect(2).err;
+    assert!(err.contains("2:54"), "{err}");
+    let err = check_method(&file, "walk", &["--grammar", "SLLst"])
+        .expect(2)
+        .err;
+    assert!(err.contains("SLList, DLList, BT"), "{err}");
+    setup.compile(&file);
+    let class = setup.path("L.class");
+    let bytes = fs::read(&class).unwrap();
+    for length in [0, 3, 10, bytes.len() / 2, bytes.len() - 1] {
+        fs::write(&class, &bytes[..length]).unwrap();
+        let err = check_method(&class, "walk", &[]).expect(2).err;
+        assert!(err.contains("is no whole class file"), "{length}: {err}");
+    }
+    let nowhere = check_method(&file, "walk", &["--initial", "nowhere.json"]);
+    let err = nowhere.expect(2).err;
+    assert_eq!(
+        err,
+        "error: cannot read `nowhere.json`: no such file or directory\n"
+    );
+}

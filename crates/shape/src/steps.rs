@@ -1,0 +1,307 @@
+//! From a state to the next ones: what a statement does is followed by what happens to every heap before
+//! it is stored. Dead variables go, garbage is collected, the heap is abstracted, and what formulas
+//! speak of is shown again. Calls cut the heap in two, and put it together when they are over.
+
+use std::rc::Rc;
+
+use droste_base::{CallId, Countable, Step, Steps, StopReason};
+use droste_heap::{Cut, Heap, Node, Selector};
+use droste_pointer::{MethodId, Pc, Statement};
+
+use crate::context::around;
+use crate::execute::Event;
+use crate::label::Atom;
+use crate::machine::{Fault, Machine, NOTHING, Pending, Place, State};
+
+impl Machine<'_> {
+    /// The states in which a method is when it arrives at a statement with this heap.
+    fn arrive(
+        &self,
+        method: MethodId,
+        pc: Pc,
+        mut heap: Heap,
+        context: u32,
+        out: &mut Vec<State>,
+    ) -> Result<(), StopReason> {
+        self.guard.borrow_mut().check_now()?;
+        let tables = &self.methods[method.index()];
+        let abstraction = &self.options.abstraction;
+        if let Some(live) = tables.live.get(pc as usize) {
+            self.bury(&mut heap, method, live, None);
+        }
+        if tables.collects[pc as usize] {
+            let before = self.options.leaks.then(|| heap.clone());
+            let lost = self.grammar.collect_garbage(&mut heap);
+            if let Some(before) = before
+                && lost
+            {
+                out.push(self.state(method, pc, &before, context, Some(Fault::Leak))?);
+            }
+        }
+        if let Some(balance) = self.balance {
+            balance.annotate(&mut heap);
+        }
+        if tables.abstracts[pc as usize] && !self.options.concrete {
+            let matching = if pc == self.end_of(method) {
+                abstraction.at_the_end()
+            } else {
+                abstraction.matching()
+            };
+            self.grammar.abstract_heap(&mut heap, &matching);
+        }
+        let full = abstraction.admissible && abstraction.admissible_full;
+        for heap in self.rectify(heap, full)? {
+            let state = self.state(method, pc, &heap, context, None)?;
+            if !out.contains(&state) {
+                out.push(state);
+            }
+        }
+        Ok(())
+    }
+
+    /// The heap, taken apart until the fields that propositions name can be seen, and with `full`
+    /// every field of every variable's object.
+    pub(crate) fn rectify(&self, heap: Heap, full: bool) -> Result<Vec<Heap>, StopReason> {
+        let mut todo = vec![heap];
+        let mut done = Vec::new();
+        while let Some(heap) = todo.pop() {
+            let is_hidden = |node: Node, selector: Selector| {
+                heap.target(node, selector).is_none() && self.grammar.hides(&heap, node, selector)
+            };
+            let mut hidden = self.compared.iter().find_map(|&(variable, selector)| {
+                let node = heap.variable(variable)?;
+                is_hidden(node, selector).then_some((node, selector))
+            });
+            if full && hidden.is_none() {
+                hidden = heap.variables().iter().find_map(|&(variable, node)| {
+                    let special = variable.is_constant() || variable.is_marking();
+                    if special || heap.node_type(node).is_constant() {
+                        return None;
+                    }
+                    let wanted = self.names.selectors_of(heap.node_type(node)).into_iter();
+                    let mut hidden = wanted.filter(|&one| is_hidden(node, one));
+                    hidden.next().map(|selector| (node, selector))
+                });
+            }
+            let Some((node, selector)) = hidden else {
+                done.push(heap);
+                continue;
+            };
+            let heaps = self.grammar.reveal(&heap, node, selector);
+            todo.extend(heaps.ok_or(Steps::<State>::TOO_MANY)?);
+        }
+        Ok(done)
+    }
+
+    /// What a state can do, if its state spaces do not become too large by it.
+    pub(crate) fn counted_successors(&self, state: State) -> Result<Vec<Step<State>>, StopReason> {
+        let steps = self.successors(state)?;
+        let next = steps.iter().filter_map(|step| match step {
+            Step::Internal(next) => Some(*next),
+            Step::Call(..) | Step::Exit(_) => None,
+        });
+        self.count_steps(state, next)?;
+        Ok(steps)
+    }
+
+    /// The states in which a caller goes on, if its state spaces do not become too large by them.
+    pub(crate) fn counted_returns(
+        &self,
+        caller: State,
+        exit: State,
+    ) -> Result<Vec<State>, StopReason> {
+        let states = self.returned(caller, exit)?;
+        self.count_steps(caller, states.iter().copied())?;
+        Ok(states)
+    }
+
+    /// What a state can do.
+    fn successors(&self, state: State) -> Result<Vec<Step<State>>, StopReason> {
+        let place = self.place(state);
+        let end = self.end_of(place.method);
+        if place.fault == Some(Fault::Thrown) {
+            return Ok(vec![Step::Exit(state)]);
+        }
+        if place.fault.is_some() {
+            return Ok(Vec::new());
+        }
+        if place.pc == end {
+            return Ok(vec![Step::Exit(state)]);
+        }
+        if place.pc > end {
+            return Ok(vec![Step::Internal(state)]);
+        }
+        let mut events = Vec::new();
+        let heap = self.heap(state);
+        self.execute(place.method, place.pc, heap, &mut |event| {
+            events.push(event);
+        });
+        let mut next = Vec::new();
+        let mut calls = Vec::new();
+        for event in events {
+            match event {
+                Event::Go(pc, heap) => {
+                    self.arrive(place.method, pc, heap, place.context, &mut next)?;
+                }
+                Event::Leave(heap) => {
+                    self.arrive(place.method, end, heap, place.context, &mut next)?;
+                }
+                Event::Throw(heap) => {
+                    next.push(self.thrown(place.method, place.pc, heap, place.context)?);
+                }
+                Event::GiveUp => return Err(Steps::<State>::TOO_MANY),
+                Event::Fault(fault) => {
+                    let heap = self.heap(state);
+                    let fault = Some(fault);
+                    next.push(self.state(place.method, place.pc, &heap, place.context, fault)?);
+                }
+                Event::Foreign(signature, heap, otherwise) => {
+                    let Cut {
+                        mut fragment,
+                        frame,
+                    } = heap.cut(&self.names.given(&heap));
+                    self.grammar.remember_indices(&mut fragment, &[&frame.heap]);
+                    let Some(exits) = self.contracts.exits(&signature, &fragment) else {
+                        self.arrive(
+                            place.method,
+                            place.pc + 1,
+                            otherwise,
+                            place.context,
+                            &mut next,
+                        )?;
+                        continue;
+                    };
+                    for heap in exits.after.iter().filter_map(|after| frame.glue(after)) {
+                        self.leave_call(place, heap, false, &mut next)?;
+                    }
+                    for heap in exits.thrown.iter().filter_map(|after| frame.glue(after)) {
+                        self.leave_call(place, heap, true, &mut next)?;
+                    }
+                }
+                Event::Call(callee, heap) => {
+                    let entry = self.enter(state, callee, &heap)?;
+                    calls.push(Step::Call(CallId(callee.0), entry));
+                }
+            }
+        }
+        let steps = next.into_iter().map(Step::Internal);
+        Ok(steps.chain(calls).collect())
+    }
+
+    /// The entry state of a callee; the caller's frame is kept.
+    fn enter(&self, caller: State, callee: MethodId, heap: &Heap) -> Result<State, StopReason> {
+        let Cut {
+            mut fragment,
+            frame,
+        } = heap.cut(&self.names.given(heap));
+        let outer = self.place(caller).context;
+        let context = if self.with_contexts {
+            let outer = (outer != NOTHING)
+                .then(|| Heap::from_code(self.tables.borrow().contexts.get(outer)));
+            let mut context = around(outer.as_ref(), &frame);
+            let kept = &self.names.kept;
+            context.retain_variables(|one| {
+                one.is_constant() || one.is_marking() || kept.contains(&one)
+            });
+            // What no formula can speak of need not be told apart.
+            if !self.atoms.iter().any(Atom::is_about_shapes) {
+                self.of_contexts().collect_garbage(&mut context);
+            }
+            self.grammar
+                .remember_indices(&mut fragment, &[&frame.heap, &context]);
+            context.remember_as(&fragment);
+            if !self.options.concrete {
+                self.of_contexts()
+                    .abstract_heap(&mut context, &self.options.abstraction.matching());
+            }
+            if context.node_count() > self.options.max_heap {
+                let most = self.options.max_heap as u64;
+                return Err(StopReason::TooMany(Countable::HeapNodes, most));
+            }
+            self.tables.borrow_mut().contexts.intern(context.code())?.0
+        } else {
+            self.grammar.remember_indices(&mut fragment, &[&frame.heap]);
+            NOTHING
+        };
+        let entry = self.state(callee, 0, &fragment, context, None)?;
+        let pending = Rc::new(Pending { frame });
+        let mut tables = self.tables.borrow_mut();
+        tables.pending.insert(caller, pending);
+        tables.entries.insert(entry);
+        drop(tables);
+        self.begin_space(&[entry])?;
+        Ok(entry)
+    }
+
+    /// The states in which a caller goes on.
+    fn returned(&self, caller: State, exit: State) -> Result<Vec<State>, StopReason> {
+        let place = self.place(caller);
+        let pending = self.tables.borrow().pending.get(&caller).cloned();
+        let Some(pending) = pending else {
+            return Ok(Vec::new());
+        };
+        // A callee keeps its external nodes, so this fits, unless an index gets too long.
+        let glued = pending.frame.glue(&self.heap(exit));
+        let heap = glued.ok_or(Steps::<State>::TOO_MANY)?;
+        let thrown = self.place(exit).fault.is_some();
+        let mut out = Vec::new();
+        self.leave_call(place, heap, thrown, &mut out)?;
+        Ok(out)
+    }
+
+    /// The states in which a caller goes on behind a call, with the heap that this has left: where the
+    /// call returns, or where an exception is caught.
+    fn leave_call(
+        &self,
+        caller: Place,
+        mut heap: Heap,
+        thrown: bool,
+        out: &mut Vec<State>,
+    ) -> Result<(), StopReason> {
+        let Place {
+            method,
+            pc,
+            context,
+            ..
+        } = caller;
+        self.after_call(method, pc, &mut heap);
+        if !thrown {
+            return self.arrive(method, pc + 1, heap, context, out);
+        }
+        let caught = self.program.method(method).code.get(pc as usize + 1);
+        let (targets, escapes) = match caught {
+            Some(Statement::Caught { targets, escapes }) => (&targets[..], *escapes),
+            _ => (&[][..], true),
+        };
+        for &target in targets {
+            self.arrive(method, target, heap.clone(), context, out)?;
+        }
+        if escapes {
+            heap.retain_variables(|one| one.is_constant() || one.is_marking());
+            out.push(self.thrown(method, pc, heap, context)?);
+        }
+        Ok(())
+    }
+
+    /// The state in which an exception leaves a method. The heap has no variables of it.
+    fn thrown(
+        &self,
+        method: MethodId,
+        pc: Pc,
+        mut heap: Heap,
+        context: u32,
+    ) -> Result<State, StopReason> {
+        let abstraction = &self.options.abstraction;
+        if abstraction.garbage_collection {
+            self.grammar.collect_garbage(&mut heap);
+        }
+        if let Some(balance) = self.balance {
+            balance.annotate(&mut heap);
+        }
+        if !self.options.concrete {
+            self.grammar
+                .abstract_heap(&mut heap, &abstraction.at_the_end());
+        }
+        self.state(method, pc, &heap, context, Some(Fault::Thrown))
+    }
+}
