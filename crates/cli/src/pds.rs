@@ -558,13 +558,12 @@ impl Solve<'_> {
         } else if !args.show.volume.quiet {
             let verdict = if reachable {
                 let word = self.frame.console.paint("1;31", "reachable");
-                match self.loaded.shown_domain() {
-                    DomainName::Bool => format!("{word}\n"),
-                    _ => {
-                        let weight = domain.shown(&reached.weight);
-                        let relations = show::relations(domain, &reached.weight);
-                        format!("{word}: weight {weight}\n{relations}")
-                    }
+                if self.loaded.shown_domain() == DomainName::Bool {
+                    format!("{word}\n")
+                } else {
+                    let weight = domain.shown(&reached.weight);
+                    let relations = show::relations(domain, &reached.weight);
+                    format!("{word}: weight {weight}\n{relations}")
                 }
             } else {
                 let word = self.frame.console.paint("1;32", "not reachable");

@@ -140,13 +140,13 @@ fn affordable(system: &System, limits: &Limits) -> Result<(), BuildError> {
     let count = u64::from(system.states.len()) + u64::from(system.symbols.len());
     let most = limits.memory.unwrap_or(MOST_BYTES);
     if count * BYTES_FOR_EACH > most {
-        if let Some(most) = limits.memory {
+        if count * BYTES_FOR_EACH <= MOST_BYTES {
             return Err(StopReason::Memory(most).into());
         }
+        // No usual limit would do.
         let what = format!(
-            "there are too many states and symbols: {}, where {} are the most",
-            words::count(count),
-            words::count(most / BYTES_FOR_EACH)
+            "there are too many states and symbols: {}",
+            words::count(count)
         );
         let error = Diagnostic::error(Span::default(), what);
         return Err(BuildError::Wrong(vec![error]));

@@ -134,16 +134,17 @@ fn warn_of_states(lost: &[String], format: Format, frame: &Frame<'_>) {
         return;
     }
     let names = lost.iter().take(FEW).map(|name| format!("`{name}`"));
-    let mut names = names.collect::<Vec<_>>().join(", ");
-    if lost.len() > FEW {
-        names += &format!(" and {} more", count((lost.len() - FEW) as u64));
-    }
+    let names = names.collect::<Vec<_>>().join(", ");
+    let more = match lost.len() {
+        0..=FEW => String::new(),
+        all => format!(" and {} more", count((all - FEW) as u64)),
+    };
     let (what, them) = match lost {
         [_] => ("control state", "it"),
         _ => ("control states", "them"),
     };
     frame.console.warning(&format!(
-        "the {what} {names} got lost: no rule has {them}, and {format} has no place to declare {them}"
+        "the {what} {names}{more} got lost: no rule has {them}, and {format} has no place to declare {them}"
     ));
 }
 

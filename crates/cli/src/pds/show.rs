@@ -65,10 +65,11 @@ pub(super) fn configuration(
 
 /// The relations that hold after all paths of a weight, a line for each.
 pub(super) fn relations<D: Notation>(domain: &D, weight: &D::Weight) -> String {
-    let relations = domain.relations(weight).into_iter();
-    relations
-        .map(|relation| format!("  {relation}\n"))
-        .collect()
+    let mut text = String::new();
+    for relation in domain.relations(weight) {
+        text.extend(["  ", &relation, "\n"]);
+    }
+    text
 }
 
 /// An automaton to be shown.
