@@ -8,10 +8,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::class::ClassFile;
 use crate::descriptor::{method_type, signature};
+use crate::dynamic::Dynamic;
 use crate::effects::{callbacks, loud, made};
 use crate::hierarchy::{ClassIndex, Hierarchy, MethodIndex};
 use crate::instruction::Member;
-use crate::dynamic::Dynamic;
 use crate::translate::translate;
 use crate::{Error, Place, Warning};
 
@@ -87,27 +87,19 @@ fn settle_hands(
         return Ok(built.lambdas);
     }
     let methods = &built.program.methods;
-    let mut by_library = vec![false; methods.len()];
     let (first, last) = built.entries.split_at(called.len());
-    for method in first {
-        by_library[method.index()] = true;
-    }
-    let loud = loud(methods, &by_library, &built.broken);
-    let mut runs: Vec<(ClassId, String)> = Vec::new();
-    for (&(class, _), method) in called.iter().zip(first) {
-        let class = ClassId(class as u32);
-        if loud[method.index()] && runs.iter().all(|one| one.0 != class) {
-            runs.push((class, methods[method.index()].signature.clone()));
-        }
-    }
-    runs.sort_unstable();
+    let called = called.iter().zip(first);
+    let called = called.map(|(&(class, _), &method)| (ClassId(class as u32), method));
+    let runs = loud(methods, &called.collect::<Vec<_>>(), &built.broken);
     // Static fields hold what initialisers have put there.
     let made = made(methods, last);
     let held = runs.iter().filter(|(class, _)| made.contains(class));
     let held: Vec<(ClassId, String)> = held.cloned().collect();
     let code = program.methods.iter_mut();
     for statement in code.flat_map(|method| &mut method.code) {
-        if let Statement::Hand { objects, runs: own, .. } = statement
+        if let Statement::Hand {
+            objects, runs: own, ..
+        } = statement
             && own.is_empty()
         {
             own.clone_from(if objects.is_empty() { &held } else { &runs });

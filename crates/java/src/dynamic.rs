@@ -59,13 +59,17 @@ pub(crate) fn resolve(
 ) -> Result<Dynamic, Problem> {
     let pool = class.pool();
     let missing = || Problem::Bad("a bootstrap method that is not there");
-    let table = class.attributes().find_attribute::<BootstrapMethods<'_>>(pool)?;
+    let table = class
+        .attributes()
+        .find_attribute::<BootstrapMethods<'_>>(pool)?;
     let mut methods = table.ok_or_else(missing)?.methods().into_iter();
     let found = methods.nth(bootstrap.into()).ok_or_else(missing)??;
     let linker = method(pool, &pool.retrieve(found.method_ref())?.reference)?;
     let arguments: Result<Vec<_>, DecodeError> = found.arguments().into_iter().collect();
-    let arguments: Result<Vec<&Item<'_>>, DecodeError> =
-        arguments?.into_iter().map(|index| pool.get(index)).collect();
+    let arguments: Result<Vec<&Item<'_>>, DecodeError> = arguments?
+        .into_iter()
+        .map(|index| pool.get(index))
+        .collect();
     let arguments = arguments?;
     let mut dynamic = Dynamic {
         name: name.to_string(),
@@ -102,7 +106,11 @@ pub(crate) fn resolve(
         _ => None,
     };
     if let Some(flags) = number() {
-        let markers = if flags & MARKERS == 0 { 0 } else { number().unwrap_or(0) };
+        let markers = if flags & MARKERS == 0 {
+            0
+        } else {
+            number().unwrap_or(0)
+        };
         let mut rest = more.skip(usize::try_from(markers).unwrap_or(0));
         if flags & BRIDGES != 0 {
             rest.next();
@@ -161,7 +169,9 @@ impl Dynamic {
         }
         for descriptor in &lambda.descriptors {
             let types = method_type(descriptor)?;
-            class.bodies.push(lambda.body(name, &captures, &types, line)?);
+            class
+                .bodies
+                .push(lambda.body(name, &captures, &types, line)?);
             class.methods.push(MethodInfo {
                 name: self.name.clone(),
                 descriptor: descriptor.clone(),
@@ -178,13 +188,7 @@ impl Dynamic {
 
 impl Lambda {
     /// The method: it calls the body, and gives back what that returns.
-    fn body(
-        &self,
-        class: &str,
-        captures: &[Type],
-        types: &MethodType,
-        line: u32,
-    ) -> Option<Body> {
+    fn body(&self, class: &str, captures: &[Type], types: &MethodType, line: u32) -> Option<Body> {
         let called = method_type(&self.body.descriptor)?;
         let mut ops = Vec::new();
         let object = Type {

@@ -43,23 +43,60 @@ pub(crate) fn callbacks(hierarchy: &Hierarchy) -> Vec<(usize, MethodIndex)> {
     found
 }
 
-/// For each method whether it is not quiet. Methods in `called` are run by a library.
-pub(crate) fn loud(methods: &[Method], called: &[bool], broken: &[bool]) -> Vec<bool> {
-    let mut loud: Vec<bool> = (methods.iter().zip(called).zip(broken))
-        .map(|((method, &called), &broken)| broken || acts(method, called))
+/// The classes with methods that are run by a library and not quiet, each with one of them. Sorted.
+/// `called` are the methods that are run by a library, each with the class of the object.
+pub(crate) fn loud(
+    methods: &[Method],
+    called: &[(ClassId, MethodId)],
+    broken: &[bool],
+) -> Vec<(ClassId, String)> {
+    let mut by_library = vec![false; methods.len()];
+    for (_, method) in called {
+        by_library[method.index()] = true;
+    }
+    let mut loud: Vec<bool> = (methods.iter().zip(by_library).zip(broken))
+        .map(|((method, called), &broken)| broken || acts(method, called))
         .collect();
     spread(methods, &mut loud);
-    // A method that gives objects to a library runs what the library runs.
-    if loud.iter().zip(called).any(|(&loud, &called)| loud && called) {
-        for (method, loud) in methods.iter().zip(&mut loud) {
-            let mut code = method.code.iter();
-            *loud |= code.any(|one| matches!(one, Statement::Hand { .. }));
+    let hands = |one: &Statement| matches!(one, Statement::Hand { .. });
+    let hands = methods.iter().map(|method| method.code.iter().any(hands));
+    let mut hands: Vec<bool> = hands.collect();
+    spread(methods, &mut hands);
+    let mut found: Vec<(ClassId, String)> = Vec::new();
+    loop {
+        let before = found.len();
+        for (class, method) in called {
+            if loud[method.index()] && found.iter().all(|one| one.0 != *class) {
+                found.push((*class, methods[method.index()].signature.clone()));
+            }
+        }
+        if found.len() == before {
+            break;
+        }
+        // What a method gives to a library is run there. If it has not made it, it was there before,
+        // and whoever called the library has given that away, too.
+        let makes = |one: &Statement| match one {
+            Statement::Assign {
+                value: Value::New(class),
+                ..
+            } => found.iter().any(|(loud, _)| loud == class),
+            // A static field may hold anything.
+            Statement::Hand { objects, .. } => objects.is_empty(),
+            _ => false,
+        };
+        let makes = methods.iter().map(|method| method.code.iter().any(makes));
+        let mut makes: Vec<bool> = makes.collect();
+        spread(methods, &mut makes);
+        for (loud, (hands, makes)) in loud.iter_mut().zip(hands.iter().zip(makes)) {
+            *loud |= *hands && makes;
         }
         spread(methods, &mut loud);
     }
-    loud
+    found.sort_unstable();
+    found
 }
 
+/// What goes for a method goes for those that call it.
 fn spread(methods: &[Method], loud: &mut [bool]) {
     let mut changed = true;
     while changed {

@@ -132,11 +132,7 @@ pub(crate) enum Compute {
 
 /// Reads one instruction, which stands at `at`.
 #[allow(clippy::match_same_arms)]
-pub(crate) fn decode(
-    raw: &RawInstruction<'_>,
-    at: u32,
-    class: &Class<'_>,
-) -> Result<Op, Problem> {
+pub(crate) fn decode(raw: &RawInstruction<'_>, at: u32, class: &Class<'_>) -> Result<Op, Problem> {
     use RawInstruction as R;
     let pool = class.pool();
     let compute = |pops, gives| Op::Compute {

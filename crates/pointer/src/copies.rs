@@ -100,8 +100,13 @@ fn available(method: &Method, copies: &[(Pc, LocalId, Operand)]) -> Vec<Option<C
     // For each variable the copies that a write to it ends.
     let mut ended: Vec<Vec<usize>> = vec![Vec::new(); method.locals.len()];
     let mut made: Vec<Option<usize>> = vec![None; method.code.len()];
+    // That something is there may be known from several assignments.
+    let mut present: Vec<Option<usize>> = vec![None; method.locals.len()];
     for (number, &(pc, to, value)) in copies.iter().enumerate() {
         made[pc as usize] = Some(number);
+        if value == Operand::Present {
+            made[pc as usize] = Some(*present[to.index()].get_or_insert(number));
+        }
         ended[to.index()].push(number);
         if let Operand::Local(from) = value {
             ended[from.index()].push(number);

@@ -117,7 +117,8 @@ impl Machine<'_> {
                     return out(Event::Go(next, heap));
                 }
                 let given = objects.iter().map(|&one| variable(one));
-                let given: Vec<Variable> = given.filter(|&one| heap.variable(one).is_some()).collect();
+                let given: Vec<Variable> =
+                    given.filter(|&one| heap.variable(one).is_some()).collect();
                 let reached = heap.cut(&given).fragment;
                 let any = runs.first().filter(|_| objects.is_empty());
                 let any = any.map(|(_, runs)| runs.as_str());
@@ -384,9 +385,8 @@ impl Machine<'_> {
         heap: &Heap,
         runs: &'r [(ClassId, String)],
     ) -> Option<&'r str> {
-        let has = |heap: &Heap, wanted: TypeId| {
-            heap.nodes().any(|node| heap.node_type(node) == wanted)
-        };
+        let has =
+            |heap: &Heap, wanted: TypeId| heap.nodes().any(|node| heap.node_type(node) == wanted);
         let is_there = |wanted: TypeId| {
             let mut rules = self.grammar.rules().iter();
             let mut hidden = || rules.any(|rule| has(&rule.graph, wanted));

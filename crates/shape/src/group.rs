@@ -51,7 +51,10 @@ impl<'a> Group<'a> {
 
     /// Also says why nothing is known, if something unknown is used as an object. After a violation only
     /// `formulas` want to know that.
-    pub(crate) fn memory_safety(&mut self, formulas: bool) -> Result<(Report, Option<Unknown>), Error> {
+    pub(crate) fn memory_safety(
+        &mut self,
+        formulas: bool,
+    ) -> Result<(Report, Option<Unknown>), Error> {
         let start = Instant::now();
         let mut answer = self.ask(&Question::Memory(NULL_DEREFERENCE))?;
         let unknown = match answer {

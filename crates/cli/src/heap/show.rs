@@ -80,8 +80,8 @@ pub(super) fn show(
         let spots = visible(&spots.join(", ")).to_string();
         let _ = writeln!(
             text,
-            "note: what holds holds if values of libraries, arrays and static fields are not null \
-             where they are used: {spots}"
+            "note: `holds` takes for granted that what is not modelled (values of libraries, \
+             arrays, static fields) is not null where it is used: {spots}"
         );
     }
     let states = reports.iter().map(|report| report.counts.total).max();

@@ -319,7 +319,7 @@ impl Translator<'_, '_> {
             member.class, member.name
         ));
         let own = self.builder.class(&member.class).is_some();
-        if own && one.kind == Kind::Reference {
+        if own && one.kind == Kind::Reference && !is_of_library(&one.name) {
             self.emit(Statement::Hand {
                 to: format!("static field {}.{}", member.class, member.name),
                 objects: Vec::new(),
@@ -328,7 +328,11 @@ impl Translator<'_, '_> {
         }
         // What libraries have in static fields is there: `System.out`.
         let there = !own && one.kind == Kind::Reference;
-        let value = if there { Operand::Present } else { Operand::Unknown };
+        let value = if there {
+            Operand::Present
+        } else {
+            Operand::Unknown
+        };
         self.push(value, slot);
         Ok(())
     }
@@ -427,7 +431,7 @@ impl Translator<'_, '_> {
             arguments,
             callees,
         });
-        let targets = self.raised(Operand::Unknown)?;
+        let targets = self.raised(Operand::Present)?;
         if !targets.is_empty() {
             let escapes = self.graph.escapes[self.block];
             self.emit(Statement::Caught { targets, escapes });
@@ -503,7 +507,11 @@ impl Translator<'_, '_> {
         if let Some(result) = types.result {
             let there = concatenates && result.kind == Kind::Reference;
             self.push(
-                if there { Operand::Present } else { Operand::Unknown },
+                if there {
+                    Operand::Present
+                } else {
+                    Operand::Unknown
+                },
                 Slot {
                     kind: result.kind,
                     wide: result.wide,
@@ -514,12 +522,7 @@ impl Translator<'_, '_> {
     }
 
     /// A new object with the captured values.
-    fn lambda(
-        &mut self,
-        at: usize,
-        dynamic: &Dynamic,
-        captures: &[Operand],
-    ) -> Result<(), String> {
+    fn lambda(&mut self, at: usize, dynamic: &Dynamic, captures: &[Operand]) -> Result<(), String> {
         let (class, method) = self.method;
         let position = self.body.instructions[at].at;
         let outer = &self.builder.hierarchy.classes[class].name;
@@ -683,7 +686,10 @@ fn is_of_library(name: &str) -> bool {
     let Some(simple) = name.strip_prefix("java.lang.") else {
         return false;
     };
-    matches!(simple, "String" | "StringBuilder" | "StringBuffer" | "Class" | "Math") || is_box(simple)
+    matches!(
+        simple,
+        "String" | "StringBuilder" | "StringBuffer" | "Class" | "Math"
+    ) || is_box(simple)
 }
 
 fn is_box(simple: &str) -> bool {
@@ -722,10 +728,9 @@ fn is_reflection(member: &Member) -> bool {
         }
         "java.lang.Class" => name == "newInstance" || name == "forName",
         "java.lang.invoke.MethodHandle" => sets("invoke"),
-        "java.lang.invoke.VarHandle" => !matches!(
-            name,
-            "get" | "getVolatile" | "getOpaque" | "getAcquire"
-        ),
+        "java.lang.invoke.VarHandle" => {
+            !matches!(name, "get" | "getVolatile" | "getOpaque" | "getAcquire")
+        }
         "sun.misc.Unsafe" | "jdk.internal.misc.Unsafe" => !sets("get"),
         class => {
             let updater = class.starts_with("java.util.concurrent.atomic.");
