@@ -16,7 +16,7 @@ use droste_base::words::counted;
 use droste_heap::{Heap, Predefined, Renaming, Warning, WarningKind};
 use droste_ltl::ResolvedFormula;
 use droste_report::visible;
-use droste_shape::check::{Answer, Checking, Report, check};
+use droste_shape::check::{Answer, Checked, Checking, Report, check};
 use droste_shape::load::{LoadError, Loaded, load, root_of};
 use droste_shape::proposition::{self, NamedFormula, Proposition};
 use droste_shape::settings::{Mode, Settings, Verbosity};
@@ -69,11 +69,13 @@ pub(crate) fn check_heaps(args: &CheckArgs, console: &Console) -> Result<u8, Fai
     result
 }
 
-/// How long the parts took.
+/// How long the parts took, and what was taken for granted on the way.
 #[derive(Default)]
 pub(crate) struct Phases {
     pub(crate) compiling: Option<Duration>,
     pub(crate) loading: Duration,
+    /// Where something unknown was taken not to be null: files and lines.
+    pub(crate) assumed: Vec<(String, u32)>,
 }
 
 fn run(args: &CheckArgs, frame: &mut Frame<'_>) -> Result<u8, Failure> {
@@ -134,9 +136,10 @@ fn run(args: &CheckArgs, frame: &mut Frame<'_>) -> Result<u8, Failure> {
         }
     }
     warn_about(&task, &settings, args, frame);
-    let phases = Phases {
+    let mut phases = Phases {
         compiling,
         loading: start.elapsed(),
+        assumed: Vec::new(),
     };
     frame.say(|| {
         format!(
@@ -169,7 +172,8 @@ fn run(args: &CheckArgs, frame: &mut Frame<'_>) -> Result<u8, Failure> {
     // Whoever wants a picture of the program alone waits for no verdict.
     let needs_run = |wanted: &Vec<Picture>| wanted.contains(&Picture::Run);
     if drawing.as_ref().is_none_or(|(_, wanted)| needs_run(wanted)) {
-        reports = checked(args, frame, &mut task, &formulas, &settings, &root)?;
+        let checked = checked(args, frame, &mut task, &formulas, &settings, &root)?;
+        (reports, phases.assumed) = (checked.reports, checked.assumed.into_iter().collect());
         // Formulas come last.
         for (report, name) in reports.iter_mut().rev().zip(names.into_iter().rev()) {
             report.name = name;
@@ -331,7 +335,7 @@ fn checked(
     formulas: &[ResolvedFormula<Proposition>],
     settings: &Settings,
     root: &Path,
-) -> Result<Vec<Report>, Failure> {
+) -> Result<Checked, Failure> {
     frame.watchdog.search_begins();
     let progress = frame.progress();
     let report = |state| progress.show(state);
@@ -357,7 +361,7 @@ fn checked(
             ))
         })?;
     }
-    Ok(checked.reports)
+    Ok(checked)
 }
 
 /// The worst of all answers.

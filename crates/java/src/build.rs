@@ -6,7 +6,10 @@ use droste_pointer::{
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::class::ClassFile;
 use crate::descriptor::{method_type, signature};
+use crate::dynamic::Dynamic;
+use crate::effects::{callbacks, loud, made};
 use crate::hierarchy::{ClassIndex, Hierarchy, MethodIndex};
 use crate::instruction::Member;
 use crate::translate::translate;
@@ -28,6 +31,8 @@ pub(crate) struct Builder<'a> {
     /// Whether what the machine or a library raises may leave a method. It is so if something would
     /// catch it.
     pub follows: bool,
+    /// Classes of lambdas that have come up and are not in the hierarchy yet.
+    pub lambdas: Vec<ClassFile>,
 }
 
 /// A method of the program.
@@ -39,24 +44,95 @@ enum Target {
 }
 
 /// Translates `entry` and everything that can be reached from it.
+///
+/// A call may run the method of any lambda, of those too that come up later. So this is done again
+/// until no other lambda comes up.
 pub(crate) fn build(
-    hierarchy: &Hierarchy,
+    hierarchy: &mut Hierarchy,
     entry: MethodIndex,
 ) -> Result<(PointerProgram, Vec<Warning>), Error> {
-    let (mut program, mut warnings, misses) = build_once(hierarchy, entry, false)?;
-    if misses {
-        (program, warnings, _) = build_once(hierarchy, entry, true)?;
+    loop {
+        let mut built = build_once(hierarchy, &[entry], false, false)?;
+        if built.misses {
+            built = build_once(hierarchy, &[entry], true, false)?;
+        }
+        if built.lambdas.is_empty() {
+            built.lambdas = settle_hands(hierarchy, &mut built.program)?;
+        }
+        if built.lambdas.is_empty() {
+            return Ok((built.program, built.warnings));
+        }
+        built.lambdas.into_iter().for_each(|one| hierarchy.add(one));
     }
-    Ok((program, warnings))
 }
 
-/// The same, and whether what the machine or a library raises would be caught in a caller, but is not
-/// followed.
+/// Says what those run who get objects into their hands. It needs the classes of these lambdas, which
+/// are not at hand yet.
+fn settle_hands(
+    hierarchy: &Hierarchy,
+    program: &mut PointerProgram,
+) -> Result<Vec<ClassFile>, Error> {
+    let code = program.methods.iter().flat_map(|method| &method.code);
+    let is_open = |one: &Statement| matches!(one, Statement::Hand { runs, .. } if runs.is_empty());
+    if !code.clone().any(is_open) {
+        return Ok(Vec::new());
+    }
+    let called = callbacks(hierarchy);
+    let classes = 0..hierarchy.classes.len();
+    let starts = classes.filter_map(|class| Some((class, hierarchy.initialiser(class)?)));
+    let starts: Vec<(ClassIndex, MethodIndex)> = starts.collect();
+    let roots: Vec<MethodIndex> = called.iter().chain(&starts).map(|one| one.1).collect();
+    let built = build_once(hierarchy, &roots, true, true)?;
+    if !built.lambdas.is_empty() {
+        return Ok(built.lambdas);
+    }
+    let methods = &built.program.methods;
+    let (first, last) = built.entries.split_at(called.len());
+    let called = called.iter().zip(first);
+    let called = called.map(|(&(class, _), &method)| (ClassId(class as u32), method));
+    let runs = loud(methods, &called.collect::<Vec<_>>(), &built.broken);
+    // Static fields hold what initialisers have put there.
+    let made = made(methods, last);
+    let held = runs.iter().filter(|(class, _)| made.contains(class));
+    let held: Vec<(ClassId, String)> = held.cloned().collect();
+    let code = program.methods.iter_mut();
+    for statement in code.flat_map(|method| &mut method.code) {
+        if let Statement::Hand {
+            objects, runs: own, ..
+        } = statement
+            && own.is_empty()
+        {
+            own.clone_from(if objects.is_empty() { &held } else { &runs });
+            if own.is_empty() {
+                *statement = Statement::Nop;
+            }
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// What has been translated.
+struct Built {
+    program: PointerProgram,
+    /// The methods that were asked for.
+    entries: Vec<MethodId>,
+    warnings: Vec<Warning>,
+    /// Whether what the machine or a library raises would be caught in a caller, but is not followed.
+    misses: bool,
+    /// Classes that are missing.
+    lambdas: Vec<ClassFile>,
+    /// For each method whether it could not be translated.
+    broken: Vec<bool>,
+}
+
+/// Translates all that can be reached from these. If it is `lenient`, methods that cannot be translated
+/// are noted.
 fn build_once(
     hierarchy: &Hierarchy,
-    entry: MethodIndex,
+    entries: &[MethodIndex],
     follows: bool,
-) -> Result<(PointerProgram, Vec<Warning>, bool), Error> {
+    lenient: bool,
+) -> Result<Built, Error> {
     let mut builder = Builder {
         hierarchy,
         fields: Vec::new(),
@@ -69,13 +145,24 @@ fn build_once(
         warnings: Vec::new(),
         warned: FxHashSet::default(),
         follows,
+        lambdas: Vec::new(),
     };
-    let entry = builder.reference(entry);
+    let entries: Vec<MethodId> = entries.iter().map(|&one| builder.reference(one)).collect();
     let mut methods: Vec<Method> = Vec::new();
     let mut raises = Vec::new();
+    let mut broken = Vec::new();
     while let Some(target) = builder.methods.get(methods.len()).cloned() {
+        broken.push(false);
         methods.push(match target {
-            Target::Own(class, method) => builder.translate((class, method), &mut raises)?,
+            Target::Own(class, method) => match builder.translate((class, method), &mut raises) {
+                Err(_) if lenient => {
+                    raises.push(true);
+                    broken[methods.len()] = true;
+                    let info = hierarchy.method((class, method));
+                    builder.unknown(&info.name, &info.descriptor)
+                }
+                translated => translated?,
+            },
             Target::Library(name, descriptor) => {
                 raises.push(true);
                 builder.unknown(&name, &descriptor)
@@ -90,9 +177,16 @@ fn build_once(
         fields: builder.fields,
         methods,
         files: builder.files,
-        entry,
+        entry: entries.first().copied().unwrap_or(MethodId(0)),
     };
-    Ok((program, builder.warnings, misses))
+    Ok(Built {
+        program,
+        entries,
+        warnings: builder.warnings,
+        misses,
+        lambdas: builder.lambdas,
+        broken,
+    })
 }
 
 impl Builder<'_> {
@@ -118,6 +212,24 @@ impl Builder<'_> {
     #[allow(clippy::unused_self)]
     pub(crate) fn class_id(&self, class: ClassIndex) -> ClassId {
         ClassId(class as u32)
+    }
+
+    /// The class of a lambda, if it is there already. Otherwise it will be the next time.
+    pub(crate) fn lambda(
+        &mut self,
+        name: &str,
+        dynamic: &Dynamic,
+        outer: ClassIndex,
+        line: u32,
+    ) -> Option<ClassId> {
+        if let Some(class) = self.class(name) {
+            return Some(class);
+        }
+        if self.lambdas.iter().all(|one| one.name != name) {
+            let made = dynamic.class(name, &self.hierarchy.classes[outer], line);
+            self.lambdas.extend(made);
+        }
+        None
     }
 
     /// The id of an instance field, and a note that it is used.
@@ -242,6 +354,13 @@ impl Builder<'_> {
                 value: Value::Parameter(at as u32),
             });
         }
+        let own = locals.iter().zip(0..);
+        let own = own.filter(|(local, _)| local.kind == Kind::Reference);
+        code.push(Statement::Hand {
+            to: signature("java.lang.Object", name, &types),
+            objects: own.map(|(_, at)| LocalId(at)).collect(),
+            runs: Vec::new(),
+        });
         if self.follows {
             let next = code.len() as u32 + 1;
             let targets = vec![next + 1, next];

@@ -28,6 +28,8 @@ pub(crate) struct ClassFile {
     pub methods: Vec<MethodInfo>,
     /// The name of the source file, or else of the class file.
     pub source: String,
+    /// If the class is in no file: the code of its methods.
+    pub bodies: Vec<Body>,
 }
 
 /// A field of a class.
@@ -92,6 +94,17 @@ pub(crate) struct Variable {
 }
 
 impl Body {
+    /// Instructions that all stand on one line.
+    pub(crate) fn made(ops: Vec<Op>, line: u32) -> Body {
+        let instructions = ops.into_iter().zip(0..);
+        let instructions = instructions.map(|(op, at)| Instruction { at, op });
+        Body {
+            instructions: instructions.collect(),
+            lines: vec![(0, line)],
+            ..Body::default()
+        }
+    }
+
     /// The source line of a position, 0 if it is not known.
     pub(crate) fn line(&self, at: u32) -> u32 {
         let next = self.lines.partition_point(|&(start, _)| start <= at);
@@ -110,6 +123,23 @@ impl ClassFile {
         }
     }
 
+    /// A class that is in no file, without members. Its source is that of `outer`.
+    pub(crate) fn made(name: String, outer: &ClassFile) -> ClassFile {
+        ClassFile {
+            path: outer.path.clone(),
+            bytes: Vec::new(),
+            name,
+            parent: Some("java.lang.Object".to_string()),
+            interfaces: Vec::new(),
+            is_interface: false,
+            is_abstract: false,
+            fields: Vec::new(),
+            methods: Vec::new(),
+            source: outer.source.clone(),
+            bodies: Vec::new(),
+        }
+    }
+
     /// Reads names and members.
     pub(crate) fn read(path: String, bytes: Vec<u8>) -> Result<ClassFile, (String, String)> {
         let result = read(&path, &bytes);
@@ -121,6 +151,9 @@ impl ClassFile {
 
     /// The code of the method of this number, or what is wrong with it.
     pub(crate) fn body(&self, method: usize) -> Result<Body, String> {
+        if let Some(body) = self.bodies.get(method) {
+            return Ok(body.clone());
+        }
         let read = || -> Result<Option<Body>, String> {
             let class = Class::new(&self.bytes).map_err(|error| error.to_string())?;
             let Some(method) = class.methods().into_iter().nth(method) else {
@@ -237,6 +270,7 @@ fn read(path: &str, bytes: &[u8]) -> Result<ClassFile, String> {
         fields,
         methods,
         source,
+        bodies: Vec::new(),
     })
 }
 
@@ -254,7 +288,7 @@ fn body(class: &Class<'_>, method: &Method<'_>) -> Result<Option<Body>, String> 
     for instruction in code.raw_instructions() {
         let (at, raw) = instruction.map_err(text)?;
         let at = at.as_u32();
-        let op = decode(&raw, at, pool).map_err(|error| format!("instruction {at}: {error}"))?;
+        let op = decode(&raw, at, class).map_err(|error| format!("instruction {at}: {error}"))?;
         body.instructions.push(Instruction { at, op });
     }
     for handler in code.exception_handlers() {

@@ -16,7 +16,7 @@ pub(crate) type ClassIndex = usize;
 pub(crate) type MethodIndex = (ClassIndex, usize);
 
 pub(crate) struct Hierarchy {
-    /// Sorted by name.
+    /// Sorted by name; behind them those that are in no file.
     pub classes: Vec<ClassFile>,
     names: FxHashMap<String, ClassIndex>,
     /// For each class its parent, if it is available.
@@ -66,14 +66,31 @@ impl Hierarchy {
             concrete: FxHashMap::default(),
         };
         hierarchy.check()?;
-        let mut concrete: FxHashMap<String, Vec<ClassIndex>> = FxHashMap::default();
-        for class in (0..hierarchy.classes.len()).filter(|&at| !hierarchy.classes[at].is_abstract) {
-            for name in hierarchy.supertypes(class) {
-                concrete.entry(name).or_default().push(class);
+        for class in 0..hierarchy.classes.len() {
+            hierarchy.note_supertypes(class);
+        }
+        Ok(hierarchy)
+    }
+
+    fn note_supertypes(&mut self, class: ClassIndex) {
+        if !self.classes[class].is_abstract {
+            for name in self.supertypes(class) {
+                self.concrete.entry(name).or_default().push(class);
             }
         }
-        hierarchy.concrete = concrete;
-        Ok(hierarchy)
+    }
+
+    /// One more class, which no other one extends and which has a name of its own.
+    pub(crate) fn add(&mut self, file: ClassFile) {
+        let class = self.classes.len();
+        self.names.insert(file.name.clone(), class);
+        self.parents
+            .push(file.parent.as_ref().and_then(|one| self.find(one)));
+        let methods = file.methods.iter().zip(0..);
+        let keyed = methods.map(|(one, at)| ((one.name.clone(), one.descriptor.clone()), at));
+        self.methods.push(keyed.collect());
+        self.classes.push(file);
+        self.note_supertypes(class);
     }
 
     /// No class extends itself.
@@ -120,6 +137,13 @@ impl Hierarchy {
         &self.classes[class].methods[method]
     }
 
+    /// The static initialiser of a class.
+    pub(crate) fn initialiser(&self, class: ClassIndex) -> Option<MethodIndex> {
+        let key = ("<clinit>".to_string(), "()V".to_string());
+        let found = (class, *self.methods[class].get(&key)?);
+        self.method(found).has_code.then_some(found)
+    }
+
     /// The class and its ancestors, as far as they are available.
     pub(crate) fn ancestors(&self, class: ClassIndex) -> impl Iterator<Item = ClassIndex> + '_ {
         std::iter::successors(Some(class), |&class| self.parents[class])
@@ -152,7 +176,7 @@ impl Hierarchy {
 
     /// The names of a class and of all its supertypes, as far as they are available: each class
     /// below the name is known, the name itself need not be.
-    fn supertypes(&self, class: ClassIndex) -> Vec<String> {
+    pub(crate) fn supertypes(&self, class: ClassIndex) -> Vec<String> {
         let mut found: Vec<String> = vec![self.classes[class].name.clone()];
         let mut next = 0;
         while next < found.len() {
@@ -163,6 +187,17 @@ impl Hierarchy {
                         found.push(name.clone());
                     }
                 }
+            }
+            // Interfaces of the library that lambdas often have.
+            let above = match found[next].as_str() {
+                "java.util.function.UnaryOperator" => Some("java.util.function.Function"),
+                "java.util.function.BinaryOperator" => Some("java.util.function.BiFunction"),
+                _ => None,
+            };
+            if let Some(above) = above
+                && !found.iter().any(|one| one == above)
+            {
+                found.push(above.to_string());
             }
             next += 1;
         }

@@ -5,10 +5,12 @@
 
 use droste_pointer::{Kind, Operand};
 use noak::error::DecodeError;
+use noak::reader::Class;
 use noak::reader::attributes::RawInstruction;
 use noak::reader::cpool::{ConstantPool, Item};
 
 use crate::descriptor::dotted;
+use crate::dynamic::{Dynamic, resolve};
 
 /// A value on the stack: what it holds, and whether it takes two slots.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -89,12 +91,10 @@ pub(crate) enum Op {
     PutStatic(Member),
     New(String),
     Invoke(Invoke, Member),
-    /// Lambdas and the like: name and types.
-    Dynamic {
-        name: String,
-        descriptor: String,
-    },
-    Cast,
+    /// Lambdas and the like.
+    Dynamic(Box<Dynamic>),
+    /// To this type.
+    Cast(String),
     Jump {
         test: Test,
         target: u32,
@@ -126,16 +126,15 @@ pub(crate) enum Compute {
     InstanceOf,
     Text,
     Monitor,
+    /// Takes a number out of an object.
+    Unbox,
 }
 
 /// Reads one instruction, which stands at `at`.
 #[allow(clippy::match_same_arms)]
-pub(crate) fn decode(
-    raw: &RawInstruction<'_>,
-    at: u32,
-    pool: &ConstantPool<'_>,
-) -> Result<Op, Problem> {
+pub(crate) fn decode(raw: &RawInstruction<'_>, at: u32, class: &Class<'_>) -> Result<Op, Problem> {
     use RawInstruction as R;
+    let pool = class.pool();
     let compute = |pops, gives| Op::Compute {
         pops,
         gives,
@@ -312,14 +311,15 @@ pub(crate) fn decode(
         R::InvokeStatic { index } => Op::Invoke(Invoke::Static, method(pool, pool.get(*index)?)?),
         R::InvokeDynamic { index } => {
             let one = pool.get(*index)?;
+            let bootstrap = one.bootstrap_method_attr;
             let one = pool.retrieve(one.name_and_type)?;
             let name = one.name.display().to_string();
-            Op::Dynamic {
-                name,
-                descriptor: one.descriptor.display().to_string(),
-            }
+            let descriptor = one.descriptor.display().to_string();
+            Op::Dynamic(Box::new(resolve(class, bootstrap, &name, &descriptor)?))
         }
-        R::CheckCast { .. } => Op::Cast,
+        R::CheckCast { index } => {
+            Op::Cast(dotted(&pool.retrieve(*index)?.name.display().to_string()))
+        }
         R::InstanceOf { .. } => {
             let gives = Some(Slot {
                 kind: Kind::Boolean,
@@ -427,7 +427,7 @@ fn named(
 }
 
 /// Methods of classes and of interfaces, which stand apart in the pool.
-fn method(pool: &ConstantPool<'_>, item: &Item<'_>) -> Result<Member, Problem> {
+pub(crate) fn method(pool: &ConstantPool<'_>, item: &Item<'_>) -> Result<Member, Problem> {
     let (class, name_and_type) = match item {
         Item::MethodRef(one) => (one.class, one.name_and_type),
         Item::InterfaceMethodRef(one) => (one.class, one.name_and_type),

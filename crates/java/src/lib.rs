@@ -5,8 +5,9 @@
 //! [`PointerProgram`].
 //!
 //! References, `null`, booleans and integer constants are exact. What Java computes from numbers is
-//! unknown, and so are arrays, strings, static fields, lambdas, and results of methods whose code is
-//! not available. Each such place is a [`Warning`], but for arithmetic. What is unknown may be
+//! unknown, and so are arrays, strings, static fields, and results of methods whose code is not
+//! available. Each such place is a [`Warning`], but for arithmetic. A lambda is an object of a class
+//! that is made for it. What is unknown may be
 //! anything: a branch that asks for it goes both ways. Exceptions go to a handler of
 //! the method or of a caller, or they end the run. Exceptions that the machine raises for failed casts,
 //! divisions, and arrays, and those of library methods, are followed into handlers only.
@@ -15,6 +16,8 @@ mod build;
 mod class;
 mod compile;
 mod descriptor;
+mod dynamic;
+mod effects;
 mod error;
 mod files;
 mod hierarchy;
@@ -86,10 +89,10 @@ fn translate(
     files: Vec<ClassFile>,
     options: &Options,
 ) -> Result<(PointerProgram, Vec<Warning>), Error> {
-    let hierarchy = Hierarchy::new(files)?;
+    let mut hierarchy = Hierarchy::new(files)?;
     let class = find_class(&hierarchy, &options.class)?;
     let method = find_method(&hierarchy, class, &options.method)?;
-    build::build(&hierarchy, method)
+    build::build(&mut hierarchy, method)
 }
 
 fn find_class(hierarchy: &Hierarchy, name: &str) -> Result<ClassIndex, Error> {

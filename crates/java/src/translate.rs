@@ -392,7 +392,7 @@ impl Translator<'_, '_> {
     /// The instruction may raise an exception. If there are handlers, control may go there, and out
     /// of the method if a caller catches it.
     fn may_raise(&mut self) -> Result<(), String> {
-        let mut targets = self.raised(Operand::Unknown)?;
+        let mut targets = self.raised(Operand::Present)?;
         self.raises |= self.graph.escapes[self.block];
         if self.builder.follows && self.graph.escapes[self.block] {
             let piece = self.new_piece();

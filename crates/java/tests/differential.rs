@@ -35,6 +35,19 @@ class Node implements Stepper {
     Node shown(Node o) { return hidden(o); }
     class Inner { Node own = next; Node outer() { return own == null ? Node.this : own; } }
 }
+class Make {
+    static Node second(Node o) { return o.next == null ? o : o.next.other; }
+    static Stepper pick(Node n) { return o -> o == null ? n : o.next; }
+    static Stepper link(Node n) { return o -> { n.next = o; n.flag = o == null; return n; }; }
+    static Stepper bound(Node n) { return n::step; }
+    static Stepper free(Node n) { return Make::second; }
+    static Stepper fresh(Node n) { return n == null ? Special::new : Node::new; }
+    static Stepper nested(Node n) {
+        java.util.function.UnaryOperator<Node> one = x -> x == n ? null : x;
+        java.util.function.Function<Node, Node> two = one;
+        return o -> pick(n).step(two.apply(o));
+    }
+}
 class Special extends Node {
     Node last;
     Special(Node n) { super(n); last = n; flag = true; }
@@ -121,6 +134,11 @@ impl Generator {
             6 => format!("new {}({node})", self.random.pick(&["Node", "Special"])),
             7 => format!("({} = {})", self.node(), self.reference(depth - 1)),
             8 if self.guarded => "new Node()".to_string(),
+            8 if self.random.below(2) == 0 => {
+                let how = ["pick", "link", "bound", "free", "fresh", "nested"];
+                let (how, call) = (self.random.pick(&how), self.random.pick(&["step", "jump"]));
+                format!("Make.{how}({node}).{call}({})", self.reference(depth - 1))
+            }
             8 => {
                 let how = self.random.pick(&["step", "shown", "jump"]);
                 format!("{node}.{how}({})", self.reference(depth - 1))

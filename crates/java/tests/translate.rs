@@ -220,7 +220,6 @@ class T {
         ),
         (8, "arrays are not modelled"),
         (9, "an exception may be thrown here"),
-        (10, "lambdas are not modelled"),
         (11, "`synchronized` is ignored"),
         (
             12,

@@ -4,7 +4,7 @@
 //! beginning passes it, and neither variable is written afterwards. There, y and x are the same.
 //! A variable of the source is not replaced by an intermediate value: people read the names.
 
-use crate::{LocalId, Method, Operand, Pc, Statement, Value};
+use crate::{Callees, LocalId, Method, Operand, Pc, Statement, Value};
 
 /// Copies times statements, beyond which a method is left as it is.
 const LARGEST: usize = 1 << 30;
@@ -70,7 +70,20 @@ pub fn propagate_copies(method: &mut Method) -> bool {
             (at, end)
         };
         let before = statement.clone();
+        let base = statement.base().map(|base| source(base).1);
         replace(statement, |local| source(local).1, |local| source(local).0);
+        // What is there need not be asked for.
+        if base == Some(Operand::Present) {
+            match statement {
+                Statement::Require(_) => *statement = Statement::Nop,
+                Statement::Call {
+                    receiver,
+                    callees: Callees::Unavailable(_),
+                    ..
+                } => *receiver = None,
+                _ => {}
+            }
+        }
         changed |= *statement != before;
     }
     changed
@@ -87,8 +100,13 @@ fn available(method: &Method, copies: &[(Pc, LocalId, Operand)]) -> Vec<Option<C
     // For each variable the copies that a write to it ends.
     let mut ended: Vec<Vec<usize>> = vec![Vec::new(); method.locals.len()];
     let mut made: Vec<Option<usize>> = vec![None; method.code.len()];
+    // That something is there may be known from several assignments.
+    let mut present: Vec<Option<usize>> = vec![None; method.locals.len()];
     for (number, &(pc, to, value)) in copies.iter().enumerate() {
         made[pc as usize] = Some(number);
+        if value == Operand::Present {
+            made[pc as usize] = Some(*present[to.index()].get_or_insert(number));
+        }
         ended[to.index()].push(number);
         if let Operand::Local(from) = value {
             ended[from.index()].push(number);
@@ -174,6 +192,20 @@ pub(crate) fn replace(
         Statement::Branch { condition, .. } => {
             change(&mut condition.left);
             change(&mut condition.right);
+        }
+        // A constant is no object that could run anything.
+        Statement::Hand { objects, .. } => {
+            let kept = objects.iter().filter_map(|&one| match operand(one) {
+                Operand::Local(local) => Some(local),
+                _ => None,
+            });
+            let kept: Vec<LocalId> = kept.collect();
+            // Without objects it would mean all of them.
+            if kept.is_empty() && !objects.is_empty() {
+                *statement = Statement::Nop;
+            } else {
+                *objects = kept;
+            }
         }
         Statement::Assign { .. }
         | Statement::Choose { .. }

@@ -287,7 +287,7 @@ impl<'a> Interpreter<'a> {
                     return Some(Outcome::NullDereference);
                 }
             }
-            Statement::Nop | Statement::Caught { .. } => {}
+            Statement::Nop | Statement::Caught { .. } | Statement::Hand { .. } => {}
         }
         self.frames[at].pc = next;
         None
@@ -336,7 +336,7 @@ impl<'a> Interpreter<'a> {
             Operand::Local(local) => self.local(local),
             Operand::Null => Value::Null,
             Operand::Int(value) => Value::Int(value),
-            Operand::Unknown => Value::Undefined,
+            Operand::Unknown | Operand::Present => Value::Undefined,
         }
     }
 
@@ -350,6 +350,10 @@ impl<'a> Interpreter<'a> {
 
     fn holds(&self, condition: Condition, choose: &mut dyn FnMut(usize) -> usize) -> bool {
         let (left, right) = (self.operand(condition.left), self.operand(condition.right));
+        let present = |one: Operand, other: Value| one == Operand::Present && other == Value::Null;
+        if present(condition.left, right) || present(condition.right, left) {
+            return !condition.equal;
+        }
         if left == Value::Undefined || right == Value::Undefined {
             return choose(2) % 2 == 1;
         }

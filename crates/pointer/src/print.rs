@@ -53,6 +53,7 @@ impl PointerProgram {
             Operand::Null => "null".to_string(),
             Operand::Int(value) => value.to_string(),
             Operand::Unknown => "?".to_string(),
+            Operand::Present => "!".to_string(),
         };
         match &method.code[pc as usize] {
             Statement::Assign { to, value } => {
@@ -126,6 +127,11 @@ impl PointerProgram {
                 format!("caught {}{out}", targets.join(" "))
             }
             Statement::Require(base) => format!("require {}", method.local(*base)),
+            Statement::Hand { to, objects, runs } => {
+                let objects: Vec<&str> = objects.iter().map(|&one| method.local(one)).collect();
+                let runs: Vec<&str> = runs.iter().map(|(_, method)| method.as_str()).collect();
+                format!("hand {} to {to}: {}", objects.join(", "), runs.join(", "))
+            }
             Statement::Nop => "nop".to_string(),
         }
     }

@@ -230,6 +230,9 @@ pub enum Operand {
     Int(i64),
     /// Any value: what it is was not modelled.
     Unknown,
+    /// An object that is not modelled, a string or an array perhaps: all that is known is that it is
+    /// not null.
+    Present,
 }
 
 /// What is assigned.
@@ -281,6 +284,17 @@ pub enum Statement {
     /// are no objects of the heap, and yet null is none of them. What is unknown is taken to be
     /// there.
     Require(LocalId),
+    /// These objects come into the hands of code that is not known, which may run methods of the
+    /// program on them, or on what they lead to. If one of them has a class that is named here,
+    /// nothing is known from here on. Otherwise nothing happens.
+    Hand {
+        /// Whom they are given to, in words or as a signature.
+        to: String,
+        /// The objects. If there are none, all are meant.
+        objects: Vec<LocalId>,
+        /// Classes with methods that may run and whose effects matter: a signature for each. Sorted.
+        runs: Vec<(ClassId, String)>,
+    },
     /// To `yes` if the condition holds, else to `no`. If a side is unknown, to either.
     Branch {
         /// What is asked.
@@ -383,6 +397,9 @@ impl Statement {
             | Statement::Store { value: operand, .. }
             | Statement::Return(Some(operand)) => found(*operand),
             Statement::Call { arguments, .. } => arguments.iter().copied().for_each(found),
+            Statement::Hand { objects, .. } => {
+                objects.iter().copied().map(Operand::Local).for_each(found);
+            }
             Statement::Branch { condition, .. } => {
                 found(condition.left);
                 found(condition.right);
@@ -436,6 +453,7 @@ impl Statement {
             | Statement::Store { .. }
             | Statement::Call { .. }
             | Statement::Require(_)
+            | Statement::Hand { .. }
             | Statement::Nop => found(pc + 1),
         }
     }

@@ -186,6 +186,9 @@ pub fn shorten_jumps(method: &mut Method) -> bool {
                 let decided = match (condition.left, condition.right) {
                     (Operand::Null, Operand::Null) => Some(condition.equal),
                     (Operand::Int(a), Operand::Int(b)) => Some((a == b) == condition.equal),
+                    (Operand::Present, Operand::Null) | (Operand::Null, Operand::Present) => {
+                        Some(!condition.equal)
+                    }
                     _ => None,
                 };
                 if let Some(decided) = decided {

@@ -18,6 +18,7 @@
 //! of machine and tableau: an entry state with the formulas that are open there, and the exit states
 //! with those that are open then.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use droste_base::{Limits, Reporter, StopReason};
@@ -39,6 +40,8 @@ pub enum Unknown {
     Stopped(StopReason),
     /// A value that is not modelled is used as an object.
     UnknownMemory,
+    /// Code that is not at hand may run methods of the program: where, and which.
+    UnknownCode(String),
     /// It may hold only because the abstraction hides what a proposition is about.
     Hidden,
     /// There is a violation if heights of trees are forgotten, as they are where there are marks. On
@@ -128,6 +131,9 @@ pub struct Checked {
     pub reports: Vec<Report>,
     /// The contracts that were found, as JSON, if they were wanted and there is no limit before.
     pub contracts: Option<String>,
+    /// Where something unknown was taken not to be null: files and lines. What holds holds if it was
+    /// not.
+    pub assumed: BTreeSet<(String, u32)>,
 }
 
 /// A property in words.
@@ -171,6 +177,7 @@ pub fn check(
     if first.safety.iter().any(open) || !again.is_empty() {
         let some: Vec<&ResolvedFormula<Proposition>> = again.iter().map(|&at| all[at]).collect();
         let other = answers(task, &some, checking, false)?;
+        first.assumed.extend(other.assumed);
         let known = |report: &Report| !matches!(report.answer, Answer::Unknown(..));
         for (old, new) in first.safety.iter_mut().zip(other.safety) {
             if open(old) && known(&new) {
@@ -185,7 +192,8 @@ pub fn check(
     }
     let unsaved = checking.contracts && first.saved.is_none();
     if most > FEW_STATES && (first.reports().any(open) || unsaved) {
-        let last = answers(task, &all, checking, true)?;
+        let mut last = answers(task, &all, checking, true)?;
+        first.assumed.append(&mut last.assumed);
         let (old, new) = (first.reports_mut(), last.reports());
         for (old, new) in old.zip(new) {
             if open(old) {
@@ -213,6 +221,7 @@ struct Answers {
     contracts: Vec<Report>,
     formulas: Vec<Report>,
     saved: Option<String>,
+    assumed: BTreeSet<(String, u32)>,
 }
 
 impl Answers {
@@ -233,6 +242,7 @@ impl Answers {
         Checked {
             reports,
             contracts: self.saved,
+            assumed: self.assumed,
         }
     }
 }
@@ -246,7 +256,7 @@ fn answers(
 ) -> Result<Answers, Error> {
     let mut reports: Vec<Option<Report>> = vec![None; formulas.len()];
     let mut answers = Answers::default();
-    let mut in_doubt = false;
+    let mut in_doubt = None;
     let needs = formulas.iter();
     let needs = needs.map(|one| Needs::of(one, &task.options, heights));
     let needs: Vec<Needs> = needs.collect();
@@ -332,6 +342,7 @@ fn answers(
             };
             if checking.mode == Mode::OnTheFly {
                 // Nothing of the formula before is left.
+                answers.assumed.extend(group.machine.assumed());
                 group.machine = match task.machine(prepared) {
                     Ok(machine) => machine.within(&checking.limits),
                     Err(reason) => {
@@ -342,12 +353,13 @@ fn answers(
             }
             reports[i] = Some(group.formula(&formula)?);
         }
+        answers.assumed.extend(group.machine.assumed());
     }
     // If the program uses unknown memory anywhere, that goes for every formula, whichever part of
     // the program its proof has seen: so that all modes give the same answers.
     for mut report in reports.into_iter().flatten() {
-        if in_doubt && matches!(report.answer, Answer::Holds) {
-            report.answer = Answer::Unknown(Unknown::UnknownMemory, None);
+        if let (Some(why), Answer::Holds) = (&in_doubt, &report.answer) {
+            report.answer = Answer::Unknown(Unknown::clone(why), None);
             report.vacuous = None;
         }
         answers.formulas.push(report);

@@ -106,8 +106,28 @@ impl Machine<'_> {
             Statement::Require(base) => match self.object(&heap, variable(*base)) {
                 Err(fault @ Fault::NullDereference) => out(Event::Fault(fault)),
                 // What is not known is taken to be there.
-                _ => out(Event::Go(next, heap)),
+                Err(_) => {
+                    self.assume(method, pc);
+                    out(Event::Go(next, heap));
+                }
+                Ok(_) => out(Event::Go(next, heap)),
             },
+            Statement::Hand { to, objects, runs } => {
+                if self.options.compat || self.contracts.methods().contains(to) {
+                    return out(Event::Go(next, heap));
+                }
+                let given = objects.iter().map(|&one| variable(one));
+                let given: Vec<Variable> =
+                    given.filter(|&one| heap.variable(one).is_some()).collect();
+                let reached = heap.cut(&given).fragment;
+                let any = runs.first().filter(|_| objects.is_empty());
+                let any = any.map(|(_, runs)| runs.as_str());
+                if let Some(runs) = any.or_else(|| self.may_run(&reached, runs)) {
+                    self.lose(method, pc, to, runs);
+                    return out(Event::Fault(Fault::UnknownMemory));
+                }
+                out(Event::Go(next, heap));
+            }
             Statement::Throw => {
                 heap.retain_variables(|one| one.is_constant() || one.is_marking());
                 out(Event::Throw(heap));
@@ -218,7 +238,7 @@ impl Machine<'_> {
                     match self.object(&heap, variable(*receiver)) {
                         Ok(node) => object = node,
                         // An object that is not known is taken to be there.
-                        Err(Fault::UnknownMemory) if unavailable => {}
+                        Err(Fault::UnknownMemory) if unavailable => self.assume(method, pc),
                         Err(fault) => return out(Event::Fault(fault)),
                     }
                 }
@@ -336,7 +356,7 @@ impl Machine<'_> {
             Operand::Int(0) => heap.variable(Variable::ZERO),
             Operand::Int(1) => heap.variable(Variable::ONE),
             Operand::Int(-1) => heap.variable(Variable::MINUS_ONE),
-            Operand::Int(_) | Operand::Unknown => None,
+            Operand::Int(_) | Operand::Unknown | Operand::Present => None,
         }
     }
 
@@ -346,9 +366,36 @@ impl Machine<'_> {
         if let (Operand::Int(left), Operand::Int(right)) = (condition.left, condition.right) {
             return Some((left == right) == condition.equal);
         }
-        let left = Self::value(heap, locals, condition.left)?;
-        let right = Self::value(heap, locals, condition.right)?;
-        Some((left == right) == condition.equal)
+        let left = Self::value(heap, locals, condition.left);
+        let right = Self::value(heap, locals, condition.right);
+        let null = heap.variable(Variable::NULL);
+        let present = |one: Operand, other: Option<Node>| {
+            one == Operand::Present && other.is_some() && other == null
+        };
+        if present(condition.left, right) || present(condition.right, left) {
+            return Some(!condition.equal);
+        }
+        Some((left? == right?) == condition.equal)
+    }
+
+    /// A method of these that may be run by somebody who has this heap. Rules may hide objects of all
+    /// the classes that are in them.
+    pub(crate) fn may_run<'r>(
+        &self,
+        heap: &Heap,
+        runs: &'r [(ClassId, String)],
+    ) -> Option<&'r str> {
+        let has =
+            |heap: &Heap, wanted: TypeId| heap.nodes().any(|node| heap.node_type(node) == wanted);
+        let is_there = |wanted: TypeId| {
+            let mut rules = self.grammar.rules().iter();
+            let mut hidden = || rules.any(|rule| has(&rule.graph, wanted));
+            has(heap, wanted) || (heap.hyperedge_count() > 0 && hidden())
+        };
+        let found = runs
+            .iter()
+            .find(|(class, _)| is_there(self.names.types[class.index()]));
+        found.map(|(_, method)| method.as_str())
     }
 
     /// The object that a variable points to. As in the reference, if that is asked for, null and

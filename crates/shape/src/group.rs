@@ -49,22 +49,26 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// Also says whether something unknown is known to be used as an object. After a violation only
+    /// Also says why nothing is known, if something unknown is used as an object. After a violation only
     /// `formulas` want to know that.
-    pub(crate) fn memory_safety(&mut self, formulas: bool) -> Result<(Report, bool), Error> {
+    pub(crate) fn memory_safety(
+        &mut self,
+        formulas: bool,
+    ) -> Result<(Report, Option<Unknown>), Error> {
         let start = Instant::now();
         let mut answer = self.ask(&Question::Memory(NULL_DEREFERENCE))?;
         let unknown = match answer {
-            Answer::Unknown(..) => false,
-            Answer::Violated(_) if !formulas => false,
+            Answer::Unknown(..) => None,
+            Answer::Violated(_) if !formulas => None,
             _ => match self.ask(&Question::Memory(UNKNOWN_MEMORY))? {
                 Answer::Violated(run) => {
+                    let why = self.machine.doubt();
                     if matches!(answer, Answer::Holds) {
-                        answer = Answer::Unknown(Unknown::UnknownMemory, Some(run));
+                        answer = Answer::Unknown(why.clone(), Some(run));
                     }
-                    true
+                    Some(why)
                 }
-                _ => false,
+                _ => None,
             },
         };
         let limits = &self.checking.limits;
@@ -178,7 +182,7 @@ impl<'a> Group<'a> {
         // A run on which something unknown is used as an object is not followed. What holds on the
         // others is not known to hold. All that the answer depends on has been generated.
         if matches!(answer, Answer::Holds) && self.machine.met_unknown_memory() {
-            answer = Answer::Unknown(Unknown::UnknownMemory, None);
+            answer = Answer::Unknown(self.machine.doubt(), None);
         }
         if matches!(answer, Answer::Holds)
             && (self.machine.met_hidden_field() || self.denies_a_shape(formula))

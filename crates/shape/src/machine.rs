@@ -14,6 +14,7 @@
 //! names, and abstracted. It is a part of the entry state, so that callees are told apart by it.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use droste_base::{CallId, Countable, Guard, Interner, Limits, PropId, Step, StopReason};
@@ -23,6 +24,7 @@ use droste_heap::{
 use droste_pointer::{MethodId, Pc, PointerProgram};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::check::Unknown;
 use crate::context::completed;
 use crate::contract::Contracts;
 use crate::execute::Names;
@@ -121,6 +123,10 @@ pub(crate) struct Tables {
     pub(crate) utmost: FxHashSet<(MethodId, Pc, u32)>,
     /// Whether there is a state with unknown memory.
     unknown_memory: bool,
+    /// Where code that is not at hand may run methods of the program that are not followed.
+    lost: Option<String>,
+    /// Where something unknown is taken not to be null.
+    assumed: BTreeSet<(MethodId, Pc)>,
     /// Whether a proposition was about a field that is hidden.
     hidden_field: bool,
     /// Why successors are missing.
@@ -322,6 +328,44 @@ impl<'a> Machine<'a> {
     /// Whether a state has been generated in which something unknown is used as an object.
     pub(crate) fn met_unknown_memory(&self) -> bool {
         self.tables.borrow().unknown_memory
+    }
+
+    /// Something unknown is taken to be there.
+    pub(crate) fn assume(&self, method: MethodId, pc: Pc) {
+        self.tables.borrow_mut().assumed.insert((method, pc));
+    }
+
+    /// Where something unknown was taken not to be null: files and lines.
+    pub(crate) fn assumed(&self) -> BTreeSet<(String, u32)> {
+        let assumed = &self.tables.borrow().assumed;
+        let spots = assumed.iter();
+        spots.map(|&(method, pc)| self.spot(method, pc)).collect()
+    }
+
+    fn spot(&self, method: MethodId, pc: Pc) -> (String, u32) {
+        let method = self.program.method(method);
+        let file = self.program.files.get(method.file as usize);
+        let line = method.lines.get(pc as usize).copied().unwrap_or(0);
+        (file.cloned().unwrap_or_default(), line)
+    }
+
+    /// Nothing is known any more, since objects are given to code that is not at hand.
+    pub(crate) fn lose(&self, method: MethodId, pc: Pc, to: &str, runs: &str) {
+        let (file, line) = self.spot(method, pc);
+        let signature = &self.program.method(method).signature;
+        let text = format!(
+            "{file}:{line}: in {signature}: {to}, whose code is not at hand, may run {runs}, which \
+             is not followed there"
+        );
+        self.tables.borrow_mut().lost.get_or_insert(text);
+    }
+
+    /// Why nothing is known, if there is a state with unknown memory.
+    pub(crate) fn doubt(&self) -> Unknown {
+        match &self.tables.borrow().lost {
+            Some(text) => Unknown::UnknownCode(text.clone()),
+            None => Unknown::UnknownMemory,
+        }
     }
 
     /// Whether a proposition is about all that there is of the heap.

@@ -162,6 +162,21 @@ impl Machine<'_> {
                     } = heap.cut(&self.names.given(&heap));
                     self.grammar.remember_indices(&mut fragment, &[&frame.heap]);
                     let Some(exits) = self.contracts.exits(&signature, &fragment) else {
+                        // Of other heaps the contract says nothing.
+                        let before = place.pc.checked_sub(1);
+                        let code = &self.program.method(place.method).code;
+                        let before = before.and_then(|before| code.get(before as usize));
+                        if let Some(Statement::Hand { to, runs, .. }) = before
+                            && !self.options.compat
+                            && let Some(runs) = self.may_run(&fragment, runs)
+                        {
+                            self.lose(place.method, place.pc, to, runs);
+                            let heap = self.heap(state);
+                            let fault = Some(Fault::UnknownMemory);
+                            let (method, pc) = (place.method, place.pc);
+                            next.push(self.state(method, pc, &heap, place.context, fault)?);
+                            continue;
+                        }
                         self.arrive(
                             place.method,
                             place.pc + 1,

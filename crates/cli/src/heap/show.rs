@@ -73,6 +73,17 @@ pub(super) fn show(
             text.push_str(&effort(report));
         }
     }
+    let holds = |report: &Report| matches!(report.answer, Answer::Holds);
+    if !phases.assumed.is_empty() && reports.iter().any(holds) {
+        let spots = phases.assumed.iter();
+        let spots: Vec<String> = spots.map(|(file, line)| format!("{file}:{line}")).collect();
+        let spots = visible(&spots.join(", ")).to_string();
+        let _ = writeln!(
+            text,
+            "note: `holds` takes for granted that what is not modelled (values of libraries, \
+             arrays, static fields) is not null where it is used: {spots}"
+        );
+    }
     let states = reports.iter().map(|report| report.counts.total).max();
     let _ = write!(
         text,
@@ -226,6 +237,11 @@ fn object(
         "stats": stats,
         "properties": reports.iter().map(|report| property(args, task, report)).collect::<Vec<_>>(),
     });
+    if !phases.assumed.is_empty() {
+        let spots = phases.assumed.iter();
+        let spots = spots.map(|(file, line)| json!({"file": file, "line": line}));
+        object["assumed_not_null"] = spots.collect();
+    }
     if let Some(text) = &settings.description {
         object["description"] = json!(text);
     }
@@ -253,6 +269,7 @@ fn worst(reports: &[Report]) -> &Report {
 fn reason(unknown: &Unknown) -> String {
     match unknown {
         Unknown::Stopped(reason) => reason.to_string(),
+        Unknown::UnknownCode(text) => text.clone(),
         Unknown::UnknownMemory => "a value that is not modelled is used as an object".into(),
         Unknown::Hidden => {
             "no violation was found, but the abstraction hides what the formula speaks of".into()

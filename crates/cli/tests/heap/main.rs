@@ -4,6 +4,7 @@
 mod common;
 
 mod contracts;
+mod libraries;
 mod output;
 mod pictures;
 mod settings;

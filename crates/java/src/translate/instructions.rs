@@ -4,6 +4,7 @@ use droste_pointer::{Callees, Condition, Kind, MethodId, Operand, Statement, Val
 
 use super::{REFERENCE, Translator};
 use crate::descriptor::{field_type, method_type, signature};
+use crate::dynamic::{Dynamic, captured};
 use crate::hierarchy::ClassIndex;
 use crate::instruction::{Compute, Invoke, Member, Op, Slot, Test};
 
@@ -46,7 +47,9 @@ impl Translator<'_, '_> {
             Op::PutField(member) => self.put_field(member)?,
             Op::GetStatic(member) => self.get_static(member)?,
             Op::PutStatic(member) => {
-                self.pop()?;
+                let value = self.pop()?;
+                let to = format!("static field {}.{}", member.class, member.name);
+                self.hand(to, &[value.operand]);
                 self.warn(format!(
                     "static field {}.{}: writing it is ignored, reading it gives an unknown value",
                     member.class, member.name
@@ -54,9 +57,17 @@ impl Translator<'_, '_> {
             }
             Op::New(class) => self.new_object(class),
             Op::Invoke(how, member) => self.invoke(*how, member)?,
-            Op::Dynamic { name, descriptor } => self.dynamic(name, descriptor)?,
+            Op::Dynamic(dynamic) => self.dynamic(at, dynamic)?,
             // The value stays what it is. A cast that fails ends the run, which is not modelled.
-            Op::Cast => self.may_raise()?,
+            Op::Cast(to) => {
+                let top = self.stack.last().map(|entry| entry.operand);
+                if top != Some(Operand::Null) {
+                    self.may_raise()?;
+                    self.warn(format!(
+                        "a cast to {to}: runs end where it fails and nobody catches that"
+                    ));
+                }
+            }
             Op::Jump { test, target } => {
                 self.jump(*test, *target)?;
                 return Ok(true);
@@ -138,14 +149,27 @@ impl Translator<'_, '_> {
 
     fn compute(&mut self, pops: u8, gives: Option<Slot>, what: Compute) -> Result<(), String> {
         match what {
-            Compute::Arithmetic | Compute::InstanceOf | Compute::Text => {}
-            Compute::Division => self.may_raise()?,
+            Compute::Arithmetic | Compute::InstanceOf | Compute::Text | Compute::Unbox => {}
+            Compute::Division => {
+                let divisor = self.stack.last().map(|entry| entry.operand);
+                if !matches!(divisor, Some(Operand::Int(divisor)) if divisor != 0) {
+                    self.may_raise()?;
+                    self.warn(
+                        "a division: runs end where it is by zero and nobody catches that"
+                            .to_string(),
+                    );
+                }
+            }
             Compute::Array | Compute::NewArray => {
                 self.may_raise()?;
                 // The length is a number among others: only what is in an array is worth a word.
                 let length = what == Compute::Array && pops == 1;
                 if !length {
-                    self.warn("arrays are not modelled: what they hold is unknown".to_string());
+                    self.warn(
+                        "arrays are not modelled: what they hold is unknown, and runs end where \
+                         an index or a length is wrong and nobody catches that"
+                            .to_string(),
+                    );
                 }
             }
             Compute::Monitor => {
@@ -153,18 +177,87 @@ impl Translator<'_, '_> {
             }
         }
         let operands = self.pop_slots(pops)?;
-        if let (Compute::Array | Compute::Monitor, Some(lowest)) = (what, operands.first()) {
-            self.require(lowest.operand);
+        let lowest = operands.first().map(|entry| entry.operand);
+        if let (Compute::Array | Compute::Monitor | Compute::Unbox, Some(lowest)) = (what, lowest) {
+            self.require(lowest);
+        }
+        if let (Compute::Array, None, Some(stored)) = (what, gives, operands.last())
+            && stored.slot.kind == Kind::Reference
+        {
+            self.hand("an array".to_string(), &[stored.operand]);
         }
         if let Some(slot) = gives {
-            self.push(Operand::Unknown, slot);
+            let value = match (what, lowest) {
+                // These are there, whatever they are.
+                (Compute::NewArray | Compute::Text, _) if slot.kind == Kind::Reference => {
+                    Operand::Present
+                }
+                (Compute::InstanceOf, Some(operand)) => self.is_instance(operand),
+                _ => Operand::Unknown,
+            };
+            self.push(value, slot);
         }
         Ok(())
     }
 
+    /// Whether something has a type: null has none, of others it is not known.
+    fn is_instance(&mut self, operand: Operand) -> Operand {
+        match operand {
+            Operand::Null => return Operand::Int(0),
+            Operand::Local(_) => {}
+            _ => return Operand::Unknown,
+        }
+        let to = self.fresh(Kind::Boolean);
+        let (none, some, rest) = (self.new_piece(), self.new_piece(), self.new_piece());
+        let condition = Condition {
+            left: operand,
+            right: Operand::Null,
+            equal: true,
+        };
+        self.emit(Statement::Branch {
+            condition,
+            yes: none,
+            no: some,
+        });
+        for (piece, value) in [(none, Operand::Int(0)), (some, Operand::Unknown)] {
+            self.piece = piece;
+            self.assign(to, Value::Operand(value));
+            self.then(piece, rest);
+        }
+        self.piece = rest;
+        Operand::Local(to)
+    }
+
+    /// Objects come into the hands of somebody who is not at hand.
+    fn hand(&mut self, to: String, operands: &[Operand]) {
+        let mut objects = Vec::new();
+        for operand in operands {
+            if let Operand::Local(local) = *operand
+                && self.locals[local.index()].kind == Kind::Reference
+                && !objects.contains(&local)
+            {
+                objects.push(local);
+            }
+        }
+        if !objects.is_empty() {
+            let runs = Vec::new();
+            self.emit(Statement::Hand { to, objects, runs });
+        }
+    }
+
+    /// Nothing is known from here on: this is run.
+    fn lose(&mut self, to: String, runs: &str) {
+        let class = self.builder.class_id(self.method.0);
+        self.emit(Statement::Hand {
+            to,
+            objects: Vec::new(),
+            runs: vec![(class, runs.to_string())],
+        });
+    }
+
     /// Null is an error here.
     fn require(&mut self, operand: Operand) {
-        if let Operand::Local(_) | Operand::Null = operand {
+        if let Operand::Local(_) | Operand::Null | Operand::Unknown = operand {
             let base = self.local(operand);
             self.emit(Statement::Require(base));
         }
@@ -202,6 +295,7 @@ impl Translator<'_, '_> {
                 member.class, member.name
             ));
             self.require(base.operand);
+            self.hand(format!("field {}.{}", member.class, member.name), &[value]);
             return Ok(());
         };
         let base = self.local(base.operand);
@@ -224,7 +318,22 @@ impl Translator<'_, '_> {
             "static field {}.{}: reading it gives an unknown value",
             member.class, member.name
         ));
-        self.push(Operand::Unknown, slot);
+        let own = self.builder.class(&member.class).is_some();
+        if own && one.kind == Kind::Reference && !is_of_library(&one.name) {
+            self.emit(Statement::Hand {
+                to: format!("static field {}.{}", member.class, member.name),
+                objects: Vec::new(),
+                runs: Vec::new(),
+            });
+        }
+        // What libraries have in static fields is there: `System.out`.
+        let there = !own && one.kind == Kind::Reference;
+        let value = if there {
+            Operand::Present
+        } else {
+            Operand::Unknown
+        };
+        self.push(value, slot);
         Ok(())
     }
 
@@ -237,7 +346,7 @@ impl Translator<'_, '_> {
             self.warn(format!(
                 "objects of {class} are not modelled: the class is not at hand"
             ));
-            self.push(Operand::Unknown, REFERENCE);
+            self.push(Operand::Present, REFERENCE);
         }
     }
 
@@ -257,7 +366,18 @@ impl Translator<'_, '_> {
         } else {
             Some(self.pop()?.operand)
         };
+        if is_null_check(member)
+            && let Some(&checked) = arguments.first()
+        {
+            self.require(checked);
+            self.push(checked, REFERENCE);
+            return Ok(());
+        }
         let constructor = how == Invoke::Special && member.name == "<init>";
+        // What may be an object of the program.
+        let given = arguments.iter().zip(&types.parameters);
+        let given = given.filter(|(_, one)| !is_of_library(&one.name));
+        let mut given: Vec<Operand> = given.map(|(&operand, _)| operand).collect();
         let callees = match how {
             Invoke::Virtual => self.virtual_callees(member)?,
             Invoke::Static | Invoke::Special => self.builder.exact(member).map(Callees::One),
@@ -271,6 +391,12 @@ impl Translator<'_, '_> {
                         member.class
                     ));
                 }
+                // These constructors run no method of the object.
+                let plain = ["java.lang.", "java.util.", "java.io."];
+                if !plain.iter().any(|one| member.class.starts_with(one)) {
+                    given.extend(receiver);
+                }
+                self.hand(signature(&member.class, &member.name, &types), &given);
                 return Ok(());
             }
             None => {
@@ -280,31 +406,39 @@ impl Translator<'_, '_> {
                     "the code of {signature} is not at hand: its result is unknown, and it is \
                      taken to change no object"
                 ));
+                if is_reflection(member) {
+                    self.lose(signature.clone(), "or change anything");
+                } else {
+                    given.extend(receiver.filter(|_| !is_of_library(&member.class)));
+                    self.hand(signature.clone(), &given);
+                }
                 Callees::Unavailable(signature)
             }
         };
         let known = !matches!(callees, Callees::Unavailable(_));
         let receiver = match receiver {
-            Some(operand @ (Operand::Local(_) | Operand::Null)) => Some(self.local(operand)),
-            Some(operand) if known => Some(self.local(operand)),
-            // An object that is not modelled is taken to be there.
-            Some(_) | None => None,
+            // Something is there.
+            Some(Operand::Present) if !known => None,
+            Some(operand) => Some(self.local(operand)),
+            None => None,
         };
-        let to = types.result.as_ref().map(|result| self.fresh(result.kind));
+        let present = !known && gives_something(member);
+        let wanted = types.result.as_ref().filter(|_| !present);
+        let to = wanted.map(|result| self.fresh(result.kind));
         self.emit(Statement::Call {
             to,
             receiver,
             arguments,
             callees,
         });
-        let targets = self.raised(Operand::Unknown)?;
+        let targets = self.raised(Operand::Present)?;
         if !targets.is_empty() {
             let escapes = self.graph.escapes[self.block];
             self.emit(Statement::Caught { targets, escapes });
         }
-        if let (Some(to), Some(result)) = (to, types.result) {
+        if let Some(result) = types.result {
             self.push(
-                Operand::Local(to),
+                to.map_or(Operand::Present, Operand::Local),
                 Slot {
                     kind: result.kind,
                     wide: result.wide,
@@ -348,27 +482,69 @@ impl Translator<'_, '_> {
         Ok(Some(Callees::Virtual(table)))
     }
 
-    fn dynamic(&mut self, name: &str, descriptor: &str) -> Result<(), String> {
-        let types = method_type(descriptor).ok_or("a method of a bad type")?;
+    /// What is linked when the program runs: lambdas are objects, the rest is unknown.
+    fn dynamic(&mut self, at: usize, dynamic: &Dynamic) -> Result<(), String> {
+        let types = method_type(&dynamic.descriptor).ok_or("a method of a bad type")?;
+        let mut arguments = Vec::new();
         for _ in &types.parameters {
-            self.pop()?;
+            arguments.push(self.pop()?.operand);
+        }
+        arguments.reverse();
+        if dynamic.lambda.is_some() {
+            return self.lambda(at, dynamic, &arguments);
         }
         self.may_raise()?;
-        self.warn(match name {
-            "makeConcatWithConstants" | "makeConcat" => {
-                "strings are not modelled: the result is unknown".to_string()
-            }
-            _ => format!("lambdas are not modelled: the result of `{name}` is unknown"),
+        let concatenates = dynamic.linker == "java.lang.invoke.StringConcatFactory";
+        self.warn(if concatenates {
+            "strings are not modelled: the result is unknown".to_string()
+        } else {
+            format!("the result of `{}` is unknown", dynamic.name)
         });
+        let given = arguments.iter().zip(&types.parameters);
+        let given = given.filter(|(_, one)| !is_of_library(&one.name));
+        let given: Vec<Operand> = given.map(|(&operand, _)| operand).collect();
+        self.hand(format!("{}.{}", dynamic.linker, dynamic.name), &given);
         if let Some(result) = types.result {
+            let there = concatenates && result.kind == Kind::Reference;
             self.push(
-                Operand::Unknown,
+                if there {
+                    Operand::Present
+                } else {
+                    Operand::Unknown
+                },
                 Slot {
                     kind: result.kind,
                     wide: result.wide,
                 },
             );
         }
+        Ok(())
+    }
+
+    /// A new object with the captured values.
+    fn lambda(&mut self, at: usize, dynamic: &Dynamic, captures: &[Operand]) -> Result<(), String> {
+        let (class, method) = self.method;
+        let position = self.body.instructions[at].at;
+        let outer = &self.builder.hierarchy.classes[class].name;
+        let name = format!("{outer}$lambda${method}${position}");
+        let Some(id) = self.builder.lambda(&name, dynamic, class, self.line) else {
+            // Either everything is translated once more, or nobody knows what this is.
+            self.lose(format!("the lambda for `{}`", dynamic.name), "anything");
+            self.push(Operand::Unknown, REFERENCE);
+            return Ok(());
+        };
+        let to = self.fresh(Kind::Reference);
+        self.assign(to, Value::New(id));
+        for (number, &value) in captures.iter().enumerate() {
+            let field = self.builder.field(&captured(&name, number));
+            let field = field.ok_or("a lambda without its values")?;
+            self.emit(Statement::Store {
+                base: to,
+                field,
+                value,
+            });
+        }
+        self.push(Operand::Local(to), REFERENCE);
         Ok(())
     }
 
@@ -395,6 +571,7 @@ impl Translator<'_, '_> {
         let decided = match (left, right) {
             (Operand::Null, Operand::Null) => Some(equal),
             (Operand::Int(a), Operand::Int(b)) => Some((a == b) == equal),
+            (Operand::Present, Operand::Null) | (Operand::Null, Operand::Present) => Some(!equal),
             _ => None,
         };
         if let Some(decided) = decided {
@@ -480,6 +657,7 @@ impl Translator<'_, '_> {
         self.require(value);
         let mut targets = self.raised(value)?;
         if self.graph.escapes[self.block] {
+            self.hand("whoever catches it".to_string(), &[value]);
             self.warn(
                 "an exception may be thrown here: runs end where nobody catches it".to_string(),
             );
@@ -499,5 +677,64 @@ impl Translator<'_, '_> {
             self.emit(Statement::Choose { targets });
         }
         Ok(())
+    }
+}
+
+/// Whether a type of the library has no subclasses in the program: objects of it are none of the
+/// program's own.
+fn is_of_library(name: &str) -> bool {
+    let Some(simple) = name.strip_prefix("java.lang.") else {
+        return false;
+    };
+    matches!(
+        simple,
+        "String" | "StringBuilder" | "StringBuffer" | "Class" | "Math"
+    ) || is_box(simple)
+}
+
+fn is_box(simple: &str) -> bool {
+    matches!(
+        simple,
+        "Integer" | "Long" | "Short" | "Byte" | "Character" | "Boolean" | "Float" | "Double"
+    )
+}
+
+/// Whether a method of the library does nothing but refuse null.
+fn is_null_check(member: &Member) -> bool {
+    member.class == "java.util.Objects" && member.name == "requireNonNull"
+}
+
+/// Whether a method of the library gives something that is not null.
+fn gives_something(member: &Member) -> bool {
+    if !member.descriptor.ends_with(';') {
+        return false;
+    }
+    let name = member.name.as_str();
+    match member.class.strip_prefix("java.lang.") {
+        Some("String" | "StringBuilder" | "StringBuffer") => true,
+        Some(simple) if is_box(simple) => name == "valueOf" || name == "toString",
+        _ => name == "getClass" && member.descriptor == "()Ljava/lang/Class;",
+    }
+}
+
+/// Whether a method of the library can run or change anything, whatever it is given.
+fn is_reflection(member: &Member) -> bool {
+    let name = member.name.as_str();
+    let sets = |prefix: &str| name.starts_with(prefix);
+    match member.class.as_str() {
+        "java.lang.reflect.Field" => sets("set") && name != "setAccessible",
+        "java.lang.reflect.Method" | "java.lang.reflect.Constructor" => {
+            name == "invoke" || name == "newInstance"
+        }
+        "java.lang.Class" => name == "newInstance" || name == "forName",
+        "java.lang.invoke.MethodHandle" => sets("invoke"),
+        "java.lang.invoke.VarHandle" => {
+            !matches!(name, "get" | "getVolatile" | "getOpaque" | "getAcquire")
+        }
+        "sun.misc.Unsafe" | "jdk.internal.misc.Unsafe" => !sets("get"),
+        class => {
+            let updater = class.starts_with("java.util.concurrent.atomic.");
+            updater && class.ends_with("FieldUpdater") && name != "get" && name != "newUpdater"
+        }
     }
 }

@@ -1,0 +1,249 @@
+//! What the program's own methods do when code that is not at hand runs them.
+//!
+//! A library runs methods of objects that it is given: `toString`, `compareTo`, `run`, whatever the
+//! types it knows declare. A method is *quiet* if nobody can see that it ran: it writes no field but
+//! of objects that it has made itself, and it uses no field of what may be null. That is a summary over
+//! the call graph. What a library hands over is taken not to be null, as everywhere.
+
+use droste_pointer::{
+    Callees, ClassId, Condition, LocalId, Method, MethodId, Operand, Pc, Statement, Value,
+};
+
+use crate::hierarchy::{Hierarchy, MethodIndex};
+
+/// Methods of every object that a library knows.
+const OF_OBJECTS: [&str; 3] = ["toString", "equals", "hashCode"];
+
+/// The methods that code that is not at hand may run, each with the class of the object.
+pub(crate) fn callbacks(hierarchy: &Hierarchy) -> Vec<(usize, MethodIndex)> {
+    let mut found = Vec::new();
+    for class in (0..hierarchy.classes.len()).filter(|&at| !hierarchy.classes[at].is_abstract) {
+        let above = hierarchy.supertypes(class);
+        // A type of which nothing is known may declare any method.
+        let open = |name: &String| name != "java.lang.Object" && hierarchy.find(name).is_none();
+        let open = above.iter().any(open);
+        let mut own = Vec::new();
+        for at in above.iter().filter_map(|name| hierarchy.find(name)) {
+            for method in &hierarchy.classes[at].methods {
+                let known = open || OF_OBJECTS.contains(&method.name.as_str());
+                if method.is_static || method.is_private || method.name.starts_with('<') || !known {
+                    continue;
+                }
+                let runs = hierarchy.lookup(class, &method.name, &method.descriptor);
+                if let Some(runs) = runs
+                    && hierarchy.method(runs).has_code
+                    && !own.contains(&runs)
+                {
+                    own.push(runs);
+                }
+            }
+        }
+        found.extend(own.into_iter().map(|method| (class, method)));
+    }
+    found
+}
+
+/// The classes with methods that are run by a library and not quiet, each with one of them. Sorted.
+/// `called` are the methods that are run by a library, each with the class of the object.
+pub(crate) fn loud(
+    methods: &[Method],
+    called: &[(ClassId, MethodId)],
+    broken: &[bool],
+) -> Vec<(ClassId, String)> {
+    let mut by_library = vec![false; methods.len()];
+    for (_, method) in called {
+        by_library[method.index()] = true;
+    }
+    let mut loud: Vec<bool> = (methods.iter().zip(by_library).zip(broken))
+        .map(|((method, called), &broken)| broken || acts(method, called))
+        .collect();
+    spread(methods, &mut loud);
+    let hands = |one: &Statement| matches!(one, Statement::Hand { .. });
+    let hands = methods.iter().map(|method| method.code.iter().any(hands));
+    let mut hands: Vec<bool> = hands.collect();
+    spread(methods, &mut hands);
+    let mut found: Vec<(ClassId, String)> = Vec::new();
+    loop {
+        let before = found.len();
+        for (class, method) in called {
+            if loud[method.index()] && found.iter().all(|one| one.0 != *class) {
+                found.push((*class, methods[method.index()].signature.clone()));
+            }
+        }
+        if found.len() == before {
+            break;
+        }
+        // What a method gives to a library is run there. If it has not made it, it was there before,
+        // and whoever called the library has given that away, too.
+        let makes = |one: &Statement| match one {
+            Statement::Assign {
+                value: Value::New(class),
+                ..
+            } => found.iter().any(|(loud, _)| loud == class),
+            // A static field may hold anything.
+            Statement::Hand { objects, .. } => objects.is_empty(),
+            _ => false,
+        };
+        let makes = methods.iter().map(|method| method.code.iter().any(makes));
+        let mut makes: Vec<bool> = makes.collect();
+        spread(methods, &mut makes);
+        for (loud, (hands, makes)) in loud.iter_mut().zip(hands.iter().zip(makes)) {
+            *loud |= *hands && makes;
+        }
+        spread(methods, &mut loud);
+    }
+    found.sort_unstable();
+    found
+}
+
+/// What goes for a method goes for those that call it.
+fn spread(methods: &[Method], loud: &mut [bool]) {
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for (at, method) in methods.iter().enumerate() {
+            let calls = |statement: &Statement| match statement {
+                Statement::Call { callees, .. } => callees.methods().any(|one| loud[one.index()]),
+                _ => false,
+            };
+            if !loud[at] && method.code.iter().any(calls) {
+                loud[at] = true;
+                changed = true;
+            }
+        }
+    }
+}
+
+/// Classes of which objects are made in these methods, or in methods that they call.
+pub(crate) fn made(methods: &[Method], from: &[MethodId]) -> Vec<ClassId> {
+    let mut seen = vec![false; methods.len()];
+    let mut waiting = from.to_vec();
+    let mut found = Vec::new();
+    while let Some(method) = waiting.pop() {
+        if std::mem::replace(&mut seen[method.index()], true) {
+            continue;
+        }
+        for statement in &methods[method.index()].code {
+            match statement {
+                Statement::Call { callees, .. } => waiting.extend(callees.methods()),
+                Statement::Assign {
+                    value: Value::New(class),
+                    ..
+                } => found.push(*class),
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+/// Whether a method itself writes a field that others see, or may use a field of null.
+fn acts(method: &Method, called: bool) -> bool {
+    let own = own_objects(method);
+    let known = non_null(method, called);
+    method.code.iter().zip(&known).any(|(statement, known)| {
+        // What cannot be reached does nothing.
+        let Some(known) = known else { return false };
+        let writes = match statement {
+            Statement::Store { base, .. } => !own[base.index()],
+            // Reflection: it is not said what happens.
+            Statement::Hand { objects, runs, .. } => objects.is_empty() && !runs.is_empty(),
+            _ => false,
+        };
+        writes || statement.base().is_some_and(|base| !known[base.index()])
+    })
+}
+
+/// The variables that hold nothing but objects which the method has made itself: in a constructor
+/// `this`, too.
+fn own_objects(method: &Method) -> Vec<bool> {
+    let mut own = vec![true; method.locals.len()];
+    for statement in &method.code {
+        let made = match statement {
+            Statement::Assign { value, .. } => match value {
+                Value::New(_) => true,
+                Value::This => method.name == "<init>",
+                _ => false,
+            },
+            _ => false,
+        };
+        if let Some(to) = statement.defines() {
+            own[to.index()] &= made;
+        }
+    }
+    own
+}
+
+/// For each statement that can be reached the variables that are not null before it.
+fn non_null(method: &Method, called: bool) -> Vec<Option<Vec<bool>>> {
+    let mut before: Vec<Option<Vec<bool>>> = vec![None; method.code.len()];
+    if before.is_empty() {
+        return before;
+    }
+    before[0] = Some(vec![false; method.locals.len()]);
+    let mut waiting: Vec<Pc> = vec![0];
+    while let Some(pc) = waiting.pop() {
+        let Some(mut state) = before[pc as usize].clone() else {
+            continue;
+        };
+        let statement = &method.code[pc as usize];
+        if let Some(base) = statement.base() {
+            state[base.index()] = true;
+        }
+        match statement {
+            Statement::Assign { to, value } => {
+                state[to.index()] = match *value {
+                    Value::Operand(Operand::Local(from)) => state[from.index()],
+                    Value::Operand(Operand::Present | Operand::Int(_)) => true,
+                    Value::Operand(_) | Value::Field(..) => false,
+                    Value::New(_) | Value::This => true,
+                    Value::Parameter(_) => called,
+                };
+            }
+            Statement::Call {
+                to: Some(to),
+                callees,
+                ..
+            } => state[to.index()] = matches!(callees, Callees::Unavailable(_)),
+            _ => {}
+        }
+        let mut arrive = |next: Pc, state: &[bool]| match &mut before[next as usize] {
+            entry @ None => {
+                *entry = Some(state.to_vec());
+                waiting.push(next);
+            }
+            Some(entry) => {
+                let mut changed = false;
+                for (old, &new) in entry.iter_mut().zip(state) {
+                    changed |= *old && !new;
+                    *old &= new;
+                }
+                if changed {
+                    waiting.push(next);
+                }
+            }
+        };
+        if let Statement::Branch { condition, yes, no } = statement
+            && let Some((local, null_if_yes)) = asks_for_null(condition)
+        {
+            let there = if null_if_yes { *no } else { *yes };
+            let other = if null_if_yes { *yes } else { *no };
+            arrive(other, &state);
+            state[local.index()] = true;
+            arrive(there, &state);
+            continue;
+        }
+        statement.successors(pc, |next| arrive(next, &state));
+    }
+    before
+}
+
+/// The variable that is compared with null, and whether it is null if the condition holds.
+fn asks_for_null(condition: &Condition) -> Option<(LocalId, bool)> {
+    match (condition.left, condition.right) {
+        (Operand::Local(local), Operand::Null) | (Operand::Null, Operand::Local(local)) => {
+            Some((local, condition.equal))
+        }
+        _ => None,
+    }
+}
