@@ -241,12 +241,12 @@ impl<'a, 's, D: Domain> Solution<'a, 's, D> {
             paths_from_source(vertices, &edges, wanted.as_deref(), &mut weights, guard)?
         };
         let mut all = true;
-        for (place, value) in values.into_iter().enumerate().skip(1) {
-            if wanted.as_ref().is_none_or(|wanted| wanted[place]) {
-                self.values[piece.members[place - 1] as usize] = Some(value);
-            } else {
-                all &= self.values[piece.members[place - 1] as usize].is_some();
+        for (&id, value) in piece.members.iter().zip(values.into_iter().skip(1)) {
+            let known = &mut self.values[id as usize];
+            if known.is_none() {
+                *known = value;
             }
+            all &= known.is_some();
         }
         if self.wanted == Wanted::Later && !all {
             self.kept.push(piece);
@@ -260,7 +260,7 @@ impl<'a, 's, D: Domain> Solution<'a, 's, D> {
         piece: &Piece<'a, D::Weight>,
         wanted: Option<&[bool]>,
         guard: &mut Guard,
-    ) -> Result<Vec<Path<'a, D::Weight>>, StopReason> {
+    ) -> Result<Vec<Option<Path<'a, D::Weight>>>, StopReason> {
         let mut expressions = Expressions::new()?;
         let edges = labelled(&mut expressions, &piece.edges, |label| match label {
             Label::Known(path) => Some(path),
@@ -268,6 +268,7 @@ impl<'a, 's, D: Domain> Solution<'a, 's, D> {
         })?;
         let vertices = piece.members.len() as u32 + 1;
         let paths = paths_from_source(vertices, &edges, wanted, &mut expressions, guard)?;
+        let path = |place: usize| paths[place].unwrap_or(Expressions::EMPTY);
         let meaning = Meaning {
             fixed: |label: u32| match &piece.edges[label as usize].path {
                 Label::Known(path) => Some(path.weight().unwrap_or(&self.one)),
@@ -275,7 +276,7 @@ impl<'a, 's, D: Domain> Solution<'a, 's, D> {
             },
             inside: |label: u32| match piece.edges[label as usize].path {
                 Label::Known(_) => None,
-                Label::Inside(_, out) => Some(paths[self.place[out as usize] as usize]),
+                Label::Inside(_, out) => Some(path(self.place[out as usize] as usize)),
             },
             weigh: |label: u32, weight: &D::Weight| match piece.edges[label as usize].path {
                 Label::Known(_) => Ok(weight.clone()),
@@ -286,15 +287,9 @@ impl<'a, 's, D: Domain> Solution<'a, 's, D> {
             },
         };
         let is_wanted = |place: usize| wanted.is_none_or(|wanted| wanted[place]);
-        let roots: Vec<_> = (paths.iter().enumerate())
-            .map(|(place, path)| {
-                if is_wanted(place) {
-                    *path
-                } else {
-                    Expressions::EMPTY
-                }
-            })
-            .collect();
+        let places = 0..vertices as usize;
+        let roots = places.clone().filter(|&place| is_wanted(place)).map(path);
+        let roots: Vec<_> = roots.collect();
         let mut known = Known::new();
         evaluate(
             self.domain,
@@ -305,11 +300,13 @@ impl<'a, 's, D: Domain> Solution<'a, 's, D> {
             &mut known,
             guard,
         )?;
-        let value = |root: &_| match known.get(*root) {
-            Some(weight) => Path::made(self.domain, weight.clone()),
-            None => Path::Zero,
+        let value = |place: usize| {
+            let weight = known.get(path(place))?;
+            Some(Path::made(self.domain, weight.clone()))
         };
-        Ok(roots.iter().map(value).collect())
+        Ok(places
+            .map(|place| value(place).filter(|_| is_wanted(place)))
+            .collect())
     }
 
     /// Puts the weights on the transitions that are wanted.

@@ -79,14 +79,14 @@ pub(crate) struct Edge<P> {
 }
 
 /// For each vertex, all paths from vertex 0. Where `wanted` says which vertices somebody asks for,
-/// others may be left empty.
+/// others may be left out, if they are not needed on the way.
 pub(crate) fn paths_from_source<A: Algebra>(
     vertices: u32,
     edges: &[Edge<A::Path>],
     wanted: Option<&[bool]>,
     algebra: &mut A,
     guard: &mut Guard,
-) -> Result<Vec<A::Path>, StopReason> {
+) -> Result<Vec<Option<A::Path>>, StopReason> {
     let leaving = Sorted::new(vertices, edges.iter().map(|edge| edge.from));
     let found = components(
         vertices as usize,
@@ -102,6 +102,8 @@ pub(crate) fn paths_from_source<A: Algebra>(
     let list = (0..vertices).map(|vertex| part_of(vertex).min(found.count));
     let parts = Sorted::new(found.count + 1, list);
     let mut solved = vec![algebra.empty(); vertices as usize];
+    // Those that are left out.
+    let mut left_out = vec![false; vertices as usize];
     let mut elimination =
         Elimination::new(if found.count < vertices { vertices } else { 0 }, algebra);
     // For each vertex, whether its paths are needed.
@@ -125,6 +127,9 @@ pub(crate) fn paths_from_source<A: Algebra>(
         let members = parts.of(part);
         // All members lead to the same vertices.
         if !members.first().is_some_and(|&vertex| is_needed(vertex)) {
+            for &vertex in members {
+                left_out[vertex as usize] = true;
+            }
             continue;
         }
         for &vertex in members {
@@ -172,11 +177,13 @@ pub(crate) fn paths_from_source<A: Algebra>(
                     })
                 };
                 let inside = members.iter().flat_map(|&vertex| inside(vertex));
-                elimination.solve(members, inside, asked, &mut solved, algebra, guard)?;
+                let all = (&mut solved[..], &mut left_out[..]);
+                elimination.solve(members, inside, asked, all, algebra, guard)?;
             }
         }
     }
-    Ok(solved)
+    let known = solved.into_iter().zip(left_out);
+    Ok(known.map(|(path, left)| (!left).then_some(path)).collect())
 }
 
 /// Numbers sorted by a key.
@@ -297,7 +304,7 @@ impl<P: Clone> Elimination<P> {
         members: &[u32],
         inside: impl Iterator<Item = &'e Edge<P>>,
         asked: impl Fn(u32) -> bool,
-        solved: &mut [P],
+        (solved, left_out): (&mut [P], &mut [bool]),
         algebra: &mut A,
         guard: &mut Guard,
     ) -> Result<(), StopReason>
@@ -367,7 +374,7 @@ impl<P: Clone> Elimination<P> {
         // The last to go is known first.
         for (gone, asks) in all_gone.into_iter().zip(asks).rev() {
             if !asks {
-                solved[gone.vertex as usize] = algebra.empty();
+                left_out[gone.vertex as usize] = true;
                 continue;
             }
             let mut sum = solved[gone.vertex as usize].clone();

@@ -72,7 +72,7 @@ pub fn poststar_until<D: Domain>(
     while post.go()? {
         steps += 1;
         if steps == next {
-            next *= 4;
+            next *= 2;
             let table = &post.table;
             let ids = 0..table.len() as u32;
             let mut all = ids.map(|id| (table.name(id), table.weight(id).clone()));

@@ -123,7 +123,7 @@ fn compare<D: Domain<Weight = i64>>(domain: &D, turn: i64, seed: u64) -> Result<
         match found {
             Ok(found) if fits(&expected) && found == shown(expected) => answers += 1,
             Err(StopReason::OutOfRange) if !exactly => refusals += 1,
-            // Between sums that are out of range, a cycle may be overlooked.
+            // The answer fits: it should be given.
             Err(StopReason::OutOfRange) => overlooked += 1,
             found => return Err(format!("{what}: {found:?}, not {expected:?}")),
         }
@@ -198,10 +198,7 @@ fn sweep(first: u64, count: u64) {
     let [answers, refusals, overlooked] = all;
     let what = format!("{answers} answers, {refusals} refusals, {overlooked} overlooked");
     println!("{what}");
-    assert!(
-        answers > 5 * refusals && answers > 1000 * overlooked,
-        "{what}"
-    );
+    assert!(answers > 5 * refusals && overlooked == 0, "{what}");
 }
 
 #[test]

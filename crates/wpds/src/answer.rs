@@ -93,17 +93,22 @@ impl<'s, 'a, 't> Answer<'s, 'a, 't> {
         let start = self.start()?;
         if options.method == Method::Paths {
             let lazy = poststar_lazy(domain, pds, &start, options)?;
-            return self.ask(&Found::Lazy(Box::new(RefCell::new(lazy))));
+            return self.ask(&Found::Lazy(Box::new(RefCell::new(lazy))), u64::MAX);
         }
-        let mut met = false;
+        let (mut met, mut next) = (false, 0);
         let found = poststar_until(domain, pds, &start, options, |so_far| {
-            met = self.ask(&Found::Whole(so_far))?;
+            // Looking takes at most half of what finding has taken so far.
+            let spent = domain.products();
+            if spent >= next {
+                met = self.ask(&Found::Whole(so_far), spent + spent / 2)?;
+                next = 2 * domain.products();
+            }
             Ok(met)
         })?;
         if met {
             return Ok(true);
         }
-        self.ask(&Found::Whole(&found))
+        self.ask(&Found::Whole(&found), u64::MAX)
     }
 
     fn start(&self) -> Result<Automaton<Weight>> {
@@ -118,8 +123,8 @@ impl<'s, 'a, 't> Answer<'s, 'a, 't> {
     }
 
     /// Whether what is looked for is among what has been found: procedure by procedure, from the
-    /// start on.
-    fn ask(&mut self, found: &Found<'_, '_>) -> Result<bool> {
+    /// start on. It gives up after some products.
+    fn ask(&mut self, found: &Found<'_, '_>, most: u64) -> Result<bool> {
         let nodes = self.system.scope.program.nodes.len();
         let states = found.states() as usize;
         self.at = vec![Vec::new(); nodes];
@@ -151,6 +156,9 @@ impl<'s, 'a, 't> Answer<'s, 'a, 't> {
         let (mut is_seen, mut again) = (vec![false; states], vec![false; states]);
         let mut work = VecDeque::from([END]);
         while let Some(state) = work.pop_front() {
+            if self.domain.products() > most {
+                return Ok(false);
+            }
             let place = state.0 as usize;
             let new = std::mem::replace(&mut news[place], self.domain.zero());
             if std::mem::replace(&mut is_seen[place], true) {

@@ -105,7 +105,7 @@ struct Kept<'a, W> {
 struct Made<'a, W> {
     expressions: Expressions,
     /// For each vertex its expression.
-    paths: Vec<ExprId>,
+    paths: Vec<Option<ExprId>>,
     /// For each label its weight.
     labels: Vec<Path<'a, W>>,
     known: Known<W>,
@@ -206,23 +206,54 @@ impl<'a, D: Domain> LazyAutomaton<'a, D> {
         Ok(value.into_weight(self.domain))
     }
 
-    /// The weights of the labels of a piece: all callees are known by now.
-    fn labels(&self, piece: &Piece<'a, D::Weight>) -> Result<Vec<Path<'a, D::Weight>>, StopReason> {
+    /// What is left of a piece: edges to transitions that have not been evaluated. One that has been
+    /// is reached from the source, with its weight. All callees are known by now.
+    fn rest(
+        &self,
+        piece: &Piece<'a, D::Weight>,
+    ) -> Result<Vec<Edge<Path<'a, D::Weight>>>, StopReason> {
         let calls = CallWeights {
             domain: self.domain,
             pds: self.pds,
             one: &self.one,
             side: self.side,
         };
-        let label = |edge: &Edge<Label<'a, D::Weight>>| match &edge.path {
-            Label::Known(path) => Ok(path.clone()),
-            Label::Inside(rule, out) => {
-                let ends = self.transitions[*out as usize].to;
-                let callee = self.values[*out as usize].as_ref();
-                calls.path((*rule, ends), callee.unwrap_or(&Path::Zero))
-            }
+        // Vertex 0 is the source.
+        let value = |vertex: u32| {
+            let member = (vertex as usize).checked_sub(1)?;
+            self.values[piece.members[member] as usize].as_ref()
         };
-        piece.edges.iter().map(label).collect()
+        let mut is_begun = vec![false; piece.members.len() + 1];
+        let mut rest = Vec::new();
+        for Edge { from, to, path } in &piece.edges {
+            if value(*to).is_some() {
+                continue;
+            }
+            if let Some(value) = value(*from)
+                && !std::mem::replace(&mut is_begun[*from as usize], true)
+            {
+                rest.push(Edge {
+                    from: 0,
+                    to: *from,
+                    path: value.clone(),
+                });
+            }
+            let path = match path {
+                Label::Known(path) => path.clone(),
+                Label::Inside(rule, out) => {
+                    let ends = self.transitions[*out as usize].to;
+                    let callee = self.values[*out as usize].as_ref();
+                    calls.path((*rule, ends), callee.unwrap_or(&Path::Zero))?
+                }
+            };
+            rest.push(Edge {
+                from: *from,
+                to: *to,
+                path,
+            });
+        }
+        rest.retain(|edge| !matches!(edge.path, Path::Zero));
+        Ok(rest)
     }
 
     /// Evaluates one transition, and what it is made of.
@@ -232,21 +263,15 @@ impl<'a, D: Domain> LazyAutomaton<'a, D> {
             return Ok(());
         };
         if kept.made.is_none() {
-            let (piece, labels) = (&kept.piece, self.labels(&kept.piece)?);
-            let named = |(edge, path): (&Edge<Label<'a, D::Weight>>, &Path<'a, D::Weight>)| Edge {
-                from: edge.from,
-                to: edge.to,
-                path: path.clone(),
-            };
-            let edges: Vec<Edge<_>> = piece.edges.iter().zip(&labels).map(named).collect();
+            let rest = self.rest(&kept.piece)?;
             let mut expressions = Expressions::new()?;
-            let edges = labelled(&mut expressions, &edges, Some)?;
-            let vertices = piece.members.len() as u32 + 1;
+            let edges = labelled(&mut expressions, &rest, Some)?;
+            let vertices = kept.piece.members.len() as u32 + 1;
             let paths = paths_from_source(vertices, &edges, None, &mut expressions, &mut guard)?;
             self.pieces[self.piece_of[id as usize] as usize].made = Some(Made {
                 expressions,
                 paths,
-                labels,
+                labels: rest.into_iter().map(|edge| edge.path).collect(),
                 known: Known::new(),
             });
         }
@@ -255,6 +280,7 @@ impl<'a, D: Domain> LazyAutomaton<'a, D> {
             return Ok(());
         };
         let root = made.paths[self.place[id as usize] as usize];
+        let root = root.unwrap_or(Expressions::EMPTY);
         let (labels, one) = (&made.labels, &self.one);
         let meaning = Meaning {
             fixed: |label: u32| Some(labels[label as usize].weight().unwrap_or(one)),
@@ -334,23 +360,14 @@ impl<'a, D: Domain> LazyAutomaton<'a, D> {
     pub fn force(mut self) -> Result<Automaton<D::Weight>, StopReason> {
         let mut guard = self.limits.guard();
         for kept in &self.pieces {
-            let labels = self.labels(&kept.piece)?;
-            let edges = kept.piece.edges.iter().zip(labels);
-            let edges: Vec<Edge<_>> = edges
-                .map(|(edge, path)| Edge {
-                    from: edge.from,
-                    to: edge.to,
-                    path,
-                })
-                .filter(|edge| !matches!(edge.path, Path::Zero))
-                .collect();
+            let edges = self.rest(&kept.piece)?;
             let vertices = kept.piece.members.len() as u32 + 1;
             let mut weights = Weights::new(self.domain, &self.one, self.side);
             let found = paths_from_source(vertices, &edges, None, &mut weights, &mut guard)?;
             for (&id, value) in kept.piece.members.iter().zip(found.into_iter().skip(1)) {
                 let place = &mut self.values[id as usize];
                 if place.is_none() {
-                    *place = Some(value);
+                    *place = value;
                 }
             }
         }
