@@ -70,7 +70,20 @@ impl Grammar {
         self.abstract_around(heap, *options, None)
     }
 
-    /// The same; if an external node is given, no other one counts for admissibility.
+    /// Whether a rule can be applied backward, or an index be abstracted.
+    pub fn can_abstract(&self, heap: &Heap, options: &AbstractionOptions) -> bool {
+        if self.indexed && self.abstract_indices(&mut heap.clone()) {
+            return true;
+        }
+        SCRATCH.with_borrow_mut(|scratch| {
+            scratch.failed.clear();
+            scratch.failed.resize(self.rules().len(), false);
+            scratch.view.look(heap, *options, None);
+            self.applicable(heap, *options, scratch).is_some()
+        })
+    }
+
+    /// Abstracts a heap; if an external node is given, no other one counts for admissibility.
     pub(crate) fn abstract_around(
         &self,
         heap: &mut Heap,

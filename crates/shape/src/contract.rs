@@ -170,7 +170,7 @@ impl Contracts {
                 // A heap is allowed if it, or one that stands for it, is there. Searches that do not
                 // go on from what others cover leave out what is covered.
                 let covered = |exit: State| {
-                    let cover = machine.covered_by(&exit);
+                    let cover = machine.cover(exit);
                     cover.is_some_and(|cover| claimed.contains(&machine.heap(cover).code()))
                 };
                 let own = exits

@@ -119,6 +119,8 @@ pub(crate) struct Tables {
     /// How large state spaces are.
     pub(crate) sizes: Sizes,
     pub(crate) resumed: FxHashMap<(State, State), Rc<[State]>>,
+    /// The places, with contexts, at which there is a heap that nothing makes more abstract.
+    pub(crate) utmost: FxHashSet<(MethodId, Pc, u32)>,
     /// Whether there is a state with unknown memory.
     unknown_memory: bool,
     /// Where code that is not at hand may run methods of the program that are not followed.
@@ -462,6 +464,34 @@ impl<'a> Machine<'a> {
     pub(crate) fn reaches(&self, heap: &Heap, from: Node, to: Node, relation: usize) -> bool {
         let refinement = self.refinement;
         refinement.is_some_and(|refinement| refinement.reaches(heap, from, to, relation))
+    }
+
+    /// Whether another heap may stand for that of a state: where heaps are abstracted, but not as far as
+    /// possible.
+    pub(crate) fn may_be_covered(&self, state: State) -> bool {
+        let place = self.place(state);
+        let abstracts = &self.methods[place.method.index()].abstracts;
+        let abstraction = &self.options.abstraction;
+        // Without admissibility heaps are that abstract anyway, where they are abstracted at all.
+        let off = !abstraction.subsumption || !abstraction.admissible || self.options.concrete;
+        let abstracts = abstracts.get(place.pc as usize).copied();
+        !off && place.fault.is_none() && abstracts == Some(true)
+    }
+
+    /// The state at the same place whose heap is that of this one, abstracted as far as possible.
+    pub(crate) fn cover(&self, state: State) -> Option<State> {
+        if !self.may_be_covered(state) {
+            return None;
+        }
+        let place = self.place(state);
+        let mut heap = self.heap(state);
+        let options = self.options.abstraction.matching().aggressive();
+        if !self.grammar.abstract_heap(&mut heap, &options) {
+            return None;
+        }
+        let tables = self.tables.borrow();
+        let heap = tables.heaps.find(&heap.code())?;
+        tables.places.find(&Place { heap, ..place }).map(State)
     }
 
     /// Successors are missing, for this reason. Says whether the search has to stop. On concrete heaps

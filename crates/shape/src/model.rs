@@ -98,24 +98,27 @@ impl Model for Machine<'_> {
             .ok()
     }
 
-    /// The heap abstracted as far as the grammar allows, at the same place, if it is there.
+    /// The heap abstracted as far as the grammar allows, at the same place, if it is there. At most
+    /// places no heap is that abstract, and then there is nothing to look for.
     fn covered_by(&self, &state: &State) -> Option<State> {
-        let place = self.place(state);
-        let tables = &self.methods[place.method.index()];
-        let abstraction = &self.options.abstraction;
-        // Without admissibility heaps are that abstract anyway, where they are abstracted at all.
-        let off = !abstraction.subsumption || !abstraction.admissible || self.options.concrete;
-        if off || place.fault.is_some() || !*tables.abstracts.get(place.pc as usize)? {
+        if !self.may_be_covered(state) {
             return None;
         }
-        let mut heap = self.heap(state);
-        let options = abstraction.matching().aggressive();
-        if !self.grammar.abstract_heap(&mut heap, &options) {
+        let Place {
+            method,
+            pc,
+            context,
+            ..
+        } = self.place(state);
+        let here = (method, pc, context);
+        if !self.tables.borrow().utmost.contains(&here) {
+            let options = self.options.abstraction.matching().aggressive();
+            if !self.grammar.can_abstract(&self.heap(state), &options) {
+                self.tables.borrow_mut().utmost.insert(here);
+            }
             return None;
         }
-        let tables = self.tables.borrow();
-        let heap = tables.heaps.find(&heap.code())?;
-        tables.places.find(&Place { heap, ..place }).map(State)
+        self.cover(state)
     }
 
     fn gave_up(&self) -> StopReason {

@@ -5,6 +5,9 @@
 //! a state need not know for which entry, so it is kept here: for each state, in which spaces it is, and
 //! which states follow it there. A step that is new hands the spaces on. That is as much work as the
 //! search has with pairs of an entry and a state; without a bound nothing is done.
+//!
+//! A state that is covered in one space, and not gone on from there, may be gone on from in another one.
+//! What follows then counts in both: it would be there if nothing were covered.
 
 use droste_base::{Countable, StopReason};
 use rustc_hash::FxHashMap;
@@ -19,7 +22,7 @@ pub(crate) struct Sizes {
     /// The space of each entry.
     of_entry: FxHashMap<State, u32>,
     /// How many states each space has.
-    sizes: Vec<usize>,
+    states: Vec<usize>,
     /// For each state: the spaces in which it is.
     within: Vec<Vec<u32>>,
     /// For each state: what follows it in its spaces.
@@ -45,10 +48,10 @@ impl Sizes {
         let (Some(most), Some(&first)) = (self.most, entries.first()) else {
             return Ok(());
         };
-        let next = self.sizes.len() as u32;
+        let next = self.states.len() as u32;
         let space = *self.of_entry.entry(first).or_insert(next);
         if space == next {
-            self.sizes.push(0);
+            self.states.push(0);
         }
         let todo = entries.iter().map(|&entry| (entry, space)).collect();
         self.spread(todo, counts);
@@ -91,7 +94,7 @@ impl Sizes {
                 continue;
             }
             self.within[at].push(space);
-            self.sizes[space as usize] += usize::from(counts(state));
+            self.states[space as usize] += usize::from(counts(state));
             todo.extend(self.next[at].iter().map(|&next| (next, space)));
         }
     }
@@ -106,7 +109,7 @@ impl Sizes {
 
     /// Whether none of these spaces is too large.
     fn check(&self, spaces: &[u32], most: usize) -> Result<(), StopReason> {
-        let too_large = |&space: &u32| self.sizes[space as usize] > most;
+        let too_large = |&space: &u32| self.states[space as usize] > most;
         if spaces.iter().any(too_large) {
             let most = most as u64;
             return Err(StopReason::TooMany(Countable::SpaceStates, most));
@@ -134,7 +137,7 @@ mod tests {
         assert!(step(&mut sizes, 0, 5) && step(&mut sizes, 10, 5));
         // The first one has a fourth state by that.
         assert!(!step(&mut sizes, 5, 10));
-        assert_eq!(sizes.sizes, [4, 2]);
+        assert_eq!(sizes.states, [4, 2]);
     }
 
     #[test]

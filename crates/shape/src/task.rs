@@ -49,13 +49,19 @@ pub(crate) const UNKNOWN_MEMORY: u32 = 1;
 /// The proposition of an object that cannot be reached any more.
 pub(crate) const LEAK: u32 = 2;
 
+/// What is marked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Marks {
+    /// Every object in turn.
+    visited: bool,
+    /// Every object in turn, and what its fields point to.
+    neighbourhood: bool,
+}
+
 /// What some formulas need to be prepared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Needs {
-    /// A marking on every object in turn.
-    visited: bool,
-    /// Markings on every object in turn, and on what its fields point to.
-    neighbourhood: bool,
+    marks: Marks,
     /// Reachability by these selectors; all of them if there is no set.
     relations: BTreeSet<Option<BTreeSet<String>>>,
     /// Callees have to know the whole heap. Their states are told apart by what is around them, which
@@ -81,8 +87,8 @@ impl Needs {
         };
         for proposition in &formula.atoms {
             match proposition {
-                Proposition::Visited(_) => needs.visited = true,
-                Proposition::IdenticNeighbours => needs.neighbourhood = true,
+                Proposition::Visited(_) => needs.marks.visited = true,
+                Proposition::IdenticNeighbours => needs.marks.neighbourhood = true,
                 Proposition::Reachable(_, _, selectors) => {
                     needs.relations.insert(selectors.clone());
                 }
@@ -91,7 +97,7 @@ impl Needs {
         }
         // What is said of a shape is said with its heights.
         let shapes = formula.atoms.iter().any(Proposition::is_about_shapes);
-        let marks = needs.visited || needs.neighbourhood;
+        let marks = needs.marks != Marks::default();
         needs.no_heights = options.abstraction.indexed && !shapes && (marks || !heights);
         needs
     }
@@ -129,8 +135,7 @@ struct Originals {
     heaps: Vec<Heap>,
     /// The fields to whose objects marks are put.
     watched: Vec<Selector>,
-    visited: bool,
-    neighbourhood: bool,
+    marks: Marks,
 }
 
 impl Prepared {
@@ -293,12 +298,12 @@ impl Task {
             none if none.is_empty() => vec![heap.clone()],
             marked => marked,
         };
-        if originals.visited {
+        if originals.marks.visited {
             let mut mark = |heap: &Heap| markings.visited_concretely(&mut symbols, heap);
             let marked = heaps.iter().flat_map(|heap| or_itself(mark(heap), heap));
             heaps = marked.collect();
         }
-        if originals.neighbourhood {
+        if originals.marks.neighbourhood {
             let mut mark = |heap: &Heap| markings.neighbourhood_concretely(&mut symbols, heap);
             let marked = heaps.iter().flat_map(|heap| or_itself(mark(heap), heap));
             heaps = marked.collect();
@@ -338,8 +343,7 @@ impl Task {
         let originals = no_heights.is_some().then(|| Originals {
             heaps: initial.clone(),
             watched: selectors.clone(),
-            visited: needs.visited,
-            neighbourhood: needs.neighbourhood,
+            marks: needs.marks,
         });
         let base = match &no_heights {
             Some(grammar) => {
@@ -350,12 +354,12 @@ impl Task {
         };
         let markings = Markings::new(base, &abstraction, &selectors, MOST_INITIAL);
         let markings = markings.largest(self.options.max_heap);
-        if needs.visited {
+        if needs.marks.visited {
             initial = expanded(&initial, |heap| {
                 markings.visited(symbols, heap).map_err(unmarked)
             })?;
         }
-        if needs.neighbourhood {
+        if needs.marks.neighbourhood {
             initial = expanded(&initial, |heap| {
                 markings.neighbourhood(symbols, heap).map_err(unmarked)
             })?;

