@@ -229,9 +229,10 @@ fn non_null(method: &Method, given: &[bool]) -> Vec<Option<Vec<bool>>> {
             Statement::Assign { to, value } => {
                 state[to.index()] = match *value {
                     Value::Operand(Operand::Local(from)) => state[from.index()],
-                    Value::Operand(Operand::Present | Operand::Int(_)) => true,
+                    Value::Operand(Operand::Present | Operand::Int(_))
+                    | Value::New(_)
+                    | Value::This => true,
                     Value::Operand(_) | Value::Field(..) => false,
-                    Value::New(_) | Value::This => true,
                     Value::Parameter(at) => given.get(at as usize).copied().unwrap_or(false),
                 };
             }
