@@ -50,12 +50,9 @@ pub(crate) fn loud(
     called: &[(ClassId, MethodId)],
     broken: &[bool],
 ) -> Vec<(ClassId, String)> {
-    let mut by_library = vec![false; methods.len()];
-    for (_, method) in called {
-        by_library[method.index()] = true;
-    }
-    let mut loud: Vec<bool> = (methods.iter().zip(by_library).zip(broken))
-        .map(|((method, called), &broken)| broken || acts(method, called))
+    let given = arguments(methods);
+    let mut loud: Vec<bool> = (methods.iter().zip(&given).zip(broken))
+        .map(|((method, given), &broken)| broken || acts(method, given))
         .collect();
     spread(methods, &mut loud);
     let hands = |one: &Statement| matches!(one, Statement::Hand { .. });
@@ -137,10 +134,48 @@ pub(crate) fn made(methods: &[Method], from: &[MethodId]) -> Vec<ClassId> {
     found
 }
 
+/// For each method which of its parameters are never null: a library passes no null, and so it depends
+/// on the calls.
+fn arguments(methods: &[Method]) -> Vec<Vec<bool>> {
+    let all = methods.iter();
+    let mut given: Vec<Vec<bool>> = all.map(|one| vec![true; one.parameters.len()]).collect();
+    let mut waiting: Vec<usize> = (0..methods.len()).collect();
+    while let Some(at) = waiting.pop() {
+        let known = non_null(&methods[at], &given[at]);
+        for (statement, known) in methods[at].code.iter().zip(known) {
+            let (
+                Statement::Call {
+                    arguments, callees, ..
+                },
+                Some(known),
+            ) = (statement, known)
+            else {
+                continue;
+            };
+            let there = |one: &Operand| match *one {
+                Operand::Local(local) => known[local.index()],
+                Operand::Present | Operand::Int(_) => true,
+                Operand::Null | Operand::Unknown => false,
+            };
+            for callee in callees.methods().map(MethodId::index) {
+                let mut changed = false;
+                for (given, one) in given[callee].iter_mut().zip(arguments) {
+                    changed |= *given && !there(one);
+                    *given &= there(one);
+                }
+                if changed {
+                    waiting.push(callee);
+                }
+            }
+        }
+    }
+    given
+}
+
 /// Whether a method itself writes a field that others see, or may use a field of null.
-fn acts(method: &Method, called: bool) -> bool {
+fn acts(method: &Method, given: &[bool]) -> bool {
     let own = own_objects(method);
-    let known = non_null(method, called);
+    let known = non_null(method, given);
     method.code.iter().zip(&known).any(|(statement, known)| {
         // What cannot be reached does nothing.
         let Some(known) = known else { return false };
@@ -175,7 +210,7 @@ fn own_objects(method: &Method) -> Vec<bool> {
 }
 
 /// For each statement that can be reached the variables that are not null before it.
-fn non_null(method: &Method, called: bool) -> Vec<Option<Vec<bool>>> {
+fn non_null(method: &Method, given: &[bool]) -> Vec<Option<Vec<bool>>> {
     let mut before: Vec<Option<Vec<bool>>> = vec![None; method.code.len()];
     if before.is_empty() {
         return before;
@@ -194,10 +229,11 @@ fn non_null(method: &Method, called: bool) -> Vec<Option<Vec<bool>>> {
             Statement::Assign { to, value } => {
                 state[to.index()] = match *value {
                     Value::Operand(Operand::Local(from)) => state[from.index()],
-                    Value::Operand(Operand::Present | Operand::Int(_)) => true,
+                    Value::Operand(Operand::Present | Operand::Int(_))
+                    | Value::New(_)
+                    | Value::This => true,
                     Value::Operand(_) | Value::Field(..) => false,
-                    Value::New(_) | Value::This => true,
-                    Value::Parameter(_) => called,
+                    Value::Parameter(at) => given.get(at as usize).copied().unwrap_or(false),
                 };
             }
             Statement::Call {

@@ -526,7 +526,7 @@ fn interpreter_and_java_agree() {
     let number = |name: &str, default: u64| {
         std::env::var(name).map_or(default, |value| value.parse().unwrap())
     };
-    let programs = number("PROGRAMS", 30) as usize;
+    let programs = number("PROGRAMS", 40) as usize;
     let seed = number("SEED", 1);
     let random = Random(seed);
     let generator = Generator {

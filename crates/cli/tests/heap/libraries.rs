@@ -36,7 +36,7 @@ class E {
     static void reference(ListNode h) { Consumer<ListNode> c = E::cut; c.accept(h); h.next.val = 1; }
     static void harmless(ListNode h) { Get<ListNode> g = n -> n; g.get(h).next.val = 1; }
     static void operator(ListNode h) { UnaryOperator<ListNode> u = n -> n.next; Function<ListNode, ListNode> f = u; f.apply(h).val = 1; }
-    static void boxes(ListNode h) { ToIntFunction<ListNode> f = n -> n.val; f.applyAsInt(h); Function<Integer, ListNode> g = i -> h; g.apply(1).next.val = 1; }
+    static void boxes(ListNode h) { ToIntFunction<ListNode> f = n -> n.val; f.applyAsInt(h); Function<Integer, ListNode> g = i -> h; g.apply(1).val = 1; }
     static void made(ListNode h) { Supplier<ListNode> s = ListNode::new; s.get().next.val = 1; }
 
     static void optional(ListNode h) { Optional.of(h).ifPresent(new Cut()); h.next.val = 1; }
@@ -62,7 +62,7 @@ class E {
     static void caught(ListNode h) { try { h.next.val = 1; } finally { h.val = 1; } }
 
     static void statics() { T.length(); }
-    static void element() { new String[1][0].length(); }
+    static void element() { String[] a = new String[1]; a[0].length(); }
     static void found() { new HashMap<String, String>().get("x").length(); }
     static void failing(int z) { Object o = "x"; Integer i = (Integer) o; int k = 1 / z; int half = z / 2; }
 }
