@@ -77,7 +77,8 @@ pub(super) fn show(
     if !phases.assumed.is_empty() && reports.iter().any(holds) {
         let spots = phases.assumed.iter();
         let spots: Vec<String> = spots.map(|(file, line)| format!("{file}:{line}")).collect();
-        let spots = visible(&spots.join(", ")).to_string();
+        let spots = spots.join(", ");
+        let spots = visible(&spots);
         let _ = writeln!(
             text,
             "note: `holds` takes for granted that what is not modelled (values of libraries, \

@@ -322,7 +322,7 @@ impl<W: Words> Few<'_, W> {
         let number = self.tables.stacks.intern((below, frame))?.0 + 1;
         if number & SET != 0 {
             let most = u64::from(SET);
-            return Err(StopReason::TooMany(Countable::States, most).into());
+            return Err(StopReason::TooMany(Countable::States, most));
         }
         Ok(number)
     }
