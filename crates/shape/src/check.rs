@@ -1,7 +1,7 @@
 //! A task in, verdicts out.
 //!
 //! Memory safety is a question of reachability, formulas are questions about infinite runs: both
-//! are answered by the searches that every [`Model`] has. The modes differ in
+//! are answered by the searches that every [`Model`](droste_base::Model) has. The modes differ in
 //! what is generated when, and in what a call is:
 //!
 //! * `top-level`: all state spaces are generated; then a formula is checked on the states of the

@@ -135,7 +135,7 @@ pub(crate) struct Tables {
     largest: Option<Largest>,
 }
 
-/// A pointer program, a grammar and initial heaps: a [`Model`].
+/// A pointer program, a grammar and initial heaps: a [`Model`](droste_base::Model).
 pub struct Machine<'a> {
     pub(crate) program: &'a PointerProgram,
     pub(crate) grammar: &'a Grammar,
