@@ -80,6 +80,9 @@ pub struct Ast {
     pub exprs: Vec<Expr>,
     /// Every statement; the statements of a block before the statement that holds it.
     pub stmts: Vec<Stmt>,
+    /// Whether a label may stand on several statements of a procedure: GETAFIX's programs have error
+    /// labels like that.
+    pub repeated_labels: bool,
 }
 
 /// Something at the top level of a program or of a thread section.

@@ -151,6 +151,7 @@ pub(crate) fn translate(ast: &Ast) -> (Option<Ast>, Vec<Diagnostic>) {
             items: Vec::with_capacity(ast.items.len()),
             exprs: ast.exprs.clone(),
             stmts: Vec::with_capacity(ast.stmts.len()),
+            repeated_labels: ast.repeated_labels,
         },
         new: Vec::with_capacity(ast.stmts.len()),
     };

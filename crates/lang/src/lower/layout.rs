@@ -309,7 +309,15 @@ impl<'a> Walk<'a, '_> {
                     .label("the second time means nothing")
                     .also(first, "the first time"),
                 ),
-                // GETAFIX's programs have error labels like that.
+                Some((_, first)) if !self.ast.repeated_labels => self.sink.push(
+                    Diagnostic::error(
+                        label.span,
+                        format!("the label `{label}` stands on several statements"),
+                    )
+                    .label("a second statement with this label")
+                    .also(first, "the first one")
+                    .help("give one of them another name, or say `--dialect getafix`: there, who asks about a label asks about all its statements"),
+                ),
                 Some((_, first)) => {
                     self.layout
                         .repeated

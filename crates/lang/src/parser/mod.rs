@@ -58,6 +58,7 @@ pub fn parse(source: &SourceFile, dialect: Dialect) -> Parsed {
     let mut parser = Parser::new(source, dialect, Language::Program);
     parser.program();
     let (mut ast, mut diagnostics) = parser.finish();
+    ast.repeated_labels = dialect == Dialect::Getafix;
     if dialect == Dialect::Getafix && !has_errors(&diagnostics) {
         let (translated, more) = translate(&ast);
         ast = translated.unwrap_or(ast);
