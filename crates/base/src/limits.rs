@@ -6,7 +6,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::memory::resident_bytes;
@@ -55,6 +55,9 @@ pub struct Rival {
     pub gone: Arc<AtomicBool>,
     /// Until the rival is gone, memory beyond this many bytes is left to it.
     pub share: Option<u64>,
+    /// How often this search has looked at its limits: a measure of its work that does not depend on
+    /// how busy the machine is.
+    pub looks: Arc<AtomicU32>,
 }
 
 /// How much a search may use, and who may stop it.
@@ -259,6 +262,9 @@ impl Guard {
         let is_set = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
         let limits = &self.limits;
         let rival = limits.rival.as_ref();
+        if let Some(rival) = rival {
+            rival.looks.fetch_add(1, Ordering::Relaxed);
+        }
         if limits.cancel.as_deref().is_some_and(is_set)
             || rival.is_some_and(|rival| is_set(&rival.answered))
         {

@@ -272,12 +272,7 @@ fn better(ef: Theory, relations: &Relations, options: &Options<'_>) -> Result<So
             &own,
         ))
     };
-    side_by_side(
-        &options.limits,
-        std::time::Duration::ZERO,
-        by_ef,
-        by_procedures,
-    )
+    side_by_side(&options.limits, 0, by_ef, by_procedures)
 }
 
 /// More BDD variables than an algorithm has for every bit of a state, by far.

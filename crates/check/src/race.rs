@@ -8,8 +8,8 @@
 //! temporal logic use it, and two formulas for the same question.
 
 use std::sync::atomic::Ordering;
-use std::sync::mpsc;
-use std::time::Duration;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
 
 use droste_base::memory::resident_bytes;
 use droste_base::{Limits, Rival, StopReason};
@@ -19,6 +19,12 @@ const MOST_MEMORY: u64 = 4_000_000_000;
 
 /// At least this many choices are tried out in one state of the trial.
 const FEW_CHOICES: u64 = 1 << 12;
+
+/// A head start is over after this time, however little was done in it.
+const LONGEST_START: Duration = Duration::from_millis(100);
+
+/// How often it is seen whether a head start is over.
+const BLINK: Duration = Duration::from_millis(1);
 
 /// What the explicit engine may use beside a rival: the program that is there already, and half of
 /// what is left.
@@ -58,17 +64,17 @@ pub(crate) fn race<A: Contender + Send, E: Send>(
         Some(reason) if reason.is_own_bound() => drop(first),
         _ => return Ok(first),
     }
-    let mut winner = side_by_side(limits, Duration::ZERO, explicit, rival)?;
+    let mut winner = side_by_side(limits, 0, explicit, rival)?;
     winner.raced();
     Ok(winner)
 }
 
 /// Both at once: the first answer wins, and the other one is stopped. `own` runs on this thread; it
 /// gets something to call as soon as it knows the answer. `rival` has a head start, in which it may
-/// answer alone.
+/// answer alone: it looks so many times at its limits.
 pub(crate) fn side_by_side<A: Contender + Send, E: Send>(
     limits: &Limits,
-    head_start: Duration,
+    head_start: u32,
     own: impl FnOnce(&Limits, &dyn Fn()) -> Result<A, E>,
     rival: impl FnOnce(&Limits) -> Result<A, E> + Send,
 ) -> Result<A, E> {
@@ -82,8 +88,9 @@ pub(crate) fn side_by_side<A: Contender + Send, E: Send>(
         let theirs = Rival {
             answered: ours.gone.clone(),
             gone: ours.answered.clone(),
-            share: None,
+            ..Rival::default()
         };
+        let looks = theirs.looks.clone();
         let (own_limits, other) = (with(limits, ours.clone()), with(limits, theirs.clone()));
         let (running, ended) = mpsc::channel::<()>();
         let rival = scope.spawn(move || {
@@ -98,9 +105,11 @@ pub(crate) fn side_by_side<A: Contender + Send, E: Send>(
             answer
         });
         // The channel ends with the rival; then nothing is waited for.
-        if !head_start.is_zero() {
-            ended.recv_timeout(head_start).unwrap_or_default();
-        }
+        let began = Instant::now();
+        while looks.load(Ordering::Relaxed) < head_start
+            && began.elapsed() < LONGEST_START
+            && ended.recv_timeout(BLINK) == Err(RecvTimeoutError::Timeout)
+        {}
         let answered = || theirs.answered.store(true, Ordering::Relaxed);
         let answer = own(&own_limits, &answered);
         // A refusal is an answer, too.
@@ -169,6 +178,7 @@ mod tests {
     use super::*;
     use droste_base::Countable;
     use std::cell::Cell;
+    use std::sync::atomic::AtomicU32;
 
     #[derive(Debug, PartialEq)]
     struct Said(&'static str, Option<StopReason>, bool);
@@ -262,6 +272,28 @@ mod tests {
         let rival = |limits: &Limits| Ok(stopped(works(limits)));
         let found: Result = race(&Limits::default(), 10, explicit, rival);
         assert_eq!(found, Ok(Said("explicit", None, true)));
+    }
+
+    #[test]
+    fn a_head_start_is_so_much_work() {
+        let looked = AtomicU32::new(0);
+        let rival = |limits: &Limits| -> Result {
+            let mut guard = limits.guard();
+            for _ in 0..3 {
+                std::thread::sleep(BLINK);
+                looked.fetch_add(1, Ordering::Relaxed);
+                assert_eq!(guard.check_now(), Ok(()));
+            }
+            Ok(stopped(works(limits)))
+        };
+        let began = Instant::now();
+        let own = |_: &Limits, _: &dyn Fn()| {
+            let in_time = began.elapsed() < LONGEST_START;
+            assert!(!in_time || looked.load(Ordering::Relaxed) == 3);
+            Ok(said("own"))
+        };
+        let found = side_by_side(&Limits::default(), 3, own, rival);
+        assert_eq!(found, Ok(said("own")));
     }
 
     #[test]

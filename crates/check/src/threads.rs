@@ -233,9 +233,10 @@ fn by_both(query: &ThreadQuery<'_>, options: &Options<'_>) -> Result<Answer<Find
 /// the time of a few thousand.
 const TRIAL: u64 = 4_000;
 
-/// The symbolic engine answers most questions about variables with many values in this time, and many
-/// of those whose configurations are not quite few.
-const HEAD_START: Duration = Duration::from_millis(10);
+/// The symbolic engine answers most questions about variables with many values before it has looked
+/// at its limits so often, which takes it about 10 ms, and many of those whose configurations are not
+/// quite few.
+const HEAD_START: u32 = 8;
 
 /// A formula that is true says that there is a run, not which: the schedule comes from the symbolic
 /// engine. Bounds are asked one after the other, as violations mostly need few switches, and each
