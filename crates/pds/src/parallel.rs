@@ -77,6 +77,11 @@ impl<M> Mail<M> {
         (owner != self.me).then_some(u32::from(owner))
     }
 
+    /// The number of this owner.
+    pub(crate) fn me(&self) -> u32 {
+        u32::from(self.me)
+    }
+
     /// Whether there are others at all.
     #[inline]
     pub(crate) fn is_shared(&self) -> bool {
