@@ -91,7 +91,10 @@ fn parsed<D: Notation>(
             continue;
         }
         if forget {
-            let zero = system.domain.as_ref().is_some_and(|domain| domain.is_none(&text));
+            let zero = system
+                .domain
+                .as_ref()
+                .is_some_and(|domain| domain.is_none(&text));
             all.push(if zero { domain.zero() } else { domain.one() });
             continue;
         }

@@ -447,7 +447,10 @@ mod tests {
             ("(3; {0->4})", "has `{0->4}`, which has 4, but the largest"),
             ("(3; id; id)", "has `id; id`, which"),
         ] {
-            assert!(refused("pair minplus relation 4", text).contains(why), "{text}");
+            assert!(
+                refused("pair minplus relation 4", text).contains(why),
+                "{text}"
+            );
         }
     }
 

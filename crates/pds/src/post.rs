@@ -323,7 +323,8 @@ impl<'a, D: Domain> Post<'a, D> {
         while let Some((returned, next)) = self.returned.get(place) {
             let (back, _) = self.table.names.get(self.table.get(returned).head);
             let summary = self.table.weight(returned).clone();
-            self.mail.send(caller, Letter::Return(back, middle, summary));
+            self.mail
+                .send(caller, Letter::Return(back, middle, summary));
             place = next;
         }
         Ok(())

@@ -191,7 +191,11 @@ impl Notation for Pair<AnyDomain, AnyDomain> {
     }
 
     fn print(&self, weight: &Self::Weight) -> String {
-        format!("({}; {})", self.0.0.print(&weight.0), self.1.0.print(&weight.1))
+        format!(
+            "({}; {})",
+            self.0.0.print(&weight.0),
+            self.1.0.print(&weight.1)
+        )
     }
 
     fn vaguely(&self, weight: &Self::Weight) -> Option<&'static str> {
@@ -206,7 +210,11 @@ impl Notation for Pair<AnyDomain, AnyDomain> {
                 None => text,
             }
         };
-        format!("({}; {})", half(&self.0, &weight.0), half(&self.1, &weight.1))
+        format!(
+            "({}; {})",
+            half(&self.0, &weight.0),
+            half(&self.1, &weight.1)
+        )
     }
 
     fn relations(&self, weight: &Self::Weight) -> Vec<String> {

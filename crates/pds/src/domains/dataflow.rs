@@ -216,7 +216,9 @@ impl CopyConstants {
 
     /// Assigns to variables at once. Of two assignments to one variable, the later one counts.
     pub fn assign_all(self, assigns: &[(u32, Source)]) -> Assignments {
-        let assigns = assigns.iter().map(|(variable, source)| (*variable, vec![*source]));
+        let assigns = assigns
+            .iter()
+            .map(|(variable, source)| (*variable, vec![*source]));
         self.assign_any(&assigns.collect::<Vec<_>>())
     }
 
