@@ -111,7 +111,7 @@ fn answer(args: &ConvertArgs, frame: &Frame<'_>) -> Result<(), Stop> {
     if written.is_ok()
         && !args.volume.quiet
         && let Some(domain) = &loaded.system.domain
-        && format.read_as(&loaded.system) != domain
+        && format.read_as(&loaded.system) != *domain
     {
         let flag = domain.to_string().replace(' ', ":");
         frame.console.warning(&format!(
