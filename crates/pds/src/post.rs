@@ -516,15 +516,12 @@ impl<'a, D: Domain> Post<'a, D> {
     /// A callee is called for the first time.
     fn enter(&mut self, place: usize, item: Item, middle: StateId) -> Result<(), StopReason> {
         let (_, entry) = self.pds.heads().get(item.head);
-        match self.owner(entry) {
-            Some(owner) => {
-                let letter = Letter::Call(place as u32, self.mail.me());
-                self.mail.send(owner, letter);
-            }
-            None => {
-                let one = self.table.domain.one();
-                self.table.update(item.head, middle, Ok(one), Why::GIVEN)?;
-            }
+        if let Some(owner) = self.owner(entry) {
+            let letter = Letter::Call(place as u32, self.mail.me());
+            self.mail.send(owner, letter);
+        } else {
+            let one = self.table.domain.one();
+            self.table.update(item.head, middle, Ok(one), Why::GIVEN)?;
         }
         Ok(())
     }
