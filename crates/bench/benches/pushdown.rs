@@ -111,6 +111,8 @@ fn main() {
         let size = (size, seed);
         for family in of_these(&families, "tall") {
             tall(&Relations::new(16), "relation 16", family, size, relation);
+            let larger = |rule, _| relation_on(64, rule);
+            tall(&Relations::new(64), "relation 64", family, size, larger);
             tall(&Relations::new(64), "counter 64", family, size, counting);
             tall(&Affine::new(32, 3), "affine 3", family, size, affine);
         }
@@ -223,13 +225,18 @@ fn target<D: Domain>(domain: &D, system: &System) -> Automaton<D::Weight> {
     automaton
 }
 
-/// A relation that depends on the rule: most keep everything, some move a few elements.
+/// A relation on 16 elements that depends on the rule.
 fn relation(rule: u32, _: i64) -> <Relations as Domain>::Weight {
-    let domain = Relations::new(16);
-    let mix = |i: u32| (rule.wrapping_mul(2_654_435_761) >> (i % 16 * 2)) % 16;
+    relation_on(16, rule)
+}
+
+/// A relation that depends on the rule: most keep everything, some move or drop an element.
+fn relation_on(size: u32, rule: u32) -> <Relations as Domain>::Weight {
+    let domain = Relations::new(size);
+    let mix = |i: u32| (rule.wrapping_mul(2_654_435_761) >> (i % 16 * 2)) % size;
     match rule % 4 {
-        0 => domain.of((0..16).map(|x| (x, if x == mix(0) { mix(1) } else { x }))),
-        1 => domain.of((0..16).filter(|x| *x != mix(2)).map(|x| (x, x))),
+        0 => domain.of((0..size).map(|x| (x, if x == mix(0) { mix(1) } else { x }))),
+        1 => domain.of((0..size).filter(|x| *x != mix(2)).map(|x| (x, x))),
         _ => domain.one(),
     }
 }

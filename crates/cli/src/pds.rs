@@ -150,7 +150,7 @@ impl Loaded {
         if self.counted {
             DomainName::Bool
         } else {
-            self.domain
+            self.domain.clone()
         }
     }
 
@@ -215,8 +215,8 @@ fn load(
     let name = input::name(&args.file);
     let asked = args.weight.as_deref().map(DomainName::parse).transpose();
     let asked = asked.map_err(|wrong| Failure::Because(format!("--weight: {wrong}")))?;
-    let domain = domain(asked, system.domain)?;
-    let weighted = system.domain.is_some_and(|own| own != DomainName::Bool);
+    let domain = domain(asked.clone(), system.domain.clone())?;
+    let weighted = (system.domain.as_ref()).is_some_and(|own| *own != DomainName::Bool);
     let forget = domain == DomainName::Bool && weighted;
     if forget {
         system.forget_merges();
@@ -237,7 +237,7 @@ fn load(
             let set = given_set(
                 given,
                 &mut system,
-                (is_target, domain, forget),
+                (is_target, &domain, forget),
                 quiet,
                 frame,
             )?;
@@ -280,7 +280,7 @@ fn domain(asked: Option<DomainName>, declared: Option<DomainName>) -> Result<Dom
 fn given_set(
     given: &str,
     system: &mut System,
-    (is_target, domain, forget): (bool, DomainName, bool),
+    (is_target, domain, forget): (bool, &DomainName, bool),
     quiet: bool,
     frame: &Frame<'_>,
 ) -> Result<Configurations, Stop> {
@@ -370,7 +370,7 @@ fn answer(command: &PdsCommand, frame: &Frame<'_>) -> Result<u8, Stop> {
     {
         loaded.count_steps(&args.reach)?;
     }
-    let domain = loaded.domain;
+    let domain = loaded.domain.clone();
     let signs = Signs::of(&loaded.system);
     domain.run(
         signs,

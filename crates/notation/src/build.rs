@@ -91,7 +91,10 @@ fn parsed<D: Notation>(
             continue;
         }
         if forget {
-            let zero = system.domain.is_some_and(|domain| domain.is_none(&text));
+            let zero = system
+                .domain
+                .as_ref()
+                .is_some_and(|domain| domain.is_none(&text));
             all.push(if zero { domain.zero() } else { domain.one() });
             continue;
         }
@@ -100,7 +103,7 @@ fn parsed<D: Notation>(
             Err(wrong) => {
                 all.push(domain.zero());
                 let error = Diagnostic::error(place, format!("the weight `{text}` {wrong}"));
-                let name = system.domain.map_or_else(String::new, |d| format!(" {d}"));
+                let name = (system.domain.as_ref()).map_or_else(String::new, |d| format!(" {d}"));
                 let error = if name.is_empty() {
                     error.help(
                         "say which domain it is of with `--weight`; a file of Droste's own form \

@@ -142,7 +142,7 @@ impl Reader<'_> {
     fn domain(&mut self, scanner: &mut Scanner<'_>) -> Result<(), Diagnostic> {
         let (text, place) = scanner.rest();
         let domain = DomainName::parse(text).map_err(|wrong| Diagnostic::error(place, wrong))?;
-        if self.system.domain.is_some_and(|known| known != domain) {
+        if (self.system.domain.as_ref()).is_some_and(|known| *known != domain) {
             return Err(Diagnostic::error(place, "the domain is declared twice"));
         }
         self.system.domain = Some(domain);

@@ -79,12 +79,12 @@ impl Format {
     /// The domain that the weights of a system are taken for when it has been written in this
     /// format and no option says what they are.
     pub fn read_as(self, system: &System) -> DomainName {
-        let own = system.domain.unwrap_or(DomainName::Bool);
+        let own = system.domain.clone().unwrap_or(DomainName::Bool);
         let says_so = |text: Cow<'_, str>| text.starts_with("ShortestPathSemiring(");
         let mut texts = (system.rules.iter()).filter_map(|rule| system.weight_text(rule.weight));
-        match (self, own) {
+        match (self, &own) {
             (Format::Numeric, _) | (Format::Pdaaal, DomainName::MaxPlus) => DomainName::MinPlus,
-            (Format::Wpds | Format::Pdaaal, own) => own,
+            (Format::Wpds | Format::Pdaaal, _) => own,
             (Format::Wali, DomainName::MinPlus) if texts.any(says_so) => own,
             (Format::Wali | Format::Moped | Format::Cuba, _) => DomainName::Bool,
         }

@@ -223,7 +223,7 @@ impl System {
 
     /// Whether nothing is written for a weight, or its domain's `one`.
     pub fn is_one(&self, id: WeightId) -> bool {
-        let domain = self.domain.unwrap_or(DomainName::Bool);
+        let domain = self.domain.as_ref().unwrap_or(&DomainName::Bool);
         self.weight_text(id).is_none_or(|text| domain.is_one(&text))
     }
 
@@ -261,7 +261,7 @@ impl System {
     /// Gives every rule and nothing else the weight of one step. What has a weight that says that
     /// there is no path keeps that.
     pub fn count_steps(&mut self) {
-        let domain = self.domain.unwrap_or(DomainName::Bool);
+        let domain = self.domain.clone().unwrap_or(DomainName::Bool);
         let none: Vec<bool> = (0..self.weights.len() as u32)
             .map(|id| domain.is_none(&self.weights.get(WeightId(id)).0))
             .collect();

@@ -1,17 +1,22 @@
 //! The text of weights, domain by domain: the only place that knows how a weight is written.
 
 mod affine;
+mod constants;
+mod pair;
 mod texts;
 
 use std::fmt;
 use std::num::IntErrorKind;
 
-use droste_pds::domains::{Affine, Boolean, Lexicographic, MaxPlus, MinPlus, Relations};
+use droste_pds::domains::{
+    Affine, Boolean, CopyConstants, Lexicographic, MaxPlus, MinPlus, Pair, Relations,
+};
 use droste_pds::{Domain, MergeId};
 use serde_json::{Value, json};
 
 use crate::system::{System, WeightId};
 
+use pair::AnyDomain;
 pub use texts::BitVectors;
 use texts::{inner, integer, vector};
 
@@ -19,7 +24,7 @@ use texts::{inner, integer, vector};
 ///
 /// [`parse`](Self::parse) reads what [`print`](Self::print) writes. Every domain also reads `ONE`
 /// and `ZERO`.
-pub trait Notation: Domain<Weight: Send + Sync> + Sync {
+pub trait Notation: Domain<Weight: Send + Sync + 'static> + Clone + Send + Sync + 'static {
     /// A weight of its text, which has no white space around it. Otherwise what is wrong, as the
     /// rest of a sentence.
     fn parse(&self, text: &str) -> Result<Self::Weight, String>;
@@ -65,7 +70,7 @@ pub trait Notation: Domain<Weight: Send + Sync> + Sync {
 }
 
 /// A domain by its name, as files and the command line say it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DomainName {
     /// Whether there is a path.
     Bool,
@@ -81,6 +86,10 @@ pub enum DomainName {
     GenKill(u32),
     /// Affine transformations: the bits of a number, and how many variables there are.
     Affine(u32, u32),
+    /// Which of this many variables have which constant values.
+    Constants(u32),
+    /// Two domains side by side, none of which is a pair.
+    Pair(Box<[DomainName; 2]>),
 }
 
 /// Which numbers and vectors there are among the weights of a system.
@@ -122,23 +131,43 @@ pub trait Task {
 const MOST_ELEMENTS: u32 = 4096;
 /// The most bits of a gen/kill transformer.
 const MOST_BITS: u32 = 1 << 20;
+/// The most variables of which constants are known.
+const MOST_CONSTANTS: u32 = 1 << 20;
 /// The most variables of an affine transformation: a weight has up to the fourth power of that in
 /// numbers.
 const MOST_VARIABLES: u32 = 32;
 
 impl DomainName {
     /// What domains are called, for messages.
-    pub const ALL: &'static str =
-        "bool, minplus, maxplus, vector, relation N, relation G L, genkill N, affine BITS N";
+    pub const ALL: &'static str = "bool, minplus, maxplus, vector, relation N, relation G L, \
+        genkill N, affine BITS N, constants N, pair A B";
 
     /// The domain of this name and numbers: `relation 4`. Otherwise what is wrong.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let mut words = text
-            .split([' ', '\t', ':', ','])
-            .filter(|word| !word.is_empty());
-        let name = words.next().unwrap_or_default();
+        let words = text.split([' ', '\t', ':', ',']);
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        let Some((&"pair", halves)) = words.split_first() else {
+            return Self::single(&words);
+        };
+        // A word that is no number begins a half.
+        let is_name = |word: &&str| !word.starts_with(|c: char| c.is_ascii_digit());
+        let mut names = (0..halves.len()).filter(|&at| is_name(&halves[at]));
+        let (Some(0), Some(second), None) = (names.next(), names.next(), names.next()) else {
+            return Err("a pair has two domains, as in `pair minplus relation 4`".to_owned());
+        };
+        let (first, second) = halves.split_at(second);
+        if [first, second].iter().any(|half| half[0] == "pair") {
+            return Err("a pair has no pairs in it".to_owned());
+        }
+        let halves = [Self::single(first)?, Self::single(second)?];
+        Ok(DomainName::Pair(Box::new(halves)))
+    }
+
+    /// A domain that is no pair.
+    fn single(words: &[&str]) -> Result<Self, String> {
+        let name = words.first().copied().unwrap_or_default();
         let mut numbers = Vec::new();
-        for word in words {
+        for word in words.iter().skip(1) {
             match word.parse::<u32>() {
                 Ok(number) if number > 0 => numbers.push(number),
                 Err(error) if *error.kind() == IntErrorKind::PosOverflow => {
@@ -156,14 +185,19 @@ impl DomainName {
             ("relation", [globals, locals]) => DomainName::Relation(*globals, *locals),
             ("genkill", [bits]) => DomainName::GenKill(*bits),
             ("affine", [bits, variables]) => DomainName::Affine(*bits, *variables),
+            ("constants", [variables]) => DomainName::Constants(*variables),
             ("affine", [] | [_]) => {
                 let what = "`affine` needs the bits of a number and how many variables there are";
                 return Err(format!("{what}, as in `affine 32 4`"));
             }
-            ("relation" | "genkill", []) => {
+            ("relation" | "genkill" | "constants", []) => {
                 return Err(format!("`{name}` needs a number, as in `{name} 4`"));
             }
-            ("bool" | "minplus" | "maxplus" | "vector" | "relation" | "genkill" | "affine", _) => {
+            (
+                "bool" | "minplus" | "maxplus" | "vector" | "relation" | "genkill" | "affine"
+                | "constants",
+                _,
+            ) => {
                 return Err(format!("`{name}` has too many numbers"));
             }
             _ => {
@@ -186,52 +220,66 @@ impl DomainName {
             DomainName::Affine(_, variables) if variables > MOST_VARIABLES => {
                 Err(format!("there are at most {MOST_VARIABLES} variables"))
             }
+            DomainName::Constants(variables) if variables > MOST_CONSTANTS => {
+                Err(format!("there are at most {MOST_CONSTANTS} variables"))
+            }
             domain => Ok(domain),
         }
     }
 
     /// Whether weights are numbers, so that forgetting them leaves whether there is a path.
-    pub fn is_numeric(self) -> bool {
+    pub fn is_numeric(&self) -> bool {
         matches!(self, DomainName::MinPlus | DomainName::MaxPlus)
     }
 
     /// Whether the order in which weights are extended makes no difference.
-    pub fn is_commutative(self) -> bool {
-        matches!(
-            self,
-            DomainName::Bool | DomainName::MinPlus | DomainName::MaxPlus | DomainName::Vector
-        )
+    pub fn is_commutative(&self) -> bool {
+        match self {
+            DomainName::Pair(halves) => halves.iter().all(DomainName::is_commutative),
+            DomainName::Bool | DomainName::MinPlus | DomainName::MaxPlus | DomainName::Vector => {
+                true
+            }
+            _ => false,
+        }
     }
 
     /// Whether the text of a weight says that nothing happens: it is the domain's `one`.
-    pub fn is_one(self, text: &str) -> bool {
+    pub fn is_one(&self, text: &str) -> bool {
         let one = match self {
             DomainName::Bool => matches!(text, "true" | "T"),
             DomainName::MinPlus | DomainName::MaxPlus => inner(text) == "0",
             DomainName::Vector => text == "[]",
-            DomainName::Relation(..) | DomainName::GenKill(_) | DomainName::Affine(..) => {
-                text == "id"
-            }
+            DomainName::Relation(..)
+            | DomainName::GenKill(_)
+            | DomainName::Affine(..)
+            | DomainName::Constants(_) => text == "id",
+            DomainName::Pair(domains) => pair::halves(text).is_some_and(|(first, second)| {
+                domains[0].is_one(first) && domains[1].is_one(second)
+            }),
         };
         one || text == "ONE"
     }
 
     /// Whether the text of a weight says that there is no path.
-    pub fn is_none(self, text: &str) -> bool {
-        match self {
-            DomainName::Bool => matches!(text, "false" | "F" | "ZERO"),
-            DomainName::MinPlus | DomainName::Vector => {
-                matches!(inner(text), "inf" | "infinity" | "ZERO")
+    pub fn is_none(&self, text: &str) -> bool {
+        let none = match self {
+            DomainName::Bool => matches!(text, "false" | "F"),
+            DomainName::MinPlus | DomainName::Vector => matches!(inner(text), "inf" | "infinity"),
+            DomainName::MaxPlus => text == "-inf",
+            DomainName::Relation(..) => text == "{}",
+            DomainName::GenKill(_) | DomainName::Affine(..) | DomainName::Constants(_) => {
+                text == "none"
             }
-            DomainName::MaxPlus => matches!(text, "-inf" | "ZERO"),
-            DomainName::Relation(..) => matches!(text, "{}" | "ZERO"),
-            DomainName::GenKill(_) | DomainName::Affine(..) => matches!(text, "none" | "ZERO"),
-        }
+            DomainName::Pair(domains) => pair::halves(text).is_some_and(|(first, second)| {
+                domains[0].is_none(first) && domains[1].is_none(second)
+            }),
+        };
+        none || text == "ZERO"
     }
 
     /// Does something with the domain. Numbers that only make paths worse allow for faster
     /// algorithms, so the domain of numbers has only those if there are no others.
-    pub fn run<T: Task>(self, signs: Signs, task: T) -> T::Output {
+    pub fn run<T: Task>(&self, signs: Signs, task: T) -> T::Output {
         match self {
             DomainName::Bool => task.run(&Boolean),
             DomainName::MinPlus if signs.negative => task.run(&MinPlus::any()),
@@ -241,11 +289,30 @@ impl DomainName {
             DomainName::Vector if signs.negative => task.run(&Lexicographic::any()),
             DomainName::Vector => task.run(&Lexicographic::non_negative()),
             DomainName::Relation(globals, locals) => {
-                task.run(&Relations::with_locals(globals, locals))
+                task.run(&Relations::with_locals(*globals, *locals))
             }
-            DomainName::GenKill(bits) => task.run(&BitVectors::new(bits)),
-            DomainName::Affine(bits, variables) => task.run(&Affine::new(bits, variables)),
+            DomainName::GenKill(bits) => task.run(&BitVectors::new(*bits)),
+            DomainName::Affine(bits, variables) => task.run(&Affine::new(*bits, *variables)),
+            DomainName::Constants(variables) => task.run(&CopyConstants::new(*variables)),
+            // Weights that fall for ever are recognised where they are alone: in a pair no number
+            // may make a path better.
+            DomainName::Pair(domains) => {
+                let [first, second] = domains.each_ref();
+                let half = |domain: &DomainName| domain.run(Signs::default(), Forget);
+                task.run(&Pair(half(first), half(second)))
+            }
         }
+    }
+}
+
+/// Forgets the type of a domain.
+struct Forget;
+
+impl Task for Forget {
+    type Output = AnyDomain;
+
+    fn run<D: Notation>(self, domain: &D) -> AnyDomain {
+        AnyDomain::new(domain.clone())
     }
 }
 
@@ -260,6 +327,8 @@ impl fmt::Display for DomainName {
             DomainName::Relation(globals, locals) => write!(f, "relation {globals} {locals}"),
             DomainName::GenKill(bits) => write!(f, "genkill {bits}"),
             DomainName::Affine(bits, variables) => write!(f, "affine {bits} {variables}"),
+            DomainName::Constants(variables) => write!(f, "constants {variables}"),
+            DomainName::Pair(halves) => write!(f, "pair {} {}", halves[0], halves[1]),
         }
     }
 }
@@ -300,6 +369,16 @@ mod tests {
             &BitVectors::new(70),
             &["id", "none", "gen{1,69} kill{2}", "kill{0}"],
         );
+        let either = "x0 := 3, x1 := x0 | -4, x2 := x0 | x2, x3 := *";
+        round_trip(&CopyConstants::new(4), &[either, "id", "none"]);
+        let half = |name: &str| {
+            let domain = DomainName::parse(name).unwrap();
+            domain.run(Signs::default(), Forget)
+        };
+        let pair = Pair(half("minplus"), half("relation 3"));
+        round_trip(&pair, &["(3; {0->1, 2->2})", "(inf; id)", "(0; {})"]);
+        let pair = Pair(half("affine 8 2"), half("vector"));
+        round_trip(&pair, &["(x0 := 1, x1 := *; [1, -2])", "(none; inf)"]);
         let assigns = ["x0 := -2*x1 + x2 - 3, x2 := *", "x1 := 0", "id", "none"];
         round_trip(&Affine::new(8, 3), &assigns);
         let either = "[1 0; 0 1] [0 2; 0 0]";
@@ -349,6 +428,30 @@ mod tests {
         ] {
             assert!(refused("affine 8 2", text).contains(why), "{text}");
         }
+        for (text, why) in [
+            ("x0 = 3", "x0 :="),
+            ("", "x0 :="),
+            ("x2 := 1", "largest number is 1"),
+            ("x0 := 1, x0 := 2", "twice"),
+            ("x0 := x1 | y", "`y`, which is no variable"),
+            ("x0 := x1 |", "``, which is no variable"),
+        ] {
+            assert!(refused("constants 2", text).contains(why), "{text}");
+        }
+        for (text, why) in [
+            ("3", "pair"),
+            ("(3, id)", "pair"),
+            ("(3; id", "pair"),
+            ("(3]; id)", "pair"),
+            ("(-3; id)", "has `-3`, which is negative"),
+            ("(3; {0->4})", "has `{0->4}`, which has 4, but the largest"),
+            ("(3; id; id)", "has `id; id`, which"),
+        ] {
+            assert!(
+                refused("pair minplus relation 4", text).contains(why),
+                "{text}"
+            );
+        }
     }
 
     #[test]
@@ -362,6 +465,9 @@ mod tests {
             "relation 2 3",
             "genkill 9",
             "affine 32 4",
+            "constants 3",
+            "pair minplus relation 2 3",
+            "pair genkill 9 bool",
         ] {
             assert_eq!(DomainName::parse(name).unwrap().to_string(), name);
         }
@@ -376,6 +482,15 @@ mod tests {
             "affine 65 1",
             "affine 8 33",
             "bool 3",
+            "constants",
+            "constants 0",
+            "pair",
+            "pair bool",
+            "pair 3 bool",
+            "pair relation bool",
+            "pair bool bool bool",
+            "pair bool pair",
+            "pair bool relation 0",
         ] {
             assert!(DomainName::parse(bad).is_err(), "{bad}");
         }

@@ -66,7 +66,7 @@ fn weight(random: &mut Random, system: &mut System, kind: Kind) -> WeightId {
     if random.chance(30) {
         return ONE;
     }
-    let text = match system.domain {
+    let text = match &system.domain {
         Some(DomainName::MinPlus | DomainName::MaxPlus) if kind.extreme && random.chance(10) => {
             let most = (i64::MAX - 1).to_string();
             let least = format!("-{most}");
@@ -81,6 +81,21 @@ fn weight(random: &mut Random, system: &mut System, kind: Kind) -> WeightId {
         Some(DomainName::Vector) => {
             let numbers = [(); 2].map(|()| i64::from(random.below(6)) - 2);
             format!("[{}, {}]", numbers[0].max(0), numbers[1])
+        }
+        Some(DomainName::Constants(_)) => {
+            let texts = [
+                "id",
+                "none",
+                "x0 := 3",
+                "x1 := x0 | -4",
+                "x0 := *, x1 := x0",
+            ];
+            texts[random.below(5) as usize].to_owned()
+        }
+        Some(DomainName::Pair(_)) => {
+            let first = ["0", "7", "inf"][random.below(3) as usize];
+            let second = ["id", "{}", "{0->1, 1->1}"][random.below(3) as usize];
+            format!("({first}; {second})")
         }
         Some(DomainName::Relation(..)) => {
             let mut pair = || format!("{}->{}", random.below(3), random.below(3));
@@ -280,6 +295,7 @@ impl Task for Answer<'_> {
 fn answer(system: &System) -> String {
     system
         .domain
+        .as_ref()
         .unwrap()
         .run(Signs::of(system), Answer(system))
 }
@@ -300,6 +316,8 @@ fn own_text_is_read_as_it_was_written() {
         DomainName::Bool,
         DomainName::MinPlus,
         DomainName::Relation(3, 1),
+        DomainName::Constants(2),
+        DomainName::parse("pair minplus relation 3").unwrap(),
     ];
     for seed in seeds() {
         let kind = Kind {
@@ -309,7 +327,7 @@ fn own_text_is_read_as_it_was_written() {
             any: true,
             extreme: true,
         };
-        let system = random_system(seed, domains[seed as usize % 3], kind);
+        let system = random_system(seed, domains[seed as usize % 5].clone(), kind);
         let written = text(&system, Format::Wpds).unwrap();
         let read = again(&written, Format::Wpds);
         assert!(
@@ -325,7 +343,7 @@ fn every_format_means_the_same() {
     let mut written = [0; 4];
     for seed in seeds() {
         let domains = [DomainName::Bool, DomainName::MinPlus, DomainName::Vector];
-        let domain = domains[seed as usize % 3];
+        let domain = domains[seed as usize % 3].clone();
         let kind = Kind {
             strange_names: seed % 4 == 0,
             merges: false,
@@ -333,7 +351,7 @@ fn every_format_means_the_same() {
             any: seed % 5 != 0,
             extreme: false,
         };
-        let system = random_system(seed, domain, kind);
+        let system = random_system(seed, domain.clone(), kind);
         let expected = answer(&system);
         let other = |format: Format, written: &mut u32| {
             let text = text(&system, format)?;
@@ -453,7 +471,7 @@ fn small_set(random: &mut Random, system: &System) -> Configurations {
 }
 
 /// The answer, or that a sum is too much to say. The domain is not in every file.
-fn answer_in(system: &System, domain: DomainName) -> Result<String, String> {
+fn answer_in(system: &System, domain: &DomainName) -> Result<String, String> {
     struct Try<'a>(&'a System);
     impl Task for Try<'_> {
         type Output = Result<String, String>;
@@ -490,8 +508,10 @@ fn from_every_format_to_every_format() {
             DomainName::MaxPlus,
             DomainName::Vector,
             DomainName::Relation(3, 1),
+            DomainName::Constants(2),
+            DomainName::parse("pair minplus relation 3").unwrap(),
         ];
-        let domain = domains[seed as usize % 5];
+        let domain = domains[seed as usize % 7].clone();
         let kind = Kind {
             strange_names: seed % 3 == 0,
             merges: false,
@@ -499,7 +519,7 @@ fn from_every_format_to_every_format() {
             any: seed % 7 == 0,
             extreme: true,
         };
-        let mut system = random_system(seed, domain, kind);
+        let mut system = random_system(seed, domain.clone(), kind);
         let mut random = Random(seed ^ 0x5a5a);
         system.initial = small_set(&mut random, &system);
         system.target = small_set(&mut random, &system);
@@ -507,7 +527,7 @@ fn from_every_format_to_every_format() {
             system.rules.iter_mut().for_each(|rule| rule.weight = ONE);
         }
         let shape = |system: &System| [system.initial.is_empty(), system.target.is_empty()];
-        let expected = answer_in(&system, domain).expect("weights of the domain");
+        let expected = answer_in(&system, &domain).expect("weights of the domain");
         for (i, first) in formats.into_iter().enumerate() {
             let Some(one) = text(&system, first) else {
                 continue;
@@ -515,9 +535,9 @@ fn from_every_format_to_every_format() {
             let mut read = again(&one, first);
             assert_eq!(shape(&read), shape(&system), "SEED={seed}\n{one}");
             // Some formats do not say what their weights are; in the numeric form all are numbers.
-            let of = match domain {
+            let of = match &domain {
                 DomainName::Bool if first == Numeric => DomainName::MinPlus,
-                other => other,
+                other => other.clone(),
             };
             let same = |found: Result<String, String>| match found.as_deref() {
                 Ok(found) if of == domain => found == expected,
@@ -525,12 +545,12 @@ fn from_every_format_to_every_format() {
                 Ok("inf") => expected == "false",
                 _ => false,
             };
-            let found = answer_in(&read, of);
+            let found = answer_in(&read, &of);
             assert!(
                 same(found.clone()),
                 "SEED={seed}: {found:?}, {expected}\n{one}"
             );
-            read.domain = Some(of);
+            read.domain = Some(of.clone());
             for (j, second) in formats.into_iter().enumerate() {
                 let Some(two) = text(&read, second) else {
                     continue;
@@ -539,7 +559,7 @@ fn from_every_format_to_every_format() {
                 let last = again(&two, second);
                 assert_eq!(shape(&last), shape(&system), "SEED={seed}\n{one}\n{two}");
                 if of != DomainName::Bool || second != Numeric {
-                    let found = answer_in(&last, of);
+                    let found = answer_in(&last, &of);
                     assert!(
                         same(found.clone()),
                         "SEED={seed}: {found:?}, {expected}\n{one}\n{two}"

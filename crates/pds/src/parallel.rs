@@ -1,10 +1,12 @@
 //! pre* and post* on several cores.
 //!
 //! Each procedure has an owner, and each transition belongs to the owner of its procedure. Owners
-//! saturate on their own, with tables of their own, and send each other what concerns procedures of
-//! the other: forwards calls and returns, backwards what callees have popped. Neighbours in the order
-//! of calls have the same owner, so that most calls stay where they are. Weights only get better, and the least fixed
-//! point is the same in whatever order it is reached: so is the answer.
+//! saturate on their own, with tables of their own. They send each other what concerns procedures of
+//! the other. Forwards that is the first call of a callee, and then its summaries: what is behind a
+//! call stays with the caller. Backwards it is how callees have been popped. So there is a letter for
+//! each callee, not for each call. Procedures that are neighbours in the order of calls have the same
+//! owner, and most calls stay where they are. Weights only get better, and the least fixed point is
+//! the same in whatever order it is reached: so is the answer.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -75,6 +77,11 @@ impl<M> Mail<M> {
         }
         let owner = self.owners.get(symbol.0 as usize).copied().unwrap_or(0);
         (owner != self.me).then_some(u32::from(owner))
+    }
+
+    /// The number of this owner.
+    pub(crate) fn me(&self) -> u32 {
+        u32::from(self.me)
     }
 
     /// Whether there are others at all.

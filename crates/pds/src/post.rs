@@ -82,7 +82,8 @@ pub fn poststar_until<D: Domain>(
             }
         }
     }
-    Ok(whole(&mut post.table.into_transitions()))
+    let (transitions, weights) = post.table.into_lists(|_, _| true);
+    Ok(whole(&mut transitions.into_iter().zip(weights)))
 }
 
 /// After how many steps [`poststar_until`] shows something for the first time.
@@ -154,6 +155,8 @@ pub(crate) struct Post<'a, D: Domain> {
     /// Rules with a merge function, the transition of the caller, and the weight before the call.
     before: Vec<(u32, u32, D::Weight)>,
     mail: Mail<Letter<D::Weight>>,
+    /// For each callee that others call, a bit for each of them. They are told its summaries.
+    told: Vec<u64>,
 }
 
 /// What one of several has found.
@@ -168,11 +171,15 @@ pub(crate) struct Own<W> {
 
 /// What concerns a procedure of another owner.
 pub(crate) enum Letter<W> {
-    /// A push rule, by its place among the rules sorted by left-hand sides, is applied: where the
-    /// caller's transition leads, and what is new about it.
-    Call(u32, StateId, W),
-    /// A callee has returned to its caller.
-    Return(Transition, W),
+    /// Somebody calls for the first time: a push rule, by its place among the rules sorted by
+    /// left-hand sides, and the number of who calls.
+    Call(u32, u32),
+    /// A callee that the reader calls has returned: to which control state, the state of the callee,
+    /// and what is new about the summary.
+    Return(StateId, StateId, W),
+    /// A transition of one of the reader's procedures. It comes from the given automaton, which is
+    /// below all procedures.
+    Below(Transition, W),
 }
 
 impl<D: Domain> Worker for Post<'_, D>
@@ -187,12 +194,16 @@ where
 
     fn receive(&mut self, letter: Letter<D::Weight>) -> Result<(), StopReason> {
         match letter {
-            Letter::Call(place, to, new) => {
-                let item = self.pds.left().items[place as usize];
-                let weight = self.table.domain.extend(&new, self.pds.weight(item.rule));
-                self.push(place as usize, (item, NONE), to, (&new, weight))
+            Letter::Call(place, caller) => self.called_by(place as usize, caller),
+            Letter::Return(back, middle, summary) => {
+                let head = self.table.names.epsilon(back);
+                let (id, fresh) = (self.table).update(head, middle, Ok(summary), Why::GIVEN)?;
+                if fresh {
+                    self.returned.push(middle.0, id);
+                }
+                Ok(())
             }
-            Letter::Return(Transition { from, symbol, to }, weight) => {
+            Letter::Below(Transition { from, symbol, to }, weight) => {
                 let head = self.table.names.number(from, symbol);
                 self.table.update(head, to, Ok(weight), Why::GIVEN)?;
                 Ok(())
@@ -238,6 +249,7 @@ impl<'a, D: Domain> Post<'a, D> {
             callers: Lists::default(),
             before: Vec::new(),
             mail,
+            told: Vec::new(),
         };
         for (Transition { from, symbol, to }, weight) in start.iter() {
             // What is below is known to all.
@@ -273,52 +285,61 @@ impl<'a, D: Domain> Post<'a, D> {
 
     /// The transitions with their weights.
     pub(crate) fn own(self) -> Own<D::Weight> {
-        let (middles, domain, control) = (self.middles, self.table.domain, self.control);
-        let mut own = Own {
-            transitions: (Vec::new(), Vec::new()),
-            others: Vec::new(),
-            all: true,
-        };
-        let (transitions, weights) = &mut own.transitions;
-        transitions.reserve(self.table.len());
-        weights.reserve(self.table.len());
-        for (transition, weight) in self.table.into_transitions() {
-            if domain.is_zero(&weight) {
-                own.all = false;
-                continue;
+        let (middles, domain) = (self.middles, self.table.domain);
+        let given = self.control..middles.first;
+        let (mut all, mut others) = (true, Vec::new());
+        let transitions = self.table.into_lists(|transition, weight| {
+            let zero = domain.is_zero(weight);
+            all &= !zero;
+            if zero || !middles.is_wanted(transition) {
+                return false;
             }
-            if !middles.is_wanted(transition) {
-                continue;
-            }
-            let given = control..middles.first;
             let below = given.contains(&transition.from.0);
-            if below || transition.symbol == SymbolId::EPSILON {
-                own.others.push((transition, weight));
-            } else {
-                transitions.push(transition);
-                weights.push(weight);
+            let shared = below || transition.symbol == SymbolId::EPSILON;
+            if shared {
+                others.push((transition, weight.clone()));
             }
+            !shared
+        });
+        Own {
+            transitions,
+            others,
+            all,
         }
-        own
     }
 
-    /// Combines the weight of a transition, here or where it belongs.
-    #[inline]
-    fn add(
-        &mut self,
-        (from, symbol): (StateId, SymbolId),
-        to: StateId,
-        weight: Result<D::Weight, StopReason>,
-        why: Why,
-    ) -> Result<(), StopReason> {
-        if let Some(owner) = self.owner(symbol) {
-            let letter = Letter::Return(Transition::new(from, symbol, to), weight?);
-            self.mail.send(owner, letter);
-            return Ok(());
+    /// Others call a callee, for the first time: they want to know when it returns.
+    fn called_by(&mut self, place: usize, caller: u32) -> Result<(), StopReason> {
+        let middle = self.middles.of(place);
+        let head = self.pds.left().items[place].head;
+        let one = self.table.domain.one();
+        self.table.update(head, middle, Ok(one), Why::GIVEN)?;
+        let callee = (middle.0 - self.middles.first) as usize;
+        if callee >= self.told.len() {
+            self.told.resize(callee + 1, 0);
         }
-        let head = self.table.names.number(from, symbol);
-        self.table.update(head, to, weight, why)?;
+        self.told[callee] |= 1 << caller;
+        let mut place = self.returned.start(middle.0);
+        while let Some((returned, next)) = self.returned.get(place) {
+            let (back, _) = self.table.names.get(self.table.get(returned).head);
+            let summary = self.table.weight(returned).clone();
+            self.mail
+                .send(caller, Letter::Return(back, middle, summary));
+            place = next;
+        }
         Ok(())
+    }
+
+    /// Tells others who call a callee that it has returned.
+    fn tell(&mut self, back: StateId, middle: StateId, summary: &D::Weight) {
+        let callee = middle.0.checked_sub(self.middles.first);
+        let told = callee.and_then(|callee| self.told.get(callee as usize));
+        let mut rest = told.copied().unwrap_or(0);
+        while rest != 0 {
+            let letter = Letter::Return(back, middle, summary.clone());
+            self.mail.send(rest.trailing_zeros(), letter);
+            rest &= rest - 1;
+        }
     }
 
     /// The transitions that leave a state which is no control state.
@@ -344,6 +365,7 @@ impl<'a, D: Domain> Post<'a, D> {
         }
         let (from, symbol) = self.table.names.get(entry.head);
         if symbol == SymbolId::EPSILON {
+            self.tell(from, entry.to, new);
             return self.go_on_behind(id, from, entry.to, new);
         }
         if from.0 >= self.control {
@@ -353,7 +375,7 @@ impl<'a, D: Domain> Post<'a, D> {
             while let Some((returned, next)) = self.returned.get(place) {
                 if !self.is_merged(from, returned) {
                     let weight = (self.table.domain).extend(new, self.table.weight(returned));
-                    self.go_on(id, returned, symbol, weight)?;
+                    self.go_on(id, returned, (from, symbol), weight)?;
                 }
                 place = next;
             }
@@ -367,18 +389,28 @@ impl<'a, D: Domain> Post<'a, D> {
         self.middles.merges(middle) && back.0 < self.pds.returns()
     }
 
-    /// A callee that has returned goes on behind its call.
+    /// A callee that has returned goes on behind its call, where there is this symbol.
     fn go_on(
         &mut self,
         behind: u32,
         returned: u32,
-        symbol: SymbolId,
+        (middle, symbol): (StateId, SymbolId),
         weight: Result<D::Weight, StopReason>,
     ) -> Result<(), StopReason> {
         let (back, _) = self.table.names.get(self.table.get(returned).head);
         let to = self.table.get(behind).to;
+        // What is behind a call is in the caller's procedure, whose owner is here.
+        if middle.0 < self.middles.first
+            && let Some(owner) = self.owner(symbol)
+        {
+            let letter = Letter::Below(Transition::new(back, symbol, to), weight?);
+            self.mail.send(owner, letter);
+            return Ok(());
+        }
+        let head = self.table.names.number(back, symbol);
         let why = Why::new(NONE, behind, returned);
-        self.add((back, symbol), to, weight, why)
+        self.table.update(head, to, weight, why)?;
+        Ok(())
     }
 
     /// A callee has returned to `back` with this summary: whoever has called `middle` goes on.
@@ -397,7 +429,7 @@ impl<'a, D: Domain> Post<'a, D> {
                 self.merge_all(behind, ((back, symbol), returned), summary)?;
             } else {
                 let weight = (self.table.domain).extend(self.table.weight(behind), summary);
-                self.go_on(behind, returned, symbol, weight)?;
+                self.go_on(behind, returned, (middle, symbol), weight)?;
             }
             place = next;
         }
@@ -408,17 +440,18 @@ impl<'a, D: Domain> Post<'a, D> {
     fn merge_all(
         &mut self,
         behind: u32,
-        (head, returned): ((StateId, SymbolId), u32),
+        ((back, symbol), returned): ((StateId, SymbolId), u32),
         summary: &D::Weight,
     ) -> Result<(), StopReason> {
         let to = self.table.get(behind).to;
+        let head = self.table.names.number(back, symbol);
         let mut place = self.callers.start(behind);
         while let Some((record, next)) = self.callers.get(place) {
             let (rule, caller, before) = &self.before[record as usize];
             if let Some(merge) = self.pds.rules()[*rule as usize].merge {
                 let weight = self.table.domain.merge(merge, before, summary);
                 let why = Why::new(*rule, *caller, returned);
-                self.add(head, to, weight, why)?;
+                self.table.update(head, to, weight, why)?;
             }
             place = next;
         }
@@ -449,15 +482,7 @@ impl<'a, D: Domain> Post<'a, D> {
                     self.returned.push(to.0, returned);
                 }
             }
-            _ => {
-                let (_, entry) = self.pds.heads().get(item.head);
-                if let Some(owner) = self.owner(entry) {
-                    let letter = Letter::Call(place as u32, to, new.clone());
-                    self.mail.send(owner, letter);
-                } else {
-                    self.push(place, (item, id), to, (new, weight))?;
-                }
-            }
+            _ => self.push(place, (item, id), to, (new, weight))?,
         }
         Ok(())
     }
@@ -473,8 +498,9 @@ impl<'a, D: Domain> Post<'a, D> {
         (new, weight): (&D::Weight, Result<D::Weight, StopReason>),
     ) -> Result<(), StopReason> {
         let middle = self.middles.of(place);
-        let one = self.table.domain.one();
-        self.table.update(item.head, middle, Ok(one), Why::GIVEN)?;
+        if self.leaving.start(middle.0) == NONE {
+            self.enter(place, item, middle)?;
+        }
         let site = self.table.names.site(place);
         let why = Why::new(item.rule, id, NONE);
         let (behind, fresh) = self.table.update(site, to, weight, why)?;
@@ -483,6 +509,19 @@ impl<'a, D: Domain> Post<'a, D> {
         }
         if self.middles.merges(middle) {
             self.call((item.rule, id), (middle, behind), new)?;
+        }
+        Ok(())
+    }
+
+    /// A callee is called for the first time.
+    fn enter(&mut self, place: usize, item: Item, middle: StateId) -> Result<(), StopReason> {
+        let (_, entry) = self.pds.heads().get(item.head);
+        if let Some(owner) = self.owner(entry) {
+            let letter = Letter::Call(place as u32, self.mail.me());
+            self.mail.send(owner, letter);
+        } else {
+            let one = self.table.domain.one();
+            self.table.update(item.head, middle, Ok(one), Why::GIVEN)?;
         }
         Ok(())
     }
@@ -523,7 +562,8 @@ impl<'a, D: Domain> Post<'a, D> {
                 let weight = domain.merge(merge, new, self.table.weight(returned));
                 let why = Why::new(rule, caller, returned);
                 let to = self.table.get(behind).to;
-                self.add((back, symbol), to, weight, why)?;
+                let head = self.table.names.number(back, symbol);
+                self.table.update(head, to, weight, why)?;
             }
             place = next;
         }

@@ -123,13 +123,9 @@ impl<'a, D: Domain> Pre<'a, D> {
         how: (&Options, Goal),
         mail: Mail<Popped<D::Weight>>,
     ) -> Result<Self, StopReason> {
-        let mut names = HeadNames::new(pds);
-        for (transition, _) in target.iter() {
-            names.number(transition.from, transition.symbol);
-        }
         let mut pre = Pre {
             pds,
-            table: Table::new(domain, names, Vec::new(), pds, how),
+            table: Table::new(domain, HeadNames::new(pds), Vec::new(), pds, how),
             waiting: Lists::default(),
             behind: Vec::new(),
             grown: Vec::new(),
@@ -171,17 +167,10 @@ impl<'a, D: Domain> Pre<'a, D> {
 
     /// The transitions of procedures that are owned here.
     pub(crate) fn own(self) -> (Vec<Transition>, Vec<D::Weight>) {
-        let (domain, count) = (self.table.domain, self.table.len());
-        let mail = self.mail;
-        let (mut transitions, mut weights) = (Vec::with_capacity(count), Vec::with_capacity(count));
-        for (transition, weight) in self.table.into_transitions() {
-            let foreign = mail.other(transition.symbol).is_some();
-            if !foreign && !domain.is_zero(&weight) {
-                transitions.push(transition);
-                weights.push(weight);
-            }
-        }
-        (transitions, weights)
+        let (domain, mail) = (self.table.domain, self.mail);
+        self.table.into_lists(|transition, weight| {
+            mail.other(transition.symbol).is_none() && !domain.is_zero(weight)
+        })
     }
 
     /// Tells others about a callee that they call.

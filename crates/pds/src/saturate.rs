@@ -272,7 +272,8 @@ pub(crate) struct Table<'a, D: Domain> {
     pds: &'a Pds<D::Weight>,
     pub(crate) names: HeadNames<'a>,
     callees: Vec<u32>,
-    /// For each head, its newest transition.
+    /// For each head, the complement of its newest transition: memory that has not been touched yet
+    /// says [`NONE`], and need not be touched for it.
     first: Vec<u32>,
     entries: Vec<Entry>,
     /// The transitions of heads that have many.
@@ -312,7 +313,7 @@ impl<'a, D: Domain> Table<'a, D> {
         Table {
             domain,
             pds,
-            first: vec![NONE; names.len() as usize],
+            first: vec![!NONE; names.len() as usize],
             names,
             callees,
             entries: Vec::new(),
@@ -351,7 +352,7 @@ impl<'a, D: Domain> Table<'a, D> {
     /// The newest transition of a head, or [`NONE`].
     #[inline]
     pub(crate) fn newest(&self, head: u32) -> u32 {
-        self.first.get(head as usize).copied().unwrap_or(NONE)
+        self.first.get(head as usize).map_or(NONE, |first| !first)
     }
 
     /// The transition of the same head that came before, or [`NONE`].
@@ -363,7 +364,7 @@ impl<'a, D: Domain> Table<'a, D> {
     /// The number of a transition; or how many the head has, if they are few.
     #[inline]
     fn find(&self, head: u32, to: StateId) -> Result<u32, u32> {
-        let (mut at, mut count) = (self.first[head as usize], 0);
+        let (mut at, mut count) = (!self.first[head as usize], 0);
         while at != NONE {
             let entry = self.entries[at as usize];
             if entry.to == to {
@@ -384,7 +385,7 @@ impl<'a, D: Domain> Table<'a, D> {
             return Err(StopReason::TooMany(Countable::States, u64::from(id)));
         }
         let place = &mut self.first[head as usize];
-        let next = std::mem::replace(place, id);
+        let next = !std::mem::replace(place, !id);
         self.entries.push(Entry { head, to, next });
         if count + 1 == MANY {
             let mut at = id;
@@ -402,7 +403,7 @@ impl<'a, D: Domain> Table<'a, D> {
     /// The number of a transition, and whether it is new. It is put on no list.
     pub(crate) fn intern(&mut self, head: u32, to: StateId) -> Result<(u32, bool), StopReason> {
         if head as usize >= self.first.len() {
-            self.first.resize(self.names.len() as usize, NONE);
+            self.first.resize(self.names.len() as usize, !NONE);
         }
         match self.find(head, to) {
             Ok(id) => Ok((id, false)),
@@ -441,7 +442,7 @@ impl<'a, D: Domain> Table<'a, D> {
         why: Why,
     ) -> Result<(u32, bool), StopReason> {
         if head as usize >= self.first.len() {
-            self.first.resize(self.names.len() as usize, NONE);
+            self.first.resize(self.names.len() as usize, !NONE);
         }
         let id = match self.find(head, to) {
             Ok(id) => id,
@@ -661,21 +662,28 @@ impl<'a, D: Domain> Table<'a, D> {
         (0..self.entries.len() as u32).map(|id| self.name(id))
     }
 
-    /// All transitions with their weights, by number.
-    pub(crate) fn into_transitions(self) -> impl Iterator<Item = (Transition, D::Weight)> {
-        let Table {
-            names,
-            entries,
-            weights,
-            ..
-        } = self;
-        entries
-            .into_iter()
-            .zip(weights)
-            .map(move |(entry, weight)| {
-                let (from, symbol) = names.get(entry.head);
-                (Transition::new(from, symbol, entry.to), weight)
-            })
+    /// The transitions that are to be kept, with their weights, by number.
+    pub(crate) fn into_lists(
+        self,
+        mut keep: impl FnMut(Transition, &D::Weight) -> bool,
+    ) -> (Vec<Transition>, Vec<D::Weight>) {
+        let (names, mut weights) = (self.names, self.weights);
+        let (mut at, mut kept) = (0, 0);
+        // An entry is as large as a transition: their memory is used again, where `collect` can.
+        let transitions = self.entries.into_iter().filter_map(|entry| {
+            let (from, symbol) = names.get(entry.head);
+            let transition = Transition::new(from, symbol, entry.to);
+            let keeps = keep(transition, &weights[at]);
+            if keeps {
+                weights.swap(kept, at);
+                kept += 1;
+            }
+            at += 1;
+            keeps.then_some(transition)
+        });
+        let transitions = transitions.collect();
+        weights.truncate(kept);
+        (transitions, weights)
     }
 
     /// The transitions that are wanted, with what is known about states, as an automaton; and
@@ -690,12 +698,12 @@ impl<'a, D: Domain> Table<'a, D> {
             automaton.state();
         }
         let (domain, mut all) = (self.domain, true);
-        let found = (self.into_transitions()).filter(|(transition, weight)| {
+        let found = self.into_lists(|transition, weight| {
             let zero = domain.is_zero(weight);
             all &= !zero;
-            !zero && wanted(*transition)
+            !zero && wanted(transition)
         });
-        automaton.fill(found);
+        automaton.fill_from(vec![found]);
         (automaton, all)
     }
 }

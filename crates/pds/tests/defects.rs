@@ -5,8 +5,8 @@ use std::time::Duration;
 use droste_base::Limits;
 use droste_pds::domains::MinPlus;
 use droste_pds::{
-    Automaton, Direction, Method, Options, Order, Pds, PdsBuilder, Reached, Replace, Rule, StateId,
-    SymbolId, Transition, Way, reach,
+    Automaton, Direction, Domain as _, Method, Options, Order, Pds, PdsBuilder, Reached, Replace,
+    Rule, StateId, SymbolId, Transition, Way, poststar, prestar, reach,
 };
 
 /// Pops, steps and pushes, by their numbers of symbols on the right: from, top, to, right, weight.
@@ -204,5 +204,114 @@ fn long_runs_are_folded() {
         assert_eq!(run.weight(&domain, &pds), Ok(Some(1 << depth)));
         let moves: usize = run.runs.iter().map(Vec::len).sum();
         assert!(moves < 1000, "{moves}");
+    }
+}
+
+/// Elsewhere a backward search with negative weights says of what is reachable that it is not.
+#[test]
+fn negative_weights_hide_nothing_that_is_reachable() {
+    let pds = system(&[
+        (0, 0, 0, &[1, 9], 4),
+        (0, 1, 0, &[2], -7),
+        (0, 1, 0, &[3], 2),
+        (0, 2, 0, &[], 1),
+        (0, 3, 0, &[2], -20),
+        (0, 9, 1, &[8], -1),
+    ]);
+    let domain = MinPlus::any();
+    let from = one_symbol(&pds, (0, 0), Direction::Backward);
+    let to = one_symbol(&pds, (1, 8), Direction::Forward);
+    for way in [Way::Pre, Way::Post, Way::Dual] {
+        for method in [Method::Chaotic, Method::Paths] {
+            let options = Options {
+                method,
+                ..Options::default()
+            };
+            let found = reach(&domain, &pds, &from, &to, way, &options).expect("an answer");
+            assert_eq!(found.weight, 4 + 2 - 20 + 1 - 1, "{way:?}, {method:?}");
+        }
+    }
+}
+
+/// Transitions are found by state and symbol. Elsewhere all call sites are gone through for each of
+/// them, if anything may be below the target.
+#[test]
+fn many_calls_with_any_stack_below_take_no_quadratic_time() {
+    let calls = 100_000;
+    let (callee, end) = (calls + 1, calls + 2);
+    let right: Vec<[u32; 2]> = (0..calls).map(|i| [callee, i + 1]).collect();
+    let mut rows: Vec<Row<'_>> = (0..calls)
+        .map(|i| (0, i, 0, right[i as usize].as_slice(), 1))
+        .collect();
+    let to_end = [end];
+    rows.push((0, callee, 0, &[], 1));
+    rows.push((0, callee, 0, &to_end, 1));
+    let pds = system(&rows);
+    let domain = MinPlus::non_negative();
+    let mut to = one_symbol(&pds, (0, end), Direction::Forward);
+    let below = StateId(pds.states());
+    for symbol in 0..pds.symbols() {
+        let transition = Transition::new(below, SymbolId(symbol), below);
+        to.add(&domain, transition, 0).expect("a sum");
+    }
+    let options = Options {
+        limits: Limits::within(Duration::from_secs(60)),
+        ..Options::default()
+    };
+    let found = prestar(&domain, &pds, &to, &options).expect("an answer in time");
+    let weight = found.weight_of(&domain, StateId(0), &[SymbolId(0)]);
+    assert_eq!(weight, Ok(2));
+}
+
+/// Elsewhere sums have 32 bits and wrap around. Here they have 64, and what is larger is said to be
+/// that or more.
+#[test]
+fn large_sums_do_not_wrap_around() {
+    for depth in [31, 32, 33, 61, 62, 63, 64, 70] {
+        let right: Vec<[u32; 2]> = (0..depth)
+            .flat_map(|i| [[3 * i + 3, 3 * i + 1], [3 * i + 3, 3 * i + 2]])
+            .collect();
+        let mut rows: Vec<Row<'_>> = Vec::new();
+        for i in 0..depth {
+            rows.push((0, 3 * i, 0, &right[2 * i as usize], 0));
+            rows.push((0, 3 * i + 1, 0, &right[2 * i as usize + 1], 0));
+            rows.push((0, 3 * i + 2, 0, &[], 0));
+        }
+        rows.push((0, 3 * depth, 0, &[], 3));
+        let (start, end) = (3 * depth + 1, 3 * depth + 2);
+        let call = [0, end];
+        rows.push((0, start, 0, &call, 0));
+        let sum = (3i128 << depth).min(i128::from(MinPlus::GREATEST));
+        let expected = i64::try_from(sum).expect("at most the greatest");
+        weighs(&system(&rows), (0, start), (0, end), expected);
+    }
+}
+
+/// Elsewhere such automata crash a forward search.
+#[test]
+fn automata_may_lead_back_to_control_states() {
+    let pds = system(&[(0, 0, 1, &[1], 2), (1, 1, 0, &[], 3)]);
+    let domain = MinPlus::non_negative();
+    // The stacks 0, 0 0, 0 0 0, …: the edge goes round at a control state.
+    let mut start = Automaton::new(pds.states(), Direction::Backward);
+    let (state, symbol) = (StateId(0), SymbolId(0));
+    start
+        .add(&domain, Transition::new(state, symbol, state), 1)
+        .expect("a sum");
+    start.accept(&domain, state, 0).expect("a weight");
+    for method in [Method::Chaotic, Method::Paths] {
+        let options = Options {
+            method,
+            ..Options::default()
+        };
+        let found = poststar(&domain, &pds, &start, &options).expect("an answer");
+        let weight = |state, stack: &[u32]| {
+            let stack: Vec<SymbolId> = stack.iter().copied().map(SymbolId).collect();
+            found.weight_of(&domain, StateId(state), &stack)
+        };
+        assert_eq!(weight(0, &[0, 0]), Ok(2));
+        assert_eq!(weight(1, &[1, 0]), Ok(4));
+        assert_eq!(weight(0, &[]), Ok(0));
+        assert_eq!(weight(1, &[0]), Ok(domain.zero()));
     }
 }

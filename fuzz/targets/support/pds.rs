@@ -3,7 +3,11 @@
 use std::time::Duration;
 
 use droste_base::{Deadline, Limits};
-use droste_notation::{Document, Format, ReadError, WriteError, read_as, write};
+use droste_notation::build::{BuildError, weights};
+use droste_notation::weight::Task;
+use droste_notation::{
+    Document, DomainName, Format, Notation, ReadError, Signs, System, WriteError, read_as, write,
+};
 use droste_source::SourceFile;
 use droste_source::diagnostics::render;
 
@@ -31,6 +35,8 @@ pub fn examine(data: &[u8], format: Format) {
     if system.rules.len() > 100 || system.symbols.len() > 100 {
         return;
     }
+    let domain = system.domain.clone().unwrap_or(DomainName::Bool);
+    domain.run(Signs::of(&system), Weigh(&system, &text));
     for format in Format::ALL {
         let mut out = Vec::new();
         match write(&system, format, &mut out) {
@@ -53,7 +59,31 @@ pub fn examine(data: &[u8], format: Format) {
     }
 }
 
-fn text_of(system: &droste_notation::System) -> String {
+/// Weights are of the domain or refused, and are read as they are printed.
+struct Weigh<'a>(&'a System, &'a str);
+
+impl Task for Weigh<'_> {
+    type Output = ();
+
+    fn run<D: Notation>(self, domain: &D) {
+        let all = match weights(self.0, domain, false) {
+            Ok(all) => all,
+            Err(BuildError::Wrong(list)) => {
+                assert!(!render(&list, &SourceFile::new("fuzz", self.1), false).is_empty());
+                return;
+            }
+            Err(BuildError::Stopped(_)) => return,
+        };
+        for rule in &self.0.rules {
+            let weight = all.get(rule.weight);
+            let printed = domain.print(weight);
+            let again = domain.parse(&printed).expect("what is printed can be read");
+            assert!(domain.equal(&again, weight), "{printed}");
+        }
+    }
+}
+
+fn text_of(system: &System) -> String {
     let mut out = Vec::new();
     let written = write(system, Format::Wpds, &mut out);
     assert!(written.is_ok(), "{written:?}");

@@ -136,7 +136,7 @@ pub(crate) struct SystemArgs {
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
     /// The domain of the weights: bool, minplus, maxplus, vector, relation:N, genkill:N,
-    /// affine:BITS:N [default: as the file says]
+    /// affine:BITS:N, constants:N, pair:A:B [default: as the file says]
     ///
     /// bool asks about paths, whatever their weight.
     #[arg(long, value_name = "DOMAIN")]

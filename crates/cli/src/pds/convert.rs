@@ -64,7 +64,7 @@ fn answer(args: &ConvertArgs, frame: &Frame<'_>) -> Result<(), Stop> {
         if loaded.forget {
             loaded.system.forget_weights();
         }
-        loaded.system.domain = Some(loaded.domain);
+        loaded.system.domain = Some(loaded.domain.clone());
     }
     for set in &args.drop {
         match set {
@@ -110,8 +110,8 @@ fn answer(args: &ConvertArgs, frame: &Frame<'_>) -> Result<(), Stop> {
     }
     if written.is_ok()
         && !args.volume.quiet
-        && let Some(domain) = loaded.system.domain
-        && format.read_as(&loaded.system) != domain
+        && let Some(domain) = &loaded.system.domain
+        && format.read_as(&loaded.system) != *domain
     {
         let flag = domain.to_string().replace(' ', ":");
         frame.console.warning(&format!(

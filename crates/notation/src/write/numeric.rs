@@ -13,7 +13,8 @@ pub(super) fn write(system: &System, out: &mut impl Write) -> Result<(), WriteEr
     no_weights(system, &system.target)?;
     let numbers = system
         .domain
-        .is_none_or(|domain| domain == DomainName::Bool || domain.is_numeric());
+        .as_ref()
+        .is_none_or(|domain| *domain == DomainName::Bool || domain.is_numeric());
     if !numbers {
         return cannot("weights of the numeric form are numbers");
     }

@@ -9,7 +9,7 @@ use crate::scanner::written;
 use crate::system::{ANY, Configurations, Label, ONE, Place, Reading, Right, System, WeightId};
 
 pub(super) fn write(system: &System, out: &mut impl Write) -> Result<(), WriteError> {
-    if let Some(domain) = system.domain {
+    if let Some(domain) = &system.domain {
         writeln!(out, "domain {domain}")?;
     }
     let states = system.rules.iter().flat_map(|rule| [rule.from, rule.to]);

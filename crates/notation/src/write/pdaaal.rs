@@ -109,7 +109,7 @@ fn weight_type(system: &System) -> Result<serde_json::Value, WriteError> {
             .iter()
             .filter_map(|rule| system.weight_text(rule.weight))
     };
-    match system.domain {
+    match &system.domain {
         None | Some(DomainName::Bool) => match texts().find(|text| !is_one(text)) {
             None => Ok(json!("none")),
             Some(text) => cannot(format!("the weight `{text}` is not a number")),
@@ -230,7 +230,7 @@ impl Writer<'_> {
         if self.weighted {
             let text = self.system.weight_text(line.weight);
             // `ONE`, or nothing, is zero.
-            let number = match (self.system.domain, text) {
+            let number = match (&self.system.domain, text) {
                 (Some(DomainName::Vector), text) => {
                     json!(text.and_then(|text| elements(&text)).unwrap_or_default())
                 }

@@ -106,7 +106,7 @@ fn automaton(
         Reading::FromTop
     };
     let other = set.reading.is_some_and(|reading| reading != usual);
-    let commutes = system.domain.is_some_and(DomainName::is_commutative);
+    let commutes = (system.domain.as_ref()).is_some_and(DomainName::is_commutative);
     if weighted && other && !commutes {
         let order = match usual {
             Reading::FromTop => "from the top of the stack",

@@ -209,16 +209,33 @@ impl CopyConstants {
         self.assign_all(&[(variable, Source::Value(value))])
     }
 
+    /// How many variables there are.
+    pub fn variables(self) -> u32 {
+        self.variables
+    }
+
     /// Assigns to variables at once. Of two assignments to one variable, the later one counts.
     pub fn assign_all(self, assigns: &[(u32, Source)]) -> Assignments {
+        let assigns = assigns
+            .iter()
+            .map(|(variable, source)| (*variable, vec![*source]));
+        self.assign_any(&assigns.collect::<Vec<_>>())
+    }
+
+    /// Assigns to variables at once, to each any of some values: what paths with different
+    /// assignments amount to. Of two assignments to one variable, the later one counts.
+    pub fn assign_any(self, assigns: &[(u32, Vec<Source>)]) -> Assignments {
         let mut new = BTreeMap::new();
-        for &(variable, source) in assigns {
-            debug_assert!(variable < self.variables, "there is such a variable");
-            let sources = match source {
-                Source::Value(value) => Sources::only(value),
-                Source::Variable(other) => Sources::copy_of(other),
-            };
-            new.insert(variable, sources);
+        for (variable, any) in assigns {
+            debug_assert!(*variable < self.variables, "there is such a variable");
+            let mut sources = Sources::only(Known::Nothing);
+            for source in any {
+                sources.join(&match source {
+                    Source::Value(value) => Sources::only(*value),
+                    Source::Variable(other) => Sources::copy_of(*other),
+                });
+            }
+            new.insert(*variable, sources);
         }
         let new = new
             .into_iter()
@@ -245,6 +262,19 @@ impl CopyConstants {
             after[*variable as usize] = old.fold(sources.constant, Known::join);
         }
         Some(after)
+    }
+}
+
+impl Assignments {
+    /// What is assigned to each variable that may change, in ascending order; nothing if there is no
+    /// path. It is what [`CopyConstants::assign_any`] makes the transformer of.
+    pub fn sources(&self) -> Option<Vec<(u32, Vec<Source>)>> {
+        let new = self.new.as_ref()?.iter().map(|(variable, sources)| {
+            let old = sources.old.iter().map(|&old| Source::Variable(old));
+            let value = Some(sources.constant).filter(|&value| value != Known::Nothing);
+            (*variable, old.chain(value.map(Source::Value)).collect())
+        });
+        Some(new.collect())
     }
 }
 
