@@ -23,29 +23,36 @@
 //!   bit `top`: this is the frame in which the thread began.
 //! * With a bound on rounds, context c is one of thread c mod n, and may be empty; there are no ti.
 //!
-//! If no thread is started, and the calls of threads can be replaced by what is called (`inline`),
-//! the formula is another one, about whole configurations: see `flat`.
+//! If the calls of threads can be replaced by what is called (`inline`), and threads that are started
+//! get few bits of locals, the formula is another one, about whole configurations: see `flat`.
 //!
 //! What keeps it honest: random programs of all three conventions are asked here and of the
 //! explicit engine.
 
 mod flat;
 mod reach;
+mod slots;
 
 use std::fmt::Write as _;
 
+use droste_blast::bits;
 use droste_program::concurrent::most_started;
 use droste_program::liveness::LiveLocals;
-use droste_program::quiet::{Accesses, interruptible};
 use droste_program::schedule::Bound;
 use droste_program::{Node, NodeId, Op, ProcId, Program, Threads};
 
 use crate::Relations;
-use crate::inline::inlined;
-use crate::relations::{self, Reachability, one_of, or_false};
+use crate::inline::{Inlined, Start, inlined};
+use crate::relations::{self, Flat, Reachability, one_of, or_false};
+use slots::Slots;
 
 /// The most switches for which a formula is written: it has one clause for each pair of switches.
 pub const MOST_SWITCHES: u32 = 100;
+
+/// If a thread that is started gets more bits of locals than this, there are tuples. In a diagram of
+/// configurations the bits of one thread come after those of another. So one that says that two
+/// threads have the same values of k bits has 2^k nodes.
+const MOST_COPIED: usize = 8;
 
 /// The relations of a program with threads and the formula that asks whether a target can be
 /// reached within the bound.
@@ -54,8 +61,9 @@ pub fn concurrent(
     question: &Reachability<'_>,
     bound: Bound,
 ) -> Result<Relations, String> {
-    let Some(flat) = inlined(program) else {
-        return formula(program, question, bound, false);
+    let size = Size::new(program, bound)?;
+    let Some(flat) = inlined(program, question.targets) else {
+        return Ok(formula(program, question, size, None));
     };
     let is_target = |node: &NodeId| question.targets.contains(node);
     let copies = (0..).map(NodeId).zip(&flat.origin);
@@ -63,30 +71,52 @@ pub fn concurrent(
         .filter(|(_, origin)| is_target(origin))
         .map(|(node, _)| node)
         .collect();
+    let copied = |node: NodeId| flat.starts.get(&node).map(|start| &start.copied[..]);
+    let live = LiveLocals::copying(&flat.program, &copied);
+    if flat
+        .starts
+        .values()
+        .any(|start| frame_bits(&flat, &live, start) > MOST_COPIED)
+    {
+        return Ok(formula(program, question, size, None));
+    }
     let question = Reachability {
         targets: &targets,
         violations: question.violations,
-        live: &LiveLocals::new(&flat.program),
+        live: &live,
     };
-    formula(&flat.program, &question, bound, true)
+    Ok(formula(&flat.program, &question, size, Some(&flat)))
+}
+
+/// How many bits of locals a new thread gets that it may read.
+fn frame_bits(flat: &Inlined, live: &LiveLocals, start: &Start) -> usize {
+    let procedure = flat.program.procedure(start.procedure);
+    let locals = (0..).zip(&procedure.locals).take(start.copied.len());
+    let read = locals.filter(|(i, _)| live.at(procedure.entry, *i));
+    read.map(|(_, local)| bits(local.ty)).sum()
 }
 
 fn formula(
     program: &Program,
     question: &Reachability<'_>,
-    bound: Bound,
-    flat: bool,
-) -> Result<Relations, String> {
+    size: Size,
+    flat: Option<&Inlined>,
+) -> Relations {
     let (threads, last) = match &program.threads {
         Threads::Dynamic => (vec![program.main], None),
         Threads::Init { end_init, threads } => (threads.clone(), Some(*end_init)),
         Threads::Sections(list) => (list.iter().map(|(_, main)| *main).collect(), None),
     };
-    if threads.is_empty() {
-        return Err("the program has no threads".to_owned());
-    }
-    let (switches, slots) = size(program, threads.len(), bound)?;
-    let mut relations = relations::Relations::new(program, question, Some((&threads, slots)), flat);
+    let slots = flat.map(|flat| Slots::new(flat, &threads, last, size));
+    let counted = if flat.is_some() { 0 } else { size.slots };
+    let mut roots = threads.clone();
+    roots.extend(flat.iter().flat_map(|flat| &flat.started));
+    let starts = flat.map(|flat| Flat {
+        starts: &flat.starts,
+        forgets: size.forgets,
+    });
+    let mut relations =
+        relations::Relations::new(program, question, Some((&roots, counted)), starts);
     let called =
         |node: &Node| matches!(&node.op, Op::Call { callee, .. } if threads.contains(callee));
     // At the exit of a procedure one has to know whether the thread has ended.
@@ -96,48 +126,78 @@ fn formula(
         program,
         relations: &relations,
         threads: &threads,
-        slots,
-        switches,
-        in_turn: matches!(bound, Bound::Rounds(_)),
+        slots: counted,
+        switches: size.switches,
+        in_turn: size.in_turn,
         atomic: relations.fields.atomic.is_some(),
-        top: slots > 0 || ambiguous,
+        top: counted > 0 || ambiguous,
         last,
-        flat,
+        flat: slots.as_ref(),
     }
     .text();
     relations.out.push_str(&text);
-    Ok(crate::Relations {
-        gradual: flat,
-        ..relations.finish()
-    })
+    let configurations = slots.map_or(1, |slots| slots.programs.len() as u32);
+    let relations = relations.finish();
+    crate::Relations {
+        gradual: flat.is_some() && !size.forgets,
+        bits: relations.bits.saturating_mul(configurations),
+        ..relations
+    }
 }
 
-/// How many switches there are at most, and how many threads that are started and active.
-fn size(program: &Program, declared: usize, bound: Bound) -> Result<(u32, u32), String> {
-    let started = most_started(program);
-    let (switches, slots) = match bound {
-        Bound::Switches(most) => {
-            // After `init`, the first thread may be one that `init` has started.
-            let extra = usize::from(matches!(program.threads, Threads::Init { .. }));
-            (most, most.saturating_add(extra).min(started))
+/// How large a formula has to be.
+#[derive(Clone, Copy)]
+struct Size {
+    /// How many switches there are at most.
+    switches: u32,
+    /// How many threads that are started become active at most.
+    slots: u32,
+    /// Whether more may be started.
+    forgets: bool,
+    /// Whether the threads take turns.
+    in_turn: bool,
+}
+
+impl Size {
+    fn new(program: &Program, bound: Bound) -> Result<Self, String> {
+        let declared = match &program.threads {
+            Threads::Dynamic => 1,
+            Threads::Init { threads, .. } => threads.len(),
+            Threads::Sections(list) => list.len(),
+        };
+        if declared == 0 {
+            return Err("the program has no threads".to_owned());
         }
-        Bound::Rounds(most) => {
-            let all = declared.saturating_add(started);
-            (all.saturating_mul(most).saturating_sub(1), started)
-        }
-    };
-    let fits = |number: usize| u32::try_from(number).ok().filter(|&n| n <= MOST_SWITCHES);
-    match (fits(switches), u32::try_from(slots)) {
-        (Some(switches), Ok(slots)) => Ok((switches, slots)),
-        _ => Err(match bound {
-            Bound::Switches(_) => {
-                format!("the calculus engine looks at {MOST_SWITCHES} switches at most")
+        let started = most_started(program);
+        let (switches, slots) = match bound {
+            Bound::Switches(most) => {
+                // After `init`, the first thread may be one that `init` has started.
+                let extra = usize::from(matches!(program.threads, Threads::Init { .. }));
+                (most, most.saturating_add(extra).min(started))
             }
-            Bound::Rounds(_) => format!(
-                "the calculus engine looks at {MOST_SWITCHES} switches at most, and so many rounds of all threads \
-                 have more: ask for fewer rounds"
-            ),
-        }),
+            Bound::Rounds(most) => {
+                let all = declared.saturating_add(started);
+                (all.saturating_mul(most).saturating_sub(1), started)
+            }
+        };
+        let fits = |number: usize| u32::try_from(number).ok().filter(|&n| n <= MOST_SWITCHES);
+        match (fits(switches), fits(slots.saturating_sub(1))) {
+            (Some(switches), Some(_)) => Ok(Size {
+                switches,
+                slots: slots as u32,
+                forgets: slots < started,
+                in_turn: matches!(bound, Bound::Rounds(_)),
+            }),
+            _ => Err(match bound {
+                Bound::Switches(_) => {
+                    format!("the calculus engine looks at {MOST_SWITCHES} switches at most")
+                }
+                Bound::Rounds(_) => format!(
+                    "the calculus engine looks at {MOST_SWITCHES} switches at most, and so many rounds of all threads \
+                     have more: ask for fewer rounds"
+                ),
+            }),
+        }
     }
 }
 
@@ -147,7 +207,7 @@ struct Threaded<'a> {
     relations: &'a relations::Relations<'a>,
     /// The threads that exist from the start.
     threads: &'a [ProcId],
-    /// How many more may be started and become active.
+    /// How many more may be started and become active, if there is a counter for them.
     slots: u32,
     switches: u32,
     /// Whether the threads take turns.
@@ -158,8 +218,8 @@ struct Threaded<'a> {
     top: bool,
     /// Where `init` hands over.
     last: Option<NodeId>,
-    /// Whether threads make no calls.
-    flat: bool,
+    /// If threads make no calls: those that are started.
+    flat: Option<&'a Slots>,
 }
 
 impl Threaded<'_> {
@@ -222,10 +282,11 @@ impl Threaded<'_> {
         for (i, thread) in self.threads.iter().enumerate() {
             let _ = write!(out, " {i} {}", self.program.procedure(*thread).name);
         }
-        if self.slots > 0 {
-            let _ = write!(out, ", and up to {} that are started", self.slots);
+        let started = self.flat.map_or(self.slots, |slots| slots.count as u32);
+        if started > 0 {
+            let _ = write!(out, ", and up to {started} that are started");
         }
-        let last = self.threads.len() - 1 + self.slots as usize;
+        let last = self.threads.len() - 1 + started as usize;
         let _ = writeln!(out, "\nenum Thread {{ 0 .. {last} }};");
         let _ = writeln!(out, "enum Switches {{ 0 .. {k} }};");
         let _ = write!(out, "class Shared {{");
@@ -252,8 +313,8 @@ impl Threaded<'_> {
             equal(&shared),
             equal(&own)
         );
-        if self.flat {
-            self.flat_control(&mut out);
+        if let Some(slots) = self.flat {
+            self.flat_control(slots, &mut out);
         } else {
             let _ = writeln!(
                 out,
@@ -264,11 +325,12 @@ impl Threaded<'_> {
             self.start(&mut out);
         }
         self.starts(&mut out);
-        self.ready(&mut out);
-        if self.flat {
-            self.flat(&mut out);
-        } else {
-            self.reach(&mut out);
+        if self.flat.is_none_or(|slots| slots.init.is_none()) {
+            self.ready(&mut out);
+        }
+        match self.flat {
+            Some(slots) => self.flat(slots, &mut out),
+            None => self.reach(&mut out),
         }
         out
     }
@@ -282,31 +344,14 @@ impl Threaded<'_> {
         }
     }
 
-    /// That a thread without calls has just begun, or made a step that others can notice
-    /// ([`droste_program::quiet`]): a thread is at such a place whenever it has been left.
-    fn noticed(&self, pc: &str) -> String {
-        let entry = |p: &ProcId| vec![self.program.procedure(*p).entry];
-        let roots: Vec<Vec<NodeId>> = self.threads.iter().map(entry).collect();
-        let accesses = Accesses::new(self.program, &roots);
-        let points = &self.relations.points;
-        let mut list: Vec<u32> = Vec::new();
-        for (thread, &procedure) in self.threads.iter().enumerate() {
-            let places = interruptible(self.program, &accesses, thread);
-            let nodes = (0..).map(NodeId).zip(&self.program.nodes).zip(places);
-            let own = nodes.filter(|((_, node), place)| *place && node.procedure == procedure);
-            // Nodes that do nothing have no program counter.
-            list.extend(own.filter_map(|((node, _), _)| points.node(points.forward(node))));
-            list.push(points.entry(self.program, procedure));
-        }
-        one_of(pc, list)
-    }
-
     /// That a thread has ended.
     fn ended(&self, pc: &str) -> String {
         let points = &self.relations.points;
         let mut list: Vec<u32> = Vec::new();
         if !self.top {
             list.extend(self.threads.iter().map(|&p| points.exit(p)));
+            let started = self.flat.iter().flat_map(|slots| &slots.started);
+            list.extend(started.map(|&p| points.exit(p)));
         }
         for (i, node) in self.program.nodes.iter().enumerate() {
             if node.op == Op::EndThread {

@@ -5,10 +5,14 @@
 //! operation lie close together in the order of variables ([`droste_blast::order`]). Variables that
 //! nothing mentions have no bits.
 
+use std::collections::BTreeMap;
+
 use droste_blast::bits;
 use droste_blast::order::Line;
-use droste_program::{Expr, ExprNode, Node, Op, Program, Type, VarRef, Variable};
+use droste_program::{Expr, ExprNode, Node, NodeId, Op, Program, Type, VarRef, Variable};
 use rustc_hash::FxHashSet;
+
+use crate::inline::Start;
 
 /// The components of `Local` and `Global`.
 #[derive(Clone, Debug)]
@@ -38,9 +42,13 @@ pub(crate) enum Component {
 
 impl Fields {
     /// With `threads`, there is a bit for atomic sections if there are any, and a counter for as
-    /// many started threads as it says.
-    pub(crate) fn new(program: &Program, threads: Option<u32>) -> Self {
-        let used = Used::new(program);
+    /// many started threads as it says. `starts` are those of a program that has been inlined.
+    pub(crate) fn new(
+        program: &Program,
+        threads: Option<u32>,
+        starts: &BTreeMap<NodeId, Start>,
+    ) -> Self {
+        let used = Used::new(program, starts);
         let widths = |variables: &[Variable], used: &[bool]| -> Vec<usize> {
             let pairs = variables.iter().zip(used);
             pairs
@@ -162,7 +170,7 @@ struct Used {
 }
 
 impl Used {
-    fn new(program: &Program) -> Self {
+    fn new(program: &Program, starts: &BTreeMap<NodeId, Start>) -> Self {
         let locals = program
             .procedures
             .iter()
@@ -191,7 +199,22 @@ impl Used {
             node.op.for_each_expr(&mut read);
             node.ensure.iter().for_each(|expr| read(expr));
         }
-        used
+        // A local that a started thread uses is copied to it, perhaps through other threads.
+        loop {
+            let mut changed = false;
+            for (node, start) in starts {
+                let here = program.node(*node).procedure.0 as usize;
+                for (i, &local) in start.copied.iter().enumerate() {
+                    if used.locals[start.procedure.0 as usize][i] {
+                        let known = &mut used.locals[here][local as usize];
+                        changed |= !std::mem::replace(known, true);
+                    }
+                }
+            }
+            if !changed {
+                return used;
+            }
+        }
     }
 }
 

@@ -1,12 +1,16 @@
 //! Threads without calls: every call is replaced by a copy of the procedure called.
 //!
-//! That is possible if procedures do not call themselves, no threads are started, and the copies are
-//! few. A call becomes an
+//! That is possible if procedures do not call themselves and the copies are few. A call becomes an
 //! assignment to the parameters; the other locals get any values. A return becomes an assignment of
 //! the results to their targets, with the conditions of the call. So there are as many steps as
 //! before. One frame is at each depth of the stack at a time, so the procedures that are called at one
 //! depth share their locals, as far as types allow.
+//!
+//! A thread that is started begins in a procedure of its own, which has been inlined, too. Its first
+//! locals are copies of those of the frame that starts it ([`Start`]). Threads that begin with the
+//! same call and then end share their procedure.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use droste_program::{
@@ -24,6 +28,19 @@ pub(crate) struct Inlined {
     pub(crate) program: Program,
     /// For each node, the one that it is a copy of.
     pub(crate) origin: Vec<NodeId>,
+    /// The nodes that start threads.
+    pub(crate) starts: BTreeMap<NodeId, Start>,
+    /// The procedures of threads that are started.
+    pub(crate) started: Vec<ProcId>,
+}
+
+/// What a node starts.
+#[derive(Clone, Debug)]
+pub(crate) struct Start {
+    /// The procedure of the new thread, which begins at its entry.
+    pub(crate) procedure: ProcId,
+    /// The locals of the starting thread's procedure that become locals 0, 1, … of the new one's.
+    pub(crate) copied: Vec<u32>,
 }
 
 /// A frame: whose it is, and the call below it.
@@ -36,10 +53,20 @@ struct Frame {
     depth: usize,
 }
 
-struct Inliner<'a> {
-    original: &'a Program,
+/// What the threads inlined so far have come to.
+struct Done {
     program: Program,
     origin: Vec<NodeId>,
+    starts: BTreeMap<NodeId, Start>,
+    /// Where threads that are started begin in the original program. The procedure of each is to be
+    /// inlined after those of the threads that are there from the start, in this order.
+    beginnings: Vec<NodeId>,
+}
+
+struct Inliner<'a> {
+    original: &'a Program,
+    targets: &'a [NodeId],
+    done: Done,
     /// The thread's procedure.
     procedure: ProcId,
     frames: Vec<Frame>,
@@ -51,59 +78,118 @@ struct Inliner<'a> {
     placed: FxHashMap<(usize, ProcId), usize>,
     /// The locals at each depth, by type.
     free: FxHashMap<(usize, Type), Vec<u32>>,
-    copies: FxHashMap<(usize, NodeId), NodeId>,
+    copies: Copies,
     work: Vec<(usize, NodeId)>,
 }
 
-/// The program with calls of threads replaced; `None` if that cannot be done.
-pub(crate) fn inlined(original: &Program) -> Option<Inlined> {
+/// The program with calls of threads replaced; `None` if that cannot be done. Nodes that are
+/// `targets` stay apart.
+pub(crate) fn inlined(original: &Program, targets: &[NodeId]) -> Option<Inlined> {
     let starts = |node: &Node| matches!(node.op, Op::StartThread { .. });
-    if original.nodes.iter().any(starts) {
-        return None;
-    }
-    let mut program = original.clone();
-    let mut origin: Vec<NodeId> = (0..original.nodes.len() as u32).map(NodeId).collect();
-    let mut inline = |procedure: ProcId| -> Option<ProcId> {
-        let thread = ProcId(program.procedures.len() as u32);
-        let mut inliner = Inliner {
-            original,
-            program: std::mem::replace(&mut program, empty()),
-            origin: std::mem::take(&mut origin),
-            procedure: thread,
-            frames: Vec::new(),
-            entered: FxHashMap::default(),
-            places: Vec::new(),
-            placed: FxHashMap::default(),
-            free: FxHashMap::default(),
-            copies: FxHashMap::default(),
-            work: Vec::new(),
-        };
-        inliner.thread(procedure)?;
-        program = inliner.program;
-        origin = inliner.origin;
-        Some(thread)
+    let any_starts = original.nodes.iter().any(starts);
+    let mut done = Done {
+        program: original.clone(),
+        origin: (0..original.nodes.len() as u32).map(NodeId).collect(),
+        starts: BTreeMap::new(),
+        beginnings: Vec::new(),
     };
+    let entry = |procedure: ProcId| original.procedure(procedure).entry;
     let threads = match &original.threads {
         Threads::Dynamic => {
-            let main = inline(original.main)?;
-            program.main = main;
+            let main = inline(original, targets, &mut done, entry(original.main), false)?.0;
+            done.program.main = main;
             Threads::Dynamic
         }
-        Threads::Init { end_init, threads } => Threads::Init {
-            end_init: *end_init,
-            threads: threads.iter().map(|&p| inline(p)).collect::<Option<_>>()?,
-        },
-        Threads::Sections(list) => {
-            let all = list
-                .iter()
-                .map(|(name, p)| Some((name.clone(), inline(*p)?)));
-            let all: Vec<_> = all.collect::<Option<_>>()?;
-            program.main = all.first()?.1;
-            Threads::Sections(all)
+        Threads::Init { end_init, threads } => {
+            // What `init` does counts only as far as globals go, unless it may start threads.
+            let mut end_init = *end_init;
+            if any_starts {
+                let main = entry(original.main);
+                let (init, copies) = inline(original, targets, &mut done, main, false)?;
+                done.program.main = init;
+                end_init = *copies.get(&(0, end_init))?;
+            }
+            let mut list = Vec::new();
+            for &thread in threads {
+                list.push(inline(original, targets, &mut done, entry(thread), false)?.0);
+            }
+            Threads::Init {
+                end_init,
+                threads: list,
+            }
+        }
+        Threads::Sections(sections) => {
+            let mut list = Vec::new();
+            for (name, thread) in sections {
+                let procedure = inline(original, targets, &mut done, entry(*thread), false)?.0;
+                list.push((name.clone(), procedure));
+            }
+            done.program.main = list.first()?.1;
+            Threads::Sections(list)
         }
     };
+    let mut started = Vec::new();
+    while let Some(&beginning) = done.beginnings.get(started.len()) {
+        started.push(inline(original, targets, &mut done, beginning, true)?.0);
+    }
+    let Done {
+        mut program,
+        origin,
+        mut starts,
+        ..
+    } = done;
     program.threads = threads;
-    Some(Inlined { program, origin })
+    for (node, start) in &mut starts {
+        // Until here it was the number of the beginning.
+        start.procedure = started[start.procedure.0 as usize];
+        let entry = program.procedure(start.procedure).entry;
+        if let Op::StartThread { start, .. } = &mut program.nodes[node.0 as usize].op {
+            *start = entry;
+        }
+    }
+    Some(Inlined {
+        program,
+        origin,
+        starts,
+        started,
+    })
+}
+
+/// The copies of nodes, by frame.
+type Copies = FxHashMap<(usize, NodeId), NodeId>;
+
+/// Adds the procedure of a thread that begins at a node. One that is `started` begins with values of
+/// all the locals of the frame.
+fn inline(
+    original: &Program,
+    targets: &[NodeId],
+    done: &mut Done,
+    beginning: NodeId,
+    started: bool,
+) -> Option<(ProcId, Copies)> {
+    let thread = ProcId(done.program.procedures.len() as u32);
+    let taken = Done {
+        program: std::mem::replace(&mut done.program, empty()),
+        origin: std::mem::take(&mut done.origin),
+        starts: std::mem::take(&mut done.starts),
+        beginnings: std::mem::take(&mut done.beginnings),
+    };
+    let mut inliner = Inliner {
+        original,
+        targets,
+        done: taken,
+        procedure: thread,
+        frames: Vec::new(),
+        entered: FxHashMap::default(),
+        places: Vec::new(),
+        placed: FxHashMap::default(),
+        free: FxHashMap::default(),
+        copies: FxHashMap::default(),
+        work: Vec::new(),
+    };
+    inliner.thread(beginning, started)?;
+    *done = inliner.done;
+    Some((thread, inliner.copies))
 }
 
 fn empty() -> Program {
@@ -116,12 +202,56 @@ fn empty() -> Program {
     }
 }
 
+/// Whether threads that begin at two nodes do the same: both make the same call, and then end.
+fn same_thread(program: &Program, targets: &[NodeId], a: NodeId, b: NodeId) -> bool {
+    if a == b {
+        return true;
+    }
+    if targets.contains(&a) || targets.contains(&b) {
+        return false;
+    }
+    let ends = |next: &NodeId| {
+        let node = program.node(*next);
+        node.op == Op::EndThread && node.ensure.is_none() && !targets.contains(next)
+    };
+    let (a, b) = (program.node(a), program.node(b));
+    match (&a.op, &b.op) {
+        (
+            Op::Call {
+                callee,
+                args,
+                targets,
+                constrain,
+                next,
+            },
+            Op::Call {
+                callee: other,
+                args: other_args,
+                targets: other_targets,
+                constrain: other_constrain,
+                next: other_next,
+            },
+        ) => {
+            (a.procedure, callee, args) == (b.procedure, other, other_args)
+                && (targets, constrain) == (other_targets, other_constrain)
+                && a.ensure == b.ensure
+                && ends(next)
+                && ends(other_next)
+        }
+        _ => false,
+    }
+}
+
 impl Inliner<'_> {
-    /// Adds the procedure of a thread that executes `root`.
-    fn thread(&mut self, root: ProcId) -> Option<()> {
+    fn thread(&mut self, beginning: NodeId, started: bool) -> Option<()> {
+        let root = self.original.node(beginning).procedure;
         let original = self.original.procedure(root);
-        self.program.procedures.push(Procedure {
-            locals: original.locals.clone(),
+        self.done.program.procedures.push(Procedure {
+            params: if started {
+                original.locals.len() as u32
+            } else {
+                original.params
+            },
             ..original.clone()
         });
         self.places
@@ -131,12 +261,12 @@ impl Inliner<'_> {
             places: 0,
             depth: 0,
         });
-        let entry = self.copy(0, original.entry)?;
-        self.program.procedures[self.procedure.0 as usize].entry = entry;
+        let entry = self.copy(0, beginning)?;
+        self.done.program.procedures[self.procedure.0 as usize].entry = entry;
         while let Some((frame, node)) = self.work.pop() {
             let new = self.copies[&(frame, node)];
             let (op, ensure) = self.op(frame, node)?;
-            let copy = &mut self.program.nodes[new.0 as usize];
+            let copy = &mut self.done.program.nodes[new.0 as usize];
             copy.op = op;
             copy.ensure = ensure;
         }
@@ -148,17 +278,18 @@ impl Inliner<'_> {
         if let Some(&copy) = self.copies.get(&(frame, node)) {
             return Some(copy);
         }
-        let id = NodeId(self.program.nodes.len() as u32);
-        if self.program.nodes.len() > self.original.nodes.len() + MOST.0 {
+        let nodes = &mut self.done.program.nodes;
+        let id = NodeId(nodes.len() as u32);
+        if nodes.len() > self.original.nodes.len() + MOST.0 {
             return None;
         }
-        self.program.nodes.push(Node {
+        nodes.push(Node {
             procedure: self.procedure,
             op: Op::Stuck,
             ensure: None,
             ..self.original.node(node).clone()
         });
-        self.origin.push(node);
+        self.done.origin.push(node);
         self.copies.insert((frame, node), id);
         self.work.push((frame, node));
         Some(id)
@@ -229,13 +360,33 @@ impl Inliner<'_> {
             Op::AtomicEnd(next) => Op::AtomicEnd(to(*next)?),
             Op::Stuck => Op::Stuck,
             Op::EndThread => Op::EndThread,
-            Op::StartThread { .. } => return None,
+            Op::StartThread { start, next } => {
+                let next = to(*next)?;
+                self.start(frame, node, *start);
+                // Where it leads is set when the thread has been inlined.
+                Op::StartThread { start: next, next }
+            }
             Op::Call { callee, args, .. } => {
                 return Some((self.call(frame, node, *callee, args)?, None));
             }
             Op::Return(values) => return self.leave(frame, values),
         };
         Some((op, self.ensure(frame, node)))
+    }
+
+    /// Notes that the copy of a node starts a thread with a copy of the frame.
+    fn start(&mut self, frame: usize, node: NodeId, beginning: NodeId) {
+        let beginnings = &mut self.done.beginnings;
+        let same = |&other: &NodeId| same_thread(self.original, self.targets, beginning, other);
+        let number = beginnings.iter().position(same).unwrap_or_else(|| {
+            beginnings.push(beginning);
+            beginnings.len() - 1
+        });
+        let start = Start {
+            procedure: ProcId(number as u32),
+            copied: self.places[self.frames[frame].places].clone(),
+        };
+        self.done.starts.insert(self.copies[&(frame, node)], start);
     }
 
     fn call(&mut self, frame: usize, node: NodeId, callee: ProcId, args: &[Expr]) -> Option<Op> {
@@ -279,7 +430,7 @@ impl Inliner<'_> {
         if let Some(&list) = self.placed.get(&(depth, callee)) {
             return list;
         }
-        let thread = &mut self.program.procedures[self.procedure.0 as usize];
+        let thread = &mut self.done.program.procedures[self.procedure.0 as usize];
         let mut taken: FxHashMap<Type, usize> = FxHashMap::default();
         let mut list = Vec::new();
         for local in &self.original.procedure(callee).locals {

@@ -107,7 +107,7 @@ pub struct Relations {
 
 /// The relations that describe `program`, which has one thread.
 pub fn relations(program: &Program, question: &Reachability<'_>) -> Relations {
-    let mut relations = relations::Relations::new(program, question, None, false);
+    let mut relations = relations::Relations::new(program, question, None, None);
     relations.write();
     relations.finish()
 }

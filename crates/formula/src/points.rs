@@ -6,7 +6,8 @@
 //!   the parameters have values;
 //! * for every procedure an exit: whatever `return` was executed, there are only results and
 //!   globals left;
-//! * for every kind of violation that is looked for, one in which such a run ends.
+//! * for every kind of violation that is looked for, one in which such a run ends;
+//! * one for threads that have not been started, where formulas are about whole configurations.
 
 use droste_program::{NodeId, Op, ProcId, Program, Violation};
 use rustc_hash::FxHashSet;
@@ -22,6 +23,8 @@ pub enum Point {
     Exit(ProcId),
     /// The run has ended in a violation.
     Fail(Violation),
+    /// The thread has not been started.
+    Idle,
 }
 
 /// All program counters.
@@ -79,6 +82,11 @@ impl Points {
             }
         }
         points
+    }
+
+    /// Adds a program counter for threads that have not been started.
+    pub(crate) fn push_idle(&mut self) -> u32 {
+        self.push(Point::Idle)
     }
 
     fn push(&mut self, point: Point) -> u32 {

@@ -24,6 +24,7 @@ use droste_program::liveness::Liveness;
 use droste_program::{NodeId, Op, ProcId, Program, Threads, VarRef, Violation};
 
 use crate::fields::{Component, Fields};
+use crate::inline::Start;
 use crate::points::{Point, Points};
 use crate::procedures::Procedure;
 use crate::term::{Term, Terms};
@@ -80,6 +81,14 @@ struct Copy {
     global_bits: Vec<Term>,
 }
 
+/// What threads that make no calls start.
+#[derive(Clone, Copy)]
+pub(crate) struct Flat<'a> {
+    pub(crate) starts: &'a BTreeMap<NodeId, Start>,
+    /// Whether a thread may also be started without ever becoming active.
+    pub(crate) forgets: bool,
+}
+
 /// Puts the relations together.
 pub(crate) struct Relations<'a> {
     program: &'a Program,
@@ -89,8 +98,11 @@ pub(crate) struct Relations<'a> {
     terms: Terms,
     u: Copy,
     v: Copy,
-    /// Whether threads make no calls: their steps are relations between the parts of states.
-    flat: bool,
+    /// If threads make no calls: what they start. Their steps are relations between the parts of
+    /// states.
+    flat: Option<Flat<'a>>,
+    /// The program counter of threads that have not been started, if threads make no calls.
+    pub(crate) idle: Option<u32>,
     /// Steps that start a thread.
     starts: Clauses,
     /// Where started threads begin: the values of `Beginning`.
@@ -99,15 +111,17 @@ pub(crate) struct Relations<'a> {
 }
 
 impl<'a> Relations<'a> {
-    /// With `threads`, the procedures with which they start, and how many more the program may
-    /// start. `flat`: threads make no calls.
+    /// With `threads`, the procedures with which they start, and how many more of those that the
+    /// program starts are counted. `flat`: threads make no calls.
     pub(crate) fn new(
         program: &'a Program,
         question: &'a Reachability<'a>,
         threads: Option<(&[ProcId], u32)>,
-        flat: bool,
+        flat: Option<Flat<'a>>,
     ) -> Self {
-        let fields = Fields::new(program, threads.map(|(_, started)| started));
+        let none = BTreeMap::new();
+        let starts = flat.map_or(&none, |flat| flat.starts);
+        let fields = Fields::new(program, threads.map(|(_, started)| started), starts);
         let mut roots = vec![program.main];
         roots.extend_from_slice(threads.map_or(&[], |(list, _)| list));
         let mut is_target = vec![false; program.nodes.len()];
@@ -117,13 +131,14 @@ impl<'a> Relations<'a> {
         if let Threads::Init { end_init, .. } = program.threads {
             is_target[end_init.0 as usize] = true;
         }
-        let points = Points::new(
+        let mut points = Points::new(
             program,
             &roots,
             question.violations,
             &|node| is_target[node.0 as usize],
             &|procedure| !uninitialised(program, procedure, &fields, question.live).is_empty(),
         );
+        let idle = (!starts.is_empty()).then(|| points.push_idle());
         let mut terms = Terms::new();
         let u = copy(&mut terms, &fields, "u");
         let v = copy(&mut terms, &fields, "v");
@@ -136,6 +151,7 @@ impl<'a> Relations<'a> {
             u,
             v,
             flat,
+            idle,
             starts: Clauses::new(),
             beginnings: Vec::new(),
             out: String::new(),
@@ -484,6 +500,7 @@ fn describe(program: &Program, point: Point) -> String {
         Point::Fail(Violation::NegativeShift) => {
             "something was shifted by a negative distance".to_owned()
         }
+        Point::Idle => "the thread has not been started".to_owned(),
         Point::Node(id) => {
             let node = program.node(id);
             let kind = match node.op {

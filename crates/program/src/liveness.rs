@@ -56,6 +56,13 @@ fn locals_of(expr: &Expr, next: bool, mut f: impl FnMut(u32)) {
 impl LiveLocals {
     /// For all procedures of the program.
     pub fn new(program: &Program) -> Self {
+        Self::copying(program, &|_| None)
+    }
+
+    /// The same, where a start may say which locals of its procedure the new thread gets: the i-th of
+    /// these becomes local i of the procedure in which the thread begins, which may be another one.
+    /// They count as read if they are read there.
+    pub fn copying<'a>(program: &Program, copied: &dyn Fn(NodeId) -> Option<&'a [u32]>) -> Self {
         let most = program.procedures.iter().map(|p| p.locals.len()).max();
         let words = most.unwrap_or(0).div_ceil(64);
         let mut live = LiveLocals {
@@ -69,7 +76,7 @@ impl LiveLocals {
         loop {
             let mut changed = false;
             for node in (0..program.nodes.len()).rev() {
-                changed |= live.update(program, node);
+                changed |= live.update(program, node, copied(NodeId(node as u32)));
             }
             if !changed {
                 return live;
@@ -78,14 +85,18 @@ impl LiveLocals {
     }
 
     /// One equation; whether it made a difference.
-    fn update(&mut self, program: &Program, index: usize) -> bool {
+    fn update(&mut self, program: &Program, index: usize, copied: Option<&[u32]>) -> bool {
         let node = &program.nodes[index];
         let words = self.words;
         let mut after = vec![0u64; words];
-        node.op.for_each_next(|to| {
+        let mut add_all = |to: NodeId| {
             let there = &self.at[to.0 as usize * words..][..words];
             after.iter_mut().zip(there).for_each(|(a, b)| *a |= b);
-        });
+        };
+        match (&node.op, copied) {
+            (Op::StartThread { next, .. }, Some(_)) => add_all(*next),
+            (op, _) => op.for_each_next(add_all),
+        }
         let add = |set: &mut [u64], i: u32| set[i as usize / 64] |= 1 << (i % 64);
         if let Some(ensure) = &node.ensure {
             locals_of(ensure, false, |i| add(&mut after, i));
@@ -107,9 +118,14 @@ impl LiveLocals {
         }
         node.op
             .for_each_expr(|expr| locals_of(expr, false, |i| add(&mut before, i)));
-        if let Op::StartThread { .. } = node.op {
-            let locals = program.procedure(node.procedure).locals.len() as u32;
-            (0..locals).for_each(|i| add(&mut before, i));
+        if let Op::StartThread { start, .. } = node.op {
+            if let Some(list) = copied {
+                let read = (0..).zip(list).filter(|(i, _)| self.at(start, *i));
+                read.for_each(|(_, &local)| add(&mut before, local));
+            } else {
+                let locals = program.procedure(node.procedure).locals.len() as u32;
+                (0..locals).for_each(|i| add(&mut before, i));
+            }
         }
         let known = &mut self.at[index * words..][..words];
         let changed = *known != before[..];

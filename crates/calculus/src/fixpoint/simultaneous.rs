@@ -201,7 +201,7 @@ impl Fixpoints<'_> {
         }
         let waiting = growth.tasks.iter_mut().enumerate();
         let waiting = waiting.filter(|(_, task)| task.is_waiting());
-        let Some((number, task)) = waiting.min_by_key(|(_, task)| task.time) else {
+        let Some((number, task)) = waiting.min_by_key(|(_, task)| task.steps) else {
             return Ok(None);
         };
         let set = self.perform(task, growth.members, &growth.grown, &growth.spaces)?;

@@ -7,7 +7,6 @@
 //! What keeps it honest: the random theories of [`super`].
 
 use std::rc::Rc;
-use std::time::{Duration, Instant};
 
 use droste_bdd::Bdd;
 use rustc_hash::FxHashSet;
@@ -31,8 +30,9 @@ pub(super) struct Task {
     fresh: bool,
     /// Whether what it gives may be outside of the types of the member's parameters.
     open: bool,
-    /// How long it took lately.
-    pub(super) time: Duration,
+    /// How many steps of diagram operations it took lately. Not how much time: what is done next must
+    /// not depend on the clock, or the same question would take another course on a busy machine.
+    pub(super) steps: u64,
 }
 
 enum Work {
@@ -89,7 +89,7 @@ impl Fixpoints<'_> {
                         .map(|i| (i, start[i].clone()))
                         .collect(),
                     fresh: true,
-                    time: Duration::ZERO,
+                    steps: 0,
                 });
             }
         }
@@ -133,7 +133,7 @@ impl Fixpoints<'_> {
         grown: &[Bdd],
         spaces: &[Bdd],
     ) -> Result<Bdd> {
-        let start = Instant::now();
+        let start = self.engine.manager.steps();
         for (i, pending) in &mut task.pending {
             let nothing = self.engine.manager.constant(false);
             let pending = std::mem::replace(pending, nothing);
@@ -151,7 +151,8 @@ impl Fixpoints<'_> {
             Work::Image(_, image) => self.engine.watched(|engine| image.evaluate(engine))?,
             Work::Product(join) => self.product(join)?,
         };
-        task.time = (task.time + start.elapsed()) / 2;
+        let steps = self.engine.manager.steps().saturating_sub(start);
+        task.steps = u64::midpoint(task.steps, steps);
         Ok(if task.open {
             new.and(&spaces[task.member])?
         } else {

@@ -33,7 +33,7 @@ impl Relations<'_> {
         for &(procedure, entry) in &entries {
             let mark = self.terms.mark();
             let number = procedure.0;
-            let state = if self.flat {
+            let state = if self.flat.is_some() {
                 copy_of(&mut self.terms, &self.fields, ["p", "l", "g"])
             } else {
                 copy(&mut self.terms, &self.fields, "u")
@@ -51,7 +51,7 @@ impl Relations<'_> {
             }
             let clause = conjunction(&self.terms, &pieces);
             self.terms.forget(mark);
-            if self.flat {
+            if self.flat.is_some() {
                 let _ = writeln!(
                     self.out,
                     "bool EntryState_{number}(PC p, Local l, Global g)\n      {};\n",

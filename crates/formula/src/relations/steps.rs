@@ -8,6 +8,7 @@ use droste_program::{NodeId, Op, ProcId, Program, Threads, VarRef, Violation};
 
 use super::{Clauses, Frame, Relations, copy_of, one_of, or_false, uninitialised};
 use crate::fields::Component;
+use crate::inline::Start;
 use crate::points::Point;
 use crate::term::Term;
 use crate::write::Piece;
@@ -84,23 +85,14 @@ impl Relations<'_> {
                     let mut pieces = vec![self.moves(here, targets), Piece::Holds(guard)];
                     pieces.extend(stores);
                     pieces.extend(after.as_ref().map(|after| Piece::Holds(after.holds)));
-                    self.add(clauses, frame, &pieces);
-                    if let (Op::StartThread { start, .. }, false) =
-                        (op, self.fields.started.is_empty())
-                    {
-                        let start = self.points.at(*start);
-                        let known = self.beginnings.iter().position(|&at| at == start);
-                        let index = known.unwrap_or_else(|| {
-                            self.beginnings.push(start);
-                            self.beginnings.len() - 1
-                        });
-                        pieces.push(Piece::Text(format!("s = {index}")));
-                        let counter = self.fields.started.iter().copied();
-                        let frame = Frame::changing(counter.map(Component::Global));
-                        let mut starts = std::mem::take(&mut self.starts);
-                        self.add(&mut starts, frame, &pieces);
-                        self.starts = starts;
+                    let Op::StartThread { start, .. } = op else {
+                        self.add(clauses, frame, &pieces);
+                        continue;
+                    };
+                    if self.flat.is_none_or(|flat| flat.forgets) {
+                        self.add(clauses, frame.clone(), &pieces);
                     }
+                    self.starting(node, *start, frame, pieces);
                 }
                 for (violation, bit) in after.iter().flat_map(|after| &after.failures) {
                     let mut pieces = vec![Piece::Holds(some), Piece::Holds(*bit)];
@@ -110,6 +102,58 @@ impl Relations<'_> {
             }
         }
         self.terms.forget(mark);
+    }
+
+    /// Adds the step that starts a thread that becomes active.
+    fn starting(&mut self, node: NodeId, start: NodeId, frame: Frame, mut pieces: Vec<Piece>) {
+        let frame = match self.flat {
+            Some(flat) => {
+                let Some(start) = flat.starts.get(&node) else {
+                    return;
+                };
+                pieces.push(Piece::Text(self.copied(node, start)));
+                frame
+            }
+            None if self.fields.started.is_empty() => return,
+            None => {
+                let start = self.points.at(start);
+                let known = self.beginnings.iter().position(|&at| at == start);
+                let index = known.unwrap_or_else(|| {
+                    self.beginnings.push(start);
+                    self.beginnings.len() - 1
+                });
+                pieces.push(Piece::Text(format!("s = {index}")));
+                let counter = self.fields.started.iter().copied();
+                Frame::changing(counter.map(Component::Global))
+            }
+        };
+        let mut starts = std::mem::take(&mut self.starts);
+        self.add(&mut starts, frame, &pieces);
+        self.starts = starts;
+    }
+
+    /// That a thread begins at b with locals n, copied from a frame of the thread that starts it.
+    /// Those that the new thread writes before it reads them are left open.
+    fn copied(&self, node: NodeId, start: &Start) -> String {
+        let here = self.program.node(node).procedure.0 as usize;
+        let there = start.procedure;
+        let entry = self.program.procedure(there).entry;
+        let mut text = format!("b = {}", self.points.entry(self.program, there));
+        let mut blank = vec![true; self.fields.slots as usize];
+        for (i, &local) in start.copied.iter().enumerate() {
+            let kept = self.keeps(entry, VarRef::Local(i as u32));
+            let from = self.fields.local(here, local as usize);
+            for (to, from) in self.fields.local(there.0 as usize, i).iter().zip(from) {
+                blank[*to as usize] = false;
+                if kept {
+                    let _ = write!(text, " & n.l{to} = l.l{from}");
+                }
+            }
+        }
+        for (slot, _) in blank.iter().enumerate().filter(|(_, blank)| **blank) {
+            let _ = write!(text, " & !n.l{slot}");
+        }
+        text
     }
 
     /// From a program counter to one of others.
@@ -171,7 +215,7 @@ impl Relations<'_> {
     pub(super) fn program_int(&mut self) {
         let mut names = Vec::new();
         let (mut head, mut whole) = ("State u, State v) u ~+ v", "u, v");
-        let before = self.flat.then(|| {
+        let before = self.flat.map(|_| {
             head = "PC p, Local l, Global g, PC q, Local m, Global h) p ~+ q, l ~+ m, g ~+ h";
             whole = "u.pc, u.l, u.g, v.pc, v.l, v.g";
             let mut part = |names| copy_of(&mut self.terms, &self.fields, names);
@@ -199,6 +243,16 @@ impl Relations<'_> {
             let _ = writeln!(self.out, "// Steps within {title}.");
             let head = format!("bool {name}({head}");
             self.define(&head, clauses, |r| &r.u, |r| &r.v);
+            if before.is_some() && !self.starts.is_empty() {
+                let starts = std::mem::take(&mut self.starts);
+                let _ = writeln!(self.out, "// It starts a thread at b with the locals n.");
+                let head = format!(
+                    "bool StartInt_{}(PC p, Local l, Global g, PC q, Local m, Global h, PC b, Local n) \
+                     p ~+ q, l ~+ m, g ~+ h",
+                    procedure.0
+                );
+                self.define(&head, starts, |r| &r.u, |r| &r.v);
+            }
             let is_called = |(_, _, called): &(_, _, Vec<bool>)| called[procedure.0 as usize];
             if before.as_ref().is_none_or(is_called) {
                 names.push(format!("{name}({whole})"));

@@ -17,7 +17,7 @@ use droste_lang::ast::{Ast, Type};
 
 pub use config::{Config, Weights};
 pub use monitors::monitor;
-pub use threads::{Convention, concurrent};
+pub use threads::{Convention, concurrent, starting};
 
 use crate::random::Random;
 use crate::tree::{Exp, Proc, Stm, StmKind, TopLevel, Tree};

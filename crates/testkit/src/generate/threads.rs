@@ -21,7 +21,17 @@ pub enum Convention {
 
 /// A random program with two or three threads, as text.
 pub fn concurrent(seed: u64) -> (Convention, String) {
-    let mut random = Random::new(seed ^ 0x7468_7265_6164);
+    write(seed ^ 0x7468_7265_6164, false)
+}
+
+/// The same without recursion, and with more starts of threads: in procedures that are called, in
+/// threads that are started, in `init`; and with more locals, of which the new threads get copies.
+pub fn starting(seed: u64) -> (Convention, String) {
+    write(seed ^ 0x7374_6172_7473, true)
+}
+
+fn write(seed: u64, starting: bool) -> (Convention, String) {
+    let mut random = Random::new(seed);
     let convention = *random.pick(&[
         Convention::Dynamic,
         Convention::Dynamic,
@@ -36,8 +46,11 @@ pub fn concurrent(seed: u64) -> (Convention, String) {
         globals: (0..shared).map(|i| format!("g{i}")).collect(),
         scope: Vec::new(),
         helpers: Vec::new(),
+        callable: 0,
+        number: false,
         starts: 0,
         loops: random.percent(20),
+        starting,
         random,
         convention,
     }
@@ -62,10 +75,16 @@ struct Writer {
     /// The variables that can be used.
     scope: Vec<String>,
     helpers: Vec<Helper>,
+    /// The first helper that may be called.
+    callable: usize,
+    /// Whether there is a local `n` with three values.
+    number: bool,
     /// How many threads may still be started.
     starts: usize,
     /// Whether threads may be started in loops and recursion.
     loops: bool,
+    /// Whether there are more starts, and no recursion.
+    starting: bool,
 }
 
 impl Writer {
@@ -114,7 +133,11 @@ impl Writer {
             Convention::Init => {
                 self.header("init", false, false, 20);
                 self.initialise();
-                if self.random.percent(40) {
+                if self.starting {
+                    self.starts = self.random.below(2);
+                    self.block(2, 1, false);
+                    self.starts = 0;
+                } else if self.random.percent(40) {
                     self.block(1, 1, false);
                 }
                 self.text.push_str(" endinit: skip; end\n");
@@ -172,9 +195,14 @@ impl Writer {
         if param {
             self.scope.push("p".to_owned());
         }
-        if self.random.percent(local) {
+        let more = if self.starting { 40 } else { 0 };
+        if self.random.percent(local + more) {
             self.text.push_str(" decl x;");
             self.scope.push("x".to_owned());
+        }
+        self.number = self.starting && self.random.percent(25);
+        if self.number {
+            self.text.push_str(" decl n : int[0..2]; n := 1;");
         }
     }
 
@@ -182,7 +210,7 @@ impl Writer {
         self.header(name, false, false, 30);
         let count = self.random.between(2, 5);
         // Mixed conventions are possible, and rare.
-        self.starts = usize::from(self.random.percent(8));
+        self.starts = usize::from(self.random.percent(if self.starting { 25 } else { 8 }));
         self.block(count, 2, true);
         self.starts = 0;
         self.text.push_str(" end\n");
@@ -196,7 +224,11 @@ impl Writer {
             };
             self.header(name, param, result, 15);
             let count = self.random.between(1, 3);
-            self.starts = usize::from(self.loops && self.random.percent(30));
+            if self.starting {
+                self.callable = i + 1;
+            }
+            let starts = self.loops || self.starting;
+            self.starts = usize::from(starts && self.random.percent(30));
             self.block(count, 1, true);
             self.starts = 0;
             if result {
@@ -205,6 +237,7 @@ impl Writer {
             }
             self.text.push_str(" end\n");
         }
+        self.callable = 0;
     }
 
     fn label(&mut self) -> String {
@@ -278,14 +311,23 @@ impl Writer {
             8,
             14,
             6,
-            if self.helpers.is_empty() { 0 } else { 18 },
+            if self.callable == self.helpers.len() {
+                0
+            } else {
+                18
+            },
             if depth > 0 { 10 } else { 0 },
             if depth > 0 { 5 } else { 0 },
-            if self.starts > 0 { 12 } else { 0 },
+            match (self.starts > 0, self.starting) {
+                (true, true) => 30,
+                (true, false) => 12,
+                _ => 0,
+            },
             2,
             3,
             if self.local_labels.is_empty() { 0 } else { 4 },
             2,
+            if self.number { 12 } else { 0 },
         ];
         match self.random.weighted(&weights) {
             0 => {
@@ -338,7 +380,7 @@ impl Writer {
             7 => {
                 self.starts -= 1;
                 match self.random.below(4) {
-                    0 if !self.local_labels.is_empty() && self.loops => {
+                    0 if !self.local_labels.is_empty() && (self.loops || self.starting) => {
                         let label = self.random.pick(&self.local_labels).clone();
                         let _ = write!(self.text, " start_thread goto {label};");
                     }
@@ -359,6 +401,17 @@ impl Writer {
             }
             8 => self.text.push_str(" end_thread;"),
             9 => self.text.push_str(" if (*) then end_thread; fi;"),
+            12 => {
+                let text = *self.random.pick(&[
+                    " n := *;",
+                    " n := 2;",
+                    " assume(n = 1);",
+                    " if (n = 2) then n := 0; fi;",
+                    " assert(n != 0);",
+                    " if (n < 2) then n := n + 1; fi;",
+                ]);
+                self.text.push_str(text);
+            }
             _ => {
                 let label = self.random.pick(&self.local_labels).clone();
                 let _ = write!(self.text, " if (*) then goto {label}; fi;");
@@ -367,7 +420,7 @@ impl Writer {
     }
 
     fn call(&mut self) {
-        let index = self.random.below(self.helpers.len());
+        let index = self.callable + self.random.below(self.helpers.len() - self.callable);
         let (name, param, result) = {
             let helper = &self.helpers[index];
             (helper.name, helper.param, helper.result)
@@ -399,9 +452,10 @@ mod tests {
     #[test]
     fn the_front_end_accepts_them_and_they_have_threads() {
         for seed in 0..1000 {
-            let (_, text) = concurrent(seed);
-            let (program, _) = lower(&parse(&text));
-            assert!(program.is_some_and(|p| p.is_concurrent()), "{seed}\n{text}");
+            for (_, text) in [concurrent(seed), starting(seed)] {
+                let (program, _) = lower(&parse(&text));
+                assert!(program.is_some_and(|p| p.is_concurrent()), "{seed}\n{text}");
+            }
         }
     }
 }
