@@ -250,7 +250,7 @@ fn pdaaals_states_that_are_not_listed_are_warned_about() {
     let slip = INSTANCE.replace("\"q\": {}", "\"quit\": {}");
     let slip = slip.replacen("\"to\": \"q\"", "\"to\": \"qiut\"", 1);
     let said = warned(&slip);
-    assert!(said.contains("t:2:33") && said.contains("the state `qiut` is not listed"));
+    assert!(said.contains("t:2:32") && said.contains("the state `qiut` is not listed"));
     assert!(said.contains("did you mean `quit`?"), "{said}");
     assert!(said.contains("list it: `\"q\": {}`"), "{said}");
     let rules: Vec<String> = (0..9)
