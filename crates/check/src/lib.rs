@@ -63,7 +63,10 @@ pub fn check(
     });
     let mut report = match answer {
         Ok(report) => report,
-        Err(Halt::Stopped(reason)) => Report::stopped(options.engine.first(), reason),
+        Err(Halt::Stopped(reason)) => Report {
+            explored: Explored::not_yet(program, options.bound),
+            ..Report::stopped(options.engine.first(), reason)
+        },
         Err(Halt::Fault(fault)) => return Err(fault),
     };
     report.time = start.elapsed();

@@ -9,7 +9,7 @@ use droste_passes::Config as Passes;
 use droste_program::schedule::{Bound, Levels};
 use droste_symbolic::Tuning;
 
-use crate::{Algorithm, Weighing};
+use crate::{Algorithm, Effort, Weighing};
 
 /// An engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -64,6 +64,17 @@ pub enum Engine {
 }
 
 impl Engine {
+    /// The engine that is at work if it has told of this effort. Of [`Engine::Auto`] it may be
+    /// any.
+    pub fn at_work(self, effort: Option<&Effort>) -> EngineId {
+        let rivals = [EngineId::Bdd, EngineId::Calculus, EngineId::Wpds];
+        let told = |engine: &EngineId| effort.is_some_and(|effort| effort.is_of(*engine));
+        match self {
+            Engine::Auto => rivals.into_iter().find(told).unwrap_or(self.first()),
+            _ => self.first(),
+        }
+    }
+
     /// The engine that begins.
     pub fn first(self) -> EngineId {
         match self {

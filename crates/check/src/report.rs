@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use droste_base::{Counterexample, StopReason, Verdict};
 use droste_explicit::Stats;
+use droste_program::Program;
 use droste_program::concurrent::{ConcurrentExecution, Run};
 use droste_program::execution::Execution;
-use droste_program::schedule::Levels;
+use droste_program::schedule::{Bound, Levels};
 use droste_symbolic::Stats as SymbolicStats;
 
 use crate::{CriticalLabel, EngineId, Vacuity};
@@ -44,6 +45,21 @@ impl Effort {
             Effort::Symbolic(_) | Effort::Calculus(_) | Effort::Weighted(_) => 0,
         }
     }
+
+    /// What it took an engine that has not begun.
+    pub fn none(engine: EngineId) -> Self {
+        match engine {
+            EngineId::Explicit | EngineId::Tableau => Effort::Explicit(Stats::default()),
+            EngineId::Bdd => Effort::Symbolic(SymbolicStats::default()),
+            EngineId::Calculus => Effort::Calculus(SymbolicStats::default()),
+            EngineId::Wpds => Effort::Weighted(SymbolicStats::default()),
+        }
+    }
+
+    /// Whether it may be an effort of this engine.
+    pub fn is_of(&self, engine: EngineId) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(&Effort::none(engine))
+    }
 }
 
 /// How far a program with threads has been explored.
@@ -57,6 +73,17 @@ pub struct Explored {
     pub level: Option<usize>,
     /// Whether a verdict of `Holds` is about all runs, however many switches they have.
     pub exhaustive: bool,
+}
+
+impl Explored {
+    /// What is known of a program before the search; nothing for one without threads.
+    pub fn not_yet(program: &Program, bound: Option<Bound>) -> Option<Self> {
+        program.is_concurrent().then(|| Explored {
+            levels: bound.map_or(Levels::Switches, Bound::levels),
+            level: None,
+            exhaustive: false,
+        })
+    }
 }
 
 /// An answer.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::time::Instant;
 
 use droste_analyze::words::{fact as in_words, name, relation as equation};
 use droste_analyze::{Fact, Failure as NoFacts, Question};
@@ -26,10 +27,14 @@ pub(crate) fn analyze(args: &AnalyzeArgs, console: &Console) -> Result<u8, Failu
         verbose: false,
     };
     let frame = Frame::new(console, &args.limits, volume);
-    let (file, json) = (input::name(&args.file), args.json);
-    let analysis = question(args).1;
-    frame.watch(move |reason| stopped(&file, analysis, json, &reason));
-    let result = answer(args, &frame);
+    let object = Object {
+        file: input::name(&args.file),
+        analysis: question(args).1,
+        start: frame.start,
+    };
+    let (json, watched) = (args.json, object.clone());
+    frame.watch(move |reason| stopped(json.then_some(&watched), &reason));
+    let result = answer(args, &object, &frame);
     frame.claim();
     result
 }
@@ -47,23 +52,38 @@ fn question(args: &AnalyzeArgs) -> (Question, &'static str) {
     }
 }
 
-/// Says that a limit was reached; the exit code.
-fn stopped(file: &str, analysis: &str, json: bool, reason: &StopReason) -> u8 {
-    Console::note(&format!("unknown: {reason}\n"));
-    if json {
-        let object = json!({
-            "file": file,
-            "analysis": analysis,
-            "reason": reason.to_string(),
-        });
-        if Console::print(&format!("{object}\n")).is_err() {
-            return crate::COULD_NOT_BE_CHECKED;
-        }
-    }
-    UNKNOWN
+/// The object of `--json`.
+#[derive(Clone)]
+struct Object {
+    file: String,
+    analysis: &'static str,
+    start: Instant,
 }
 
-fn answer(args: &AnalyzeArgs, frame: &Frame<'_>) -> Result<u8, Failure> {
+impl Object {
+    /// The fields that are always there, and the one that is the answer or says why there is none.
+    fn with(&self, key: &str, value: Value) -> Value {
+        let mut object = json!({
+            "file": self.file,
+            "analysis": self.analysis,
+            "seconds": self.start.elapsed().as_secs_f64(),
+        });
+        object[key] = value;
+        object
+    }
+}
+
+/// Says that a limit was reached; the exit code.
+fn stopped(json: Option<&Object>, reason: &StopReason) -> u8 {
+    Console::note(&format!("unknown: {reason}\n"));
+    let object = json.map(|object| object.with("reason", reason.to_string().into()));
+    match object.map(|object| Console::print(&format!("{object}\n"))) {
+        Some(Err(_)) => crate::COULD_NOT_BE_CHECKED,
+        _ => UNKNOWN,
+    }
+}
+
+fn answer(args: &AnalyzeArgs, object: &Object, frame: &Frame<'_>) -> Result<u8, Failure> {
     let source = frame.read(&args.file)?;
     let parsed = parse(&source, args.dialect.into());
     frame.refused(&parsed.diagnostics, &source)?;
@@ -73,7 +93,7 @@ fn answer(args: &AnalyzeArgs, frame: &Frame<'_>) -> Result<u8, Failure> {
         Failure::Because("the program was refused without a reason: a defect in Droste".to_owned())
     })?;
     frame.watchdog.search_begins();
-    let (question, analysis) = question(args);
+    let question = question(args).0;
     let facts = match droste_analyze::analyze(&program, question, &frame.limits()) {
         Ok(facts) => facts,
         Err(NoFacts::Concurrent) => {
@@ -83,7 +103,7 @@ fn answer(args: &AnalyzeArgs, frame: &Frame<'_>) -> Result<u8, Failure> {
         }
         Err(NoFacts::Stopped(reason)) => {
             frame.claim();
-            return Ok(stopped(source.name(), analysis, args.json, &reason));
+            return Ok(stopped(args.json.then_some(object), &reason));
         }
     };
     frame.claim();
@@ -95,12 +115,7 @@ fn answer(args: &AnalyzeArgs, frame: &Frame<'_>) -> Result<u8, Failure> {
     let shown = page.shown(args.all);
     let text = if args.json {
         let statements: Vec<Value> = shown.iter().map(|id| page.statement(*id)).collect();
-        let object = json!({
-            "file": source.name(),
-            "analysis": analysis,
-            "statements": statements,
-            "seconds": frame.elapsed().as_secs_f64(),
-        });
+        let object = object.with("statements", statements.into());
         format!("{object}\n")
     } else {
         page.annotated(&shown)
@@ -128,12 +143,12 @@ impl Page<'_> {
         nodes
     }
 
-    /// The source, with what is known under the lines.
+    /// The source, with what is known above the lines: it holds before their statements.
     fn annotated(&self, shown: &[NodeId]) -> String {
-        let mut under: BTreeMap<u32, Vec<NodeId>> = BTreeMap::new();
+        let mut above: BTreeMap<u32, Vec<NodeId>> = BTreeMap::new();
         for id in shown {
             let line = self.source.line_number(self.program.node(*id).span.start);
-            under.entry(line).or_default().push(*id);
+            above.entry(line).or_default().push(*id);
         }
         let lines = self.source.line_number(self.source.text().len() as u32);
         let width = lines.to_string().len();
@@ -144,19 +159,19 @@ impl Page<'_> {
             if line == lines && text.is_empty() {
                 break;
             }
-            let _ = writeln!(page, "{line:width$} | {}", visible(text.trim_end()));
             let indent = text.len() - text.trim_start().len();
-            let nodes = under.get(&line).map_or(&[][..], Vec::as_slice);
+            let nodes = above.get(&line).map_or(&[][..], Vec::as_slice);
             for id in nodes {
                 let _ = write!(page, "{:width$} | {:indent$}// ", "", "");
                 if nodes.len() > 1 {
                     let text = self.source.slice(self.program.node(*id).span);
                     let text = text.lines().next().unwrap_or_default();
-                    let _ = write!(page, "`{}`: ", visible(text));
+                    let _ = write!(page, "before `{}`: ", visible(text));
                 }
                 page.push_str(&self.words(*id));
                 page.push('\n');
             }
+            let _ = writeln!(page, "{line:width$} | {}", visible(text.trim_end()));
         }
         page
     }

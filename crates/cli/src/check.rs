@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use droste_base::Verdict;
 use droste_base::words::{count, counted};
 use droste_check::{
-    Algorithm, Bound, Effort, Evidence, Options, Passes, Property, Report, Weighing,
+    Algorithm, Bound, Effort, Evidence, Explored, Options, Passes, Property, Report, Weighing,
 };
 use droste_lang::lower::lower;
 use droste_lang::parser::{self, parse, parse_monitor};
@@ -43,7 +43,11 @@ pub(crate) fn check(args: &CheckArgs, console: &Console) -> Result<u8, Failure> 
         args,
         frame: Frame::new(console, &args.limits, volume),
         question: Arc::new(Mutex::new(question_before_reading(args))),
-        several: Arc::default(),
+        several: Arc::new(Mutex::new(
+            // How many there are is not known yet.
+            (args.property.ltl_file.is_some()).then(Several::default),
+        )),
+        explored: Arc::default(),
         found: Arc::default(),
     };
     run.watch();
@@ -108,6 +112,8 @@ impl Run<'_> {
         let Some(program) = run.front_end(&source)? else {
             return Ok(0);
         };
+        *run.explored.lock().unwrap_or_else(PoisonError::into_inner) =
+            Explored::not_yet(&program, run.bound());
         if let Some(file) = &args.property.ltl_file {
             return run.check_file(&source, &program, file);
         }
@@ -301,6 +307,8 @@ pub(crate) struct Run<'a> {
     pub(crate) question: Arc<Mutex<String>>,
     /// If there are several questions: all of them.
     pub(crate) several: Arc<Mutex<Option<Several>>>,
+    /// If the program has threads: what is said of them before there is an answer.
+    explored: Arc<Mutex<Option<Explored>>>,
     /// Whether there is an answer, and a run is being written down.
     pub(crate) found: Arc<AtomicBool>,
 }
@@ -520,13 +528,14 @@ impl Run<'_> {
         let file = input::name(&self.args.file);
         let question = Arc::clone(&self.question);
         let several = Arc::clone(&self.several);
+        let explored = Arc::clone(&self.explored);
         let emit = self.args.output.emit.is_some();
         let start = self.frame.start;
         let (json, quiet) = (self.args.output.json, self.args.output.quiet);
         let word = self.frame.console.paint(UNKNOWN_COLOR, "unknown");
         let known = Arc::clone(&self.frame.watchdog);
         let found = Arc::clone(&self.found);
-        let engine = engine(self.args.search.engine).first();
+        let engine = engine(self.args.search.engine);
         self.frame.watch(move |reason| {
             let time = start.elapsed();
             let question = question.lock().unwrap_or_else(PoisonError::into_inner);
@@ -545,15 +554,18 @@ impl Run<'_> {
             };
             let goal = verdict::known(&verdict::cut(&question));
             let text = verdict::undecided(&reason, &goal);
+            let effort = known.effort();
+            let engine = engine.at_work(effort.as_ref());
             let report = Report {
-                effort: known.effort(),
+                effort: effort.filter(|effort| effort.is_of(engine)),
+                explored: *explored.lock().unwrap_or_else(PoisonError::into_inner),
                 time,
-                ..Report::stopped(engine, reason)
+                ..Report::stopped(engine, reason.clone())
             };
             let object = |question: &str| verdict::object(&file, question, &report, time);
             let mut several = several.lock().unwrap_or_else(PoisonError::into_inner);
             let name = match &mut *several {
-                Some(several) => format!("{}\n", several.give_up(&word, object)),
+                Some(several) => several.give_up(&word, &reason, object),
                 None => String::new(),
             };
             let printed = match &*several {
@@ -563,9 +575,9 @@ impl Run<'_> {
                 several => Console::print(&format!(
                     "{name}{word}: {text}\n{}\n{}",
                     verdict::statistics(&report, time),
-                    several
-                        .as_ref()
-                        .map_or_else(String::new, |several| format!("\n{}", several.summary()))
+                    (several.as_ref().map(Several::summary))
+                        .filter(|summary| !summary.is_empty())
+                        .map_or_else(String::new, |summary| format!("\n{summary}"))
                 )),
             };
             match printed {
@@ -584,19 +596,20 @@ impl Run<'_> {
     ) -> Result<u8, Failure> {
         let flags = &self.args.output;
         let trace = verdict::shown(subject, source, report);
-        if flags.json {
-            let object = self.object(source, subject, report, trace.as_ref());
-            self.frame.claim();
-            output::print(&object)?;
-        } else if !flags.quiet {
-            let page = self.page(source, subject, report, trace.as_ref());
-            self.frame.claim();
-            Console::print(&page)?;
-        }
+        let object = (flags.json).then(|| self.object(source, subject, report, trace.as_ref()));
+        let page = (!flags.json && !flags.quiet)
+            .then(|| self.page(source, subject, report, trace.as_ref()));
         self.frame.claim();
+        // If the file of --trace cannot be written, standard output stays empty.
         if let Some(trace) = &trace {
             let text = |color, width| self.trace(trace, color, width);
             self.write_trace(&text, || trace.json())?;
+        }
+        if let Some(object) = object {
+            output::print(&object)?;
+        }
+        if let Some(page) = page {
+            Console::print(&page)?;
         }
         Ok(exit_code(&report.verdict))
     }

@@ -3,6 +3,7 @@
 pub(crate) mod args;
 mod concurrent;
 mod convert;
+mod known;
 mod path;
 mod show;
 
@@ -10,7 +11,6 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
 
 use droste_base::words::{count, counted, seconds};
 use droste_base::{Limits, StopReason};
@@ -34,6 +34,7 @@ use crate::{input, output};
 use args::{
     AutomatonArgs, Method, PathArgs, PdsCommand, ReachArgs, SearchArgs, SystemArgs, WayArgs,
 };
+use known::Known;
 
 /// Why there is no answer yet.
 enum Stop {
@@ -58,56 +59,34 @@ pub(crate) fn run(command: &PdsCommand, console: &Console) -> Result<u8, Failure
     if let PdsCommand::Convert(args) = command {
         return convert::convert(args, console);
     }
-    let (system, limits, show) = command.parts();
+    let (_, limits, show) = command.parts();
     let volume = Volume {
         json: command.json(),
         quiet: show.quiet,
         verbose: show.verbose,
     };
     let frame = Frame::new(console, limits, volume);
-    let asked = match command {
-        _ if !command.json() => Asked::Text,
-        PdsCommand::Pre(_) | PdsCommand::Post(_) => Asked::Automaton,
-        _ => Asked::Reachable,
-    };
-    watch(&frame, system, asked);
-    let result = answer(command, &frame);
+    let known = Arc::new(Known::new(command, frame.start));
+    let shown = command.json().then(|| Arc::clone(&known));
+    watch(&frame, shown.clone());
+    let result = answer(command, &known, &frame);
     frame.claim();
     match result {
         Ok(code) => Ok(code),
         Err(Stop::Failure(failure)) => Err(failure),
-        Err(Stop::Limit(reason)) => Ok(unknown(&reason, frame.start, &system.file, asked)),
+        Err(Stop::Limit(reason)) => Ok(unknown(&reason, shown.as_deref())),
     }
 }
 
-/// What is to be written if a limit is reached.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Asked {
-    /// Text.
-    Text,
-    /// An object that says whether something is reachable.
-    Reachable,
-    /// An object with an automaton.
-    Automaton,
+/// What is printed if the watchdog finds that a limit is reached: with `--json`, what is known.
+fn watch(frame: &Frame<'_>, known: Option<Arc<Known>>) {
+    frame.watch(move |reason| unknown(&reason, known.as_deref()));
 }
 
-/// What is printed if the watchdog finds that a limit is reached.
-fn watch(frame: &Frame<'_>, system: &SystemArgs, asked: Asked) {
-    let (file, start) = (system.file.clone(), frame.start);
-    frame.watch(move |reason| unknown(&reason, start, &file, asked));
-}
-
-fn unknown(reason: &StopReason, start: Instant, file: &Path, asked: Asked) -> u8 {
+fn unknown(reason: &StopReason, known: Option<&Known>) -> u8 {
     Console::note(&format!("unknown: {reason}\n"));
-    if asked != Asked::Text {
-        let mut object = json!({
-            "file": input::name(file),
-            "reason": reason.to_string(),
-            "seconds": start.elapsed().as_secs_f64(),
-        });
-        if asked == Asked::Reachable {
-            object["reachable"] = Value::Null;
-        }
+    if let Some(known) = known {
+        let object = known.object(json!({ "reason": reason.to_string() }));
         if output::print(&object).is_err() {
             return 2;
         }
@@ -289,7 +268,15 @@ fn given_set(
     let source = if given.trim_start().starts_with('<') {
         SourceFile::new(flag, given)
     } else {
-        frame.read(Path::new(given))?
+        let file = Path::new(given);
+        frame.read(file).map_err(|failure| match failure {
+            // Perhaps the brackets were forgotten.
+            Failure::Because(what) if given != "-" && !file.exists() => Failure::Because(format!(
+                "{flag}: {what}; a set that is not in a file is written '<p, a>': a control state \
+                 and the stack"
+            )),
+            other => other,
+        })?
     };
     match read_set(&source, system, &frame.limits()) {
         Ok((set, warnings)) => {
@@ -341,7 +328,7 @@ fn refuse(command: &PdsCommand) -> Result<(), Failure> {
     }
 }
 
-fn answer(command: &PdsCommand, frame: &Frame<'_>) -> Result<u8, Stop> {
+fn answer(command: &PdsCommand, known: &Known, frame: &Frame<'_>) -> Result<u8, Stop> {
     refuse(command)?;
     let (args, _, show) = command.parts();
     let (text, document, format) = document(args, show.quiet, frame)?;
@@ -350,9 +337,11 @@ fn answer(command: &PdsCommand, frame: &Frame<'_>) -> Result<u8, Stop> {
         Document::Concurrent(system) => {
             let name = input::name(&args.file);
             return match command {
-                PdsCommand::Reach(args) => concurrent::answer(&name, &system, args, None, frame),
+                PdsCommand::Reach(args) => {
+                    concurrent::answer(&name, &system, args, None, (known, frame))
+                }
                 PdsCommand::Path(path) => {
-                    concurrent::answer(&name, &system, &path.reach, Some(path), frame)
+                    concurrent::answer(&name, &system, &path.reach, Some(path), (known, frame))
                 }
                 _ => Err(threads_refused(&name).into()),
             };
@@ -370,6 +359,7 @@ fn answer(command: &PdsCommand, frame: &Frame<'_>) -> Result<u8, Stop> {
     {
         loaded.count_steps(&args.reach)?;
     }
+    known.loaded(&loaded);
     let domain = loaded.domain.clone();
     let signs = Signs::of(&loaded.system);
     domain.run(
@@ -377,6 +367,7 @@ fn answer(command: &PdsCommand, frame: &Frame<'_>) -> Result<u8, Stop> {
         Solve {
             command,
             loaded,
+            known,
             frame,
         },
     )
@@ -386,6 +377,7 @@ fn answer(command: &PdsCommand, frame: &Frame<'_>) -> Result<u8, Stop> {
 struct Solve<'a> {
     command: &'a PdsCommand,
     loaded: Loaded,
+    known: &'a Known,
     frame: &'a Frame<'a>,
 }
 
@@ -506,10 +498,10 @@ impl Solve<'_> {
         let (Some(from), Some(to)) = (&tables.initial, &tables.target) else {
             return Ok(2);
         };
-        let read = self.frame.elapsed();
-        self.frame.watchdog.search_begins();
         let mut options = self.options(args.way.method(), &args.way.search);
         options.witness = path.is_some();
+        let read = self.known.solving(options.found.clone());
+        self.frame.watchdog.search_begins();
         let pds = &tables.built.pds;
         let reached = self.shown(&options, || {
             let cores = args.way.search.cores.unwrap_or(1);
@@ -534,20 +526,12 @@ impl Solve<'_> {
             } else {
                 domain.json(&reached.weight)
             };
-            let mut object = json!({
-                "file": self.loaded.name,
+            let mut object = self.known.object(json!({
                 "reachable": reachable,
                 "weight": weight,
-                "domain": self.loaded.shown_domain().to_string(),
-                "method": args.way.method().name(),
-                "direction": args.way.direction().map_or("both", args::Direction::name),
-                "states": system.states.len(),
-                "symbols": system.symbols.len(),
-                "rules": rules,
                 "transitions": reached.transitions,
                 "seconds": time.as_secs_f64(),
-                "reading_seconds": read.as_secs_f64(),
-            });
+            }));
             if domain.vaguely(&reached.weight).is_some() && !self.loaded.counted {
                 object["saturated"] = json!(true);
             }
@@ -608,14 +592,13 @@ impl Solve<'_> {
             ));
         }
         let tables = self.tables(domain, !forward, forward)?;
-        let rules = self.loaded.system.rules.len();
         self.loaded.system.rules = Vec::new();
         let Some(start) = tables.initial.or(tables.target) else {
             return Ok(2);
         };
-        let read = self.frame.elapsed();
-        self.frame.watchdog.search_begins();
         let options = self.options(args.method.into(), &args.search);
+        let read = self.known.solving(options.found.clone());
+        self.frame.watchdog.search_begins();
         let cores = args.search.cores.unwrap_or(1);
         let start = start.normalised(domain)?;
         let pds = &tables.built.pds;
@@ -647,16 +630,10 @@ impl Solve<'_> {
             shown.save(file, args.dot)?;
         }
         if args.show.json {
-            let mut object = json!({
-                "file": self.loaded.name,
-                "domain": self.loaded.domain.to_string(),
-                "method": Method::from(args.method).name(),
-                "direction": if forward { "pre" } else { "post" },
-                "rules": rules,
+            let mut object = self.known.object(json!({
                 "transitions": result.len(),
                 "seconds": time.as_secs_f64(),
-                "reading_seconds": read.as_secs_f64(),
-            });
+            }));
             if !weights.is_empty() {
                 let of = weights.iter().map(|(text, weight)| {
                     let is = !domain.is_zero(weight);

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use droste_base::Limits;
+use droste_base::{Limits, StopReason, Verdict};
 use droste_check::{Automaton, Ltl, Property};
 use droste_ltl::{Atoms, Formulas, HoaAutomaton, HoaError, parse_properties, read_hoas};
 use droste_program::Program;
@@ -172,9 +172,7 @@ impl Run<'_> {
         });
         *self.several() = Some(Several {
             asked: asked.collect(),
-            codes: Vec::new(),
-            objects: Vec::new(),
-            summary: String::new(),
+            ..Several::default()
         });
         for (i, (name, property)) in properties.iter().enumerate() {
             let last = i + 1 == properties.len();
@@ -200,6 +198,9 @@ impl Run<'_> {
             let word = self.word(&report.verdict);
             if let Some(several) = &mut *self.several() {
                 several.answered(exit_code(&report.verdict), &word, object);
+                if let Verdict::Unknown(reason) = &report.verdict {
+                    several.stopped(reason);
+                }
             }
         }
         let Some(several) = self.several().take() else {
@@ -261,13 +262,17 @@ struct Asked {
     text: String,
 }
 
-/// Several properties, and what is known about the first of them.
+/// Several properties, and what is known about the first of them. Before they have been read, there
+/// are none.
+#[derive(Default)]
 pub(crate) struct Several {
     asked: Vec<Asked>,
     codes: Vec<u8>,
     /// As text: most are short, but a trace may be long.
     objects: Vec<Box<RawValue>>,
     summary: String,
+    /// Why one of them has no answer.
+    reason: Option<String>,
 }
 
 /// The answers to several questions as JSON.
@@ -277,6 +282,8 @@ pub(crate) struct Answers<'a> {
     file: &'a str,
     version: &'static str,
     stats: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
     properties: &'a [Box<RawValue>],
 }
 
@@ -292,26 +299,38 @@ impl Several {
         self.objects.extend(object);
     }
 
-    /// There will be no answers to the others, for this reason; what is to be said about the next one. `object` makes one for a question.
-    pub(crate) fn give_up(&mut self, word: &str, object: impl Fn(&str) -> Value) -> String {
-        let Some(next) = self.asked.get(self.codes.len()) else {
-            return String::new();
-        };
-        let name = next.name.clone();
+    /// There is no answer to one of them, for this reason.
+    fn stopped(&mut self, reason: &StopReason) {
+        self.reason.get_or_insert_with(|| reason.to_string());
+    }
+
+    /// There will be no answers to the others, for this reason; the line above what is to be said
+    /// about the next one. `object` makes one for a question.
+    pub(crate) fn give_up(
+        &mut self,
+        word: &str,
+        reason: &StopReason,
+        object: impl Fn(&str) -> Value,
+    ) -> String {
+        let next = self.asked.get(self.codes.len());
+        let title = next.map_or_else(String::new, |next| format!("{}\n", next.name));
+        if next.is_some() || self.asked.is_empty() {
+            self.stopped(reason);
+        }
         while let Some(asked) = self.asked.get(self.codes.len()) {
             let mut object = object(&asked.question);
             object["name"] = asked.name.as_str().into();
             self.answered(3, word, to_raw_value(&object).ok());
         }
-        name
+        title
     }
 
     /// The exit code: a violation is a violation, whatever is unknown besides.
     pub(crate) fn code(&self) -> u8 {
-        match (self.codes.contains(&1), self.codes.contains(&3)) {
+        match (self.codes.contains(&1), &self.reason) {
             (true, _) => 1,
-            (false, true) => 3,
-            (false, false) => 0,
+            (false, Some(_)) => 3,
+            (false, None) => 0,
         }
     }
 
@@ -332,6 +351,7 @@ impl Several {
             file,
             version: env!("CARGO_PKG_VERSION"),
             stats: json!({ "seconds": time.as_secs_f64() }),
+            reason: self.reason.as_deref().filter(|_| verdict == "unknown"),
             properties: &self.objects,
         }
     }
@@ -351,14 +371,13 @@ mod tests {
         };
         let mut several = Several {
             asked: ["a", "bc", "d"].map(asked).into(),
-            codes: Vec::new(),
-            objects: Vec::new(),
-            summary: String::new(),
+            ..Several::default()
         };
         let violated = to_raw_value(&json!({ "verdict": "violated" }));
         several.answered(1, "violated", violated.ok());
         let unknown = |question: &str| json!({ "verdict": "unknown", "property": question });
-        assert_eq!(several.give_up("unknown", unknown), "bc");
+        let reason = StopReason::Cancelled;
+        assert_eq!(several.give_up("unknown", &reason, unknown), "bc\n");
         assert_eq!(several.code(), 1);
         let lines = "a   violated: G a\nbc  unknown: G bc\nd   unknown: G d\n";
         assert_eq!(several.summary(), lines);
@@ -367,6 +386,20 @@ mod tests {
         assert_eq!(object["verdict"], "violated");
         assert_eq!(object["properties"][2]["name"], "d");
         assert_eq!(object["properties"][2]["property"], "every run satisfies d");
-        assert_eq!(several.give_up("unknown", unknown), "");
+        assert_eq!(several.give_up("unknown", &reason, unknown), "");
+    }
+
+    /// A limit may come before the properties have been read.
+    #[test]
+    fn without_properties_nothing_is_known() {
+        let mut several = Several::default();
+        let reason = StopReason::Cancelled;
+        assert_eq!(several.give_up("unknown", &reason, |_| json!({})), "");
+        assert_eq!(several.code(), 3);
+        let object = several.object("p.bp", Duration::ZERO);
+        let object = serde_json::to_value(&object).expect("an object");
+        assert_eq!(object["verdict"], "unknown");
+        assert_eq!(object["reason"], "interrupted");
+        assert_eq!(object["properties"], json!([]));
     }
 }

@@ -566,8 +566,9 @@ pub(crate) fn object(file: &str, question: &str, report: &Report, total: Duratio
 /// What it took, as JSON.
 fn stats(report: &Report, total: Duration) -> Value {
     let seconds = total.as_secs_f64();
-    match &report.effort {
-        Some(Effort::Symbolic(stats) | Effort::Calculus(stats) | Effort::Weighted(stats)) => {
+    let effort = report.effort.unwrap_or_else(|| Effort::none(report.engine));
+    match effort {
+        Effort::Symbolic(stats) | Effort::Calculus(stats) | Effort::Weighted(stats) => {
             json!({
                 "seconds": seconds,
                 "configurations": stats.configurations,
@@ -580,8 +581,7 @@ fn stats(report: &Report, total: Duration) -> Value {
                 "bytes": stats.bytes,
             })
         }
-        None | Some(Effort::Explicit(_)) => {
-            let stats = report.explicit_stats();
+        Effort::Explicit(stats) => {
             json!({
                 "seconds": seconds,
                 "search_seconds": stats.search.as_secs_f64(),

@@ -358,6 +358,65 @@ fn limits() {
     of(&text, "post", &["--memory", "1"]).expect(3);
 }
 
+/// The names of an object's fields.
+fn fields(object: &serde_json::Value) -> Vec<&str> {
+    object
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(|key| &**key)
+        .collect()
+}
+
+/// The object at a limit has the fields that it has otherwise, and `reason`.
+#[test]
+fn objects_are_whole_at_a_limit() {
+    let short = ["--json", "--timeout", "0.000001"];
+    for command in ["reach", "path", "post", "pre"] {
+        let whole = droste(&["pds", command, "calls.wpds", "--json"]).json();
+        let mut expected = fields(&whole);
+        expected.retain(|field| !matches!(*field, "witness" | "automaton"));
+        expected.push("reason");
+        expected.sort_unstable();
+        let object = droste(&[&["pds", command, "calls.wpds"], &short[..]].concat());
+        let object = object.expect(3).json();
+        assert_eq!(fields(&object), expected, "{command}");
+        assert_eq!(
+            (&object["rules"], &object["weight"]),
+            (&json!(null), &json!(null))
+        );
+        assert_eq!(object["method"], "chaotic");
+        assert!(object["reading_seconds"].as_f64() > Some(0.0), "{object:#}");
+    }
+    let threads = [
+        "pds",
+        "reach",
+        "threads.cpds",
+        "--initial",
+        "0|1,4",
+        "--target",
+        "2|*,5",
+    ];
+    let whole = droste(&[&threads[..], &["--json"]].concat())
+        .expect(1)
+        .json();
+    for field in ["threads", "contexts", "proof", "schedule", "aggregates"] {
+        assert!(whole.get(field).is_some(), "{field}: {whole:#}");
+    }
+    assert_eq!((whole.get("method"), &whole["rules"]), (None, &json!(4)));
+}
+
+#[test]
+fn forgotten_brackets() {
+    let done = droste(&["pds", "reach", "calls.wpds", "--target", "end"]).expect(2);
+    assert!(
+        done.err.contains("--target: cannot read `end`"),
+        "{}",
+        done.err
+    );
+    assert!(done.err.contains("is written '<p, a>'"), "{}", done.err);
+}
+
 /// Defects of other tools, each of which is right here.
 mod defects {
     use super::*;
@@ -590,6 +649,14 @@ fn conversions_name_what_they_lose() {
         assert_eq!(done.err, "");
     }
     let done = of(text, "convert", &["--to", "wpds"]).expect(0);
+    assert_eq!(done.err, "");
+    // The set of `p` has no configuration, and nothing is written of it.
+    let text = "states p q\nrule q a -> q a\ninit <q, a>\ninit <p, [^a]>\n";
+    let done = of(text, "convert", &["--to", "moped"]).expect(0);
+    assert!(done.err.contains("control state `p`"), "{}", done.err);
+    // A state of an initial configuration is not lost.
+    let text = "states p q\nrule q a -> q a\ninit <q, a>\ninit <p, a>\n";
+    let done = of(text, "convert", &["--to", "moped"]).expect(0);
     assert_eq!(done.err, "");
 }
 

@@ -15,6 +15,7 @@
 //! of any number of the symbols that lines `under` name.
 
 use droste_base::Limits;
+use droste_base::words::counted;
 use droste_source::diagnostics::Diagnostic;
 
 use crate::names::Names;
@@ -67,7 +68,9 @@ pub(crate) fn read(text: &str, limits: &Limits) -> Result<(System, Vec<Diagnosti
     };
     let mut problems = Problems::default();
     let mut guard = limits.guard();
-    let mut announced = None;
+    let mut announced: Option<usize> = None;
+    // The line of the first rule that is not announced.
+    let mut surplus = None;
     let mut start = 0;
     while start < text.len() {
         guard.check()?;
@@ -90,6 +93,9 @@ pub(crate) fn read(text: &str, limits: &Limits) -> Result<(System, Vec<Diagnosti
         {
             break;
         }
+        if surplus.is_none() && announced.is_some_and(|most| reader.system.rules.len() > most) {
+            surplus = Some(span(start, start + rest[..length].trim_end().len()));
+        }
         start += length + 1;
     }
     let found = reader.system.rules.len();
@@ -97,14 +103,16 @@ pub(crate) fn read(text: &str, limits: &Limits) -> Result<(System, Vec<Diagnosti
         && announced != found
         && !problems.has_errors()
     {
+        let rules = counted(announced as u64, "rule");
+        let what = format!("the first line announces {rules}, but the file has {found}");
         let end = text.trim_end().len();
-        let what = format!("the first line announces {announced} rules, but there are {found}");
         // It is the last one.
-        let _ = problems.error(
-            Diagnostic::error(span(end.saturating_sub(1), end), what)
+        let _ = problems.error(match surplus {
+            Some(place) => Diagnostic::error(place, what).label("one rule too many"),
+            None => Diagnostic::error(span(end.saturating_sub(1), end), what)
                 .label("the file ends here")
                 .help("is it cut short?"),
-        );
+        });
     }
     reader.sets();
     Ok(problems.finish(reader.system)?)

@@ -13,6 +13,7 @@ use droste_source::json::{Json, Kind};
 use crate::names::Names;
 use crate::problems::{Problems, too_many_names};
 use crate::read::ReadError;
+use crate::sets::suggestion_among;
 use crate::system::{ANY, Configurations, Label, ONE, Place, Right, Rule, System, WeightId};
 use crate::weight::DomainName;
 
@@ -44,7 +45,14 @@ struct Reader {
     vectors: bool,
     /// Whether states have names.
     named: bool,
+    /// Which named states the file lists, by number.
+    listed: Vec<bool>,
+    /// The states that a rule leads to before they are listed, and where.
+    ahead: Vec<(u32, Span)>,
 }
+
+/// More states that are not listed are not told one by one.
+const FEW: usize = 5;
 
 /// Reads a system with or without automata.
 pub(crate) fn read(text: &str, limits: &Limits) -> Result<(System, Vec<Diagnostic>), ReadError> {
@@ -59,6 +67,8 @@ pub(crate) fn read(text: &str, limits: &Limits) -> Result<(System, Vec<Diagnosti
         bare: None,
         vectors: false,
         named: false,
+        listed: Vec::new(),
+        ahead: Vec::new(),
     };
     if let Err(error) = reader.document(&mut Json::new(text)) {
         // After a mistake of this kind nothing that follows can be trusted.
@@ -97,6 +107,7 @@ impl Reader {
     fn document(&mut self, json: &mut Json<'_>) -> Result<(), Diagnostic> {
         let mut start = json.clone();
         let mut seen = false;
+        let mut other = None;
         json.object("an object", |json, key, place| match key {
             "pda" | "instance" if seen => Err(twice(place, key)),
             "pda" => {
@@ -111,13 +122,20 @@ impl Reader {
                 Diagnostic::error(place, "this is an automaton, not a system")
                     .help("give it with `--initial FILE` or `--target FILE`"),
             ),
-            _ => json.skip(),
+            _ => {
+                other.get_or_insert_with(|| (key.to_owned(), place));
+                json.skip()
+            }
         })?;
         json.over()?;
-        if seen {
-            Ok(())
-        } else {
-            Err(start.expected("an object with `pda` or `instance`"))
+        match other {
+            _ if seen => Ok(()),
+            Some((key, place)) => {
+                let what = format!("`{}` is neither `pda` nor `instance`", key.escape_debug());
+                Err(Diagnostic::error(place, what)
+                    .help("a system is an object with one of these two keys"))
+            }
+            None => Err(start.expected("an object with `pda` or `instance`")),
         }
     }
 
@@ -202,6 +220,11 @@ impl Reader {
             return json.object("an object", |json, name, place| {
                 let states = &mut self.system.states;
                 let id = states.intern(name).ok_or_else(|| too_many_names(place))?;
+                let place = id as usize;
+                if place >= self.listed.len() {
+                    self.listed.resize(place + 1, false);
+                }
+                self.listed[place] = true;
                 self.state(json, id)
             });
         }
@@ -294,7 +317,12 @@ impl Reader {
         if self.named {
             let (name, place) = json.string("the name of a state")?;
             let states = &mut self.system.states;
-            return states.intern(&name).ok_or_else(|| too_many_names(place));
+            let known = states.len();
+            let id = states.intern(&name).ok_or_else(|| too_many_names(place))?;
+            if id == known {
+                self.ahead.push((id, place));
+            }
+            return Ok(id);
         }
         let (number, place) = json.index("the number of a state")?;
         if self.largest.is_none_or(|(largest, _)| number > largest) {
@@ -361,8 +389,34 @@ impl Reader {
         weights.intern(&text, at).ok_or_else(|| too_many_names(at))
     }
 
+    /// Warns of states that rules lead to and that are not listed. PDAAAL makes a state of every
+    /// name that it meets, so files may rely on it; but it may as well be a slip.
+    fn warn_of_unlisted(&mut self) {
+        let listed = |id: u32| self.listed.get(id as usize) == Some(&true);
+        let mut unlisted = self.ahead.iter().filter(|(id, _)| !listed(*id));
+        let states = &self.system.states;
+        for &(id, place) in unlisted.by_ref().take(FEW) {
+            let name = states.get(id);
+            let what = format!("the state `{name}` is not listed among the states");
+            let warning = Diagnostic::warning(place, what).label("a state without rules");
+            let others = (0..states.len()).filter(|id| listed(*id));
+            self.problems
+                .warning(match suggestion_among(&name, states, others) {
+                    Some(near) => warning.help(format!("did you mean `{near}`?")),
+                    None => warning.help(format!("if it is meant, list it: `\"{name}\": {{}}`")),
+                });
+        }
+        if let Some(&(_, place)) = unlisted.next() {
+            let more = counted(1 + unlisted.count() as u64, "more state");
+            let what = format!("not listed among the states either: {more}");
+            self.problems
+                .warning(Diagnostic::warning(place, what).label("the first of them"));
+        }
+    }
+
     /// What can only be said when all rules are known.
     fn check(&mut self) -> Result<(), Diagnostic> {
+        self.warn_of_unlisted();
         let count = self.system.states.len();
         if let Some((to, place)) = self.largest
             && to >= count

@@ -7,7 +7,7 @@ use droste_base::{Limits, StopReason};
 use droste_source::diagnostics::Diagnostic;
 
 use crate::problems::span;
-use crate::system::{Concurrent, Place, System};
+use crate::system::{Concurrent, System};
 use crate::weight::DomainName;
 use crate::{cuba, moped, numeric, own, pdaaal, wali};
 
@@ -49,31 +49,6 @@ impl Format {
             Format::Moped => "moped",
             Format::Cuba => "cuba",
         }
-    }
-
-    /// The control states of a system that get lost when it is written in this format, because no
-    /// rule has them.
-    pub fn lost_states(self, system: &System) -> Vec<String> {
-        if !matches!(self, Format::Wali | Format::Moped) {
-            return Vec::new();
-        }
-        let mut kept = vec![false; system.states.len() as usize];
-        let rules = system.rules.iter().flat_map(|rule| [rule.from, rule.to]);
-        // WALi's automata have control states that rules have; in MOPED's form they may be others.
-        let starts = system.initial.edges.iter().map(|edge| edge.from);
-        let ends = system.initial.accepting.iter().map(|(place, _)| *place);
-        let starts = starts.chain(ends).filter_map(|place| match place {
-            Place::Control(id) if self == Format::Moped => Some(id),
-            _ => None,
-        });
-        for id in rules.chain(starts) {
-            if let Some(kept) = kept.get_mut(id as usize) {
-                *kept = true;
-            }
-        }
-        let lost = (0..).zip(kept).filter(|(_, kept)| !kept);
-        lost.map(|(id, _)| system.states.get(id).into_owned())
-            .collect()
     }
 
     /// The domain that the weights of a system are taken for when it has been written in this

@@ -163,7 +163,8 @@ impl<'a> Scanner<'a> {
             Some(byte) if BARE[byte as usize] => {
                 let mut ahead = self.clone();
                 ahead.bare();
-                ahead.at
+                let sign = usize::from(ahead.at == start) * self.arrow();
+                ahead.at + sign
             }
             Some(_) => start + 1,
         };
@@ -189,6 +190,15 @@ impl<'a> Scanner<'a> {
             .label(format!("expected {what}"))
     }
 
+    /// How long the arrow is that comes next, if one does.
+    #[inline]
+    fn arrow(&self) -> usize {
+        let rest = &self.text.as_bytes()[self.at..self.end];
+        let arrows: [&[u8]; 2] = [b"->", b"-->"];
+        let next = arrows.into_iter().find(|arrow| rest.starts_with(arrow));
+        next.map_or(0, <[u8]>::len)
+    }
+
     /// Reads over a bare name.
     #[inline]
     fn bare(&mut self) {
@@ -196,9 +206,7 @@ impl<'a> Scanner<'a> {
         while let Some(&byte) = bytes.get(self.at)
             && BARE[byte as usize]
         {
-            if byte == b'-'
-                && (bytes[self.at..].starts_with(b"->") || bytes[self.at..].starts_with(b"-->"))
-            {
+            if byte == b'-' && self.arrow() > 0 {
                 return;
             }
             self.at += 1;

@@ -81,14 +81,23 @@ impl<'a> Scope<'a> {
 }
 
 /// More names than this are not compared with one that is not there.
-const COMPARED: u32 = 100_000;
+const COMPARED: usize = 100_000;
 
 fn suggestion(name: &str, names: &Names) -> Option<String> {
     suggestion_below(name, names, names.len())
 }
 
 fn suggestion_below(name: &str, names: &Names, count: u32) -> Option<String> {
-    let candidates: Vec<_> = (0..count.min(COMPARED)).map(|id| names.get(id)).collect();
+    suggestion_among(name, names, 0..count)
+}
+
+/// Of the names with these numbers, the one that may have been meant.
+pub(crate) fn suggestion_among(
+    name: &str,
+    names: &Names,
+    ids: impl Iterator<Item = u32>,
+) -> Option<String> {
+    let candidates: Vec<_> = (ids.take(COMPARED).map(|id| names.get(id))).collect();
     nearest(name, candidates.iter().map(|name| &**name)).map(str::to_owned)
 }
 

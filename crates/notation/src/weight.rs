@@ -381,6 +381,9 @@ mod tests {
         round_trip(&pair, &["(x0 := 1, x1 := *; [1, -2])", "(none; inf)"]);
         let assigns = ["x0 := -2*x1 + x2 - 3, x2 := *", "x1 := 0", "id", "none"];
         round_trip(&Affine::new(8, 3), &assigns);
+        let (affine, behind) = (Affine::new(8, 3), "x0 := x1*2 - x2 * 3");
+        let weight = affine.parse(behind).unwrap();
+        assert_eq!(affine.print(&weight), "x0 := 2*x1 - 3*x2");
         let either = "[1 0; 0 1] [0 2; 0 0]";
         round_trip(
             &Affine::new(64, 1),
@@ -422,6 +425,8 @@ mod tests {
             ("x2 := 1", "largest number is 1"),
             ("x0 := 1, x0 := 2", "twice"),
             ("x0 := 3*y", "not a variable"),
+            ("x0 := x0*x1", "not affine"),
+            ("x0 := x0*y", "not a natural number"),
             ("x0 := x1 +", "not a natural number"),
             ("[1 0; 0 1]", "3 rows of 3"),
             ("[1 0", "x0 :="),

@@ -14,6 +14,8 @@ mod wali;
 
 use std::io::{self, Write};
 
+use flat::{Lacks, configurations, flat};
+
 use crate::read::Format;
 use crate::system::{Configurations, ONE, System};
 
@@ -46,6 +48,45 @@ pub fn write(system: &System, format: Format, out: &mut impl Write) -> Result<()
         Format::Wali => wali::write(system, out),
         Format::Cuba => cannot("a concurrent system has threads, and this one has none"),
     }
+}
+
+impl Format {
+    /// The control states of a system that get lost when it is written in this format, because
+    /// nothing in the file has them.
+    pub fn lost_states(self, system: &System) -> Vec<String> {
+        if !matches!(self, Format::Wali | Format::Moped) {
+            return Vec::new();
+        }
+        let lacks = Lacks {
+            any: true,
+            long: false,
+        };
+        // What cannot be written at all loses nothing.
+        let Ok(flat) = flat(system, lacks) else {
+            return Vec::new();
+        };
+        let mut kept = in_rules(&flat);
+        // WALi's automata have control states that rules have; MOPED's initial configurations may
+        // have others. A set such as `<p, [^a]>` may have none.
+        if self == Format::Moped {
+            for (state, _) in configurations(&flat.initial).unwrap_or_default() {
+                kept[state as usize] = true;
+            }
+        }
+        let lost = (0..).zip(kept).filter(|(_, kept)| !kept);
+        lost.map(|(id, _)| system.states.get(id).into_owned())
+            .collect()
+    }
+}
+
+/// Which control states the rules have.
+fn in_rules(system: &System) -> Vec<bool> {
+    let mut found = vec![false; system.states.len() as usize];
+    for rule in &system.rules {
+        found[rule.from as usize] = true;
+        found[rule.to as usize] = true;
+    }
+    found
 }
 
 /// Refuses merge functions.

@@ -77,6 +77,7 @@ fn own_text_says_what_is_wrong_and_where() {
         "2:10",
         "expected `->`",
     );
+    wrong("rule p -> p b\n", "1:8", "top of the stack, found `->`");
     wrong("rlue p a -> q\n", "1:1", "did you mean `rule`");
     wrong("rule p a -> q b :\n", "1:18", "expected a weight");
     wrong("rule p a -> q b.c\n", "1:16", "stands for no symbol");
@@ -149,6 +150,10 @@ fn numbers_are_read() {
     wrong("wpds 1 1 1\nr3 0 0 0 0\n", "2:1", "`r0`, `r1`, `r2`");
     wrong("wpds 1 1 1\nr0 0 0 0 0 0\n", "2:12", "the end of the line");
     wrong("wpds 1 1 2\nr0 0 0 0 0\n", "2:10", "cut short");
+    let surplus = "wpds 1 2 1\nr0 0 0 0 0\ninit 0 0\nr0 0 1 0 0  \ntarget 0 1\n";
+    wrong(surplus, "4:1", "announces 1 rule, but the file has 2");
+    wrong(surplus, "4:1", "one rule too many");
+    assert!(!refused(surplus).contains("cut short"));
     wrong("wpds 1 1 1\nr0 0 x 0 0\n", "2:6", "the number of a symbol");
     wrong("wpds 99999999999 1 1\n", "1:6", "too many states");
 }
@@ -216,6 +221,7 @@ fn pdaaals_json_says_what_is_wrong_and_where() {
     );
     wrong("{\"a\": [1, 2}", "1:12", "`,` or `]`");
     wrong("{}", "1:1", "`pda` or `instance`");
+    wrong("{\"foo\": []}", "1:2", "`foo` is neither `pda` nor");
     let typed = |kind: &str| INSTANCE.replace("\"uint\"", kind);
     wrong(&typed("\"float\""), "1:52", "expected \"none\"");
     wrong(&typed("\"none\""), "2:50", "there are no weights");
@@ -229,6 +235,33 @@ fn pdaaals_json_says_what_is_wrong_and_where() {
         "]".repeat(100_000)
     );
     assert_eq!(system(&deep).rules.len(), 0);
+}
+
+/// The warnings about a text that is read.
+fn warned(text: &str) -> String {
+    let (_, _, warnings) = read(text, &Limits::default()).unwrap();
+    render(&warnings, &SourceFile::new("t", text), false)
+}
+
+/// As in PDAAAL, a state may be named by rules alone, wherever they stand; but that is said.
+#[test]
+fn pdaaals_states_that_are_not_listed_are_warned_about() {
+    assert_eq!(warned(INSTANCE), "");
+    let slip = INSTANCE.replace("\"q\": {}", "\"quit\": {}");
+    let slip = slip.replacen("\"to\": \"q\"", "\"to\": \"qiut\"", 1);
+    let said = warned(&slip);
+    assert!(said.contains("t:2:32") && said.contains("the state `qiut` is not listed"));
+    assert!(said.contains("did you mean `quit`?"), "{said}");
+    assert!(said.contains("list it: `\"q\": {}`"), "{said}");
+    let rules: Vec<String> = (0..9)
+        .map(|i| format!("{{\"to\": \"sink{i}sink\", \"pop\": \"\"}}"))
+        .collect();
+    let rules = rules.join(", ");
+    let said = warned(&format!(
+        "{{\"pda\": {{\"states\": {{\"p\": {{\"a\": [{rules}]}}}}}}}}"
+    ));
+    assert_eq!(said.matches("warning").count(), 6, "{said}");
+    assert!(said.contains("either: 4 more states"), "{said}");
 }
 
 const QUERY: &str = "<?xml version='1.0'?>\n<!-- a query -->\n<Query type='poststar'>\n\

@@ -13,6 +13,7 @@ use droste_source::diagnostics::Diagnostic;
 use serde_json::{Value, json};
 
 use super::args::{PathArgs, ReachArgs};
+use super::known::Known;
 use super::{Stop, tell};
 use crate::console::{Console, Failure};
 use crate::frame::Frame;
@@ -24,8 +25,10 @@ pub(super) fn answer(
     system: &System,
     args: &ReachArgs,
     path: Option<&PathArgs>,
-    frame: &Frame<'_>,
+    (known, frame): (&Known, &Frame<'_>),
 ) -> Result<u8, Stop> {
+    let count = system.threads.iter().map(|thread| thread.rules.len()).sum();
+    known.concurrent(system.threads.len(), count);
     if args.system.weight.as_deref().is_some_and(|w| w != "bool") {
         let what = "--weight: systems with several threads have no weights";
         return Err(Failure::Because(what.to_owned()).into());
@@ -46,7 +49,7 @@ pub(super) fn answer(
     let (shared, stacks) = initial(name, system, args, frame)?;
     let target = target(name, system, args)?;
     let threads: Vec<(Vec<Rule>, Vec<SymbolId>)> = threads.into_iter().zip(stacks).collect();
-    let read = frame.elapsed();
+    let read = known.solving(None);
     frame.watchdog.search_begins();
     let whole = Concurrent::new(system.shared, StateId(shared), &threads);
     let options = Options {
@@ -64,6 +67,11 @@ pub(super) fn answer(
         }
         Finding::Never(proof) => (false, why(*proof).to_owned(), [].as_slice()),
         Finding::Stopped(reason, seen) => {
+            known.add(json!({
+                "contexts": seen,
+                "aggregates": stats.aggregates,
+                "transitions": stats.nodes,
+            }));
             if let Some(seen) = seen {
                 let seen = counted(*seen as u64, "context");
                 frame.say(|| format!("not reachable within {seen}"));
@@ -73,21 +81,17 @@ pub(super) fn answer(
     };
     frame.claim();
     if args.show.json {
-        let object = json!({
-            "file": name,
+        let object = known.object(json!({
             "reachable": reachable,
             "weight": if reachable { Value::Bool(true) } else { Value::Null },
             "contexts": if reachable { run.len() } else { stats.contexts },
             "any_number_of_contexts": matches!(finding, Finding::Never(_)),
             "proof": (!reachable).then_some(&words),
-            "threads": whole.threads(),
-            "rules": threads.iter().map(|(rules, _)| rules.len()).sum::<usize>(),
             "aggregates": stats.aggregates,
             "transitions": stats.nodes,
             "seconds": time.as_secs_f64(),
-            "reading_seconds": read.as_secs_f64(),
             "schedule": path.is_some().then(|| schedule(run, &threads)),
-        });
+        }));
         output::print(&object)?;
     } else if !args.show.volume.quiet {
         let mut text = if reachable {

@@ -9,7 +9,7 @@ use droste_notation::build::BuildError;
 use droste_notation::{Configurations, Document, Format, Signs, WriteError, write};
 
 use super::args::{self, ConvertArgs, Set};
-use super::{Asked, CheckWeights, Stop, document, load, threads_refused, unknown, watch};
+use super::{CheckWeights, Stop, document, load, threads_refused, unknown, watch};
 use crate::console::{Console, Failure};
 use crate::frame::{Frame, Volume};
 use crate::input;
@@ -22,18 +22,13 @@ pub(super) fn convert(args: &ConvertArgs, console: &Console) -> Result<u8, Failu
         verbose: args.volume.verbose,
     };
     let frame = Frame::new(console, &args.limits, volume);
-    watch(&frame, &args.system, Asked::Text);
+    watch(&frame, None);
     let result = answer(args, &frame);
     frame.claim();
     match result {
         Ok(()) => Ok(0),
         Err(Stop::Failure(failure)) => Err(failure),
-        Err(Stop::Limit(reason)) => Ok(unknown(
-            &reason,
-            frame.start,
-            &args.system.file,
-            Asked::Text,
-        )),
+        Err(Stop::Limit(reason)) => Ok(unknown(&reason, None)),
     }
 }
 

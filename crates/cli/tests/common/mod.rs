@@ -99,6 +99,20 @@ pub(crate) fn droste_with(input: &[u8], args: &[&str]) -> Done {
     Done::of(&child.wait_with_output().expect("droste ends"))
 }
 
+/// Runs `droste` with a standard input on which nothing comes.
+pub(crate) fn waiting(args: &[&str]) -> Done {
+    let mut command = command(args);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().expect("droste runs");
+    let stdin = child.stdin.take();
+    let done = Done::of(&child.wait_with_output().expect("droste ends"));
+    drop(stdin);
+    done
+}
+
 /// A directory for one test's files, empty.
 pub(crate) fn scratch(name: &str) -> PathBuf {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::Notation;
 use super::texts::{below, constant, items};
 
-/// `2*x1`, `x0`, `7`: a variable, if there is one, and a number.
+/// `2*x1`, `x1*2`, `x0`, `7`: a variable, if there is one, and a number.
 fn term(text: &str, variables: u32) -> Result<(Option<u32>, u64), String> {
     let number = |text: &str| {
         let wrong = || {
@@ -26,11 +26,13 @@ fn term(text: &str, variables: u32) -> Result<(Option<u32>, u64), String> {
     let variable = |text: &str| text.trim().strip_prefix('x').map(|id| below(id, variables));
     let text = text.trim();
     match text.split_once('*') {
-        Some((factor, name)) => match variable(name) {
-            Some(id) => Ok((Some(id?), number(factor)?)),
-            None => Err(format!(
+        Some((left, right)) => match (variable(left), variable(right)) {
+            (None, Some(id)) => Ok((Some(id?), number(left)?)),
+            (Some(id), None) => Ok((Some(id?), number(right)?)),
+            (Some(_), Some(_)) => Err(format!("has `{text}`, which is not affine")),
+            (None, None) => Err(format!(
                 "has `{}`, which is not a variable such as `x0`",
-                name.trim()
+                right.trim()
             )),
         },
         None => match variable(text) {

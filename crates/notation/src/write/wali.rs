@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::flat::{Lacks, flat};
-use super::{WriteError, cannot, fresh};
+use super::{WriteError, cannot, fresh, in_rules};
 use crate::system::{Configurations, Label, ONE, Place, Reading, System, WeightId};
 use crate::weight::DomainName;
 use crate::xml::encode;
@@ -32,11 +32,7 @@ pub(super) fn write(system: &System, out: &mut impl Write) -> Result<(), WriteEr
             );
         }
     };
-    let mut mentioned = vec![false; system.states.len() as usize];
-    for rule in &system.rules {
-        mentioned[rule.from as usize] = true;
-        mentioned[rule.to as usize] = true;
-    }
+    let mentioned = in_rules(system);
     let places = set.edges.iter().flat_map(|edge| [edge.from, edge.to]);
     for place in places.chain(set.accepting.iter().map(|(place, _)| *place)) {
         if let Place::Control(id) = place
