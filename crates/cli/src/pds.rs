@@ -76,7 +76,13 @@ pub(crate) fn run(command: &PdsCommand, console: &Console) -> Result<u8, Failure
     match result {
         Ok(code) => Ok(code),
         Err(Stop::Failure(failure)) => Err(failure),
-        Err(Stop::Limit(reason)) => Ok(unknown(&reason, frame.start, &system.file, asked)),
+        Err(Stop::Limit(reason)) => {
+            let code = unknown(&reason, frame.start, &system.file, asked);
+            if let (StopReason::OutOfRange, Some(what)) = (&reason, command.in_range()) {
+                Console::note(&format!("help: {what}\n"));
+            }
+            Ok(code)
+        }
     }
 }
 
@@ -136,6 +142,12 @@ impl Loaded {
         if self.domain != DomainName::Bool || other {
             let what =
                 "--shortest counts steps: it is for systems without weights, or --weight bool";
+            return Err(Failure::Because(what.to_owned()));
+        }
+        self.system.forget_merges();
+        if self.system.has_merges() {
+            let what = "--shortest counts steps, but a merge function hides those of a call; leave \
+                        --shortest out";
             return Err(Failure::Because(what.to_owned()));
         }
         self.system.count_steps();

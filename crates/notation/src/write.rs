@@ -15,7 +15,7 @@ mod wali;
 use std::io::{self, Write};
 
 use crate::read::Format;
-use crate::system::{Configurations, ONE, System};
+use crate::system::{Configurations, System};
 
 /// Why a system was not written.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ pub fn write(system: &System, format: Format, out: &mut impl Write) -> Result<()
 
 /// Refuses merge functions.
 fn no_merges(system: &System) -> Result<(), WriteError> {
-    if system.rules.iter().any(|rule| rule.merge != ONE) {
+    if system.has_merges() {
         cannot("the format has no merge functions")
     } else {
         Ok(())

@@ -11,7 +11,7 @@ use crate::automaton::{Automaton, Direction, Transition};
 use crate::by_paths::{self, LazyAutomaton};
 use crate::domain::Domain;
 use crate::dual;
-use crate::parallel::{poststar_on, prestar_on};
+use crate::parallel::{at_work, poststar_on, prestar_on};
 use crate::post::{Middles, saturate as saturate_post};
 use crate::pre::saturate as saturate_pre;
 use crate::saturate::{Goal, Method, Options};
@@ -85,7 +85,8 @@ pub fn reach_on<D: Domain + Sync>(
 where
     D::Weight: Send + Sync,
 {
-    if threads <= 1 || way == Way::Dual || options.witness || options.method == Method::Paths {
+    let threads = at_work(threads, domain, options);
+    if threads == 1 || way == Way::Dual || options.method == Method::Paths {
         return reach(domain, pds, from, to, way, options);
     }
     // What is on the stack behind a call belongs to its caller's owner, also where the question has
