@@ -74,7 +74,14 @@ pub(crate) fn run(command: &PdsCommand, console: &Console) -> Result<u8, Failure
     match result {
         Ok(code) => Ok(code),
         Err(Stop::Failure(failure)) => Err(failure),
-        Err(Stop::Limit(reason)) => Ok(unknown(&reason, shown.as_deref())),
+        Err(Stop::Limit(reason)) => {
+            let code = unknown(&reason, shown.as_deref());
+            if let (StopReason::OutOfRange, Some(what)) = (&reason, command.in_range()) {
+                Console::note(&format!("help: {what}
+"));
+            }
+            Ok(code)
+        }
     }
 }
 
@@ -115,6 +122,12 @@ impl Loaded {
         if self.domain != DomainName::Bool || other {
             let what =
                 "--shortest counts steps: it is for systems without weights, or --weight bool";
+            return Err(Failure::Because(what.to_owned()));
+        }
+        self.system.forget_merges();
+        if self.system.has_merges() {
+            let what = "--shortest counts steps, but a merge function hides those of a call; leave \
+                        --shortest out";
             return Err(Failure::Because(what.to_owned()));
         }
         self.system.count_steps();

@@ -519,6 +519,46 @@ fn weights_of_any_domain_are_forgotten() {
 }
 
 /// Steps are counted, and no weights are shown that the system does not have.
+/// A rule with a merge function returns, whatever it weighs, also if nothing else of weights is left.
+#[test]
+fn a_callee_that_nobody_sees_returns() {
+    let text = "domain relation 2 2\nrule p main -> p f back : {}\n\
+                merge p main -> p f back : locals\nrule p f -> p\ninit <p, main>\n";
+    for target in ["<p, back>", "<p, f back>"] {
+        let code = u8::from(target == "<p, back>").into();
+        for way in [
+            &["--direction", "pre"][..],
+            &["--direction", "post"],
+            &["--method", "path", "--direction", "pre"],
+            &["--method", "path"],
+            &["--method", "dual"],
+        ] {
+            let args = [&["--target", target], way].concat();
+            let bool = [&args[..], &["--weight", "bool"]].concat();
+            of(text, "reach", &args).expect(code);
+            of(text, "reach", &bool).expect(code);
+            of(text, "path", &bool).expect(code);
+        }
+        let plain = of(text, "convert", &["--to", "wpds", "--weight", "bool"]).expect(0);
+        of(&plain.out, "reach", &["--target", target]).expect(code);
+        let shortest = ["--target", target, "--weight", "bool", "--shortest"];
+        of(text, "path", &shortest).expect(2);
+    }
+}
+
+/// A sum is out of range, and the answer is not. What path expressions cannot say, they say so.
+#[test]
+fn sums_out_of_range() {
+    let text = "domain minplus\nrule p d -> q e : 5\nrule p c -> p d : 9223372036854775806\n\
+                init <p, c>\ntarget <q, e> : -4611686018427387904\n";
+    for cores in ["1", "2"] {
+        let done = of(text, "reach", &["--cores", cores]).expect(1);
+        assert!(done.out.contains("4611686018427387907"), "{}", done.out);
+    }
+    let done = of(text, "reach", &["--method", "path"]).expect(3);
+    assert!(done.err.contains("--method chaotic"), "{}", done.err);
+}
+
 #[test]
 fn shortest_runs_have_no_weights() {
     let text = "rule p a -> p b\nrule p b -> p c\nrule p a -> p c\ninit <p, a>\ntarget <p, c>\n";

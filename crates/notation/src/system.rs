@@ -230,14 +230,23 @@ impl System {
     /// Leaves only whether there is a path: weights are left out, but for those that say that there
     /// is none.
     pub fn forget_weights(&mut self) {
+        self.forget_merges();
+        let merged: Vec<Option<String>> = (self.rules.iter())
+            .map(|rule| self.weight_text(rule.merge).map(Cow::into_owned))
+            .collect();
         self.count_steps();
         let mut weights = Texts::default();
         let never = weights.intern("false", Span::default()).unwrap_or(ONE);
         let is_never = |id: WeightId| self.weight_text(id).is_some_and(|text| text == "inf");
         let bool = |id: WeightId| if is_never(id) { never } else { ONE };
-        let rules: Vec<Rule> = (self.rules.iter())
-            .map(|rule| Rule {
+        let mut merge = |name: Option<String>| {
+            name.and_then(|name| weights.intern(&name, Span::default()))
+                .unwrap_or(ONE)
+        };
+        let rules: Vec<Rule> = (self.rules.iter().zip(merged))
+            .map(|(rule, name)| Rule {
                 weight: bool(rule.weight),
+                merge: merge(name),
                 ..*rule
             })
             .collect();
@@ -253,9 +262,21 @@ impl System {
         self.domain = Some(DomainName::Bool);
     }
 
-    /// Makes calls without merge functions of all calls.
+    /// Leaves out merge functions where they make no difference to whether there is a path. They do
+    /// for a rule whose weight says that there is none: its callee returns all the same.
     pub fn forget_merges(&mut self) {
-        self.rules.iter_mut().for_each(|rule| rule.merge = ONE);
+        let domain = self.domain.unwrap_or(DomainName::Bool);
+        for rule in self.rules.iter_mut().filter(|rule| rule.merge != ONE) {
+            let text = (rule.weight != ONE).then(|| self.weights.get(rule.weight).0);
+            if !text.is_some_and(|text| domain.is_none(&text)) {
+                rule.merge = ONE;
+            }
+        }
+    }
+
+    /// Whether there is a merge function.
+    pub fn has_merges(&self) -> bool {
+        self.rules.iter().any(|rule| rule.merge != ONE)
     }
 
     /// Gives every rule and nothing else the weight of one step. What has a weight that says that

@@ -17,7 +17,7 @@ use std::io::{self, Write};
 use flat::{Lacks, configurations, flat};
 
 use crate::read::Format;
-use crate::system::{Configurations, ONE, System};
+use crate::system::{Configurations, System};
 
 /// Why a system was not written.
 #[derive(Debug)]
@@ -91,7 +91,7 @@ fn in_rules(system: &System) -> Vec<bool> {
 
 /// Refuses merge functions.
 fn no_merges(system: &System) -> Result<(), WriteError> {
-    if system.rules.iter().any(|rule| rule.merge != ONE) {
+    if system.has_merges() {
         cannot("the format has no merge functions")
     } else {
         Ok(())

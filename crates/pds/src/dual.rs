@@ -44,6 +44,15 @@ pub(crate) fn answer<D: Domain>(
     let all = (0..pds.rules().len() as u32).all(|rule| !domain.is_zero(pds.weight(rule)));
     let exists = domain.is_boolean() && all && !options.witness;
     let mut meeting = Meeting::new(question.pds.states(), (last, question.end));
+    // Sums may leave their range on one side alone: then the other has the answer.
+    let (mut post_stops, mut pre_stops) = (false, false);
+    let refused = |stops: &mut bool, other: bool, reason| {
+        if reason != StopReason::OutOfRange || other {
+            return Err(reason);
+        }
+        *stops = true;
+        Ok(())
+    };
     // Short turns at first: many answers are near.
     let mut turn = 1;
     loop {
@@ -52,17 +61,31 @@ pub(crate) fn answer<D: Domain>(
             return Ok((domain.one(), count, None));
         }
         for _ in 0..turn {
-            if !post.go()? {
-                let others = pre.table.len();
-                let (weight, count, run) = question.found(domain, &post.table, end, of_post);
-                return Ok((weight, count + others, run));
+            if post_stops {
+                break;
+            }
+            match post.go() {
+                Ok(true) => {}
+                Ok(false) => {
+                    let others = pre.table.len();
+                    let (weight, count, run) = question.found(domain, &post.table, end, of_post);
+                    return Ok((weight, count + others, run));
+                }
+                Err(reason) => refused(&mut post_stops, pre_stops, reason)?,
             }
         }
         for _ in 0..turn {
-            if !pre.go()? {
-                let others = post.table.len();
-                let (weight, count, run) = question.found(domain, &pre.table, begin, of_pre);
-                return Ok((weight, count + others, run));
+            if pre_stops {
+                break;
+            }
+            match pre.go() {
+                Ok(true) => {}
+                Ok(false) => {
+                    let others = post.table.len();
+                    let (weight, count, run) = question.found(domain, &pre.table, begin, of_pre);
+                    return Ok((weight, count + others, run));
+                }
+                Err(reason) => refused(&mut pre_stops, post_stops, reason)?,
             }
         }
         turn = (2 * turn).min(TURN);

@@ -112,20 +112,23 @@ impl<W: Clone> Falling<W> {
         Some(sum.max(-GREATEST))
     }
 
-    /// Whether nothing was out of range that still matters. If one transition is asked for, others
-    /// may be far.
+    /// Whether nothing was out of range that still matters. If one transition alone is asked for,
+    /// which need not be there, others may be far.
     pub(crate) fn is_settled<D: Domain<Weight = W>>(
         &self,
         domain: &D,
         weights: &[W],
-        asked: Option<u32>,
+        asked: Option<Option<u32>>,
     ) -> bool {
         let weight = |id: u32| &weights[id as usize];
         let endless = |id: u32| domain.equal(weight(id), &self.bottom);
         let is_known = |id: u32| !domain.is_zero(weight(id)) || self.far.contains_key(&id);
         self.below.keys().all(|&id| endless(id))
             && self.above.iter().all(|&id| is_known(id))
-            && asked.map_or(self.far.is_empty(), |id| !self.far.contains_key(&id))
+            && match asked {
+                None => self.far.is_empty(),
+                Some(asked) => asked.is_none_or(|id| !self.far.contains_key(&id)),
+            }
     }
 
     /// Gives those that are on a cycle of reasons the weight bottom, and says which they are.

@@ -13,6 +13,7 @@
 pub mod automaton;
 mod by_paths;
 mod calls;
+mod choose;
 mod components;
 pub mod concurrent;
 pub mod domain;

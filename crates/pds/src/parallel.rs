@@ -214,7 +214,7 @@ fn serve<T: Worker>(
 }
 
 /// How many threads work. A weight that falls for ever is found by one only, and so is a run.
-fn at_work<D: Domain>(threads: u32, domain: &D, options: &Options) -> u32 {
+pub(crate) fn at_work<D: Domain>(threads: u32, domain: &D, options: &Options) -> u32 {
     if domain.bottom().is_some() || options.witness {
         return 1;
     }

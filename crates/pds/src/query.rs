@@ -11,7 +11,7 @@ use crate::automaton::{Automaton, Direction, Transition};
 use crate::by_paths::{self, LazyAutomaton};
 use crate::domain::Domain;
 use crate::dual;
-use crate::parallel::{poststar_on, prestar_on};
+use crate::parallel::{at_work, poststar_on, prestar_on};
 use crate::post::{Middles, saturate as saturate_post};
 use crate::pre::saturate as saturate_pre;
 use crate::saturate::{Goal, Method, Options};
@@ -39,8 +39,8 @@ pub struct Reached<W> {
     /// How many transitions were found.
     pub transitions: usize,
     /// A run, if one was asked for and there is one. Where weights are totally ordered, it has the
-    /// weight; elsewhere it has a part of it, and if none of the runs that were tried has one, there
-    /// is none here. There is none for a weight that [falls for ever](Domain::bottom).
+    /// weight; elsewhere it has a part of it, and there is none here if it would be very long. There
+    /// is none for a weight that [falls for ever](Domain::bottom).
     pub witness: Option<Witness>,
 }
 
@@ -71,8 +71,8 @@ pub fn reach<D: Domain>(
     })
 }
 
-/// [`reach`] by chaotic iteration on that many threads. A run, path expressions and [`Way::Dual`]
-/// are for one.
+/// [`reach`] by chaotic iteration on that many threads. A run, path expressions, [`Way::Dual`] and
+/// weights that may [fall for ever](Domain::bottom) are for one.
 pub fn reach_on<D: Domain + Sync>(
     threads: u32,
     domain: &D,
@@ -85,7 +85,8 @@ pub fn reach_on<D: Domain + Sync>(
 where
     D::Weight: Send + Sync,
 {
-    if threads <= 1 || way == Way::Dual || options.witness || options.method == Method::Paths {
+    let threads = at_work(threads, domain, options);
+    if threads == 1 || way == Way::Dual || options.method == Method::Paths {
         return reach(domain, pds, from, to, way, options);
     }
     // What is on the stack behind a call belongs to its caller's owner, also where the question has

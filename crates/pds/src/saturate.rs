@@ -238,27 +238,28 @@ impl Records {
         self.all.push((why, before));
     }
 
-    /// A record of a transition that is older than another one: the newest, or, with other seeds,
-    /// any of them.
-    pub(crate) fn before(&self, transition: u32, time: u32, seed: u32) -> Option<u32> {
-        let mut at = *self.newest.get(transition as usize)?;
-        while at != NONE && at >= time {
-            at = self.all[at as usize].1;
-        }
-        if seed > 0 && at != NONE {
-            let (mut last, mut count) = (at, 1);
-            while self.all[last as usize].1 != NONE {
-                last = self.all[last as usize].1;
-                count += 1;
+    /// The newest record of a transition that is older than another one.
+    pub(crate) fn before(&self, transition: u32, time: u32) -> Option<u32> {
+        self.history(transition, time).next()
+    }
+
+    /// The records of a transition that are older than another one, the newest first.
+    pub(crate) fn history(&self, transition: u32, time: u32) -> impl Iterator<Item = u32> {
+        let newest = self.newest.get(transition as usize).copied();
+        let known = |at: u32| (at != NONE).then_some(at);
+        let older = move |&at: &u32| known(self.all[at as usize].1);
+        std::iter::successors(newest.and_then(known), older).skip_while(move |&at| at >= time)
+    }
+
+    /// For each record its transition.
+    pub(crate) fn transitions(&self) -> Vec<u32> {
+        let mut of = vec![NONE; self.all.len()];
+        for transition in 0..self.newest.len() as u32 {
+            for record in self.history(transition, NONE) {
+                of[record as usize] = transition;
             }
-            let mix = (seed ^ at.rotate_left(16)).wrapping_mul(0x9e37_79b9) >> 8;
-            // The oldest is the most likely to stand on its own.
-            let back = if seed == 1 { count - 1 } else { mix % count };
-            for _ in 0..back {
-                at = self.all[at as usize].1;
-            }
         }
-        (at != NONE).then_some(at)
+        of
     }
 
     pub(crate) fn get(&self, record: u32) -> Why {
@@ -288,6 +289,8 @@ pub(crate) struct Table<'a, D: Domain> {
     /// Where weights may fall for ever.
     falling: Option<Falling<D::Weight>>,
     pub(crate) records: Option<Records>,
+    /// Whether one transition alone is asked for, and which, if there can be such a one.
+    single: bool,
     goal: Option<(u32, StateId)>,
     done: bool,
     work: Worklist,
@@ -306,6 +309,7 @@ impl<'a, D: Domain> Table<'a, D> {
         pds: &'a Pds<D::Weight>,
         (options, goal): (&Options, Goal),
     ) -> Self {
+        let single = goal.0.is_some();
         let goal = (goal.0).and_then(|t| Some((names.find(t.from, t.symbol)?, t.to)));
         let step = domain.rank(&domain.one()).map(|_| average(domain, pds));
         let falling = Falling::new(domain);
@@ -324,6 +328,7 @@ impl<'a, D: Domain> Table<'a, D> {
             total: domain.is_total(),
             falling,
             records: options.witness.then(Records::default),
+            single,
             goal,
             done: false,
             work: Worklist::new(options.order, first, step, pds.procedures()),
@@ -630,9 +635,8 @@ impl<'a, D: Domain> Table<'a, D> {
                     return Ok(Some((id, new)));
                 }
             }
-            // A run is made of all transitions.
-            let goal = self.goal.filter(|_| self.records.is_none());
-            let asked = goal.and_then(|(head, to)| self.find(head, to).ok());
+            let goal = || self.goal.and_then(|(head, to)| self.find(head, to).ok());
+            let asked = self.single.then(goal);
             let falling = self.falling.as_ref();
             if falling.is_none_or(|all| all.is_settled(self.domain, &self.weights, asked)) {
                 return Ok(None);

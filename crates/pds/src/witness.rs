@@ -4,12 +4,12 @@
 //! run of their own, which several calls may share. So a run is never larger than the search that
 //! found it, though written out it can be exponentially long.
 
-use std::cell::Cell;
 use std::collections::hash_map::Entry;
 
 use droste_base::StopReason;
 use rustc_hash::FxHashMap;
 
+use crate::choose::chosen;
 use crate::domain::Domain;
 use crate::query::Question;
 use crate::saturate::{NONE, Records, Table, Why};
@@ -198,13 +198,9 @@ impl<'a, D: Domain> Walk<'a, D> {
     }
 }
 
-/// How many runs are tried where weights are not totally ordered, and how many moves in all.
-const TRIES: u32 = 500;
-const MOST: usize = 2_000_000;
-
 /// What a record stands for, from left to right.
 #[derive(Clone, Copy)]
-enum Part {
+pub(crate) enum Part {
     Rule(u32),
     /// What made a transition grow, before a record was made.
     Tree(u32, u32),
@@ -257,18 +253,16 @@ pub(crate) fn of_post<D: Domain>(
 }
 
 /// What a record of a certain time stands for.
-type Parts = dyn Fn(Why, u32, &mut Vec<Part>);
+pub(crate) type Parts = dyn Fn(Why, u32, &mut Vec<Part>);
 
 /// Makes runs of records.
-struct Folder<'a, W> {
-    records: &'a Records,
-    question: &'a Question<W>,
-    parts: &'a Parts,
+pub(crate) struct Folder<'a, W> {
+    pub(crate) records: &'a Records,
+    pub(crate) question: &'a Question<W>,
+    pub(crate) parts: &'a Parts,
     returns: &'a dyn Fn(u32) -> StateId,
-    /// Which records are taken: of each transition the newest, the oldest, or any.
-    seed: u32,
-    /// How many have been taken.
-    taken: Cell<u32>,
+    /// Whether the oldest record of each transition is taken, and not the newest.
+    oldest: bool,
 }
 
 impl<'a, W: Clone> Folder<'a, W> {
@@ -283,17 +277,35 @@ impl<'a, W: Clone> Folder<'a, W> {
             question,
             parts,
             returns,
-            seed: 0,
-            taken: Cell::new(0),
+            oldest: false,
         })
     }
 
-    /// The moves for a transition before a time. Callees are named by their records.
-    fn moves(&self, transition: u32, time: u32) -> Option<Vec<Move>> {
-        self.moves_of(self.records.before(transition, time, self.choice())?)
+    /// The record of a transition before a time that is taken.
+    fn record(&self, transition: u32, time: u32) -> Option<u32> {
+        if self.oldest {
+            return self.records.history(transition, time).last();
+        }
+        self.records.before(transition, time)
     }
 
-    /// The moves for a record.
+    /// Whether the last move is a rule of the system's own, with which a callee begins that has
+    /// returned. Then both are one move.
+    pub(crate) fn calls(&self, moves: &[Move], callee: u32) -> Option<u32> {
+        match moves.last() {
+            Some(&Move::Rule(rule)) if rule < self.question.own => {
+                self.has_returned(callee).then_some(rule)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a callee has returned to where merge functions are used.
+    pub(crate) fn has_returned(&self, callee: u32) -> bool {
+        (self.returns)(callee).0 < self.question.pds.returns()
+    }
+
+    /// The moves for a record. Callees are named by their records.
     fn moves_of(&self, record: u32) -> Option<Vec<Move>> {
         let mut moves = Vec::new();
         let (mut stack, mut found) = (Vec::new(), Vec::new());
@@ -302,23 +314,16 @@ impl<'a, W: Clone> Folder<'a, W> {
         while let Some(part) = stack.pop() {
             match part {
                 Part::Rule(rule) => moves.push(Move::Rule(rule)),
-                Part::Callee(callee, time) => {
-                    let record = self.records.before(callee, time, self.choice())?;
-                    let own = match moves.last() {
-                        Some(Move::Rule(rule)) if *rule < self.question.own => Some(*rule),
-                        _ => None,
-                    };
-                    let returned = (self.returns)(callee).0 < self.question.pds.returns();
-                    match own {
-                        Some(rule) if returned => {
-                            moves.pop();
-                            moves.push(Move::Call { rule, run: record });
-                        }
-                        _ => stack.push(Part::Tree(callee, time)),
+                Part::Callee(callee, time) => match self.calls(&moves, callee) {
+                    Some(rule) => {
+                        let run = self.record(callee, time)?;
+                        moves.pop();
+                        moves.push(Move::Call { rule, run });
                     }
-                }
+                    None => stack.push(Part::Tree(callee, time)),
+                },
                 Part::Tree(transition, time) => {
-                    let record = self.records.before(transition, time, self.choice())?;
+                    let record = self.record(transition, time)?;
                     (self.parts)(self.records.get(record), record, &mut found);
                     stack.extend(found.drain(..).rev());
                 }
@@ -327,44 +332,41 @@ impl<'a, W: Clone> Folder<'a, W> {
         Some(moves)
     }
 
-    /// Which record is taken next: another one each time, if any will do.
-    fn choice(&self) -> u32 {
-        if self.seed < 2 {
-            return self.seed;
+    /// A run that has a weight. Where weights are totally ordered, that is the best one. Elsewhere a
+    /// run of records may have the weight zero, though all of them together have not: then one is
+    /// [chosen](chosen), as long as that is cheap.
+    fn possible<D: Domain<Weight = W>>(&mut self, domain: &D, answer: u32) -> Option<Witness> {
+        let newest = self.witness(answer)?;
+        if domain.is_total() || self.has_weight(domain, &newest) {
+            return Some(self.own_part(newest));
         }
-        let taken = self.taken.get().wrapping_add(1);
-        self.taken.set(taken);
-        (self.seed ^ taken.wrapping_mul(0x85eb_ca6b)).max(2)
+        self.oldest = true;
+        let oldest = self.witness(answer)?;
+        if self.has_weight(domain, &oldest) {
+            return Some(self.own_part(oldest));
+        }
+        let whole = self.whole(chosen(self, domain, answer)?);
+        (self.has_weight(domain, &whole)).then(|| self.own_part(whole))
     }
 
-    /// A run that has a weight. Where weights are totally ordered, that is the best one. Elsewhere a
-    /// run of records may have the weight zero, though all of them together have not: then others
-    /// are tried, as long as that is cheap.
-    fn possible<D: Domain<Weight = W>>(&mut self, domain: &D, answer: u32) -> Option<Witness> {
-        if domain.is_total() {
-            return self.witness(answer).map(|whole| self.own_part(whole));
+    fn has_weight<D: Domain<Weight = W>>(&self, domain: &D, whole: &Witness) -> bool {
+        let weight = whole.weight(domain, &self.question.pds);
+        matches!(weight, Ok(Some(weight)) if !domain.is_zero(&weight))
+    }
+
+    /// These runs, between the ends of the question.
+    fn whole(&self, runs: Vec<Vec<Move>>) -> Witness {
+        let (state, bottom) = self.question.start;
+        Witness {
+            start: (state, vec![bottom]),
+            end: (self.question.end, Vec::new()),
+            runs,
         }
-        let mut effort = 0;
-        for seed in 0..TRIES {
-            self.seed = seed;
-            let whole = self.witness(answer)?;
-            let weight = whole.weight(domain, &self.question.pds);
-            if let Ok(Some(weight)) = weight
-                && !domain.is_zero(&weight)
-            {
-                return Some(self.own_part(whole));
-            }
-            effort += whole.runs.iter().map(Vec::len).sum::<usize>();
-            if effort > MOST {
-                break;
-            }
-        }
-        None
     }
 
     /// A run of the system with the question.
     fn witness(&self, answer: u32) -> Option<Witness> {
-        let main = self.moves(answer, NONE)?;
+        let main = self.moves_of(self.record(answer, NONE)?)?;
         // The runs of callees, by their records: an older one never calls a newer one.
         let mut runs: FxHashMap<u32, Vec<Move>> = FxHashMap::default();
         let called = |moves: &[Move]| -> Vec<u32> {
@@ -400,12 +402,7 @@ impl<'a, W: Clone> Folder<'a, W> {
             all.push(renamed(runs.remove(record)?));
         }
         all.push(renamed(main));
-        let (state, bottom) = self.question.start;
-        Some(Witness {
-            start: (state, vec![bottom]),
-            end: (self.question.end, Vec::new()),
-            runs: all,
-        })
+        Some(self.whole(all))
     }
 
     /// The same run between what the rules of the question write and what they read.

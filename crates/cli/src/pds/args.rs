@@ -124,6 +124,19 @@ impl PdsCommand {
         }
     }
 
+    /// What else may be tried where a weight is out of range.
+    pub(crate) fn in_range(&self) -> Option<&'static str> {
+        let method = match self {
+            PdsCommand::Pre(args) | PdsCommand::Post(args) => args.method.into(),
+            PdsCommand::Reach(args) => args.way.method(),
+            // A run is always looked for by chaotic iteration.
+            PdsCommand::Path(_) | PdsCommand::Convert(_) => return None,
+        };
+        (method == Method::Path).then_some(
+            "`--method chaotic` may know the answer: it keeps sums of minplus and maxplus with 128 bits",
+        )
+    }
+
     pub(crate) fn color(&self) -> Color {
         self.parts().2.color
     }
@@ -138,7 +151,7 @@ pub(crate) struct SystemArgs {
     /// The domain of the weights: bool, minplus, maxplus, vector, relation:N, genkill:N,
     /// affine:BITS:N, constants:N, pair:A:B [default: as the file says]
     ///
-    /// bool asks about paths, whatever their weight.
+    /// bool asks about paths, whatever their weight, unless it is zero.
     #[arg(long, value_name = "DOMAIN")]
     pub(crate) weight: Option<String>,
     /// Where runs begin, as in '<p, a b*>', or a file; instead of what FILE says

@@ -58,8 +58,7 @@ fn weight(system: &System, id: WeightId) -> Result<String, WriteError> {
 }
 
 fn rules(system: &System, out: &mut impl Write) -> Result<(), WriteError> {
-    let merges = system.rules.iter().any(|rule| rule.merge != ONE);
-    let tag = if merges { "EWPDS" } else { "WPDS" };
+    let tag = if system.has_merges() { "EWPDS" } else { "WPDS" };
     writeln!(out, "<{tag}>")?;
     for rule in &system.rules {
         let state = |id| encode(&system.states.get(id)).into_owned();
