@@ -265,7 +265,7 @@ impl System {
     /// Leaves out merge functions where they make no difference to whether there is a path. They do
     /// for a rule whose weight says that there is none: its callee returns all the same.
     pub fn forget_merges(&mut self) {
-        let domain = self.domain.unwrap_or(DomainName::Bool);
+        let domain = self.domain.clone().unwrap_or(DomainName::Bool);
         for rule in self.rules.iter_mut().filter(|rule| rule.merge != ONE) {
             let text = (rule.weight != ONE).then(|| self.weights.get(rule.weight).0);
             if !text.is_some_and(|text| domain.is_none(&text)) {
