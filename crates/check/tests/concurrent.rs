@@ -17,7 +17,7 @@ use droste_program::execution::{Action, Ending};
 use droste_program::schedule::{Finding, Schedule, Target, ThreadQuery};
 use droste_program::{NodeId, Program, Value, VarRef};
 use droste_replay::{ConcurrentClaim, replay_concurrent};
-use droste_testkit::generate::concurrent;
+use droste_testkit::generate::{concurrent, starting};
 use droste_testkit::oracle::interleave::{self, Bounds, Interleavings, interleave};
 use droste_testkit::random::{Random, seeds};
 use droste_testkit::shrink::shrink;
@@ -246,7 +246,9 @@ fn differs(ast: &Ast, tally: &mut Tally) -> Option<String> {
 fn compare_some<'a>(seeds: impl Iterator<Item = &'a u64>) -> Tally {
     let mut tally = Tally::default();
     for &seed in seeds {
-        let (_, text) = concurrent(seed);
+        // Some start more threads, also in `init`.
+        let generate = if seed % 5 == 4 { starting } else { concurrent };
+        let (_, text) = generate(seed);
         let ast = parse(&text);
         if let Some(reason) = differs(&ast, &mut tally) {
             let small = shrink(&ast, &mut |ast| {
@@ -545,6 +547,23 @@ fn in_one_round_all_started_threads_are_active_however_many() {
         );
         for by in [Engine::Explicit, Engine::Bdd] {
             assert_eq!(rounds_to_l(&text, by, 1), Ok(Some(1)), "{count} {by:?}");
+        }
+    }
+}
+
+#[test]
+fn threads_that_init_starts_are_active_without_a_switch_however_many_there_are() {
+    // The other thread starts more than can be counted.
+    let text = "decl c : u2;
+        void init() begin c := 0; start_thread f(); start_thread f(); endinit: skip; end
+        void f() begin c := c + 1; if (c = 1) then ONE: skip; else TWO: skip; fi end
+        void thread1() begin again: start_thread skip; goto again; end";
+    let program = lower(&parse(text)).0.expect("a program");
+    for (label, switches) in [("ONE", 0), ("TWO", 1)] {
+        let property = Property::Reach(vec![label.to_owned()]);
+        for by in [Engine::Explicit, Engine::Bdd, Engine::Calculus] {
+            let found = engine(by, &program, &property, Some(Bound::Switches(switches)));
+            assert_eq!(found, Ok(Some(switches)), "{label} {by:?}");
         }
     }
 }

@@ -77,8 +77,10 @@ pub(crate) fn run(command: &PdsCommand, console: &Console) -> Result<u8, Failure
         Err(Stop::Limit(reason)) => {
             let code = unknown(&reason, shown.as_deref());
             if let (StopReason::OutOfRange, Some(what)) = (&reason, command.in_range()) {
-                Console::note(&format!("help: {what}
-"));
+                Console::note(&format!(
+                    "help: {what}
+"
+                ));
             }
             Ok(code)
         }

@@ -254,11 +254,15 @@ impl<W: Words> Search<'_, W> {
                 let parked = node.threads[active as usize];
                 let init = self.init.filter(|_| active == 0);
                 let depth = self.nodes[id as usize].depth as usize;
-                // How many threads that start now can become active.
+                // How many threads that start now can become active. Going on from `init` to the first
+                // of them is no switch.
+                let first = u32::from(init.is_some());
                 let kept = match (starts, self.task.guide) {
                     (_, Some(guide)) => Starts::Some(guide.turns[depth].starts.len() as u32),
                     (Starts::All, _) => Starts::All,
-                    (Starts::Some(most), _) => Starts::Some(most.saturating_sub(level as u32)),
+                    (Starts::Some(most), _) => {
+                        Starts::Some(most.saturating_sub(level as u32) + first)
+                    }
                 };
                 let space = self.spaces.explore(parked, globals, kept, init)?;
                 self.nodes[id as usize].space = space;
