@@ -41,6 +41,14 @@ const GREATEST: i128 = 1 << 125;
 /// For how many changes it is not worth while to look for cycles.
 const FEW: usize = 64;
 
+/// Which weights are asked for.
+#[derive(Clone, Copy)]
+pub(crate) enum Asked {
+    All,
+    /// That of one transition, if it is there.
+    Only(Option<u32>),
+}
+
 /// The transitions whose weights may fall for ever.
 pub(crate) struct Falling<W> {
     bottom: W,
@@ -113,12 +121,12 @@ impl<W: Clone> Falling<W> {
     }
 
     /// Whether nothing was out of range that still matters. If one transition alone is asked for,
-    /// which need not be there, others may be far.
+    /// others may be far.
     pub(crate) fn is_settled<D: Domain<Weight = W>>(
         &self,
         domain: &D,
         weights: &[W],
-        asked: Option<Option<u32>>,
+        asked: Asked,
     ) -> bool {
         let weight = |id: u32| &weights[id as usize];
         let endless = |id: u32| domain.equal(weight(id), &self.bottom);
@@ -126,8 +134,8 @@ impl<W: Clone> Falling<W> {
         self.below.keys().all(|&id| endless(id))
             && self.above.iter().all(|&id| is_known(id))
             && match asked {
-                None => self.far.is_empty(),
-                Some(asked) => asked.is_none_or(|id| !self.far.contains_key(&id)),
+                Asked::All => self.far.is_empty(),
+                Asked::Only(asked) => asked.is_none_or(|id| !self.far.contains_key(&id)),
             }
     }
 

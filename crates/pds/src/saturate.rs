@@ -18,7 +18,7 @@ use rustc_hash::FxHashMap;
 use crate::automaton::{Automaton, Transition};
 use crate::calls::Calls;
 use crate::domain::Domain;
-use crate::falling::Falling;
+use crate::falling::{Asked, Falling};
 use crate::procedures::Procedures;
 use crate::system::{Heads, Pds, StateId, SymbolId};
 use crate::worklist::Worklist;
@@ -636,7 +636,11 @@ impl<'a, D: Domain> Table<'a, D> {
                 }
             }
             let goal = || self.goal.and_then(|(head, to)| self.find(head, to).ok());
-            let asked = self.single.then(goal);
+            let asked = if self.single {
+                Asked::Only(goal())
+            } else {
+                Asked::All
+            };
             let falling = self.falling.as_ref();
             if falling.is_none_or(|all| all.is_settled(self.domain, &self.weights, asked)) {
                 return Ok(None);
