@@ -104,6 +104,7 @@ fn run(args: &CheckArgs, frame: &mut Frame<'_>) -> Result<u8, Failure> {
     let Loaded {
         mut task,
         warnings,
+        remarks,
         compiling,
     } = match loaded {
         Ok(loaded) => loaded,
@@ -124,9 +125,12 @@ fn run(args: &CheckArgs, frame: &mut Frame<'_>) -> Result<u8, Failure> {
     task.options.leaks = args.heap.leaks;
     // The reference collects no garbage where there are balanced trees, and formulas rely on it.
     let as_reference = is_settings(args) || args.heap.compat;
-    if as_reference && !args.heap.leaks && settings.abstraction.indexed {
+    if as_reference && settings.abstraction.indexed {
         let balanced = task.symbols.nonterminal("BT").is_some();
         task.options.abstraction.garbage_collection &= !balanced;
+    }
+    for (diagnostics, source) in &remarks {
+        frame.refused(diagnostics, source)?;
     }
     for warning in &warnings {
         // What a contract says about is known.

@@ -103,7 +103,7 @@ fn settle_hands(
             && own.is_empty()
         {
             own.clone_from(if objects.is_empty() { &held } else { &runs });
-            if own.is_empty() {
+            if own.is_empty() && objects.is_empty() {
                 *statement = Statement::Nop;
             }
         }

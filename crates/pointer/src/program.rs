@@ -219,6 +219,18 @@ pub struct Local {
     pub kind: Kind,
 }
 
+impl Local {
+    /// Whether it is an intermediate value, which nothing holds once it has been used.
+    pub fn is_intermediate(&self) -> bool {
+        self.name.starts_with("$s")
+    }
+
+    /// The name in the source: without the number that tells variables of one name apart.
+    pub fn plain_name(&self) -> &str {
+        self.name.split('#').next().unwrap_or(&self.name)
+    }
+}
+
 /// A value that is available without touching the heap.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Operand {
@@ -292,7 +304,8 @@ pub enum Statement {
         to: String,
         /// The objects. If there are none, all are meant.
         objects: Vec<LocalId>,
-        /// Classes with methods that may run and whose effects matter: a signature for each. Sorted.
+        /// Classes with methods that may run and whose effects matter: a signature for each. Sorted. If
+        /// there are none, the objects are given away all the same, and may be kept.
         runs: Vec<(ClassId, String)>,
     },
     /// To `yes` if the condition holds, else to `no`. If a side is unknown, to either.

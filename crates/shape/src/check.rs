@@ -263,10 +263,13 @@ fn answers(
     // Formulas that need nothing more come first, together with memory safety.
     let mut groups: Vec<&Needs> = Vec::new();
     let basic = Needs::of_memory_safety(&task.options, heights);
+    let leaks = Needs::of_leaks(&task.options, heights);
     let contracts = heights && (checking.contracts || !task.contracts.is_empty());
-    let asked = !task.options.compat || task.options.leaks || contracts;
-    if asked || needs.contains(&basic) {
+    if !task.options.compat || contracts || needs.contains(&basic) {
         groups.push(&basic);
+    }
+    if task.options.leaks {
+        groups.push(&leaks);
     }
     for need in &needs {
         if !groups.contains(&need) {
@@ -288,7 +291,7 @@ fn answers(
             generation: Duration::ZERO,
             checking: start.elapsed(),
         };
-        let is_basic = *need == basic;
+        let (is_basic, is_leaks) = (*need == basic, *need == leaks);
         let prepared = task.prepare(need, &own);
         let machine = match &prepared {
             Ok(prepared) => {
@@ -305,7 +308,7 @@ fn answers(
                 if is_basic && !task.options.compat {
                     safety.push(stopped(reason.clone(), MEMORY_SAFETY.into()));
                 }
-                if is_basic && task.options.leaks {
+                if is_leaks {
                     safety.push(stopped(reason.clone(), NO_LEAKS.into()));
                 }
                 answers.safety.extend(safety);
@@ -326,7 +329,7 @@ fn answers(
             answers.safety.push(report);
             in_doubt = unknown;
         }
-        if is_basic && task.options.leaks {
+        if is_leaks {
             answers.safety.push(group.leaks()?);
         }
         if is_basic && contracts {

@@ -120,6 +120,14 @@ impl Machine<'_> {
                 let given: Vec<Variable> =
                     given.filter(|&one| heap.variable(one).is_some()).collect();
                 let reached = heap.cut(&given).fragment;
+                let objects_in = |heap: &Heap| {
+                    let mut nodes = heap.nodes();
+                    nodes.any(|node| !heap.node_type(node).is_constant())
+                };
+                if self.leaks && objects_in(&reached) {
+                    self.keep(method, pc, to);
+                    return out(Event::Fault(Fault::UnknownMemory));
+                }
                 let any = runs.first().filter(|_| objects.is_empty());
                 let any = any.map(|(_, runs)| runs.as_str());
                 if let Some(runs) = any.or_else(|| self.may_run(&reached, runs)) {
@@ -287,6 +295,30 @@ impl Machine<'_> {
                 }
             }
         }
+    }
+
+    /// The place of the first statement of a method, and the heap with the variables that have been
+    /// given something by then: receiver and parameters.
+    pub(crate) fn named(&self, method: MethodId, mut heap: Heap) -> (Pc, Heap) {
+        let locals = &self.methods[method.index()].locals;
+        let code = &self.program.method(method).code;
+        let given = |statement: &Statement| match *statement {
+            Statement::Assign {
+                to,
+                value: Value::This,
+            } => Some((to, self.names.this)),
+            Statement::Assign {
+                to,
+                value: Value::Parameter(number),
+            } => Some((to, self.names.parameters[number as usize])),
+            _ => None,
+        };
+        let given: Vec<(LocalId, Variable)> = code.iter().map_while(given).collect();
+        for &(to, variable) in &given {
+            let node = heap.remove_variable(variable);
+            self.assign(&mut heap, locals[to.index()], node);
+        }
+        (given.len() as Pc, heap)
     }
 
     /// Whether the statement of a state is a branch on something that is not modelled.

@@ -89,7 +89,11 @@ impl<'a> Group<'a> {
 
     pub(crate) fn leaks(&mut self) -> Result<Report, Error> {
         let start = Instant::now();
-        let answer = self.ask(&Question::Memory(LEAK))?;
+        let mut answer = self.ask(&Question::Memory(LEAK))?;
+        // What comes after something unknown is not followed.
+        if matches!(answer, Answer::Holds) && self.machine.met_unknown_memory() {
+            answer = Answer::Unknown(self.machine.doubt(), None);
+        }
         Ok(Report {
             property: NO_LEAKS.into(),
             answer,
@@ -285,7 +289,8 @@ impl<'a> Group<'a> {
         let mut heaps: Vec<Heap> = Vec::new();
         // If heights are forgotten, the violation may begin with a heap that is none.
         if !self.prepared.forgets_heights() {
-            let first = [self.machine.heap(first)];
+            let given = self.machine.given(first).into_iter();
+            let first: Vec<Heap> = given.map(|(heap, _)| heap).collect();
             heaps.extend(instances(&self.prepared.grammar, &first, &limits));
         }
         heaps.extend(self.task.true_instances(self.prepared, &limits));

@@ -28,3 +28,4 @@ pub mod spaces;
 mod steps;
 pub mod task;
 pub mod vacuity;
+mod vocabulary;

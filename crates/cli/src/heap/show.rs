@@ -357,7 +357,7 @@ fn trace(task: &Task, run: &Run) -> Value {
         Reality::Real(input, concrete) => {
             object["input"] = heap(task, input);
             object["concrete"] = trace(task, concrete);
-            object["guesses"] = json!(concrete.guesses);
+            object["guesses"] = json!(!concrete.guesses.is_empty());
             if concrete.overlooks {
                 object["overlooks"] = json!(true);
             }

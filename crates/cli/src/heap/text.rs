@@ -16,6 +16,8 @@ use droste_shape::task::Task;
 const WIDEST: usize = 60;
 /// Of a heap, so many objects are told.
 const OBJECTS: usize = 12;
+/// Of the places where a run takes a branch on something that is not modelled, so many are told.
+const GUESSES: usize = 5;
 
 /// Whether a violation is one of the program, and the input that shows it.
 pub(super) fn reality(task: &Task, run: &Run) -> String {
@@ -23,24 +25,30 @@ pub(super) fn reality(task: &Task, run: &Run) -> String {
         Reality::Unasked => String::new(),
         Reality::Real(heap, run) => {
             let told = heap_lines(task, task.program.entry, heap);
-            let provided = if run.guesses {
-                ", if numbers and what else is not modelled allow the branches"
+            let start = if told.is_empty() {
+                "when the program starts with no objects"
             } else {
-                ""
+                "on this heap"
+            };
+            let mut text = match condition(run) {
+                Some(condition) => {
+                    format!("\nThis happens {start} if {condition}. All else is certain.")
+                }
+                None if run.overlooks => format!("\nThis happens {start}."),
+                None => format!("\nThis is real: it happens {start}."),
             };
             if run.overlooks {
-                return format!(
-                    "\nThis happens on this heap{provided}. But the structure is there: `L` does not \
-                     recognise it where null is at several ends, and `sll`, `dll` and `tree` do.\n\n\
-                     {told}"
+                text.push_str(
+                    " But the structure is there: `L` does not recognise it where null is at several \
+                     ends, and `sll`, `dll` and `tree` do.",
                 );
             }
-            if told.is_empty() {
-                return format!(
-                    "\nThis is real: it happens when the program starts with no objects{provided}.\n"
-                );
+            text.push('\n');
+            if !told.is_empty() {
+                text.push('\n');
+                text.push_str(&told);
             }
-            format!("\nThis is real: it happens on this heap{provided}.\n\n{told}")
+            text
         }
         Reality::Doubtful(0) => "\nThis may be a violation of the abstraction alone: no concrete \
             heap could be followed to the end.\n"
@@ -53,6 +61,29 @@ pub(super) fn reality(task: &Task, run: &Run) -> String {
             }
         ),
     }
+}
+
+/// What has to be true so that a run on a concrete heap is one of the program, if that is not certain.
+fn condition(run: &Run) -> Option<String> {
+    if run.guesses.is_empty() {
+        return None;
+    }
+    let places = run.guesses.iter().filter(|(_, line)| *line > 0);
+    let places: Vec<String> = places
+        .map(|(file, line)| format!("{}:{line}", visible(file)))
+        .collect();
+    let more = match places.len().saturating_sub(GUESSES) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let places = match &places[..places.len().min(GUESSES)] {
+        [] => String::new(),
+        shown => format!(" ({}{more})", shown.join(", ")),
+    };
+    Some(format!(
+        "the program takes the branches of this run on values that are not modelled, such as \
+         numbers{places}"
+    ))
 }
 
 /// The heap that was too large, and what to do.
@@ -225,14 +256,13 @@ pub(super) fn lines(task: &Task, sources: &Sources, run: &Run) -> String {
         remarks: Vec::new(),
         open: false,
     };
-    if let Some(first) = run.positions.first()
-        && !run.propositions.is_empty()
-    {
-        let told = run.propositions.iter().zip(&first.holds);
-        let told: Vec<String> = told
-            .map(|(name, holds)| proposition(name, *holds))
-            .collect();
-        rows.push(plain(format!("at the beginning: {}", told.join(", "))));
+    if let Some(first) = run.positions.first() {
+        let mut told = given(task, first);
+        let propositions = run.propositions.iter().zip(&first.holds);
+        told.extend(propositions.map(|(name, holds)| proposition(name, *holds)));
+        if !told.is_empty() {
+            rows.push(plain(format!("at the beginning: {}", told.join(", "))));
+        }
     }
     for (at, position) in run.positions.iter().enumerate() {
         // What has ended stays as it is for ever.
@@ -366,8 +396,16 @@ fn remark(task: &Task, position: &Position, next: Option<&Position>) -> Option<S
         Kind::Fault(Fault::Thrown) => "↯ an exception leaves the method".into(),
         Kind::Fault(Fault::Leak) => "✗ before this, an object has become unreachable".into(),
         Kind::Call => match next {
-            Some(callee) if callee.method == "<init>" => "→ constructor".into(),
-            Some(callee) => format!("→ {}", visible(&callee.method)),
+            Some(callee) => {
+                let name = match &*callee.method {
+                    "<init>" => "constructor".to_owned(),
+                    name => visible(name),
+                };
+                match &given(task, callee)[..] {
+                    [] => format!("→ {name}"),
+                    given => format!("→ {name}, {}", given.join(", ")),
+                }
+            }
             None => "→ call".into(),
         },
         Kind::End => match value(&task.symbols, &position.heap, "@return") {
@@ -395,6 +433,16 @@ fn remark(task: &Task, position: &Position, next: Option<&Position>) -> Option<S
             format!("{variable} = {value}")
         }
     })
+}
+
+/// What a method is given that begins at this position.
+fn given(task: &Task, position: &Position) -> Vec<String> {
+    let named = position.given.iter().filter(|name| !name.starts_with('$'));
+    let told = named.filter_map(|name| {
+        let value = value(&task.symbols, &position.heap, name)?;
+        Some(format!("{name} = {value}"))
+    });
+    told.collect()
 }
 
 /// What a variable is now.
