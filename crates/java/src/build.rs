@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::class::ClassFile;
 use crate::descriptor::{method_type, signature};
 use crate::dynamic::Dynamic;
-use crate::effects::{callbacks, loud, made};
+use crate::effects::{callbacks, loud, made, may_use_null};
 use crate::hierarchy::{ClassIndex, Hierarchy, MethodIndex};
 use crate::instruction::Member;
 use crate::translate::translate;
@@ -417,14 +417,12 @@ impl Builder<'_> {
     }
 }
 
-/// Each call that is followed by a handler: the method, where the handler is, and who is called.
-fn guarded(methods: &[Method]) -> impl Iterator<Item = (usize, usize, &Callees)> {
+/// Each statement that is followed by a handler: the method, where the handler is, and the statement.
+fn guarded(methods: &[Method]) -> impl Iterator<Item = (usize, usize, &Statement)> {
     methods.iter().enumerate().flat_map(|(at, method)| {
         let pairs = method.code.windows(2).enumerate();
         pairs.filter_map(move |(pc, pair)| match pair {
-            [Statement::Call { callees, .. }, Statement::Caught { .. }] => {
-                Some((at, pc + 1, callees))
-            }
+            [statement, Statement::Caught { .. }] => Some((at, pc + 1, statement)),
             _ => None,
         })
     })
@@ -433,22 +431,35 @@ fn guarded(methods: &[Method]) -> impl Iterator<Item = (usize, usize, &Callees)>
 /// Whether anything catches what these methods raise.
 fn catches(methods: &[Method], mut raises: Vec<bool>) -> bool {
     inherit(methods, &mut raises);
-    guarded(methods).any(|(_, _, callees)| callees.methods().any(|one| raises[one.index()]))
+    guarded(methods).any(|(_, _, statement)| match statement {
+        Statement::Call { callees, .. } => callees.methods().any(|one| raises[one.index()]),
+        _ => false,
+    })
 }
 
-/// Handlers for what called methods throw stay only where one of them throws, or where only a
-/// contract may say what is thrown.
+/// Handlers stay only where an object may be null, where a called method throws, or where only a
+/// contract may say what is thrown. A method throws where it uses null, too.
 fn settle_handlers(methods: &mut [Method]) {
-    let throws = methods.iter();
+    let uses: Vec<Vec<bool>> = methods.iter().map(may_use_null).collect();
+    let throws = methods.iter().zip(&uses);
     let mut throws: Vec<bool> = throws
-        .map(|method| method.code.contains(&Statement::Throw))
+        .map(|(method, uses)| {
+            let escapes = |pc: usize| Statement::handlers(method.code.get(pc + 1)).1;
+            let uses = uses.iter().enumerate();
+            let mut uses = uses.filter(|&(_, &uses)| uses);
+            method.code.contains(&Statement::Throw) || uses.any(|(pc, _)| escapes(pc))
+        })
         .collect();
     inherit(methods, &mut throws);
-    let quiet = |callees: &Callees| {
-        let unavailable = matches!(callees, Callees::Unavailable(_));
-        !unavailable && !callees.methods().any(|one| throws[one.index()])
+    let quiet = |statement: &Statement| match statement {
+        Statement::Call { callees, .. } => {
+            let unavailable = matches!(callees, Callees::Unavailable(_));
+            !unavailable && !callees.methods().any(|one| throws[one.index()])
+        }
+        _ => true,
     };
-    let idle = guarded(methods).filter(|(_, _, callees)| quiet(callees));
+    let idle = guarded(methods);
+    let idle = idle.filter(|&(at, pc, statement)| quiet(statement) && !uses[at][pc - 1]);
     let idle: Vec<(usize, usize)> = idle.map(|(at, pc, _)| (at, pc)).collect();
     for (at, pc) in idle {
         methods[at].code[pc] = Statement::Nop;

@@ -81,7 +81,17 @@ pub(crate) struct Handler {
     pub target: u32,
     /// Whether it takes every exception.
     pub all: bool,
+    /// Whether it takes what the machine raises where null is used.
+    pub null: bool,
 }
+
+/// The class of the exception where null is used, and its superclasses.
+const OF_NULL: [&str; 4] = [
+    "java/lang/NullPointerException",
+    "java/lang/RuntimeException",
+    "java/lang/Exception",
+    "java/lang/Throwable",
+];
 
 /// A variable of the source, and where it lives.
 #[derive(Clone, Debug)]
@@ -292,11 +302,17 @@ fn body(class: &Class<'_>, method: &Method<'_>) -> Result<Option<Body>, String> 
         body.instructions.push(Instruction { at, op });
     }
     for handler in code.exception_handlers() {
+        let mut of_null = true;
+        if let Some(caught) = handler.catch_type() {
+            let name = pool.retrieve(caught).map_err(text)?.name;
+            of_null = OF_NULL.iter().any(|one| one.as_bytes() == name.as_bytes());
+        }
         body.handlers.push(Handler {
             start: handler.start().as_u32(),
             end: handler.end().as_u32(),
             target: handler.handler().as_u32(),
             all: handler.catch_type().is_none(),
+            null: of_null,
         });
     }
     for attribute in code.attributes() {

@@ -172,6 +172,19 @@ fn arguments(methods: &[Method]) -> Vec<Vec<bool>> {
     given
 }
 
+/// For each statement whether it may use null.
+pub(crate) fn may_use_null(method: &Method) -> Vec<bool> {
+    let known = non_null(method, &vec![false; method.parameters.len()]);
+    let statements = method.code.iter().zip(known);
+    let uses = statements.map(|(statement, known)| {
+        let (Some(base), Some(known)) = (statement.base(), known) else {
+            return false;
+        };
+        !known[base.index()]
+    });
+    uses.collect()
+}
+
 /// Whether a method itself writes a field that others see, or may use a field of null.
 fn acts(method: &Method, given: &[bool]) -> bool {
     let own = own_objects(method);
@@ -222,7 +235,9 @@ fn non_null(method: &Method, given: &[bool]) -> Vec<Option<Vec<bool>>> {
             continue;
         };
         let statement = &method.code[pc as usize];
-        if let Some(base) = statement.base() {
+        // Where null is caught, the object is there only if it was not.
+        let caught = matches!(method.code.get(pc as usize + 1), Some(Statement::Caught { .. }));
+        if let Some(base) = statement.base().filter(|_| !caught) {
             state[base.index()] = true;
         }
         match statement {
@@ -259,6 +274,16 @@ fn non_null(method: &Method, given: &[bool]) -> Vec<Option<Vec<bool>>> {
                 }
             }
         };
+        if let Statement::Caught { targets, .. } = statement {
+            targets.iter().for_each(|&next| arrive(next, &state));
+            let before = pc.checked_sub(1).map(|before| &method.code[before as usize]);
+            let base = before.filter(|one| one.defines() != one.base());
+            if let Some(base) = base.and_then(Statement::base) {
+                state[base.index()] = true;
+            }
+            arrive(pc + 1, &state);
+            continue;
+        }
         if let Statement::Branch { condition, yes, no } = statement
             && let Some((local, null_if_yes)) = asks_for_null(condition)
         {

@@ -362,8 +362,24 @@ impl Translator<'_, '_> {
 
     /// Where an exception that holds `value` may go from here: handlers, and out of the method.
     fn raised(&mut self, value: Operand) -> Result<Vec<Pc>, String> {
-        let mut targets = Vec::new();
         let handlers = self.graph.handlers[self.block].clone();
+        self.raised_to(value, handlers)
+    }
+
+    /// The statement before uses an object. If that is null, control goes to the first handler that
+    /// takes such an exception.
+    fn catch_null(&mut self) -> Result<(), String> {
+        if let Some(handler) = self.graph.null[self.block] {
+            let targets = self.raised_to(Operand::Present, vec![handler])?;
+            let escapes = false;
+            self.emit(Statement::Caught { targets, escapes });
+        }
+        Ok(())
+    }
+
+    /// Where an exception that holds `value` goes if one of these takes it.
+    fn raised_to(&mut self, value: Operand, handlers: Vec<usize>) -> Result<Vec<Pc>, String> {
+        let mut targets = Vec::new();
         if !handlers.is_empty() {
             let to = self.between(0, Kind::Reference);
             let piece = self.new_piece();

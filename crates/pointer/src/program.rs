@@ -272,7 +272,8 @@ pub enum Statement {
         /// What it holds afterwards.
         value: Value,
     },
-    /// `base.field = value`. Null has no fields: this is an error of the program.
+    /// `base.field = value`. Null has no fields: this is an error of the program, see
+    /// [`Statement::Caught`].
     Store {
         /// The object.
         base: LocalId,
@@ -331,7 +332,9 @@ pub enum Statement {
     /// and the run ends when it leaves the program.
     Throw,
     /// Behind a call: if it was left by an exception, control goes to one of these, and its result
-    /// is unknown. Otherwise nothing happens.
+    /// is unknown. So it does if the statement before, a call or not, has used null: that is an
+    /// error, and an exception, too, which leaves the method where there is no such statement.
+    /// Otherwise nothing happens.
     Caught {
         /// Where the exception may go.
         targets: Vec<Pc>,
@@ -433,6 +436,15 @@ impl Statement {
             | Statement::Require(base) => Some(*base),
             Statement::Call { receiver, .. } => *receiver,
             _ => None,
+        }
+    }
+
+    /// Where control may go if the statement before has raised an exception, and whether this may
+    /// leave the method. `next` is the statement behind it.
+    pub fn handlers(next: Option<&Statement>) -> (&[Pc], bool) {
+        match next {
+            Some(Statement::Caught { targets, escapes }) => (targets, *escapes),
+            _ => (&[], true),
         }
     }
 

@@ -136,10 +136,7 @@ impl Machine<'_> {
                 }
                 out(Event::Go(next, heap));
             }
-            Statement::Throw => {
-                heap.retain_variables(|one| one.is_constant() || one.is_marking());
-                out(Event::Throw(heap));
-            }
+            Statement::Throw => out(Event::Throw(heap)),
             Statement::Choose { targets } => {
                 let mut seen: Vec<Pc> = Vec::new();
                 for &target in targets {

@@ -205,8 +205,11 @@ impl Machine<'_> {
                 Event::GiveUp => return Err(Steps::<State>::TOO_MANY),
                 Event::Fault(fault) => {
                     let heap = self.heap(state);
-                    let fault = Some(fault);
-                    next.push(self.state(place.method, place.pc, &heap, place.context, fault)?);
+                    let state = Some(fault);
+                    next.push(self.state(place.method, place.pc, &heap, place.context, state)?);
+                    if fault == Fault::NullDereference {
+                        self.raise(place, heap, &mut next)?;
+                    }
                 }
                 Event::Foreign(signature, heap, otherwise) => {
                     let Cut {
@@ -338,22 +341,43 @@ impl Machine<'_> {
         if !thrown {
             return self.arrive(method, pc + 1, heap, context, out);
         }
-        let caught = self.program.method(method).code.get(pc as usize + 1);
-        let (targets, escapes) = match caught {
-            Some(Statement::Caught { targets, escapes }) => (&targets[..], *escapes),
-            _ => (&[][..], true),
-        };
-        for &target in targets {
-            self.arrive(method, target, heap.clone(), context, out)?;
-        }
-        if escapes {
-            heap.retain_variables(|one| one.is_constant() || one.is_marking());
+        if self.catch(caller, &heap, out)? {
             self.throw(method, pc, heap, context, out)?;
         }
         Ok(())
     }
 
-    /// The states in which an exception leaves a method. The heap has no variables of it.
+    /// A statement has used null. That is an error, and yet the run goes on where the exception is
+    /// caught. Where nobody catches it, the error is the end.
+    fn raise(&self, place: Place, mut heap: Heap, out: &mut Vec<State>) -> Result<(), StopReason> {
+        let Place {
+            method,
+            pc,
+            context,
+            ..
+        } = place;
+        let tables = &self.methods[method.index()];
+        if let Some(to) = self.program.method(method).code[pc as usize].defines() {
+            heap.remove_variable(tables.locals[to.index()]);
+        }
+        if self.catch(place, &heap, out)? && tables.is_guarded {
+            self.throw(method, pc, heap, context, out)?;
+        }
+        Ok(())
+    }
+
+    /// The states in which handlers begin if the statement of this place has raised an exception. Says
+    /// whether it may leave the method.
+    fn catch(&self, place: Place, heap: &Heap, out: &mut Vec<State>) -> Result<bool, StopReason> {
+        let code = &self.program.method(place.method).code;
+        let (targets, escapes) = Statement::handlers(code.get(place.pc as usize + 1));
+        for &target in targets {
+            self.arrive(place.method, target, heap.clone(), place.context, out)?;
+        }
+        Ok(escapes)
+    }
+
+    /// The states in which an exception leaves a method.
     fn throw(
         &self,
         method: MethodId,
@@ -362,6 +386,7 @@ impl Machine<'_> {
         context: u32,
         out: &mut Vec<State>,
     ) -> Result<(), StopReason> {
+        heap.retain_variables(|one| one.is_constant() || one.is_marking());
         let abstraction = &self.options.abstraction;
         let over = self.is_outermost(method, &heap);
         if self.leaks && !over && self.grammar.may_have_garbage(&heap) {

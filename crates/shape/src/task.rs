@@ -18,7 +18,7 @@ use crate::contract::Contracts;
 use crate::execute::Names;
 use crate::label::{Atom, By, Side};
 use crate::machine::{Fault, Machine, Options, State};
-use crate::method::Method;
+use crate::method::{Method, guarded};
 use crate::proposition::{self, Expression, Proposition};
 
 /// What is to be checked.
@@ -491,12 +491,13 @@ impl Task {
         options: &'a Options,
         initial: &[Heap],
     ) -> Result<Machine<'a>, StopReason> {
-        let methods = (self.program.methods.iter())
-            .map(|method| {
+        let guarded = guarded(&self.program);
+        let methods = (self.program.methods.iter().zip(guarded))
+            .map(|(method, is_guarded)| {
                 let locals = (method.locals.iter())
                     .map(|local| self.symbols.variable(&local.name).unwrap_or(Variable::NULL))
                     .collect();
-                Method::new(method, locals, &self.options.abstraction)
+                Method::new(method, locals, &self.options.abstraction, is_guarded)
             })
             .collect();
         Machine::new(

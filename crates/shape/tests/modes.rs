@@ -276,10 +276,10 @@ fn follow(
         let letter = atoms.map(|atom| truth(task, &state, position, &markings, atom));
         word.push(letter.collect());
         if matches!(position.kind, Kind::Fault(_)) {
-            let outcome = state.step(&mut |_| 0);
-            return match outcome {
-                Some(Outcome::NullDereference) => Ok(Followed::Fault),
-                other => Err(format!("{other:?} instead of a null dereference")),
+            return if state.uses_null() {
+                Ok(Followed::Fault)
+            } else {
+                Err("no null is used".into())
             };
         }
         let Some(next) = next else {

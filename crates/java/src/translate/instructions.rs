@@ -179,7 +179,7 @@ impl Translator<'_, '_> {
         let operands = self.pop_slots(pops)?;
         let lowest = operands.first().map(|entry| entry.operand);
         if let (Compute::Array | Compute::Monitor | Compute::Unbox, Some(lowest)) = (what, lowest) {
-            self.require(lowest);
+            self.require(lowest)?;
         }
         if let (Compute::Array, None, Some(stored)) = (what, gives, operands.last())
             && stored.slot.kind == Kind::Reference
@@ -256,11 +256,13 @@ impl Translator<'_, '_> {
     }
 
     /// Null is an error here.
-    fn require(&mut self, operand: Operand) {
+    fn require(&mut self, operand: Operand) -> Result<(), String> {
         if let Operand::Local(_) | Operand::Null | Operand::Unknown = operand {
             let base = self.local(operand);
             self.emit(Statement::Require(base));
+            self.catch_null()?;
         }
+        Ok(())
     }
 
     fn get_field(&mut self, member: &Member) -> Result<(), String> {
@@ -275,13 +277,14 @@ impl Translator<'_, '_> {
                 "field {}.{} of a class that is not at hand: reading it gives an unknown value",
                 member.class, member.name
             ));
-            self.require(base.operand);
+            self.require(base.operand)?;
             self.push(Operand::Unknown, slot);
             return Ok(());
         };
         let base = self.local(base.operand);
         let to = self.fresh(one.kind);
         self.assign(to, Value::Field(base, field));
+        self.catch_null()?;
         self.push(Operand::Local(to), slot);
         Ok(())
     }
@@ -294,12 +297,13 @@ impl Translator<'_, '_> {
                 "field {}.{} of a class that is not at hand: writing it is ignored",
                 member.class, member.name
             ));
-            self.require(base.operand);
+            self.require(base.operand)?;
             self.hand(format!("field {}.{}", member.class, member.name), &[value]);
             return Ok(());
         };
         let base = self.local(base.operand);
         self.emit(Statement::Store { base, field, value });
+        self.catch_null()?;
         Ok(())
     }
 
@@ -369,7 +373,7 @@ impl Translator<'_, '_> {
         if is_null_check(member)
             && let Some(&checked) = arguments.first()
         {
-            self.require(checked);
+            self.require(checked)?;
             self.push(checked, REFERENCE);
             return Ok(());
         }
@@ -654,7 +658,7 @@ impl Translator<'_, '_> {
 
     fn throw(&mut self) -> Result<(), String> {
         let value = self.pop()?.operand;
-        self.require(value);
+        self.require(value)?;
         let mut targets = self.raised(value)?;
         if self.graph.escapes[self.block] {
             self.hand("whoever catches it".to_string(), &[value]);
