@@ -1,5 +1,7 @@
 //! The program: methods that can be reached from the chosen one, translated one by one.
 
+use std::collections::BTreeSet;
+
 use droste_pointer::{
     Callees, Class, ClassId, FieldId, Kind, Local, LocalId, Method, MethodId, Operand,
     PointerProgram, Statement, Value,
@@ -27,6 +29,8 @@ pub(crate) struct Builder<'a> {
     files: Vec<String>,
     file_ids: FxHashMap<String, u32>,
     warnings: Vec<Warning>,
+    /// Casts that the compiler has made for generics: where, and to which type.
+    casts: BTreeSet<(Place, String)>,
     warned: FxHashSet<Warning>,
     /// Whether what the machine or a library raises may leave a method. It is so if something would
     /// catch it.
@@ -143,6 +147,7 @@ fn build_once(
         files: Vec::new(),
         file_ids: FxHashMap::default(),
         warnings: Vec::new(),
+        casts: BTreeSet::new(),
         warned: FxHashSet::default(),
         follows,
         lambdas: Vec::new(),
@@ -172,6 +177,7 @@ fn build_once(
     let misses = !follows && catches(&methods, raises);
     settle_handlers(&mut methods);
     let classes = builder.classes();
+    builder.warn_of_casts();
     let program = PointerProgram {
         classes,
         fields: builder.fields,
@@ -198,6 +204,30 @@ impl Builder<'_> {
         if self.warned.insert(warning.clone()) {
             self.warnings.push(warning);
         }
+    }
+
+    /// Notes a cast that the compiler has made for generics.
+    pub(crate) fn cast(&mut self, method: MethodIndex, line: u32, to: &str) {
+        let place = self.place(method, line);
+        self.casts.insert((place, to.to_string()));
+    }
+
+    /// One warning about all casts that the compiler has made.
+    fn warn_of_casts(&mut self) {
+        let mut casts = std::mem::take(&mut self.casts).into_iter();
+        let Some((place, to)) = casts.next() else {
+            return;
+        };
+        let more = match casts.count() {
+            0 => String::new(),
+            1 => ", and 1 more".to_string(),
+            more => format!(", and {more} more"),
+        };
+        let message = format!(
+            "a cast to {to}, as the compiler makes it for generics{more}: runs end where it fails \
+             and nobody catches that"
+        );
+        self.warnings.push(Warning { place, message });
     }
 
     fn place(&self, method: MethodIndex, line: u32) -> Place {

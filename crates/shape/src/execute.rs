@@ -268,8 +268,8 @@ impl Machine<'_> {
                     .iter()
                     .map(|&argument| Self::value(&heap, locals, argument))
                     .collect();
-                // What is dead after the call is no reason to cut the heap there. That its result
-                // is assigned is no reason either.
+                // A variable that is dead after the call makes no cutpoint. Nor does the one that
+                // gets the result.
                 let live = &self.methods[method.index()].live[next as usize];
                 let result = to.map(variable);
                 self.bury(&mut heap, method, live, result);
@@ -315,6 +315,8 @@ impl Machine<'_> {
             let node = heap.remove_variable(variable);
             self.assign(&mut heap, locals[to.index()], node);
         }
+        // What it is given beyond its parameters is nothing to it.
+        heap.retain_variables(|one| !self.names.receiver_or_parameter(one));
         (given.len() as Pc, heap)
     }
 

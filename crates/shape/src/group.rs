@@ -49,8 +49,8 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// Also says why nothing is known, if something unknown is used as an object. After a violation only
-    /// `formulas` want to know that.
+    /// The answer about memory safety; and if something unknown is used as an object, why nothing is
+    /// known then. After a violation the latter is asked only if there are `formulas`.
     pub(crate) fn memory_safety(
         &mut self,
         formulas: bool,
@@ -416,8 +416,8 @@ impl Question<'_> {
     }
 }
 
-/// Who looks for an answer. It is told how far the search has come, and a run that ends in a fault
-/// is no run for formulas.
+/// What looks for an answer. It reports how far it has come, and for formulas it leaves out the runs
+/// that end in a fault.
 fn checker<'a, M: Model>(
     model: &'a M,
     checking: &'a Checking<'_>,

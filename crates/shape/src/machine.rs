@@ -161,7 +161,7 @@ pub struct Machine<'a> {
     pub(crate) leaks: bool,
     pub(crate) initial: Vec<State>,
     pub(crate) tables: RefCell<Tables>,
-    /// A step takes as long as a thousand of other models: it looks at the clock by itself.
+    /// A step takes as long as a thousand steps of other models, so the clock is looked at in each.
     pub(crate) guard: RefCell<Guard>,
 }
 
@@ -485,7 +485,7 @@ impl<'a> Machine<'a> {
         };
         let (state, _) = tables.places.intern(place)?;
         tables.unknown_memory |= fault == Some(Fault::UnknownMemory);
-        // Where a program goes on for ever after its end is no state that counts.
+        // The state in which a program stays after its end does not count.
         if pc <= self.end_of(method) && state as usize >= self.options.max_states {
             let most = self.options.max_states as u64;
             return Err(StopReason::TooMany(Countable::States, most));

@@ -49,7 +49,7 @@ pub struct Position {
     pub given: Vec<String>,
     /// What the statement changes.
     pub change: Change,
-    /// Whether people would not miss the statement: a jump, or a parameter gets its name.
+    /// Whether the statement is not worth a line: a jump, say, or a parameter gets its name.
     pub silent: bool,
     /// Which way a branch goes: whether its condition holds.
     pub branch: Option<bool>,
@@ -127,7 +127,8 @@ impl Run {
                 positions.pop();
             }
             let statement = match kind {
-                Kind::End => "end".to_owned(),
+                // Objects may be lost when a method has come to its end.
+                _ if place.pc == end => "end".to_owned(),
                 Kind::Terminated => "end of the program".to_owned(),
                 _ => task.program.print_statement(place.method, place.pc),
             };

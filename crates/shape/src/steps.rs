@@ -1,6 +1,6 @@
-//! From a state to the next ones: what a statement does is followed by what happens to every heap before
-//! it is stored. Dead variables go, garbage is collected, the heap is abstracted, and what formulas
-//! speak of is shown again. Calls cut the heap in two, and put it together when they are over.
+//! From a state to the next ones. A statement is executed; then dead variables go, garbage is collected,
+//! the heap is abstracted, and the fields that formulas speak of are shown again. That is the heap which
+//! is stored. A call cuts the heap in two, and the parts are put together when it is over.
 
 use std::rc::Rc;
 

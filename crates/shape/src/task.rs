@@ -64,11 +64,11 @@ pub(crate) struct Needs {
     marks: Marks,
     /// Reachability by these selectors; all of them if there is no set.
     relations: BTreeSet<Option<BTreeSet<String>>>,
-    /// Callees have to know the whole heap. Their states are told apart by what is around them, which
-    /// other questions should not suffer from.
+    /// Callees have to know the whole heap. Then their states are told apart by what is around them,
+    /// and there are more of them, so other questions do without.
     contexts: bool,
-    /// Variables are kept until they get another value or their method is left: what they point to can
-    /// be reached, also if they are not used any more. No other question should suffer from that.
+    /// Variables stay until they get another value or their method is left, also if they are not used
+    /// any more. Then less is abstracted, so other questions do without.
     leaks: bool,
     /// Indices are forgotten: a mark deep in a balanced tree keeps the way to it concrete, and with
     /// heights the grammar has no nonterminal for that.
@@ -266,6 +266,8 @@ impl Task {
             .collect();
         for method in &mut self.program.methods {
             if self.options.leaks {
+                // A second assignment to a variable ends what the first one held.
+                droste_pointer::merge_names(method);
                 let held = method
                     .locals
                     .iter()

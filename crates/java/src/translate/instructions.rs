@@ -63,9 +63,13 @@ impl Translator<'_, '_> {
                 let top = self.stack.last().map(|entry| entry.operand);
                 if top != Some(Operand::Null) {
                     self.may_raise()?;
-                    self.warn(format!(
-                        "a cast to {to}: runs end where it fails and nobody catches that"
-                    ));
+                    if self.casts_generic(at) {
+                        self.builder.cast(self.method, self.line, to);
+                    } else {
+                        self.warn(format!(
+                            "a cast to {to}: runs end where it fails and nobody catches that"
+                        ));
+                    }
                 }
             }
             Op::Jump { test, target } => {
@@ -198,6 +202,32 @@ impl Translator<'_, '_> {
             self.push(value, slot);
         }
         Ok(())
+    }
+
+    /// Whether a cast is one that the compiler makes by itself: its value comes at once from a field or a
+    /// method whose type is a type variable. Of a method that is not at hand all that is known is that
+    /// it gives any object.
+    fn casts_generic(&self, at: usize) -> bool {
+        let before = at
+            .checked_sub(1)
+            .filter(|_| at > self.graph.starts[self.block]);
+        let hierarchy = &self.builder.hierarchy;
+        match before.map(|before| &self.body.instructions[before].op) {
+            Some(Op::GetField(member)) => {
+                let field = hierarchy.field(member);
+                field.is_some_and(|(_, field)| field.is_generic)
+            }
+            Some(Op::Invoke(_, member)) => {
+                let class = hierarchy.find(&member.class);
+                let method = class
+                    .and_then(|class| hierarchy.lookup(class, &member.name, &member.descriptor));
+                match method {
+                    Some(method) => hierarchy.method(method).gives_generic,
+                    None => member.descriptor.ends_with(")Ljava/lang/Object;"),
+                }
+            }
+            _ => false,
+        }
     }
 
     /// Whether something has a type: null has none, of others it is not known.
