@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::class::ClassFile;
 use crate::descriptor::{method_type, signature};
 use crate::dynamic::Dynamic;
-use crate::effects::{callbacks, loud, made, may_use_null};
+use crate::effects::{Loud, callbacks, loud, made, may_use_null};
 use crate::hierarchy::{ClassIndex, Hierarchy, MethodIndex};
 use crate::instruction::Member;
 use crate::translate::translate;
@@ -35,6 +35,8 @@ pub(crate) struct Builder<'a> {
     /// Whether what the machine or a library raises may leave a method. It is so if something would
     /// catch it.
     pub follows: bool,
+    /// Where the program begins.
+    pub entry: Option<MethodIndex>,
     /// Classes of lambdas that have come up and are not in the hierarchy yet.
     pub lambdas: Vec<ClassFile>,
 }
@@ -77,8 +79,8 @@ fn settle_hands(
     program: &mut PointerProgram,
 ) -> Result<Vec<ClassFile>, Error> {
     let code = program.methods.iter().flat_map(|method| &method.code);
-    let is_open = |one: &Statement| matches!(one, Statement::Hand { runs, .. } if runs.is_empty());
-    if !code.clone().any(is_open) {
+    let is_hand = |one: &Statement| matches!(one, Statement::Hand { .. });
+    if !code.clone().any(is_hand) {
         return Ok(Vec::new());
     }
     let called = callbacks(hierarchy);
@@ -94,7 +96,12 @@ fn settle_hands(
     let (first, last) = built.entries.split_at(called.len());
     let called = called.iter().zip(first);
     let called = called.map(|(&(class, _), &method)| (ClassId(class as u32), method));
-    let runs = loud(methods, &called.collect::<Vec<_>>(), &built.broken);
+    let Loud {
+        methods: loud,
+        classes: runs,
+    } = loud(methods, &called.collect::<Vec<_>>(), &built.broken);
+    let quiet = last.iter().filter(|start| !loud[start.index()]);
+    let quiet: Vec<&String> = quiet.map(|one| &methods[one.index()].signature).collect();
     // Static fields hold what initialisers have put there.
     let made = made(methods, last);
     let held = runs.iter().filter(|(class, _)| made.contains(class));
@@ -104,9 +111,13 @@ fn settle_hands(
         if let Statement::Hand {
             objects, runs: own, ..
         } = statement
-            && own.is_empty()
         {
-            own.clone_from(if objects.is_empty() { &held } else { &runs });
+            if own.is_empty() {
+                own.clone_from(if objects.is_empty() { &held } else { &runs });
+            } else {
+                // Nobody can see that such an initialiser ran.
+                own.retain(|(_, one)| !quiet.contains(&one));
+            }
             if own.is_empty() && objects.is_empty() {
                 *statement = Statement::Nop;
             }
@@ -150,6 +161,8 @@ fn build_once(
         casts: BTreeSet::new(),
         warned: FxHashSet::default(),
         follows,
+        // A lenient translation is none of a program.
+        entry: entries.first().copied().filter(|_| !lenient),
         lambdas: Vec::new(),
     };
     let entries: Vec<MethodId> = entries.iter().map(|&one| builder.reference(one)).collect();

@@ -28,6 +28,7 @@ use droste_ltl::ResolvedFormula;
 use crate::group::Group;
 use crate::machine::Largest;
 use crate::proposition::Proposition;
+use crate::returns::Endless;
 use crate::run::Run;
 use crate::settings::Mode;
 use crate::task::{Needs, Task};
@@ -95,6 +96,9 @@ pub struct Report {
     pub answer: Answer,
     /// If it holds: why that says little, where it does.
     pub vacuous: Option<Vacuity>,
+    /// If it holds and calls are single steps: those that may not return. Runs that stay in them were
+    /// not looked at.
+    pub endless: BTreeSet<Endless>,
     /// How many states were looked at.
     pub counts: Counts,
     /// If a heap was larger than allowed: that heap.
@@ -285,6 +289,7 @@ fn answers(
             property,
             answer: Answer::Unknown(Unknown::Stopped(reason), None),
             vacuous: None,
+            endless: BTreeSet::new(),
             name: None,
             counts: Counts::default(),
             largest: None,
@@ -364,6 +369,7 @@ fn answers(
         if let (Some(why), Answer::Holds) = (&in_doubt, &report.answer) {
             report.answer = Answer::Unknown(Unknown::clone(why), None);
             report.vacuous = None;
+            report.endless.clear();
         }
         answers.formulas.push(report);
     }

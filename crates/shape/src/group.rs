@@ -1,6 +1,7 @@
 //! Questions that share a machine: each is asked by one of the searches that every [`Model`] has. A
 //! violation is looked for on concrete heaps, too.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use droste_base::{Deadline, Limits, Model, PropId, StopReason, Trace, Verdict};
@@ -16,6 +17,7 @@ use crate::check::{
 use crate::concrete::{PATIENCE, instances};
 use crate::contract::{Broken, found};
 use crate::machine::{Machine, Options, State};
+use crate::returns::{Endless, endless};
 use crate::run::{Reality, Run};
 use crate::settings::Mode;
 use crate::task::{LEAK, NULL_DEREFERENCE, Prepared, Task, UNKNOWN_MEMORY};
@@ -78,6 +80,7 @@ impl<'a> Group<'a> {
             property: MEMORY_SAFETY.into(),
             answer,
             vacuous: vacuous.then_some(Vacuity::NoUse),
+            endless: BTreeSet::new(),
             name: None,
             counts,
             largest: self.machine.largest(),
@@ -98,6 +101,7 @@ impl<'a> Group<'a> {
             property: NO_LEAKS.into(),
             answer,
             vacuous: None,
+            endless: BTreeSet::new(),
             name: None,
             counts: self.counts(),
             largest: self.machine.largest(),
@@ -114,6 +118,7 @@ impl<'a> Group<'a> {
             property: contract_holds(method),
             answer,
             vacuous: None,
+            endless: BTreeSet::new(),
             name: None,
             counts: Counts::default(),
             largest: None,
@@ -194,14 +199,20 @@ impl<'a> Group<'a> {
             answer = Answer::Unknown(Unknown::Hidden, None);
         }
         let (checking, counts) = (start.elapsed(), self.counts());
+        let endless = match answer {
+            Answer::Holds => self.endless(),
+            _ => BTreeSet::new(),
+        };
+        // A run that stays in a call is one.
         let vacuous = match answer {
-            Answer::Holds => self.vacuity(),
+            Answer::Holds if endless.is_empty() => self.vacuity(),
             _ => None,
         };
         Ok(Report {
             property: formula.text.clone(),
             answer,
             vacuous,
+            endless,
             name: None,
             counts,
             largest: self.machine.largest(),
@@ -212,6 +223,24 @@ impl<'a> Group<'a> {
             },
             checking,
         })
+    }
+
+    /// Calls that are single steps and may not return.
+    fn endless(&self) -> BTreeSet<Endless> {
+        let top_level = self.checking.mode == Mode::TopLevel;
+        let skipped = self.machine.calls_of(self.checking.skip);
+        match &self.spaces {
+            Some(spaces) if top_level || !skipped.is_empty() => {
+                endless(&self.machine, spaces, |outermost, call| {
+                    if top_level {
+                        outermost
+                    } else {
+                        skipped.contains(&call)
+                    }
+                })
+            }
+            _ => BTreeSet::new(),
+        }
     }
 
     /// Why it says little that a formula holds, if that is so.

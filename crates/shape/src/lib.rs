@@ -21,6 +21,7 @@ mod model;
 pub mod page;
 pub mod picture;
 pub mod proposition;
+pub mod returns;
 pub mod run;
 pub mod settings;
 mod sizes;

@@ -363,7 +363,8 @@ impl<'a> Machine<'a> {
         spots.map(|&(method, pc)| self.spot(method, pc)).collect()
     }
 
-    fn spot(&self, method: MethodId, pc: Pc) -> (String, u32) {
+    /// The file and the line of a statement.
+    pub(crate) fn spot(&self, method: MethodId, pc: Pc) -> (String, u32) {
         let method = self.program.method(method);
         let file = self.program.files.get(method.file as usize);
         let line = method.lines.get(pc as usize).copied().unwrap_or(0);
@@ -374,9 +375,14 @@ impl<'a> Machine<'a> {
     pub(crate) fn lose(&self, method: MethodId, pc: Pc, to: &str, runs: &str) {
         let (file, line) = self.spot(method, pc);
         let signature = &self.program.method(method).signature;
+        // A signature is one of a method, the rest is said in words.
+        let hidden = if to.starts_with('<') {
+            ", whose code is not at hand,"
+        } else {
+            ""
+        };
         let text = format!(
-            "{file}:{line}: in {signature}: {to}, whose code is not at hand, may run {runs}, which \
-             is not followed there"
+            "{file}:{line}: in {signature}: {to}{hidden} may run {runs}, which is not followed there"
         );
         self.tables.borrow_mut().lost.get_or_insert(text);
     }

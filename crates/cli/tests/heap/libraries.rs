@@ -127,7 +127,7 @@ fn libraries_run_methods_of_the_program() {
         ),
         ("each", "<java.util.List: void forEach"),
         ("text", "may run <Loud: java.lang.String toString()>"),
-        ("array", "an array, whose code"),
+        ("array", "whoever reads the array may run"),
         ("inside", "may run <Own: java.lang.String toString()>"),
         ("reflects", "<java.lang.reflect.Field: void set"),
         ("nulls", "may run <Deep: java.lang.String toString()>"),

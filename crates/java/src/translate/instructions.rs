@@ -48,7 +48,8 @@ impl Translator<'_, '_> {
             Op::GetStatic(member) => self.get_static(member)?,
             Op::PutStatic(member) => {
                 let value = self.pop()?;
-                let to = format!("static field {}.{}", member.class, member.name);
+                self.initialise(&member.class);
+                let to = format!("whoever reads static field {}.{}", member.class, member.name);
                 self.hand(to, &[value.operand]);
                 self.warn(format!(
                     "static field {}.{}: writing it is ignored, reading it gives an unknown value",
@@ -188,7 +189,7 @@ impl Translator<'_, '_> {
         if let (Compute::Array, None, Some(stored)) = (what, gives, operands.last())
             && stored.slot.kind == Kind::Reference
         {
-            self.hand("an array".to_string(), &[stored.operand]);
+            self.hand("whoever reads the array".to_string(), &[stored.operand]);
         }
         if let Some(slot) = gives {
             let value = match (what, lowest) {
@@ -328,7 +329,8 @@ impl Translator<'_, '_> {
                 member.class, member.name
             ));
             self.require(base.operand)?;
-            self.hand(format!("field {}.{}", member.class, member.name), &[value]);
+            let to = format!("whoever reads field {}.{}", member.class, member.name);
+            self.hand(to, &[value]);
             return Ok(());
         };
         let base = self.local(base.operand);
@@ -352,10 +354,11 @@ impl Translator<'_, '_> {
             "static field {}.{}: reading it gives an unknown value",
             member.class, member.name
         ));
+        self.initialise(&member.class);
         let own = self.builder.class(&member.class).is_some();
         if own && one.kind == Kind::Reference && !is_of_library(&one.name) {
             self.emit(Statement::Hand {
-                to: format!("static field {}.{}", member.class, member.name),
+                to: format!("what static field {}.{} holds", member.class, member.name),
                 objects: Vec::new(),
                 runs: Vec::new(),
             });
@@ -372,6 +375,7 @@ impl Translator<'_, '_> {
     }
 
     fn new_object(&mut self, class: &str) {
+        self.initialise(class);
         if let Some(class) = self.builder.class(class) {
             let to = self.fresh(Kind::Reference);
             self.assign(to, Value::New(class));
@@ -396,6 +400,7 @@ impl Translator<'_, '_> {
         }
         arguments.reverse();
         let receiver = if how == Invoke::Static {
+            self.initialise(&member.class);
             None
         } else {
             Some(self.pop()?.operand)
@@ -537,7 +542,12 @@ impl Translator<'_, '_> {
         let given = arguments.iter().zip(&types.parameters);
         let given = given.filter(|(_, one)| !is_of_library(&one.name));
         let given: Vec<Operand> = given.map(|(&operand, _)| operand).collect();
-        self.hand(format!("{}.{}", dynamic.linker, dynamic.name), &given);
+        let to = if concatenates {
+            "string concatenation".to_string()
+        } else {
+            format!("<{}: {}>", dynamic.linker, dynamic.name)
+        };
+        self.hand(to, &given);
         if let Some(result) = types.result {
             let there = concatenates && result.kind == Kind::Reference;
             self.push(
