@@ -55,15 +55,14 @@ pub(crate) struct Loud {
 
 /// Which methods are not quiet. `called` are those that are run by a library, each with the class of
 /// the object.
-pub(crate) fn loud(
-    methods: &[Method],
-    called: &[(ClassId, MethodId)],
-    broken: &[bool],
-) -> Loud {
+pub(crate) fn loud(methods: &[Method], called: &[(ClassId, MethodId)], broken: &[bool]) -> Loud {
     let given = arguments(methods);
     let starts = initialisers(methods);
     let is_start = |runs: &[(ClassId, String)]| {
-        !runs.is_empty() && runs.iter().all(|(_, one)| starts.contains_key(one.as_str()))
+        !runs.is_empty()
+            && runs
+                .iter()
+                .all(|(_, one)| starts.contains_key(one.as_str()))
     };
     let mut loud: Vec<bool> = (methods.iter().zip(&given).zip(broken))
         .map(|((method, given), &broken)| broken || acts(method, given, &is_start))
@@ -217,11 +216,7 @@ pub(crate) fn may_use_null(method: &Method) -> Vec<bool> {
 }
 
 /// Whether a method itself writes a field that others see, or may use a field of null.
-fn acts(
-    method: &Method,
-    given: &[bool],
-    is_start: &impl Fn(&[(ClassId, String)]) -> bool,
-) -> bool {
+fn acts(method: &Method, given: &[bool], is_start: &impl Fn(&[(ClassId, String)]) -> bool) -> bool {
     let own = own_objects(method);
     let known = non_null(method, given, false);
     let trusted = non_null(method, given, true);
@@ -285,7 +280,10 @@ fn non_null(method: &Method, given: &[bool], trusting: bool) -> Vec<Option<Vec<b
         };
         let statement = &method.code[pc as usize];
         // Where null is caught, the object is there only if it was not.
-        let caught = matches!(method.code.get(pc as usize + 1), Some(Statement::Caught { .. }));
+        let caught = matches!(
+            method.code.get(pc as usize + 1),
+            Some(Statement::Caught { .. })
+        );
         if let Some(base) = statement.base().filter(|_| !caught) {
             state[base.index()] = true;
         }
@@ -295,6 +293,7 @@ fn non_null(method: &Method, given: &[bool], trusting: bool) -> Vec<Option<Vec<b
                     Value::Operand(Operand::Local(from)) => state[from.index()],
                     Value::Operand(Operand::Present | Operand::Int(_))
                     | Value::New(_)
+                    | Value::IsInstance(..)
                     | Value::This => true,
                     Value::Operand(Operand::Unknown) => trusting,
                     Value::Operand(_) | Value::Field(..) => false,
@@ -326,7 +325,9 @@ fn non_null(method: &Method, given: &[bool], trusting: bool) -> Vec<Option<Vec<b
         };
         if let Statement::Caught { targets, .. } = statement {
             targets.iter().for_each(|&next| arrive(next, &state));
-            let before = pc.checked_sub(1).map(|before| &method.code[before as usize]);
+            let before = pc
+                .checked_sub(1)
+                .map(|before| &method.code[before as usize]);
             let base = before.filter(|one| one.defines() != one.base());
             if let Some(base) = base.and_then(Statement::base) {
                 state[base.index()] = true;

@@ -181,7 +181,7 @@ pub(crate) fn replace(
             change(one);
         }
         Statement::Assign {
-            value: Value::Field(base, _),
+            value: Value::Field(base, _) | Value::IsInstance(base, _),
             ..
         }
         | Statement::Require(base) => *base = local(*base),

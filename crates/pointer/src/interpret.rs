@@ -211,6 +211,14 @@ impl<'a> Interpreter<'a> {
                         Err(outcome) => return self.fail(outcome, choose),
                     },
                     Source::New(class) => Value::Object(self.heap.allocate(program, class)),
+                    Source::IsInstance(local, class) => match self.local(local) {
+                        Value::Object(object) => {
+                            let own = self.heap.object(object).class;
+                            Value::Int(program.is_subclass(own, class).into())
+                        }
+                        Value::Null => Value::Int(0),
+                        Value::Undefined | Value::Int(_) => Value::Undefined,
+                    },
                     Source::This => self.frames[at].this,
                     Source::Parameter(number) => {
                         let parameters = &self.frames[at].parameters;
@@ -324,7 +332,11 @@ impl<'a> Interpreter<'a> {
             let (targets, escapes) = Statement::handlers(code.get(pc + 1));
             // There is no choice where there are no handlers.
             let ways = targets.len() + usize::from(escapes);
-            let way = if targets.is_empty() { 0 } else { choose(ways) % ways };
+            let way = if targets.is_empty() {
+                0
+            } else {
+                choose(ways) % ways
+            };
             if let Some(&target) = targets.get(way) {
                 frame.pc = target;
                 return None;

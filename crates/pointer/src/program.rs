@@ -256,6 +256,9 @@ pub enum Value {
     Field(LocalId, FieldId),
     /// A new object. Its fields hold [`Kind::default_value`].
     New(ClassId),
+    /// Whether this is an object of the class or of a descendant: 1 or 0. Null is none; of what is
+    /// not known it is not known.
+    IsInstance(LocalId, ClassId),
     /// The receiver, at the beginning of a method.
     This,
     /// The parameter of this number, from 0, at the beginning of a method.
@@ -412,6 +415,10 @@ impl Statement {
             }
             | Statement::Store { value: operand, .. }
             | Statement::Return(Some(operand)) => found(*operand),
+            Statement::Assign {
+                value: Value::IsInstance(local, _),
+                ..
+            } => found(Operand::Local(*local)),
             Statement::Call { arguments, .. } => arguments.iter().copied().for_each(found),
             Statement::Hand { objects, .. } => {
                 objects.iter().copied().map(Operand::Local).for_each(found);

@@ -155,6 +155,13 @@ pub fn eliminate_dead_assignments(method: &mut Method, kept: &LocalSet) -> bool 
                 *statement = Statement::Nop;
                 changed = true;
             }
+            Statement::Assign {
+                to,
+                value: Value::IsInstance(..),
+            } if dead(*to) => {
+                *statement = Statement::Nop;
+                changed = true;
+            }
             Statement::Call {
                 to: result @ Some(_),
                 ..

@@ -190,6 +190,14 @@ impl Machine<'_> {
                         self.assign(&mut heap, to, Some(node));
                         out(Event::Go(next, heap));
                     }
+                    Value::IsInstance(local, class) => {
+                        let is = heap.variable(variable(local));
+                        let is = is.and_then(|node| self.is_instance(heap.node_type(node), class));
+                        let is = is.map(|is| Operand::Int(is.into()));
+                        let node = is.and_then(|is| Self::value(&heap, locals, is));
+                        self.assign(&mut heap, to, node);
+                        out(Event::Go(next, heap));
+                    }
                     Value::Field(base, field) => match self.object(&heap, variable(base)) {
                         Ok(Some(node)) => {
                             self.reveal(heap, node, field, &mut |heap| {
@@ -377,6 +385,15 @@ impl Machine<'_> {
                 heap.remove_variable(to);
             }
         }
+    }
+
+    /// Whether a node of this type is an object of a class. The types of nodes are exact.
+    fn is_instance(&self, object: TypeId, class: ClassId) -> Option<bool> {
+        if object == TypeId::NULL {
+            return Some(false);
+        }
+        let own = self.names.classes.get(&object)?;
+        Some(self.program.is_subclass(*own, class))
     }
 
     /// The node of an operand, if it is defined.

@@ -291,7 +291,7 @@ impl<'a> Group<'a> {
                 }
                 match run.reality {
                     // Balanced trees may have no such run.
-                    Reality::Doubtful(tried) if forgetful => {
+                    Reality::Doubtful(tried, _) if forgetful => {
                         Answer::Unknown(Unknown::Heights(tried), Some(Box::new(run)))
                     }
                     _ => Answer::Violated(Box::new(run)),
@@ -353,7 +353,9 @@ impl<'a> Group<'a> {
             // Where the search gave up, nobody knows.
             tried += usize::from(matches!(verdict, Verdict::Holds(_)) && machine.is_complete());
         }
-        Ok(Reality::Doubtful(tried))
+        // What was left out for lack of time says nothing.
+        let late = limits.guard().check_now().is_err();
+        Ok(Reality::Doubtful(tried, late))
     }
 
     fn counts(&self) -> Counts {

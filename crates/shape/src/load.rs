@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use droste_heap::{
-    Fragment, Grammar, Heap, Indices, Notes, Predefined, Symbols, predefined,
+    Fragment, Grammar, Heap, Indices, Node, Notes, Predefined, Symbols, TypeId, predefined,
     read_contracts_noting, read_grammar_noting, read_heap_noting, read_sid,
     read_symbolic_heap_noting,
 };
@@ -105,6 +105,13 @@ pub fn load(
     let mut initial = Vec::new();
     for name in settings.initial.iter().chain(&settings.initial_symbolic) {
         let (heap, notes, source) = initial_heap(settings, root, name, &mut symbols)?;
+        let null = |node: &Node| heap.node_type(*node) == TypeId::NULL;
+        if !compat && heap.nodes().filter(null).count() > 1 {
+            return Err(LoadError::Setting(format!(
+                "`{}`: the heap has several nodes of type NULL, but there is one null",
+                source.name()
+            )));
+        }
         let vocabulary = Vocabulary::new(&program.program, &grammar);
         let mut problems = Vec::new();
         for mention in &notes.mentions {

@@ -34,7 +34,11 @@ pub(crate) fn guarded(program: &PointerProgram) -> Vec<bool> {
                 continue;
             };
             let (targets, escapes) = Statement::handlers(method.code.get(pc + 1));
-            if if only_caught { !targets.is_empty() } else { escapes } {
+            if if only_caught {
+                !targets.is_empty()
+            } else {
+                escapes
+            } {
                 called.extend(callees.methods().map(MethodId::index));
             }
         }

@@ -66,7 +66,10 @@ pub fn run_sheets(
             " It happens on a concrete heap, too, if branches on values that are not modelled go that \
              way: see the next sheet."
         }
-        Reality::Doubtful(_) => {
+        Reality::Doubtful(0, true) => {
+            " There was no time to look for it on concrete heaps: it may be one of the abstraction alone."
+        }
+        Reality::Doubtful(..) => {
             " It was not found on small concrete heaps: it may be one of the abstraction alone."
         }
         Reality::Unasked => "",

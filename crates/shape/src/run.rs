@@ -92,8 +92,9 @@ pub enum Reality {
     Unasked,
     /// It is: on this heap it happens in this way.
     Real(Heap, Box<Run>),
-    /// It did not happen on so many small heaps: it may be one of the abstraction alone.
-    Doubtful(usize),
+    /// It did not happen on so many small heaps: it may be one of the abstraction alone. Whether time
+    /// ran out before all were tried that there was room for.
+    Doubtful(usize, bool),
 }
 
 impl Run {

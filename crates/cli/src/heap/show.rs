@@ -332,9 +332,8 @@ fn property(args: &CheckArgs, task: &Task, report: &Report) -> Value {
     }
     if !report.endless.is_empty() {
         let calls = report.endless.iter();
-        let calls = calls.map(|(method, file, line)| {
-            json!({"method": method, "file": file, "line": line})
-        });
+        let calls =
+            calls.map(|(method, file, line)| json!({"method": method, "file": file, "line": line}));
         object["may_not_return"] = calls.collect();
     }
     match &report.answer {
@@ -393,7 +392,12 @@ fn trace(task: &Task, run: &Run) -> Value {
                 object["overlooks"] = json!(true);
             }
         }
-        Reality::Doubtful(tried) => object["doubtful"] = json!({ "heaps_tried": tried }),
+        Reality::Doubtful(tried, late) => {
+            object["doubtful"] = json!({ "heaps_tried": tried });
+            if *late {
+                object["doubtful"]["out_of_time"] = json!(true);
+            }
+        }
     }
     object
 }

@@ -50,10 +50,17 @@ pub(super) fn reality(task: &Task, run: &Run) -> String {
             }
             text
         }
-        Reality::Doubtful(0) => "\nThis may be a violation of the abstraction alone: no concrete \
+        Reality::Doubtful(0, true) => {
+            "\nThis may be a violation of the abstraction alone: there was \
+            no time to follow a concrete heap to the end.\n"
+                .into()
+        }
+        Reality::Doubtful(0, _) => {
+            "\nThis may be a violation of the abstraction alone: no concrete \
             heap could be followed to the end.\n"
-            .into(),
-        Reality::Doubtful(tried) => format!(
+                .into()
+        }
+        Reality::Doubtful(tried, _) => format!(
             "\nThis may be a violation of the abstraction alone: it does not happen on {}.\n",
             match tried {
                 1 => "the smallest heap".to_owned(),
@@ -206,9 +213,16 @@ impl Sources {
 /// The file `name`, which begins with the directories of its package, at or in `path`. The path may
 /// itself be one of these directories.
 fn source(path: &Path, name: &Path) -> Option<PathBuf> {
-    let path = std::path::absolute(path).ok()?;
+    let mut path = std::path::absolute(path).ok()?;
     if path.is_file() {
-        return path.ends_with(name).then_some(path);
+        if path.ends_with(name) {
+            return Some(path);
+        }
+        // Other classes are compiled from sources beside it.
+        if path.extension().is_none_or(|extension| extension != "java") {
+            return None;
+        }
+        path.pop();
     }
     let parts: Vec<_> = name.components().collect();
     (0..parts.len()).find_map(|at| {
@@ -223,6 +237,8 @@ fn source(path: &Path, name: &Path) -> Option<PathBuf> {
 struct Row {
     depth: usize,
     number: u32,
+    /// The file, if it is not the one in which the run begins.
+    file: Option<String>,
     text: String,
     remarks: Vec<String>,
     /// Whether more statements of the same line may be told here.
@@ -252,6 +268,7 @@ pub(super) fn lines(task: &Task, sources: &Sources, run: &Run) -> String {
     let plain = |text: String| Row {
         depth: 0,
         number: 0,
+        file: None,
         text,
         remarks: Vec::new(),
         open: false,
@@ -264,6 +281,7 @@ pub(super) fn lines(task: &Task, sources: &Sources, run: &Run) -> String {
             rows.push(plain(format!("at the beginning: {}", told.join(", "))));
         }
     }
+    let main = run.positions.first().map(|first| first.file.as_str());
     for (at, position) in run.positions.iter().enumerate() {
         // What has ended stays as it is for ever.
         if position.kind == Kind::Terminated {
@@ -280,10 +298,13 @@ pub(super) fn lines(task: &Task, sources: &Sources, run: &Run) -> String {
         let text = sources
             .line(&position.file, position.line)
             .filter(|_| !told);
-        let here = (position.depth, position.line);
+        let elsewhere = Some(position.file.as_str()).filter(|&file| Some(file) != main);
+        let here = (position.depth, position.line, elsewhere);
         let same = |row: &&mut Row| {
             let ends = position.kind == Kind::End && row.depth == position.depth;
-            row.open && (ends || (text.is_some() && (row.depth, row.number) == here))
+            row.open
+                && (ends
+                    || (text.is_some() && (row.depth, row.number, row.file.as_deref()) == here))
         };
         if let Some(row) = rows.last_mut().filter(same) {
             // That the method returns comes first, then what has changed by it.
@@ -315,6 +336,7 @@ pub(super) fn lines(task: &Task, sources: &Sources, run: &Run) -> String {
         rows.push(Row {
             depth: position.depth,
             number: position.line,
+            file: elsewhere.map(str::to_owned),
             text,
             remarks,
             open: position.kind == Kind::Step,
@@ -336,14 +358,16 @@ fn render(rows: &[Row]) -> String {
     let with_remark = rows.iter().filter(|row| !row.remarks.is_empty());
     let wide = with_remark.map(|row| shown(row).chars().count()).max();
     let wide = wide.unwrap_or(0);
-    let digits = rows.iter().map(|row| row.number).max().unwrap_or(0);
-    let digits = digits.to_string().len();
+    let number = |row: &Row| match (row.number, &row.file) {
+        (0, _) => String::new(),
+        (number, None) => number.to_string(),
+        (number, Some(file)) => format!("{}:{number}", visible(file)),
+    };
+    let digits = rows.iter().map(|row| number(row).chars().count()).max();
+    let digits = digits.unwrap_or(0);
     let mut text = String::new();
     for row in rows {
-        let number = match row.number {
-            0 => String::new(),
-            number => number.to_string(),
-        };
+        let number = number(row);
         let line = format!(
             "  {number:>digits$} │ {:<wide$}   {}",
             shown(row),

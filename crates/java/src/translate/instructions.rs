@@ -49,7 +49,10 @@ impl Translator<'_, '_> {
             Op::PutStatic(member) => {
                 let value = self.pop()?;
                 self.initialise(&member.class);
-                let to = format!("whoever reads static field {}.{}", member.class, member.name);
+                let to = format!(
+                    "whoever reads static field {}.{}",
+                    member.class, member.name
+                );
                 self.hand(to, &[value.operand]);
                 self.warn(format!(
                     "static field {}.{}: writing it is ignored, reading it gives an unknown value",
@@ -72,6 +75,12 @@ impl Translator<'_, '_> {
                         ));
                     }
                 }
+            }
+            Op::InstanceOf(class) => {
+                let operand = self.pop()?.operand;
+                let value = self.is_instance(operand, class);
+                let kind = Kind::Boolean;
+                self.push(value, Slot { kind, wide: false });
             }
             Op::Jump { test, target } => {
                 self.jump(*test, *target)?;
@@ -154,7 +163,7 @@ impl Translator<'_, '_> {
 
     fn compute(&mut self, pops: u8, gives: Option<Slot>, what: Compute) -> Result<(), String> {
         match what {
-            Compute::Arithmetic | Compute::InstanceOf | Compute::Text | Compute::Unbox => {}
+            Compute::Arithmetic | Compute::Text | Compute::Unbox => {}
             Compute::Division => {
                 let divisor = self.stack.last().map(|entry| entry.operand);
                 if !matches!(divisor, Some(Operand::Int(divisor)) if divisor != 0) {
@@ -197,7 +206,6 @@ impl Translator<'_, '_> {
                 (Compute::NewArray | Compute::Text, _) if slot.kind == Kind::Reference => {
                     Operand::Present
                 }
-                (Compute::InstanceOf, Some(operand)) => self.is_instance(operand),
                 _ => Operand::Unknown,
             };
             self.push(value, slot);
@@ -231,14 +239,22 @@ impl Translator<'_, '_> {
         }
     }
 
-    /// Whether something has a type: null has none, of others it is not known.
-    fn is_instance(&mut self, operand: Operand) -> Operand {
-        match operand {
+    /// Whether something has a type. Null has none, and objects have classes; which of them implement
+    /// an interface, or extend a class of a library, is not known.
+    fn is_instance(&mut self, operand: Operand, class: &str) -> Operand {
+        let local = match operand {
             Operand::Null => return Operand::Int(0),
-            Operand::Local(_) => {}
+            Operand::Local(local) => local,
             _ => return Operand::Unknown,
-        }
+        };
         let to = self.fresh(Kind::Boolean);
+        let hierarchy = self.builder.hierarchy;
+        let own = hierarchy.find(class);
+        if let Some(class) = own.filter(|&class| !hierarchy.classes[class].is_interface) {
+            let class = self.builder.class_id(class);
+            self.assign(to, Value::IsInstance(local, class));
+            return Operand::Local(to);
+        }
         let (none, some, rest) = (self.new_piece(), self.new_piece(), self.new_piece());
         let condition = Condition {
             left: operand,
