@@ -130,7 +130,11 @@ fn one(world: &World, seed: u64, seen: &Seen) {
                 seen.real.fetch_add(1, Ordering::Relaxed);
                 let tries = if run.guesses.is_empty() { 100 } else { 400 };
                 let found = (0..tries).any(|_| loses_on(&task, heap, random));
-                assert!(found, "{}", shown("nothing is lost on the heap that is shown"));
+                assert!(
+                    found,
+                    "{}",
+                    shown("nothing is lost on the heap that is shown")
+                );
             }
         }
     }

@@ -198,7 +198,11 @@ class G {
     let file = setup.write("G.java", source);
     let err = check_method(&file, "fields", &[]).err;
     let told = |what: &str| err.lines().filter(|line| line.contains(what)).count();
-    assert_eq!(told("a cast to Item, as the compiler makes it for generics, and 2 more"), 1, "{err}");
+    assert_eq!(
+        told("a cast to Item, as the compiler makes it for generics, and 2 more"),
+        1,
+        "{err}"
+    );
     assert_eq!(told("a cast to Item"), 2, "{err}");
     assert!(err.contains("G.java:9: "), "{err}");
 }

@@ -257,10 +257,24 @@ class F {
 }
 ";
     let file = setup.write("F.java", source);
-    let heap = setup.write("h.txt", "H(@parameter0:{Cell}) <= RefSLList(@parameter0:, null)");
-    let first = ["--grammar", "SLList", "--rename", "ListNode=Cell", "--initial", &heap];
+    let heap = setup.write(
+        "h.txt",
+        "H(@parameter0:{Cell}) <= RefSLList(@parameter0:, null)",
+    );
+    let first = [
+        "--grammar",
+        "SLList",
+        "--rename",
+        "ListNode=Cell",
+        "--initial",
+        &heap,
+    ];
     let of = |formula: &str, more: &[&str]| {
-        check_method(&file, "last", &[&first[..], &["--ltl", formula], more].concat())
+        check_method(
+            &file,
+            "last",
+            &[&first[..], &["--ltl", formula], more].concat(),
+        )
     };
     for mode in ["shared", "top-level", "on-the-fly", "rsm"] {
         let mode = ["--mode", mode];
@@ -314,7 +328,9 @@ class M {
     for method in ["of", "after"] {
         check_method(&file, method, &["--initial", &said]).expect(0);
         // What is certain and what is not is told apart.
-        let out = check_method(&file, method, &["--initial", &unsaid]).expect(1).out;
+        let out = check_method(&file, method, &["--initial", &unsaid])
+            .expect(1)
+            .out;
         assert!(!out.contains("This is real"), "{out}");
         assert!(
             out.contains("This happens on this heap if the program takes the branches")
@@ -340,10 +356,17 @@ class K {
     let file = setup.write("K.java", source);
     let heap = "H(@parameter0:{Cell}) <= RefSLList(@parameter0:, null)";
     let heap = setup.write("h.txt", heap);
-    let held = "H(@parameter0:{Cell}, ghost{Cell}) <= @parameter0: = ghost * RefSLList(ghost, null)";
+    let held =
+        "H(@parameter0:{Cell}, ghost{Cell}) <= @parameter0: = ghost * RefSLList(ghost, null)";
     let held = setup.write("held.txt", held);
     let of = |method: &str, heap: &str| {
-        let flags = ["--grammar", "SLList", "--rename", "ListNode=Cell", "--leaks"];
+        let flags = [
+            "--grammar",
+            "SLList",
+            "--rename",
+            "ListNode=Cell",
+            "--leaks",
+        ];
         check_method(&file, method, &[&flags[..], &["--initial", heap]].concat())
     };
     of("walk", &heap).expect(0);
@@ -353,5 +376,8 @@ class K {
     assert!(out.contains("This is real"), "{out}");
     of("skip", &held).expect(0);
     let out = of("keep", &heap).expect(3).out;
-    assert!(out.contains("it is not known whether it keeps them"), "{out}");
+    assert!(
+        out.contains("it is not known whether it keeps them"),
+        "{out}"
+    );
 }

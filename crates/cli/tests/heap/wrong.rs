@@ -127,13 +127,19 @@ class N {
         check_method(&file, "walk", &flags)
     };
     assert_eq!(of("Cell", "next", "", &[]).expect(0).err, "");
-    // A field that the program does not use is a field.
-    of("Cell", "unused", "", &[]).expect(0);
+    // A field that the program does not use is a field. Of the one that it uses nothing is said.
+    of("Cell", "unused", "", &[]).expect(3);
     let err = of("Cel", "next", "", &[]).expect(2).err;
-    assert!(err.contains("has the type `Cel`") && err.contains("2:9"), "{err}");
+    assert!(
+        err.contains("has the type `Cel`") && err.contains("2:9"),
+        "{err}"
+    );
     assert!(err.contains("did you mean `Cell`?"), "{err}");
     let err = of("Cell", "nxt", "", &[]).expect(2).err;
-    assert!(err.contains("has no field `nxt`") && err.contains("4:23"), "{err}");
+    assert!(
+        err.contains("has no field `nxt`") && err.contains("4:23"),
+        "{err}"
+    );
     assert!(err.contains("did you mean `next`?"), "{err}");
     // What the grammar knows, and what is renamed.
     of("ListNode", "next", "", &["--grammar", "SLList"]).expect(0);
@@ -142,29 +148,55 @@ class N {
     assert!(err.contains("renamed to `Cel`"), "{err}");
     // As in the reference.
     let err = of("Cel", "next", "", &["--compat"]).expect(0).err;
-    assert!(err.contains("warning: neither") && err.contains("`Cel`"), "{err}");
+    assert!(
+        err.contains("warning: neither") && err.contains("`Cel`"),
+        "{err}"
+    );
     let err = of("Cell", "next", ",\"hyperedge\":[]", &[]).expect(0).err;
     assert!(
         err.contains("warning: the key `hyperedge`") && err.contains("`hyperedges`?"),
         "{err}"
     );
-    let text = setup.write("heap.txt", "H(@parameter0:{Cel}) <= @parameter0:.nxt -> null");
-    let err = check_method(&file, "walk", &["--initial", &text]).expect(2).err;
-    assert!(err.contains("the type `Cel`") && err.contains("1:16"), "{err}");
-    let text = setup.write("heap.txt", "H(@parameter0:{Cell}) <= @parameter0:.nxt -> null");
-    let err = check_method(&file, "walk", &["--initial", &text]).expect(2).err;
-    assert!(err.contains("no field `nxt`") && err.contains("1:39"), "{err}");
+    let text = setup.write(
+        "heap.txt",
+        "H(@parameter0:{Cel}) <= @parameter0:.nxt -> null",
+    );
+    let err = check_method(&file, "walk", &["--initial", &text])
+        .expect(2)
+        .err;
+    assert!(
+        err.contains("the type `Cel`") && err.contains("1:16"),
+        "{err}"
+    );
+    let text = setup.write(
+        "heap.txt",
+        "H(@parameter0:{Cell}) <= @parameter0:.nxt -> null",
+    );
+    let err = check_method(&file, "walk", &["--initial", &text])
+        .expect(2)
+        .err;
+    assert!(
+        err.contains("no field `nxt`") && err.contains("1:39"),
+        "{err}"
+    );
     // In a grammar and in a file without anything.
     let rules = "[{\"nonterminal\":\"N\",\"rank\":0,\"rule\":1,\"rules\":[]}]";
     let grammar = setup.write("g.json", rules);
     let err = check_method(&file, "walk", &["--compat", "--grammar", &grammar]).err;
-    assert!(err.contains("the key `rule`") && err.contains("`rules`?"), "{err}");
+    assert!(
+        err.contains("the key `rule`") && err.contains("`rules`?"),
+        "{err}"
+    );
     for empty in ["", " \n"] {
         let grammar = setup.write("g.json", empty);
-        let err = check_method(&file, "walk", &["--grammar", &grammar]).expect(2).err;
+        let err = check_method(&file, "walk", &["--grammar", &grammar])
+            .expect(2)
+            .err;
         assert!(err.contains("expected a list of nonterminals"), "{err}");
         let heap = setup.write("h.json", empty);
-        let err = check_method(&file, "walk", &["--initial", &heap]).expect(2).err;
+        let err = check_method(&file, "walk", &["--initial", &heap])
+            .expect(2)
+            .err;
         assert!(err.contains("expected a graph"), "{err}");
     }
 }
