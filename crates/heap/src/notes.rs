@@ -36,7 +36,10 @@ impl Notes {
         if self.warnings.len() >= MOST_WARNINGS {
             return;
         }
-        let message = format!("the key `{}` is not known and ignored", key.escape_debug());
+        let message = format!(
+            "the key `{}` is not known, so it is ignored",
+            key.escape_debug()
+        );
         let warning = Diagnostic::warning(place, message);
         self.warnings
             .push(match nearest(key, known.iter().copied()) {

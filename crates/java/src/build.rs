@@ -233,7 +233,6 @@ impl Builder<'_> {
         };
         let more = match casts.count() {
             0 => String::new(),
-            1 => ", and 1 more".to_string(),
             more => format!(", and {more} more"),
         };
         let message = format!(

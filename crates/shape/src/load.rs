@@ -122,9 +122,9 @@ pub fn load(
         if !compat && !problems.is_empty() {
             return Err(LoadError::Wrong(problems, Box::new(source)));
         }
-        problems
-            .iter_mut()
-            .for_each(|one| one.severity = Severity::Warning);
+        for one in &mut problems {
+            one.severity = Severity::Warning;
+        }
         problems.extend(notes.warnings);
         remarks.push((problems, source));
         initial.push(heap);

@@ -228,7 +228,9 @@ impl<'a> Machine<'a> {
     /// The states in which a method begins if it is entered with this heap.
     pub(crate) fn entry(&self, method: MethodId, heap: &Heap) -> Result<Rc<[State]>, StopReason> {
         let entry = self.begin(method, heap, NOTHING)?;
-        self.begin_space(&entry)?;
+        for &one in &*entry {
+            self.begin_space(&[one])?;
+        }
         Ok(entry)
     }
 

@@ -144,10 +144,10 @@ impl Run {
                 file: (task.program.files.get(method.file as usize).cloned()).unwrap_or_default(),
                 line,
                 statement,
-                given: match position.event {
-                    _ if at == 0 => given(method),
-                    Event::Call(_) => given(method),
-                    _ => Vec::new(),
+                given: if at == 0 || matches!(position.event, Event::Call(_)) {
+                    given(method)
+                } else {
+                    Vec::new()
                 },
                 change: change(task, place.method, place.pc),
                 silent: place.fault.is_none() && is_silent(method, place.pc),

@@ -302,7 +302,9 @@ impl Machine<'_> {
         let entry = self.begin(callee, &fragment, context)?;
         let pending = Rc::new(Pending { frame });
         self.tables.borrow_mut().pending.insert(caller, pending);
-        self.begin_space(&entry)?;
+        for &one in &*entry {
+            self.begin_space(&[one])?;
+        }
         Ok(entry)
     }
 

@@ -127,8 +127,8 @@ class N {
         check_method(&file, "walk", &flags)
     };
     assert_eq!(of("Cell", "next", "", &[]).expect(0).err, "");
-    // A field that the program does not use is a field.
-    of("Cell", "unused", "", &[]).expect(0);
+    // A field that the program does not use is a field. Of the one that it uses nothing is said.
+    of("Cell", "unused", "", &[]).expect(3);
     let err = of("Cel", "next", "", &[]).expect(2).err;
     assert!(
         err.contains("has the type `Cel`") && err.contains("2:9"),
