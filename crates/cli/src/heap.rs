@@ -36,7 +36,25 @@ use crate::input;
 pub(crate) fn is_heap_program(args: &CheckArgs) -> bool {
     let file = &args.file;
     let known = ["attestor", "java", "class", "jar", "sid"];
-    is_one_of(file, &known) || is_one_of(file, &["json"]) || file.is_dir() || args.heap.read
+    is_one_of(file, &known)
+        || is_one_of(file, &["json"])
+        || file.is_dir()
+        || args.heap.read
+        || is_drawn_text(args)
+}
+
+/// Whether a picture is wanted of a text that is a heap or inductive predicates, whatever it is called.
+fn is_drawn_text(args: &CheckArgs) -> bool {
+    let drawn = matches!(args.output.emit, Some(Emit::Dot | Emit::Html));
+    if !drawn || !is_one_of(&args.file, &["txt"]) {
+        return false;
+    }
+    let Ok(text) = std::fs::read_to_string(&args.file) else {
+        return false;
+    };
+    let symbols = &mut droste_heap::Symbols::new();
+    droste_heap::read_symbolic_heap(symbols, &text).is_ok()
+        || droste_heap::read_sid(symbols, &text).is_ok()
 }
 
 fn is_one_of(file: &Path, known: &[&str]) -> bool {
@@ -51,7 +69,7 @@ fn is_settings(args: &CheckArgs) -> bool {
 
 /// Whether the file is a heap or a grammar, to be drawn.
 fn is_description(args: &CheckArgs) -> bool {
-    is_one_of(&args.file, &["json", "sid"]) && !args.heap.read
+    (is_one_of(&args.file, &["json", "sid"]) || is_drawn_text(args)) && !args.heap.read
 }
 
 /// Runs the command; the exit code.
@@ -104,6 +122,7 @@ fn run(args: &CheckArgs, frame: &mut Frame<'_>) -> Result<u8, Failure> {
     let Loaded {
         mut task,
         warnings,
+        remarks,
         compiling,
     } = match loaded {
         Ok(loaded) => loaded,
@@ -124,9 +143,12 @@ fn run(args: &CheckArgs, frame: &mut Frame<'_>) -> Result<u8, Failure> {
     task.options.leaks = args.heap.leaks;
     // The reference collects no garbage where there are balanced trees, and formulas rely on it.
     let as_reference = is_settings(args) || args.heap.compat;
-    if as_reference && !args.heap.leaks && settings.abstraction.indexed {
+    if as_reference && settings.abstraction.indexed {
         let balanced = task.symbols.nonterminal("BT").is_some();
         task.options.abstraction.garbage_collection &= !balanced;
+    }
+    for (diagnostics, source) in &remarks {
+        frame.refused(diagnostics, source)?;
     }
     for warning in &warnings {
         // What a contract says about is known.
@@ -278,6 +300,36 @@ fn warn_about_grammar(task: &Task, args: &CheckArgs, frame: &Frame<'_>) {
     }
 }
 
+/// The names of a renaming that nobody knows.
+fn idle_names(task: &Task, renaming: &Renaming) -> Vec<String> {
+    let mut problems = Vec::new();
+    let (from, to) = renaming.types();
+    let is_known = |name: &str| name == from || name.rsplit('.').next() == Some(from);
+    let symbols = &task.symbols;
+    if !(symbols.types()).any(|id| is_known(symbols.type_name(id))) {
+        problems.push(format!("no grammar and no heap has a type `{from}`"));
+    }
+    let class = task.program.class_named(to);
+    if class.is_none() {
+        problems.push(format!("the program has no class `{to}`"));
+    }
+    for (from, to) in renaming.selectors() {
+        if symbols.selector(from).is_none() {
+            problems.push(format!("no grammar and no heap has a selector `{from}`"));
+        }
+        let has = |class| {
+            let class = task.program.class(class);
+            let mut used = class.fields.iter();
+            used.any(|&(field, _)| task.program.field(field) == to)
+                || class.unused.iter().any(|(field, _)| field == to)
+        };
+        if class.is_some_and(|class| !has(class)) {
+            problems.push(format!("the class has no field `{to}`"));
+        }
+    }
+    problems
+}
+
 /// What may surprise, before anything is checked.
 fn warn_about(task: &Task, settings: &Settings, args: &CheckArgs, frame: &Frame<'_>) {
     let missing = task.not_given();
@@ -306,6 +358,11 @@ fn warn_about(task: &Task, settings: &Settings, args: &CheckArgs, frame: &Frame<
     let own = |name: &String| Predefined::named(name).is_none();
     if settings.grammars.iter().any(own) || !settings.predicates.is_empty() {
         warn_about_grammar(task, args, frame);
+    }
+    for renaming in &settings.renames {
+        for problem in idle_names(task, renaming) {
+            frame.warn(&format!("--rename: {}", visible(&problem)));
+        }
     }
     for signature in task.contracts.methods() {
         if !task.program.mentions(signature) {

@@ -96,6 +96,8 @@ pub struct Grammar {
     pub(crate) indexed: bool,
     /// The selectors that point to `null` in rules for the least indices.
     pub(crate) bottom: Vec<Selector>,
+    /// From which tentacles all that a hyperedge stands for is reached, once that is known.
+    pub(crate) leading: OnceLock<Vec<Vec<bool>>>,
 }
 
 impl Grammar {

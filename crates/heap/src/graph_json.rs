@@ -8,6 +8,7 @@ use droste_source::json::Json;
 use droste_source::suggest::nearest;
 
 use crate::hypergraph::{Edge, Heap, Node};
+use crate::notes::{Mention, Notes};
 use crate::read_json::Indices;
 use crate::symbols::{Annotation, End, Index, Label, Symbols};
 
@@ -39,18 +40,36 @@ pub(crate) struct Graph<'a> {
 }
 
 /// A text that is being read.
-pub(crate) struct Reading {
+pub(crate) struct Reading<'n> {
     indices: Indices,
     /// How many names were met.
     pub(crate) names: usize,
+    /// What else was met.
+    pub(crate) notes: &'n mut Notes,
 }
 
 /// A graph in a file has at most so many nodes, and so many tentacles.
 const MOST_NODES: usize = 4096;
 
-impl Reading {
-    pub(crate) fn new(indices: Indices) -> Reading {
-        Reading { indices, names: 0 }
+impl<'n> Reading<'n> {
+    pub(crate) fn new(indices: Indices, notes: &'n mut Notes) -> Self {
+        Reading {
+            indices,
+            names: 0,
+            notes,
+        }
+    }
+
+    /// A key that means nothing here: it is skipped.
+    pub(crate) fn skip(
+        &mut self,
+        json: &mut Json<'_>,
+        key: &str,
+        place: Span,
+        known: &[&str],
+    ) -> Result<(), Diagnostic> {
+        self.notes.unknown_key(key, place, known);
+        json.skip()
     }
 
     pub(crate) fn name<'a>(
@@ -113,7 +132,7 @@ impl Reading {
             ..Graph::default()
         };
         let mut seen = [false; 5];
-        json.object("a graph", |json, key, _| {
+        json.object("a graph", |json, key, place| {
             if let Some(at) = KEYS.iter().position(|known| *known == key) {
                 seen[at] = true;
             }
@@ -138,7 +157,7 @@ impl Reading {
                         self.hyperedge(json, &mut graph)
                     })?;
                 }
-                _ => json.skip()?,
+                _ => self.skip(json, key, place, &KEYS)?,
             }
             Ok(())
         })?;
@@ -154,11 +173,11 @@ impl Reading {
     fn nodes<'a>(&mut self, json: &mut Json<'a>, graph: &mut Graph<'a>) -> Result<(), Diagnostic> {
         let place = json.here();
         let (mut name, mut number) = (None, None);
-        json.object("`{\"type\": …, \"number\": …}`", |json, key, _| {
+        json.object("`{\"type\": …, \"number\": …}`", |json, key, place| {
             match key {
                 "type" => name = Some(self.name(json, "a type")?),
                 "number" => number = Some(json.index("a number of nodes")?),
-                _ => json.skip()?,
+                _ => self.skip(json, key, place, &["type", "number"])?,
             }
             Ok(())
         })?;
@@ -175,11 +194,11 @@ impl Reading {
     ) -> Result<(), Diagnostic> {
         let place = json.here();
         let (mut name, mut target) = (None, None);
-        json.object("`{\"name\": …, \"target\": …}`", |json, key, _| {
+        json.object("`{\"name\": …, \"target\": …}`", |json, key, place| {
             match key {
                 "name" => name = Some(self.name(json, "a variable")?),
                 "target" => target = Some(json.index("a node")?),
-                _ => json.skip()?,
+                _ => self.skip(json, key, place, &["name", "target"])?,
             }
             Ok(())
         })?;
@@ -198,7 +217,7 @@ impl Reading {
         let (mut label, mut origin, mut target) = (None, None, None);
         let mut annotation = Cow::Borrowed("");
         let what = "`{\"label\": …, \"origin\": …, \"target\": …}`";
-        json.object(what, |json, key, _| {
+        json.object(what, |json, key, place| {
             match key {
                 "label" => label = Some(self.name(json, "a selector")?),
                 "origin" => origin = Some(json.index("a node")?),
@@ -207,7 +226,13 @@ impl Reading {
                     self.names += 1;
                     annotation = json.string("an annotation")?.0;
                 }
-                _ => json.skip()?,
+                "annotation" => json.skip()?,
+                _ => self.skip(
+                    json,
+                    key,
+                    place,
+                    &["label", "origin", "target", "annotation"],
+                )?,
             }
             Ok(())
         })?;
@@ -230,7 +255,7 @@ impl Reading {
         let mut index = Index::NONE;
         json.object(
             "`{\"label\": …, \"tentacles\": […]}`",
-            |json, key, _| {
+            |json, key, place| {
                 match key {
                     "label" => label = Some(self.name(json, "a nonterminal")?),
                     "index" => index = self.index(json)?,
@@ -242,7 +267,7 @@ impl Reading {
                         })?;
                         tentacles = Some(nodes);
                     }
-                    _ => json.skip()?,
+                    _ => self.skip(json, key, place, &["label", "tentacles", "index"])?,
                 }
                 Ok(())
             },
@@ -261,14 +286,23 @@ fn missing(place: Span, key: &str) -> Diagnostic {
 }
 
 /// Builds the heap of a graph.
-pub(crate) fn build(symbols: &mut Symbols, graph: &Graph<'_>) -> Result<Heap, Diagnostic> {
+pub(crate) fn build(
+    symbols: &mut Symbols,
+    graph: &Graph<'_>,
+    notes: &mut Notes,
+) -> Result<Heap, Diagnostic> {
     let mut heap = Heap::new();
-    for ((name, _), (number, place)) in &graph.nodes {
+    for ((name, at), (number, place)) in &graph.nodes {
         if heap.node_count() + *number as usize > MOST_NODES {
             let message = format!("a graph has at most {MOST_NODES} nodes");
             return Err(Diagnostic::error(*place, message));
         }
         let id = symbols.add_type(name);
+        notes.mentions.push(Mention {
+            object: id,
+            selector: None,
+            place: *at,
+        });
         for _ in 0..*number {
             heap.add_node(id);
         }
@@ -305,6 +339,11 @@ pub(crate) fn build(symbols: &mut Symbols, graph: &Graph<'_>) -> Result<Heap, Di
         let (name, place) = &pointer.label;
         let (origin, target) = (node(&pointer.origin)?, node(&pointer.target)?);
         let selector = symbols.add_selector(name);
+        notes.mentions.push(Mention {
+            object: heap.node_type(origin),
+            selector: Some(selector),
+            place: *place,
+        });
         if heap.target(origin, selector).is_some() {
             let message = format!("node {} has the selector `{name}` twice", origin.0);
             return Err(Diagnostic::error(*place, message));

@@ -27,6 +27,7 @@ mod hypergraph;
 mod indices;
 mod kernels;
 mod markings;
+mod notes;
 mod plan;
 mod predefined;
 mod read_json;
@@ -49,11 +50,15 @@ pub use hypergraph::{Edge, Heap, Hyperedge, Node};
 pub use indices::Balance;
 pub use kernels::{Refinement, TooLarge};
 pub use markings::{Markings, Unmarked};
+pub use notes::{Mention, Notes};
 pub use predefined::{Predefined, predefined};
-pub use read_json::{Contract, Indices, MethodContracts, read_contracts, read_grammar, read_heap};
+pub use read_json::{
+    Contract, Indices, MethodContracts, read_contracts, read_contracts_noting, read_grammar,
+    read_grammar_noting, read_heap, read_heap_noting,
+};
 pub use rename::{NoRenaming, Renaming};
 pub use scope::{Cut, Frame};
-pub use sid::{read_sid, read_symbolic_heap};
+pub use sid::{read_sid, read_symbolic_heap, read_symbolic_heap_noting};
 pub use symbols::{
     Annotation, End, Index, Label, Nonterminal, RankMismatch, Selector, Symbols, TypeId, Variable,
 };

@@ -10,6 +10,7 @@ use droste_source::json::{Json, Kind};
 use crate::grammar::Fragment;
 use crate::graph_json::{Graph, Reading, build};
 use crate::hypergraph::Heap;
+use crate::notes::Notes;
 use crate::symbols::{Index, Nonterminal, Symbols};
 
 /// What a method makes of a heap. The external nodes of all heaps correspond.
@@ -59,11 +60,21 @@ pub fn read_heap(
     text: &str,
     indices: Indices,
 ) -> Result<Heap, Vec<Diagnostic>> {
-    let mut reading = Reading::new(indices);
+    read_heap_noting(symbols, text, indices, &mut Notes::default())
+}
+
+/// The same, and notes what else the text has.
+pub fn read_heap_noting(
+    symbols: &mut Symbols,
+    text: &str,
+    indices: Indices,
+    notes: &mut Notes,
+) -> Result<Heap, Vec<Diagnostic>> {
+    let mut reading = Reading::new(indices, notes);
     let graph = reading.graph(&mut Json::lenient(text));
     let graph = graph.map_err(|error| vec![error])?;
     room(symbols, reading.names)?;
-    build(symbols, &graph).map_err(|error| vec![error])
+    build(symbols, &graph, notes).map_err(|error| vec![error])
 }
 
 /// A fragment as it stands in the text.
@@ -82,7 +93,17 @@ pub fn read_grammar(
     text: &str,
     indices: Indices,
 ) -> Result<Vec<Fragment>, Vec<Diagnostic>> {
-    let mut reading = Reading::new(indices);
+    read_grammar_noting(symbols, text, indices, &mut Notes::default())
+}
+
+/// The same, and notes what else the text has.
+pub fn read_grammar_noting(
+    symbols: &mut Symbols,
+    text: &str,
+    indices: Indices,
+    notes: &mut Notes,
+) -> Result<Vec<Fragment>, Vec<Diagnostic>> {
+    let mut reading = Reading::new(indices, notes);
     let mut parts = Vec::new();
     let mut json = Json::lenient(text);
     let read = json.array("a list of nonterminals with their rules", |json| {
@@ -110,7 +131,7 @@ pub fn read_grammar(
         let rank = symbols.rank(nonterminal);
         let mut rules = Vec::new();
         for graph in part.rules.iter().flatten() {
-            let rule = build(symbols, graph).and_then(|heap| ranked(heap, rank, graph));
+            let rule = build(symbols, graph, notes).and_then(|heap| ranked(heap, rank, graph));
             match rule {
                 Ok(heap) => rules.push(heap),
                 Err(error) => errors.push(error),
@@ -145,7 +166,15 @@ pub(crate) fn room(symbols: &Symbols, names: usize) -> Result<(), Vec<Diagnostic
     Err(vec![Diagnostic::error(Span::default(), message)])
 }
 
-fn part<'a>(reading: &mut Reading, json: &mut Json<'a>) -> Result<Part<'a>, Diagnostic> {
+const PART_KEYS: [&str; 5] = [
+    "nonterminal",
+    "rank",
+    "rules",
+    "reductionTentacles",
+    "index",
+];
+
+fn part<'a>(reading: &mut Reading<'_>, json: &mut Json<'a>) -> Result<Part<'a>, Diagnostic> {
     let mut part = Part {
         name: None,
         rank: None,
@@ -174,7 +203,7 @@ fn part<'a>(reading: &mut Reading, json: &mut Json<'a>) -> Result<Part<'a>, Diag
                     Ok(())
                 })?;
             }
-            _ => json.skip()?,
+            _ => reading.skip(json, key, place, &PART_KEYS)?,
         }
         Ok(())
     })?;
@@ -237,7 +266,17 @@ pub fn read_contracts(
     text: &str,
     indices: Indices,
 ) -> Result<Vec<MethodContracts>, Vec<Diagnostic>> {
-    let mut reading = Reading::new(indices);
+    read_contracts_noting(symbols, text, indices, &mut Notes::default())
+}
+
+/// The same, and notes what else the text has.
+pub fn read_contracts_noting(
+    symbols: &mut Symbols,
+    text: &str,
+    indices: Indices,
+    notes: &mut Notes,
+) -> Result<Vec<MethodContracts>, Vec<Diagnostic>> {
+    let mut reading = Reading::new(indices, notes);
     let mut json = Json::lenient(text);
     let mut all = Vec::new();
     let read = match json.kind() {
@@ -258,10 +297,10 @@ pub fn read_contracts(
             thrown,
         } in raw
         {
-            let pre = build(symbols, &before).map_err(|error| vec![error])?;
+            let pre = build(symbols, &before, notes).map_err(|error| vec![error])?;
             let mut fitting = |graphs: &[Graph<'_>]| {
                 let heaps = graphs.iter().map(|graph| {
-                    let heap = build(symbols, graph)?;
+                    let heap = build(symbols, graph, notes)?;
                     let (wanted, found) = (pre.externals().len(), heap.externals().len());
                     if wanted == found {
                         return Ok(heap);
@@ -291,6 +330,8 @@ pub fn read_contracts(
     Ok(result)
 }
 
+const CONTRACT_KEYS: [&str; 3] = ["precondition", "postconditions", "exceptions"];
+
 /// A contract as it stands in the text.
 struct RawContract<'a> {
     before: Graph<'a>,
@@ -300,46 +341,49 @@ struct RawContract<'a> {
 
 type Raw<'a> = (String, Span, Vec<RawContract<'a>>);
 
-fn method<'a>(reading: &mut Reading, json: &mut Json<'a>) -> Result<Raw<'a>, Diagnostic> {
+fn method<'a>(reading: &mut Reading<'_>, json: &mut Json<'a>) -> Result<Raw<'a>, Diagnostic> {
     let place = json.here();
     let mut name = None;
     let mut contracts = Vec::new();
-    json.object("an object with `method` and `contracts`", |json, key, _| {
-        match key {
-            "method" => name = Some(json.string("the signature of a method")?),
-            "contracts" => json.array("a list of contracts", |json| {
-                let place = json.here();
-                let mut before = None;
-                let mut after = Vec::new();
-                let mut thrown = None;
-                json.object("a contract", |json, key, _| {
-                    let list = match key {
-                        "precondition" => {
-                            before = Some(reading.graph(json)?);
-                            return Ok(());
-                        }
-                        "postconditions" => &mut after,
-                        "exceptions" => thrown.get_or_insert_default(),
-                        _ => return json.skip(),
-                    };
-                    json.array("a list of graphs", |json| {
-                        list.push(reading.graph(json)?);
-                        Ok(())
-                    })
-                })?;
-                let missing = "the key `precondition` is missing";
-                let before = before.ok_or_else(|| Diagnostic::error(place, missing))?;
-                contracts.push(RawContract {
-                    before,
-                    after,
-                    thrown,
-                });
-                Ok(())
-            })?,
-            _ => json.skip()?,
-        }
-        Ok(())
-    })?;
+    json.object(
+        "an object with `method` and `contracts`",
+        |json, key, at| {
+            match key {
+                "method" => name = Some(json.string("the signature of a method")?),
+                "contracts" => json.array("a list of contracts", |json| {
+                    let place = json.here();
+                    let mut before = None;
+                    let mut after = Vec::new();
+                    let mut thrown = None;
+                    json.object("a contract", |json, key, at| {
+                        let list = match key {
+                            "precondition" => {
+                                before = Some(reading.graph(json)?);
+                                return Ok(());
+                            }
+                            "postconditions" => &mut after,
+                            "exceptions" => thrown.get_or_insert_default(),
+                            _ => return reading.skip(json, key, at, &CONTRACT_KEYS),
+                        };
+                        json.array("a list of graphs", |json| {
+                            list.push(reading.graph(json)?);
+                            Ok(())
+                        })
+                    })?;
+                    let missing = "the key `precondition` is missing";
+                    let before = before.ok_or_else(|| Diagnostic::error(place, missing))?;
+                    contracts.push(RawContract {
+                        before,
+                        after,
+                        thrown,
+                    });
+                    Ok(())
+                })?,
+                _ => reading.skip(json, key, at, &["method", "contracts"])?,
+            }
+            Ok(())
+        },
+    )?;
     let missing = "the key `method` is missing";
     let (name, place) = name.ok_or_else(|| Diagnostic::error(place, missing))?;
     Ok((name.into_owned(), place, contracts))

@@ -50,6 +50,16 @@ impl Renaming {
         })
     }
 
+    /// The type that gets another name, and that name.
+    pub fn types(&self) -> (&str, &str) {
+        (&self.from, &self.to)
+    }
+
+    /// The selectors that get other names, and these.
+    pub fn selectors(&self) -> &[(String, String)] {
+        &self.selectors
+    }
+
     /// Renames a heap. A type is known by its full name, or by what follows the last dot.
     pub fn rename(&self, symbols: &mut Symbols, heap: &mut Heap) {
         let old: Vec<_> = symbols

@@ -14,6 +14,7 @@ use droste_source::diagnostics::Diagnostic;
 
 use crate::grammar::Fragment;
 use crate::hypergraph::{Heap, Node};
+use crate::notes::{Mention, Notes};
 use crate::read_json::room;
 use crate::sid_syntax::{Atom, Body, Head, Name, Parser};
 use crate::symbols::{Index, Label, Symbols, TypeId, Variable};
@@ -169,16 +170,27 @@ fn spatial<'a>(
 
 /// Reads a symbolic heap. The variables of its head become variables of the heap.
 pub fn read_symbolic_heap(symbols: &mut Symbols, text: &str) -> Result<Heap, Vec<Diagnostic>> {
+    read_symbolic_heap_noting(symbols, text, &mut Notes::default())
+}
+
+/// The same, and notes which types and selectors the text names.
+pub fn read_symbolic_heap_noting(
+    symbols: &mut Symbols,
+    text: &str,
+    notes: &mut Notes,
+) -> Result<Heap, Vec<Diagnostic>> {
     let mut parser = Parser::new(text);
     let (head, body) = parser.heap().map_err(|error| vec![error])?;
     room(symbols, parser.names)?;
-    symbolic_heap(symbols, &head, &body).map_err(|error| vec![error])
+    let heap = symbolic_heap(symbols, &head, &body, notes);
+    heap.map_err(|error| vec![error])
 }
 
 fn symbolic_heap<'a>(
     symbols: &mut Symbols,
     head: &Head<'a>,
     body: &Body<'a>,
+    notes: &mut Notes,
 ) -> Result<Heap, Diagnostic> {
     // Names, and which of them are said to be equal: each has a representative.
     let mut names: Vec<(Name<'a>, &str)> = Vec::new();
@@ -189,6 +201,13 @@ fn symbolic_heap<'a>(
             return Err(error.also(first.span, "first here"));
         }
         names.push((declared.name, declared.type_name));
+        if constant(declared.name.text).is_none() {
+            notes.mentions.push(Mention {
+                object: symbols.add_type(declared.type_name),
+                selector: None,
+                place: declared.type_span,
+            });
+        }
     }
     let mentioned = body.atoms.iter().flat_map(Atom::names);
     for name in mentioned {
@@ -250,6 +269,14 @@ fn symbolic_heap<'a>(
     };
     for atom in &body.atoms {
         spatial(symbols, &mut heap, atom, &find)?;
+        if let Atom::PointsTo(origin, selector, _) = atom {
+            let origin = find(&mut heap, *origin)?;
+            notes.mentions.push(Mention {
+                object: heap.node_type(origin),
+                selector: symbols.selector(selector.text),
+                place: selector.span,
+            });
+        }
     }
     Ok(heap)
 }

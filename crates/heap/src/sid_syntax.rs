@@ -15,6 +15,7 @@ pub(crate) struct Name<'a> {
 pub(crate) struct Declared<'a> {
     pub(crate) name: Name<'a>,
     pub(crate) type_name: &'a str,
+    pub(crate) type_span: Span,
     /// Whether `!` stands before it.
     pub(crate) reduction: bool,
 }
@@ -194,12 +195,14 @@ impl<'a> Parser<'a> {
         if type_name.is_empty() {
             return Err(self.expected("a type"));
         }
+        let type_span = self.span(type_name.len());
         self.names += 1;
         self.at += length;
         self.need("}")?;
         Ok(Declared {
             name,
             type_name,
+            type_span,
             reduction,
         })
     }

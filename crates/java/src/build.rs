@@ -1,5 +1,7 @@
 //! The program: methods that can be reached from the chosen one, translated one by one.
 
+use std::collections::BTreeSet;
+
 use droste_pointer::{
     Callees, Class, ClassId, FieldId, Kind, Local, LocalId, Method, MethodId, Operand,
     PointerProgram, Statement, Value,
@@ -9,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::class::ClassFile;
 use crate::descriptor::{method_type, signature};
 use crate::dynamic::Dynamic;
-use crate::effects::{callbacks, loud, made};
+use crate::effects::{Loud, callbacks, loud, made, may_use_null};
 use crate::hierarchy::{ClassIndex, Hierarchy, MethodIndex};
 use crate::instruction::Member;
 use crate::translate::translate;
@@ -27,10 +29,14 @@ pub(crate) struct Builder<'a> {
     files: Vec<String>,
     file_ids: FxHashMap<String, u32>,
     warnings: Vec<Warning>,
+    /// Casts that the compiler has made for generics: where, and to which type.
+    casts: BTreeSet<(Place, String)>,
     warned: FxHashSet<Warning>,
     /// Whether what the machine or a library raises may leave a method. It is so if something would
     /// catch it.
     pub follows: bool,
+    /// Where the program begins.
+    pub entry: Option<MethodIndex>,
     /// Classes of lambdas that have come up and are not in the hierarchy yet.
     pub lambdas: Vec<ClassFile>,
 }
@@ -73,8 +79,8 @@ fn settle_hands(
     program: &mut PointerProgram,
 ) -> Result<Vec<ClassFile>, Error> {
     let code = program.methods.iter().flat_map(|method| &method.code);
-    let is_open = |one: &Statement| matches!(one, Statement::Hand { runs, .. } if runs.is_empty());
-    if !code.clone().any(is_open) {
+    let is_hand = |one: &Statement| matches!(one, Statement::Hand { .. });
+    if !code.clone().any(is_hand) {
         return Ok(Vec::new());
     }
     let called = callbacks(hierarchy);
@@ -90,7 +96,12 @@ fn settle_hands(
     let (first, last) = built.entries.split_at(called.len());
     let called = called.iter().zip(first);
     let called = called.map(|(&(class, _), &method)| (ClassId(class as u32), method));
-    let runs = loud(methods, &called.collect::<Vec<_>>(), &built.broken);
+    let Loud {
+        methods: loud,
+        classes: runs,
+    } = loud(methods, &called.collect::<Vec<_>>(), &built.broken);
+    let quiet = last.iter().filter(|start| !loud[start.index()]);
+    let quiet: Vec<&String> = quiet.map(|one| &methods[one.index()].signature).collect();
     // Static fields hold what initialisers have put there.
     let made = made(methods, last);
     let held = runs.iter().filter(|(class, _)| made.contains(class));
@@ -100,10 +111,14 @@ fn settle_hands(
         if let Statement::Hand {
             objects, runs: own, ..
         } = statement
-            && own.is_empty()
         {
-            own.clone_from(if objects.is_empty() { &held } else { &runs });
             if own.is_empty() {
+                own.clone_from(if objects.is_empty() { &held } else { &runs });
+            } else {
+                // Nobody can see that such an initialiser ran.
+                own.retain(|(_, one)| !quiet.contains(&one));
+            }
+            if own.is_empty() && objects.is_empty() {
                 *statement = Statement::Nop;
             }
         }
@@ -143,8 +158,11 @@ fn build_once(
         files: Vec::new(),
         file_ids: FxHashMap::default(),
         warnings: Vec::new(),
+        casts: BTreeSet::new(),
         warned: FxHashSet::default(),
         follows,
+        // A lenient translation is none of a program.
+        entry: entries.first().copied().filter(|_| !lenient),
         lambdas: Vec::new(),
     };
     let entries: Vec<MethodId> = entries.iter().map(|&one| builder.reference(one)).collect();
@@ -172,6 +190,7 @@ fn build_once(
     let misses = !follows && catches(&methods, raises);
     settle_handlers(&mut methods);
     let classes = builder.classes();
+    builder.warn_of_casts();
     let program = PointerProgram {
         classes,
         fields: builder.fields,
@@ -198,6 +217,29 @@ impl Builder<'_> {
         if self.warned.insert(warning.clone()) {
             self.warnings.push(warning);
         }
+    }
+
+    /// Notes a cast that the compiler has made for generics.
+    pub(crate) fn cast(&mut self, method: MethodIndex, line: u32, to: &str) {
+        let place = self.place(method, line);
+        self.casts.insert((place, to.to_string()));
+    }
+
+    /// One warning about all casts that the compiler has made.
+    fn warn_of_casts(&mut self) {
+        let mut casts = std::mem::take(&mut self.casts).into_iter();
+        let Some((place, to)) = casts.next() else {
+            return;
+        };
+        let more = match casts.count() {
+            0 => String::new(),
+            more => format!(", and {more} more"),
+        };
+        let message = format!(
+            "a cast to {to}, as the compiler makes it for generics{more}: runs end where it fails \
+             and nobody catches that"
+        );
+        self.warnings.push(Warning { place, message });
     }
 
     fn place(&self, method: MethodIndex, line: u32) -> Place {
@@ -417,14 +459,12 @@ impl Builder<'_> {
     }
 }
 
-/// Each call that is followed by a handler: the method, where the handler is, and who is called.
-fn guarded(methods: &[Method]) -> impl Iterator<Item = (usize, usize, &Callees)> {
+/// Each statement that is followed by a handler: the method, where the handler is, and the statement.
+fn guarded(methods: &[Method]) -> impl Iterator<Item = (usize, usize, &Statement)> {
     methods.iter().enumerate().flat_map(|(at, method)| {
         let pairs = method.code.windows(2).enumerate();
         pairs.filter_map(move |(pc, pair)| match pair {
-            [Statement::Call { callees, .. }, Statement::Caught { .. }] => {
-                Some((at, pc + 1, callees))
-            }
+            [statement, Statement::Caught { .. }] => Some((at, pc + 1, statement)),
             _ => None,
         })
     })
@@ -433,22 +473,35 @@ fn guarded(methods: &[Method]) -> impl Iterator<Item = (usize, usize, &Callees)>
 /// Whether anything catches what these methods raise.
 fn catches(methods: &[Method], mut raises: Vec<bool>) -> bool {
     inherit(methods, &mut raises);
-    guarded(methods).any(|(_, _, callees)| callees.methods().any(|one| raises[one.index()]))
+    guarded(methods).any(|(_, _, statement)| match statement {
+        Statement::Call { callees, .. } => callees.methods().any(|one| raises[one.index()]),
+        _ => false,
+    })
 }
 
-/// Handlers for what called methods throw stay only where one of them throws, or where only a
-/// contract may say what is thrown.
+/// Handlers stay only where an object may be null, where a called method throws, or where only a
+/// contract may say what is thrown. A method throws where it uses null, too.
 fn settle_handlers(methods: &mut [Method]) {
-    let throws = methods.iter();
+    let uses: Vec<Vec<bool>> = methods.iter().map(may_use_null).collect();
+    let throws = methods.iter().zip(&uses);
     let mut throws: Vec<bool> = throws
-        .map(|method| method.code.contains(&Statement::Throw))
+        .map(|(method, uses)| {
+            let escapes = |pc: usize| Statement::handlers(method.code.get(pc + 1)).1;
+            let uses = uses.iter().enumerate();
+            let mut uses = uses.filter(|&(_, &uses)| uses);
+            method.code.contains(&Statement::Throw) || uses.any(|(pc, _)| escapes(pc))
+        })
         .collect();
     inherit(methods, &mut throws);
-    let quiet = |callees: &Callees| {
-        let unavailable = matches!(callees, Callees::Unavailable(_));
-        !unavailable && !callees.methods().any(|one| throws[one.index()])
+    let quiet = |statement: &Statement| match statement {
+        Statement::Call { callees, .. } => {
+            let unavailable = matches!(callees, Callees::Unavailable(_));
+            !unavailable && !callees.methods().any(|one| throws[one.index()])
+        }
+        _ => true,
     };
-    let idle = guarded(methods).filter(|(_, _, callees)| quiet(callees));
+    let idle = guarded(methods);
+    let idle = idle.filter(|&(at, pc, statement)| quiet(statement) && !uses[at][pc - 1]);
     let idle: Vec<(usize, usize)> = idle.map(|(at, pc, _)| (at, pc)).collect();
     for (at, pc) in idle {
         methods[at].code[pc] = Statement::Nop;

@@ -5,8 +5,9 @@
 
 use noak::AccessFlags;
 use noak::error::DecodeError;
-use noak::reader::attributes::{Code, LocalVariableTable, SourceFile};
-use noak::reader::{Class, Method};
+use noak::reader::attributes::{Code, LocalVariableTable, Signature, SourceFile};
+use noak::reader::cpool::ConstantPool;
+use noak::reader::{Attribute, Class, DecodeMany, Method};
 
 use crate::descriptor::{MethodType, Type, dotted, field_type, method_type};
 use crate::instruction::{Op, decode};
@@ -38,6 +39,8 @@ pub(crate) struct FieldInfo {
     pub name: String,
     pub one: Type,
     pub is_static: bool,
+    /// Whether its type is a type variable: `T value` in `class Box<T>`.
+    pub is_generic: bool,
 }
 
 /// A method of a class.
@@ -53,6 +56,8 @@ pub(crate) struct MethodInfo {
     pub is_private: bool,
     /// Made by the compiler, to call another method of the same name.
     pub is_bridge: bool,
+    /// Whether the type of its result is a type variable.
+    pub gives_generic: bool,
 }
 
 /// The code of a method.
@@ -81,7 +86,17 @@ pub(crate) struct Handler {
     pub target: u32,
     /// Whether it takes every exception.
     pub all: bool,
+    /// Whether it takes what the machine raises where null is used.
+    pub null: bool,
 }
+
+/// The class of the exception where null is used, and its superclasses.
+const OF_NULL: [&str; 4] = [
+    "java/lang/NullPointerException",
+    "java/lang/RuntimeException",
+    "java/lang/Exception",
+    "java/lang/Throwable",
+];
 
 /// A variable of the source, and where it lives.
 #[derive(Clone, Debug)]
@@ -166,6 +181,16 @@ impl ClassFile {
     }
 }
 
+/// The type of a member as the source has it, with type variables, if that is said.
+fn signature<'a>(
+    pool: &ConstantPool<'a>,
+    attributes: &DecodeMany<'a, Attribute<'a>, u16>,
+) -> Option<String> {
+    let found = attributes.find_attribute::<Signature<'a>>(pool).ok()??;
+    let text = pool.retrieve(found.signature()).ok()?;
+    Some(text.display().to_string())
+}
+
 fn read(path: &str, bytes: &[u8]) -> Result<ClassFile, String> {
     let class = Class::new(bytes).map_err(|error| error.to_string())?;
     let text = |error: DecodeError| error.to_string();
@@ -218,10 +243,12 @@ fn read(path: &str, bytes: &[u8]) -> Result<ClassFile, String> {
         let one = field_type(&descriptor)
             .ok_or_else(|| in_class(format!("field {name} has a bad type, `{descriptor}`")))?;
         let is_static = field.access_flags().contains(AccessFlags::STATIC);
+        let signature = signature(pool, &field.attributes());
         fields.push(FieldInfo {
             name,
             one,
             is_static,
+            is_generic: signature.is_some_and(|text| text.starts_with('T')),
         });
     }
     let mut methods = Vec::new();
@@ -248,6 +275,9 @@ fn read(path: &str, bytes: &[u8]) -> Result<ClassFile, String> {
             has_code: !flags.intersects(AccessFlags::ABSTRACT | AccessFlags::NATIVE),
             is_private: flags.contains(AccessFlags::PRIVATE),
             is_bridge: flags.contains(AccessFlags::BRIDGE),
+            gives_generic: signature(pool, &method.attributes())
+                .and_then(|text| Some(text.rsplit_once(')')?.1.starts_with('T')))
+                .unwrap_or(false),
         });
     }
     // A source file that cannot be read is no reason to stop.
@@ -292,11 +322,17 @@ fn body(class: &Class<'_>, method: &Method<'_>) -> Result<Option<Body>, String> 
         body.instructions.push(Instruction { at, op });
     }
     for handler in code.exception_handlers() {
+        let mut of_null = true;
+        if let Some(caught) = handler.catch_type() {
+            let name = pool.retrieve(caught).map_err(text)?.name;
+            of_null = OF_NULL.iter().any(|one| one.as_bytes() == name.as_bytes());
+        }
         body.handlers.push(Handler {
             start: handler.start().as_u32(),
             end: handler.end().as_u32(),
             target: handler.handler().as_u32(),
             all: handler.catch_type().is_none(),
+            null: of_null,
         });
     }
     for attribute in code.attributes() {

@@ -165,6 +165,7 @@ impl Dynamic {
                 name: captured(name, number).name,
                 one: one.clone(),
                 is_static: false,
+                is_generic: false,
             });
         }
         for descriptor in &lambda.descriptors {
@@ -180,6 +181,7 @@ impl Dynamic {
                 has_code: true,
                 is_private: false,
                 is_bridge: false,
+                gives_generic: false,
             });
         }
         Some(class)

@@ -9,6 +9,8 @@ use droste_pointer::{
     Callees, ClassId, Condition, LocalId, Method, MethodId, Operand, Pc, Statement, Value,
 };
 
+use rustc_hash::FxHashMap;
+
 use crate::hierarchy::{Hierarchy, MethodIndex};
 
 /// Methods of every object that a library knows.
@@ -43,19 +45,30 @@ pub(crate) fn callbacks(hierarchy: &Hierarchy) -> Vec<(usize, MethodIndex)> {
     found
 }
 
-/// The classes with methods that are run by a library and not quiet, each with one of them. Sorted.
-/// `called` are the methods that are run by a library, each with the class of the object.
-pub(crate) fn loud(
-    methods: &[Method],
-    called: &[(ClassId, MethodId)],
-    broken: &[bool],
-) -> Vec<(ClassId, String)> {
+/// What is not quiet.
+pub(crate) struct Loud {
+    /// For each method whether it is not.
+    pub methods: Vec<bool>,
+    /// The classes with methods that are run by a library and not quiet, each with one of them. Sorted.
+    pub classes: Vec<(ClassId, String)>,
+}
+
+/// Which methods are not quiet. `called` are those that are run by a library, each with the class of
+/// the object.
+pub(crate) fn loud(methods: &[Method], called: &[(ClassId, MethodId)], broken: &[bool]) -> Loud {
     let given = arguments(methods);
+    let starts = initialisers(methods);
+    let is_start = |runs: &[(ClassId, String)]| {
+        !runs.is_empty()
+            && runs
+                .iter()
+                .all(|(_, one)| starts.contains_key(one.as_str()))
+    };
     let mut loud: Vec<bool> = (methods.iter().zip(&given).zip(broken))
-        .map(|((method, given), &broken)| broken || acts(method, given))
+        .map(|((method, given), &broken)| broken || acts(method, given, &is_start))
         .collect();
     spread(methods, &mut loud);
-    let hands = |one: &Statement| matches!(one, Statement::Hand { .. });
+    let hands = |one: &Statement| matches!(one, Statement::Hand { runs, .. } if !is_start(runs));
     let hands = methods.iter().map(|method| method.code.iter().any(hands));
     let mut hands: Vec<bool> = hands.collect();
     spread(methods, &mut hands);
@@ -78,7 +91,7 @@ pub(crate) fn loud(
                 ..
             } => found.iter().any(|(loud, _)| loud == class),
             // A static field may hold anything.
-            Statement::Hand { objects, .. } => objects.is_empty(),
+            Statement::Hand { objects, runs, .. } => objects.is_empty() && !is_start(runs),
             _ => false,
         };
         let makes = methods.iter().map(|method| method.code.iter().any(makes));
@@ -90,17 +103,34 @@ pub(crate) fn loud(
         spread(methods, &mut loud);
     }
     found.sort_unstable();
-    found
+    Loud {
+        methods: loud,
+        classes: found,
+    }
 }
 
-/// What goes for a method goes for those that call it.
+/// The static initialisers among some methods.
+fn initialisers(methods: &[Method]) -> FxHashMap<&str, usize> {
+    let all = methods.iter().enumerate();
+    let starts = all.filter(|(_, method)| method.name == "<clinit>");
+    starts
+        .map(|(at, method)| (method.signature.as_str(), at))
+        .collect()
+}
+
+/// What goes for a method goes for those that call it, and what goes for an initialiser goes for those
+/// that use its class.
 fn spread(methods: &[Method], loud: &mut [bool]) {
+    let starts = initialisers(methods);
     let mut changed = true;
     while changed {
         changed = false;
         for (at, method) in methods.iter().enumerate() {
             let calls = |statement: &Statement| match statement {
                 Statement::Call { callees, .. } => callees.methods().any(|one| loud[one.index()]),
+                Statement::Hand { runs, .. } => (runs.iter())
+                    .filter_map(|(_, one)| starts.get(one.as_str()))
+                    .any(|&start| loud[start]),
                 _ => false,
             };
             if !loud[at] && method.code.iter().any(calls) {
@@ -141,7 +171,7 @@ fn arguments(methods: &[Method]) -> Vec<Vec<bool>> {
     let mut given: Vec<Vec<bool>> = all.map(|one| vec![true; one.parameters.len()]).collect();
     let mut waiting: Vec<usize> = (0..methods.len()).collect();
     while let Some(at) = waiting.pop() {
-        let known = non_null(&methods[at], &given[at]);
+        let known = non_null(&methods[at], &given[at], false);
         for (statement, known) in methods[at].code.iter().zip(known) {
             let (
                 Statement::Call {
@@ -172,17 +202,43 @@ fn arguments(methods: &[Method]) -> Vec<Vec<bool>> {
     given
 }
 
+/// For each statement whether it may use null.
+pub(crate) fn may_use_null(method: &Method) -> Vec<bool> {
+    let known = non_null(method, &vec![false; method.parameters.len()], false);
+    let statements = method.code.iter().zip(known);
+    let uses = statements.map(|(statement, known)| {
+        let (Some(base), Some(known)) = (statement.base(), known) else {
+            return false;
+        };
+        !known[base.index()]
+    });
+    uses.collect()
+}
+
 /// Whether a method itself writes a field that others see, or may use a field of null.
-fn acts(method: &Method, given: &[bool]) -> bool {
+fn acts(method: &Method, given: &[bool], is_start: &impl Fn(&[(ClassId, String)]) -> bool) -> bool {
     let own = own_objects(method);
-    let known = non_null(method, given);
-    method.code.iter().zip(&known).any(|(statement, known)| {
+    let known = non_null(method, given, false);
+    let trusted = non_null(method, given, true);
+    let all = method.code.iter().zip(known.iter().zip(&trusted));
+    let mut all = all.map(|(statement, (known, trusted))| match statement {
+        // An array or an object of a library is taken to be there.
+        Statement::Require(_)
+        | Statement::Call {
+            callees: Callees::Unavailable(_),
+            ..
+        } => (statement, trusted),
+        _ => (statement, known),
+    });
+    all.any(|(statement, known)| {
         // What cannot be reached does nothing.
         let Some(known) = known else { return false };
         let writes = match statement {
             Statement::Store { base, .. } => !own[base.index()],
             // Reflection: it is not said what happens.
-            Statement::Hand { objects, runs, .. } => objects.is_empty() && !runs.is_empty(),
+            Statement::Hand { objects, runs, .. } => {
+                objects.is_empty() && !runs.is_empty() && !is_start(runs)
+            }
             _ => false,
         };
         writes || statement.base().is_some_and(|base| !known[base.index()])
@@ -209,8 +265,9 @@ fn own_objects(method: &Method) -> Vec<bool> {
     own
 }
 
-/// For each statement that can be reached the variables that are not null before it.
-fn non_null(method: &Method, given: &[bool]) -> Vec<Option<Vec<bool>>> {
+/// For each statement that can be reached the variables that are not null before it; with `trusting`
+/// also those of which nothing is known.
+fn non_null(method: &Method, given: &[bool], trusting: bool) -> Vec<Option<Vec<bool>>> {
     let mut before: Vec<Option<Vec<bool>>> = vec![None; method.code.len()];
     if before.is_empty() {
         return before;
@@ -222,7 +279,12 @@ fn non_null(method: &Method, given: &[bool]) -> Vec<Option<Vec<bool>>> {
             continue;
         };
         let statement = &method.code[pc as usize];
-        if let Some(base) = statement.base() {
+        // Where null is caught, the object is there only if it was not.
+        let caught = matches!(
+            method.code.get(pc as usize + 1),
+            Some(Statement::Caught { .. })
+        );
+        if let Some(base) = statement.base().filter(|_| !caught) {
             state[base.index()] = true;
         }
         match statement {
@@ -231,7 +293,9 @@ fn non_null(method: &Method, given: &[bool]) -> Vec<Option<Vec<bool>>> {
                     Value::Operand(Operand::Local(from)) => state[from.index()],
                     Value::Operand(Operand::Present | Operand::Int(_))
                     | Value::New(_)
+                    | Value::IsInstance(..)
                     | Value::This => true,
+                    Value::Operand(Operand::Unknown) => trusting,
                     Value::Operand(_) | Value::Field(..) => false,
                     Value::Parameter(at) => given.get(at as usize).copied().unwrap_or(false),
                 };
@@ -259,6 +323,18 @@ fn non_null(method: &Method, given: &[bool]) -> Vec<Option<Vec<bool>>> {
                 }
             }
         };
+        if let Statement::Caught { targets, .. } = statement {
+            targets.iter().for_each(|&next| arrive(next, &state));
+            let before = pc
+                .checked_sub(1)
+                .map(|before| &method.code[before as usize]);
+            let base = before.filter(|one| one.defines() != one.base());
+            if let Some(base) = base.and_then(Statement::base) {
+                state[base.index()] = true;
+            }
+            arrive(pc + 1, &state);
+            continue;
+        }
         if let Statement::Branch { condition, yes, no } = statement
             && let Some((local, null_if_yes)) = asks_for_null(condition)
         {

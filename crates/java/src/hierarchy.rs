@@ -144,6 +144,15 @@ impl Hierarchy {
         self.method(found).has_code.then_some(found)
     }
 
+    /// The static initialisers that run when a class is used for the first time: its own and those of
+    /// its supertypes.
+    pub(crate) fn initialisers(&self, class: ClassIndex) -> Vec<MethodIndex> {
+        let types = self.supertypes(class).into_iter();
+        types
+            .filter_map(|name| self.initialiser(self.find(&name)?))
+            .collect()
+    }
+
     /// The class and its ancestors, as far as they are available.
     pub(crate) fn ancestors(&self, class: ClassIndex) -> impl Iterator<Item = ClassIndex> + '_ {
         std::iter::successors(Some(class), |&class| self.parents[class])

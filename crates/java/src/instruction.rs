@@ -95,6 +95,8 @@ pub(crate) enum Op {
     Dynamic(Box<Dynamic>),
     /// To this type.
     Cast(String),
+    /// Of this type.
+    InstanceOf(String),
     Jump {
         test: Test,
         target: u32,
@@ -123,7 +125,6 @@ pub(crate) enum Compute {
     NewArray,
     /// Reads or writes an array, the lowest of the operands. May raise an exception.
     Array,
-    InstanceOf,
     Text,
     Monitor,
     /// Takes a number out of an object.
@@ -320,16 +321,8 @@ pub(crate) fn decode(raw: &RawInstruction<'_>, at: u32, class: &Class<'_>) -> Re
         R::CheckCast { index } => {
             Op::Cast(dotted(&pool.retrieve(*index)?.name.display().to_string()))
         }
-        R::InstanceOf { .. } => {
-            let gives = Some(Slot {
-                kind: Kind::Boolean,
-                wide: false,
-            });
-            Op::Compute {
-                pops: 1,
-                gives,
-                what: Compute::InstanceOf,
-            }
+        R::InstanceOf { index } => {
+            Op::InstanceOf(dotted(&pool.retrieve(*index)?.name.display().to_string()))
         }
         R::MonitorEnter | R::MonitorExit => Op::Compute {
             pops: 1,

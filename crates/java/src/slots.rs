@@ -27,6 +27,8 @@ pub(crate) struct Graph {
     pub handlers: Vec<Vec<usize>>,
     /// For each block: whether an exception may escape its handlers.
     pub escapes: Vec<bool>,
+    /// Where a block goes on if it uses null and a handler takes that.
+    pub null: Vec<Option<usize>>,
     /// The block that begins at a position of the code.
     block_at: FxHashMap<u32, usize>,
 }
@@ -53,6 +55,7 @@ impl Graph {
         leader[0] = true;
         let mut covered = vec![Vec::new(); code.len()];
         let mut escapes = vec![true; code.len()];
+        let mut null = vec![None; code.len()];
         for handler in &body.handlers {
             let target = find(handler.target)?;
             leader[target] = true;
@@ -62,6 +65,9 @@ impl Graph {
                 leader[at] = true;
                 if let Some(next) = leader.get_mut(at + 1) {
                     *next = true;
+                }
+                if handler.null && escapes[at] && null[at].is_none() {
+                    null[at] = Some(target);
                 }
                 if escapes[at] && !covered[at].contains(&target) {
                     covered[at].push(target);
@@ -125,6 +131,7 @@ impl Graph {
             next: Vec::with_capacity(count),
             handlers: Vec::with_capacity(count),
             escapes: Vec::with_capacity(count),
+            null: Vec::with_capacity(count),
             block_at,
         };
         for block in 0..count {
@@ -147,6 +154,7 @@ impl Graph {
                 .handlers
                 .push(covered[first].iter().map(|&at| block_of[at]).collect());
             graph.escapes.push(escapes[first]);
+            graph.null.push(null[first].map(|at| block_of[at]));
         }
         Ok(graph)
     }

@@ -14,7 +14,8 @@ use rustc_hash::FxHashMap;
 
 use crate::build::Builder;
 use crate::class::{Body, MethodInfo};
-use crate::hierarchy::MethodIndex;
+use crate::descriptor::signature;
+use crate::hierarchy::{ClassIndex, MethodIndex};
 use crate::instruction::Slot;
 use crate::slots::{Graph, Webs, webs};
 
@@ -166,6 +167,13 @@ impl Translator<'_, '_> {
             });
             lines.push(start);
         }
+        // Before the program begins, its class has been initialised.
+        if self.builder.entry == Some(self.method) {
+            for statement in self.initialisers(self.method.0, &[]) {
+                code.push(statement);
+                lines.push(start);
+            }
+        }
         let reached = |&piece: &Pc| match self.shapes.get(piece as usize) {
             Some(shape) => shape.is_some(),
             None => true,
@@ -202,6 +210,36 @@ impl Translator<'_, '_> {
             code,
             lines,
             raises: self.raises,
+        }
+    }
+
+    /// What the first use of a class runs, without these classes.
+    fn initialisers(&self, class: ClassIndex, without: &[String]) -> Vec<Statement> {
+        let hierarchy = self.builder.hierarchy;
+        let name = &hierarchy.classes[class].name;
+        let all = hierarchy.initialisers(class).into_iter();
+        let others = all.filter(|one| !without.contains(&hierarchy.classes[one.0].name));
+        let hands = others.map(|one| {
+            let info = hierarchy.method(one);
+            let runs = signature(&hierarchy.classes[one.0].name, &info.name, &info.types);
+            Statement::Hand {
+                to: format!("the first use of class {name}"),
+                objects: Vec::new(),
+                runs: vec![(self.builder.class_id(one.0), runs)],
+            }
+        });
+        hands.collect()
+    }
+
+    /// A class is used here, perhaps for the first time.
+    fn initialise(&mut self, class: &str) {
+        let hierarchy = self.builder.hierarchy;
+        if let Some(class) = hierarchy.find(class) {
+            // The class of this method has been used before.
+            let own = hierarchy.supertypes(self.method.0);
+            for statement in self.initialisers(class, &own) {
+                self.emit(statement);
+            }
         }
     }
 
@@ -362,8 +400,24 @@ impl Translator<'_, '_> {
 
     /// Where an exception that holds `value` may go from here: handlers, and out of the method.
     fn raised(&mut self, value: Operand) -> Result<Vec<Pc>, String> {
-        let mut targets = Vec::new();
         let handlers = self.graph.handlers[self.block].clone();
+        self.raised_to(value, handlers)
+    }
+
+    /// The statement before uses an object. If that is null, control goes to the first handler that
+    /// takes such an exception.
+    fn catch_null(&mut self) -> Result<(), String> {
+        if let Some(handler) = self.graph.null[self.block] {
+            let targets = self.raised_to(Operand::Present, vec![handler])?;
+            let escapes = false;
+            self.emit(Statement::Caught { targets, escapes });
+        }
+        Ok(())
+    }
+
+    /// Where an exception that holds `value` goes if one of these takes it.
+    fn raised_to(&mut self, value: Operand, handlers: Vec<usize>) -> Result<Vec<Pc>, String> {
+        let mut targets = Vec::new();
         if !handlers.is_empty() {
             let to = self.between(0, Kind::Reference);
             let piece = self.new_piece();

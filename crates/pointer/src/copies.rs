@@ -43,6 +43,7 @@ pub fn propagate_copies(method: &mut Method) -> bool {
         .map(|local| local.name.starts_with('$'))
         .collect();
     let mut changed = false;
+    let mut idle: Vec<usize> = Vec::new();
     for (pc, statement) in method.code.iter_mut().enumerate() {
         let Some(here) = &available[pc] else { continue };
         let source = |local: LocalId| {
@@ -75,7 +76,10 @@ pub fn propagate_copies(method: &mut Method) -> bool {
         // What is there need not be asked for.
         if base == Some(Operand::Present) {
             match statement {
-                Statement::Require(_) => *statement = Statement::Nop,
+                Statement::Require(_) => {
+                    *statement = Statement::Nop;
+                    idle.push(pc + 1);
+                }
                 Statement::Call {
                     receiver,
                     callees: Callees::Unavailable(_),
@@ -85,6 +89,12 @@ pub fn propagate_copies(method: &mut Method) -> bool {
             }
         }
         changed |= *statement != before;
+    }
+    // A handler belongs to the statement before it, and would otherwise get another one.
+    for pc in idle {
+        if let Some(handler @ Statement::Caught { .. }) = method.code.get_mut(pc) {
+            *handler = Statement::Nop;
+        }
     }
     changed
 }
@@ -171,7 +181,7 @@ pub(crate) fn replace(
             change(one);
         }
         Statement::Assign {
-            value: Value::Field(base, _),
+            value: Value::Field(base, _) | Value::IsInstance(base, _),
             ..
         }
         | Statement::Require(base) => *base = local(*base),

@@ -129,7 +129,7 @@ pub struct Frame {
 pub enum Outcome {
     /// The first method has returned, perhaps with a value.
     Returned(Option<Value>),
-    /// A field of null is read or written, or a method called on null.
+    /// A field of null is read or written, or a method called on null, and nobody catches that.
     NullDereference,
     /// The same with a reference that is not known.
     UnknownDereference,
@@ -208,9 +208,17 @@ impl<'a> Interpreter<'a> {
                     Source::Operand(operand) => self.operand(operand),
                     Source::Field(base, field) => match self.dereference(base) {
                         Ok(object) => self.heap.field(object, field),
-                        Err(outcome) => return Some(outcome),
+                        Err(outcome) => return self.fail(outcome, choose),
                     },
                     Source::New(class) => Value::Object(self.heap.allocate(program, class)),
+                    Source::IsInstance(local, class) => match self.local(local) {
+                        Value::Object(object) => {
+                            let own = self.heap.object(object).class;
+                            Value::Int(program.is_subclass(own, class).into())
+                        }
+                        Value::Null => Value::Int(0),
+                        Value::Undefined | Value::Int(_) => Value::Undefined,
+                    },
                     Source::This => self.frames[at].this,
                     Source::Parameter(number) => {
                         let parameters = &self.frames[at].parameters;
@@ -223,7 +231,7 @@ impl<'a> Interpreter<'a> {
                 let value = self.operand(*value);
                 match self.dereference(*base) {
                     Ok(object) => self.heap.set_field(object, *field, value),
-                    Err(outcome) => return Some(outcome),
+                    Err(outcome) => return self.fail(outcome, choose),
                 }
             }
             Statement::Call {
@@ -238,14 +246,14 @@ impl<'a> Interpreter<'a> {
                 if let Callees::Unavailable(_) = callees {
                     // An object that is not known is taken to be there.
                     if object == Some(Err(Outcome::NullDereference)) {
-                        return Some(Outcome::NullDereference);
+                        return self.fail(Outcome::NullDereference, choose);
                     }
                     if let Some(to) = to {
                         self.frames[at].locals[to.index()] = Value::Undefined;
                     }
                 } else {
                     let callee = match (object, callees) {
-                        (Some(Err(outcome)), _) => return Some(outcome),
+                        (Some(Err(outcome)), _) => return self.fail(outcome, choose),
                         (_, Callees::One(callee)) => Some(*callee),
                         (Some(Ok(object)), _) => callees.for_class(self.heap.object(object).class),
                         (None, _) => None,
@@ -281,10 +289,13 @@ impl<'a> Interpreter<'a> {
                 caller.pc += 1;
                 return None;
             }
-            Statement::Throw => return self.unwind(choose),
+            Statement::Throw => {
+                self.frames.pop();
+                return self.unwind(Outcome::Thrown, choose);
+            }
             Statement::Require(base) => {
                 if self.local(*base) == Value::Null {
-                    return Some(Outcome::NullDereference);
+                    return self.fail(Outcome::NullDereference, choose);
                 }
             }
             Statement::Nop | Statement::Caught { .. } | Statement::Hand { .. } => {}
@@ -293,25 +304,56 @@ impl<'a> Interpreter<'a> {
         None
     }
 
-    /// An exception leaves the innermost method: it goes to the nearest handler.
-    fn unwind(&mut self, choose: &mut dyn FnMut(usize) -> usize) -> Option<Outcome> {
-        loop {
-            self.frames.pop();
-            let Some(caller) = self.frames.last_mut() else {
-                return Some(Outcome::Thrown);
-            };
-            let method = self.program.method(caller.method);
-            if let Some(to) = method.code[caller.pc as usize].defines() {
-                caller.locals[to.index()] = Value::Undefined;
-            }
-            if let Statement::Caught { targets, escapes } = &method.code[caller.pc as usize + 1] {
-                let way = choose(targets.len() + usize::from(*escapes));
-                if let Some(&target) = targets.get(way) {
-                    caller.pc = target;
-                    return None;
-                }
-            }
+    /// A statement fails. Null is an exception as well as an error.
+    fn fail(
+        &mut self,
+        outcome: Outcome,
+        choose: &mut dyn FnMut(usize) -> usize,
+    ) -> Option<Outcome> {
+        match outcome {
+            Outcome::NullDereference => self.unwind(outcome, choose),
+            _ => Some(outcome),
         }
+    }
+
+    /// The statement of the innermost method has raised an exception, a call perhaps: it goes to the
+    /// nearest handler. If there is none, the run ends in this way.
+    fn unwind(
+        &mut self,
+        outcome: Outcome,
+        choose: &mut dyn FnMut(usize) -> usize,
+    ) -> Option<Outcome> {
+        while let Some(frame) = self.frames.last_mut() {
+            let code = &self.program.method(frame.method).code;
+            let pc = frame.pc as usize;
+            if let Some(to) = code[pc].defines() {
+                frame.locals[to.index()] = Value::Undefined;
+            }
+            let (targets, escapes) = Statement::handlers(code.get(pc + 1));
+            // There is no choice where there are no handlers.
+            let ways = targets.len() + usize::from(escapes);
+            let way = if targets.is_empty() {
+                0
+            } else {
+                choose(ways) % ways
+            };
+            if let Some(&target) = targets.get(way) {
+                frame.pc = target;
+                return None;
+            }
+            self.frames.pop();
+        }
+        Some(outcome)
+    }
+
+    /// Whether the next statement uses null.
+    pub fn uses_null(&self) -> bool {
+        let Some(frame) = self.frames.last() else {
+            return false;
+        };
+        let method = self.program.method(frame.method);
+        let base = method.code[frame.pc as usize].base();
+        base.is_some_and(|base| self.local(base) == Value::Null)
     }
 
     fn enter(&mut self, method: MethodId, this: Value, parameters: Vec<Value>) {

@@ -19,6 +19,6 @@ pub use copies::propagate_copies;
 pub use liveness::{Liveness, LocalSet};
 pub use program::*;
 pub use simplify::{
-    eliminate_dead_assignments, merge_names, remove_nops, remove_unused_locals, shorten_jumps,
-    simplify, simplify_method,
+    eliminate_dead_assignments, merge_names, remove_idle_hands, remove_nops, remove_unused_locals,
+    shorten_jumps, simplify, simplify_method,
 };

@@ -63,6 +63,10 @@ impl PointerProgram {
                         format!("{}.{}", method.local(base), self.field(field))
                     }
                     Value::New(class) => format!("new {}", self.class(class).name),
+                    Value::IsInstance(local, class) => {
+                        let class = &self.class(class).name;
+                        format!("{} instanceof {class}", operand(Operand::Local(local)))
+                    }
                     Value::This => "@this".to_string(),
                     Value::Parameter(number) => format!("@parameter{number}"),
                 };

@@ -219,6 +219,18 @@ pub struct Local {
     pub kind: Kind,
 }
 
+impl Local {
+    /// Whether it is an intermediate value, which nothing holds once it has been used.
+    pub fn is_intermediate(&self) -> bool {
+        self.name.starts_with("$s")
+    }
+
+    /// The name in the source: without the number that tells variables of one name apart.
+    pub fn plain_name(&self) -> &str {
+        self.name.split('#').next().unwrap_or(&self.name)
+    }
+}
+
 /// A value that is available without touching the heap.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Operand {
@@ -244,6 +256,9 @@ pub enum Value {
     Field(LocalId, FieldId),
     /// A new object. Its fields hold [`Kind::default_value`].
     New(ClassId),
+    /// Whether this is an object of the class or of a descendant: 1 or 0. Null is none; of what is
+    /// not known it is not known.
+    IsInstance(LocalId, ClassId),
     /// The receiver, at the beginning of a method.
     This,
     /// The parameter of this number, from 0, at the beginning of a method.
@@ -260,7 +275,8 @@ pub enum Statement {
         /// What it holds afterwards.
         value: Value,
     },
-    /// `base.field = value`. Null has no fields: this is an error of the program.
+    /// `base.field = value`. Null has no fields: this is an error of the program, see
+    /// [`Statement::Caught`].
     Store {
         /// The object.
         base: LocalId,
@@ -292,7 +308,8 @@ pub enum Statement {
         to: String,
         /// The objects. If there are none, all are meant.
         objects: Vec<LocalId>,
-        /// Classes with methods that may run and whose effects matter: a signature for each. Sorted.
+        /// Classes with methods that may run and whose effects matter: a signature for each. Sorted. If
+        /// there are none, the objects are given away all the same, and may be kept.
         runs: Vec<(ClassId, String)>,
     },
     /// To `yes` if the condition holds, else to `no`. If a side is unknown, to either.
@@ -318,7 +335,9 @@ pub enum Statement {
     /// and the run ends when it leaves the program.
     Throw,
     /// Behind a call: if it was left by an exception, control goes to one of these, and its result
-    /// is unknown. Otherwise nothing happens.
+    /// is unknown. So it does if the statement before, a call or not, has used null: that is an
+    /// error, and an exception, too, which leaves the method where there is no such statement.
+    /// Otherwise nothing happens.
     Caught {
         /// Where the exception may go.
         targets: Vec<Pc>,
@@ -396,6 +415,10 @@ impl Statement {
             }
             | Statement::Store { value: operand, .. }
             | Statement::Return(Some(operand)) => found(*operand),
+            Statement::Assign {
+                value: Value::IsInstance(local, _),
+                ..
+            } => found(Operand::Local(*local)),
             Statement::Call { arguments, .. } => arguments.iter().copied().for_each(found),
             Statement::Hand { objects, .. } => {
                 objects.iter().copied().map(Operand::Local).for_each(found);
@@ -420,6 +443,15 @@ impl Statement {
             | Statement::Require(base) => Some(*base),
             Statement::Call { receiver, .. } => *receiver,
             _ => None,
+        }
+    }
+
+    /// Where control may go if the statement before has raised an exception, and whether this may
+    /// leave the method. `next` is the statement behind it.
+    pub fn handlers(next: Option<&Statement>) -> (&[Pc], bool) {
+        match next {
+            Some(Statement::Caught { targets, escapes }) => (targets, *escapes),
+            _ => (&[], true),
         }
     }
 

@@ -24,11 +24,11 @@ pub fn simplify_method(method: &mut Method, keep: &BTreeSet<String>) {
     merge_names(method);
     let mut kept = LocalSet::new(method.locals.len());
     for (at, local) in method.locals.iter().enumerate() {
-        if keep.contains(plain(&local.name)) {
+        if keep.contains(local.plain_name()) {
             kept.insert(LocalId(at as u32));
         }
     }
-    name_results(method);
+    name_results(method, &kept);
     // Each round that changes something removes a copy or a statement, or shortens a chain: a few
     // rounds do.
     for _ in 0..100 {
@@ -45,7 +45,7 @@ pub fn simplify_method(method: &mut Method, keep: &BTreeSet<String>) {
 
 /// `$s = x.f; y = $s` becomes `y = x.f`, if `$s` is an intermediate value that nothing else reads:
 /// people know `y`.
-fn name_results(method: &mut Method) {
+fn name_results(method: &mut Method, kept: &LocalSet) {
     let mut uses = vec![0u32; method.locals.len()];
     let mut targets = vec![false; method.code.len() + 1];
     for (pc, statement) in method.code.iter().enumerate() {
@@ -63,7 +63,8 @@ fn name_results(method: &mut Method) {
             continue;
         };
         let intermediate = method.locals[from.index()].name.starts_with('$');
-        if !intermediate || uses[from.index()] != 1 || targets[pc + 1] {
+        let needed = kept.contains(from) || uses[from.index()] != 1;
+        if !intermediate || needed || targets[pc + 1] {
             continue;
         }
         match &mut method.code[pc] {
@@ -79,9 +80,14 @@ fn name_results(method: &mut Method) {
     }
 }
 
-/// The name in the source: without the number that tells variables of one name apart.
-fn plain(name: &str) -> &str {
-    name.split('#').next().unwrap_or(name)
+/// Objects that are given to code which runs nothing that matters are only given away. That is left
+/// out, unless somebody wants to know who holds what.
+pub fn remove_idle_hands(method: &mut Method) {
+    for statement in &mut method.code {
+        if matches!(statement, Statement::Hand { runs, .. } if runs.is_empty()) {
+            *statement = Statement::Nop;
+        }
+    }
 }
 
 /// Variables of one name and kind in different scopes become one, if they are never live together.
@@ -102,10 +108,10 @@ pub fn merge_names(method: &mut Method) {
     };
     let mut becomes: Vec<LocalId> = (0..count as u32).map(LocalId).collect();
     for at in (0..count).filter(|&at| second(at)) {
-        let (name, kind) = (plain(&method.locals[at].name), method.locals[at].kind);
+        let (name, kind) = (method.locals[at].plain_name(), method.locals[at].kind);
         let first = (0..at).find(|&other| {
             let local = &method.locals[other];
-            becomes[other].index() == other && plain(&local.name) == name && local.kind == kind
+            becomes[other].index() == other && local.plain_name() == name && local.kind == kind
         });
         let Some(first) = first.map(|first| LocalId(first as u32)) else {
             continue;
@@ -146,6 +152,13 @@ pub fn eliminate_dead_assignments(method: &mut Method, kept: &LocalSet) -> bool 
                 to,
                 value: Value::Operand(value),
             } if dead(*to) || *value == Operand::Local(*to) => {
+                *statement = Statement::Nop;
+                changed = true;
+            }
+            Statement::Assign {
+                to,
+                value: Value::IsInstance(..),
+            } if dead(*to) => {
                 *statement = Statement::Nop;
                 changed = true;
             }

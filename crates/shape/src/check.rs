@@ -28,6 +28,7 @@ use droste_ltl::ResolvedFormula;
 use crate::group::Group;
 use crate::machine::Largest;
 use crate::proposition::Proposition;
+use crate::returns::Endless;
 use crate::run::Run;
 use crate::settings::Mode;
 use crate::task::{Needs, Task};
@@ -95,6 +96,9 @@ pub struct Report {
     pub answer: Answer,
     /// If it holds: why that says little, where it does.
     pub vacuous: Option<Vacuity>,
+    /// If it holds and calls are single steps: those that may not return. Runs that stay in them were
+    /// not looked at.
+    pub endless: BTreeSet<Endless>,
     /// How many states were looked at.
     pub counts: Counts,
     /// If a heap was larger than allowed: that heap.
@@ -263,10 +267,13 @@ fn answers(
     // Formulas that need nothing more come first, together with memory safety.
     let mut groups: Vec<&Needs> = Vec::new();
     let basic = Needs::of_memory_safety(&task.options, heights);
+    let leaks = Needs::of_leaks(&task.options, heights);
     let contracts = heights && (checking.contracts || !task.contracts.is_empty());
-    let asked = !task.options.compat || task.options.leaks || contracts;
-    if asked || needs.contains(&basic) {
+    if !task.options.compat || contracts || needs.contains(&basic) {
         groups.push(&basic);
+    }
+    if task.options.leaks {
+        groups.push(&leaks);
     }
     for need in &needs {
         if !groups.contains(&need) {
@@ -282,13 +289,14 @@ fn answers(
             property,
             answer: Answer::Unknown(Unknown::Stopped(reason), None),
             vacuous: None,
+            endless: BTreeSet::new(),
             name: None,
             counts: Counts::default(),
             largest: None,
             generation: Duration::ZERO,
             checking: start.elapsed(),
         };
-        let is_basic = *need == basic;
+        let (is_basic, is_leaks) = (*need == basic, *need == leaks);
         let prepared = task.prepare(need, &own);
         let machine = match &prepared {
             Ok(prepared) => {
@@ -305,7 +313,7 @@ fn answers(
                 if is_basic && !task.options.compat {
                     safety.push(stopped(reason.clone(), MEMORY_SAFETY.into()));
                 }
-                if is_basic && task.options.leaks {
+                if is_leaks {
                     safety.push(stopped(reason.clone(), NO_LEAKS.into()));
                 }
                 answers.safety.extend(safety);
@@ -326,7 +334,7 @@ fn answers(
             answers.safety.push(report);
             in_doubt = unknown;
         }
-        if is_basic && task.options.leaks {
+        if is_leaks {
             answers.safety.push(group.leaks()?);
         }
         if is_basic && contracts {
@@ -361,6 +369,7 @@ fn answers(
         if let (Some(why), Answer::Holds) = (&in_doubt, &report.answer) {
             report.answer = Answer::Unknown(Unknown::clone(why), None);
             report.vacuous = None;
+            report.endless.clear();
         }
         answers.formulas.push(report);
     }

@@ -44,7 +44,7 @@ pub(crate) fn instances(grammar: &Grammar, heaps: &[Heap], limits: &Limits) -> V
             found.push(heap);
             continue;
         }
-        // The smallest heaps come of the hyperedge that is replaced first, whichever it is.
+        // Each concrete heap can be derived in any order of the hyperedges, so the first one will do.
         for rule in grammar.rules_of(heap.hyperedge(0).label.nonterminal) {
             let Some(next) = heap.replace(0, rule) else {
                 continue;

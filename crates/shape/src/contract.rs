@@ -7,6 +7,8 @@
 //! contracts; the format is ATTESTOR's.) Besides, a contract may say in which heaps an exception leaves
 //! the method. One that says nothing of exceptions, as those of ATTESTOR, makes no claim about them.
 
+use std::rc::Rc;
+
 use droste_base::{CallId, Limits, Model, PropId, Steps, StopReason};
 use droste_explicit::{Spaces, explore};
 use droste_heap::{Code, Contract, Heap, MethodContracts, Node, Symbols, Variable, contracts_json};
@@ -152,9 +154,7 @@ impl Contracts {
                 ..droste_explicit::Options::default()
             };
             let spaces = explore(&entered, &options).map_err(|(reason, _)| reason)?;
-            let exits = spaces
-                .of(&entered.entry)
-                .map_or(&[][..], |space| &space.exits);
+            let exits = exits(&spaces, &entered.entry);
             for thrown in [false, true] {
                 let heaps = if thrown {
                     claim.thrown.as_deref()
@@ -194,6 +194,18 @@ impl Contracts {
         }
         Ok(broken)
     }
+}
+
+/// The states in which a method is left that begins in one of these.
+fn exits(spaces: &Spaces<State>, entry: &[State]) -> Vec<State> {
+    let mut all: Vec<State> = Vec::new();
+    for space in entry.iter().filter_map(|state| spaces.of(state)) {
+        let new: Vec<State> = (space.exits.iter().copied())
+            .filter(|exit| !all.contains(exit))
+            .collect();
+        all.extend(new);
+    }
+    all
 }
 
 /// Whether an exit is one by an exception.
@@ -245,14 +257,14 @@ fn variant(contract: &Contract, keep: &[bool]) -> Contract {
 /// A machine that is entered by one method alone.
 struct Entered<'a> {
     machine: &'a Machine<'a>,
-    entry: State,
+    entry: Rc<[State]>,
 }
 
 impl Model for Entered<'_> {
     type State = State;
 
     fn initial(&self, out: &mut Vec<State>) {
-        out.push(self.entry);
+        out.extend(&*self.entry);
     }
 
     fn steps(&self, state: &State, out: &mut Steps<State>) {
@@ -296,10 +308,18 @@ pub(crate) fn found(
     spaces: &Spaces<State>,
 ) -> String {
     let mut by_method: Vec<(MethodId, Vec<Contract>)> = Vec::new();
-    for space in &spaces.list {
+    let given = spaces.list.iter().flat_map(|space| {
         let method = machine.place(space.entry).method;
+        let all = machine.given(space.entry).into_iter();
+        all.map(move |(heap, entry)| (method, heap, entry))
+    });
+    let mut seen: FxHashSet<(MethodId, Code)> = FxHashSet::default();
+    for (method, before, entry) in given {
+        if !seen.insert((method, before.code())) {
+            continue;
+        }
         let (thrown, after): (Vec<State>, Vec<State>) =
-            (space.exits.iter()).partition(|&&exit| is_thrown(machine, exit));
+            (exits(spaces, &entry).iter()).partition(|&&exit| is_thrown(machine, exit));
         // The same heap may be thrown at several statements.
         let heaps = |exits: &[State]| {
             let mut seen = FxHashSet::default();
@@ -307,7 +327,7 @@ pub(crate) fn found(
             heaps.filter(|heap| seen.insert(heap.code())).collect()
         };
         let contract = Contract {
-            before: machine.heap(space.entry),
+            before,
             after: heaps(&after),
             thrown: Some(heaps(&thrown)),
         };

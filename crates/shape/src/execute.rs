@@ -120,6 +120,14 @@ impl Machine<'_> {
                 let given: Vec<Variable> =
                     given.filter(|&one| heap.variable(one).is_some()).collect();
                 let reached = heap.cut(&given).fragment;
+                let objects_in = |heap: &Heap| {
+                    let mut nodes = heap.nodes();
+                    nodes.any(|node| !heap.node_type(node).is_constant())
+                };
+                if self.leaks && objects_in(&reached) {
+                    self.keep(method, pc, to);
+                    return out(Event::Fault(Fault::UnknownMemory));
+                }
                 let any = runs.first().filter(|_| objects.is_empty());
                 let any = any.map(|(_, runs)| runs.as_str());
                 if let Some(runs) = any.or_else(|| self.may_run(&reached, runs)) {
@@ -128,10 +136,7 @@ impl Machine<'_> {
                 }
                 out(Event::Go(next, heap));
             }
-            Statement::Throw => {
-                heap.retain_variables(|one| one.is_constant() || one.is_marking());
-                out(Event::Throw(heap));
-            }
+            Statement::Throw => out(Event::Throw(heap)),
             Statement::Choose { targets } => {
                 let mut seen: Vec<Pc> = Vec::new();
                 for &target in targets {
@@ -183,6 +188,14 @@ impl Machine<'_> {
                     Value::New(class) => {
                         let node = self.create(&mut heap, class);
                         self.assign(&mut heap, to, Some(node));
+                        out(Event::Go(next, heap));
+                    }
+                    Value::IsInstance(local, class) => {
+                        let is = heap.variable(variable(local));
+                        let is = is.and_then(|node| self.is_instance(heap.node_type(node), class));
+                        let is = is.map(|is| Operand::Int(is.into()));
+                        let node = is.and_then(|is| Self::value(&heap, locals, is));
+                        self.assign(&mut heap, to, node);
                         out(Event::Go(next, heap));
                     }
                     Value::Field(base, field) => match self.object(&heap, variable(base)) {
@@ -263,8 +276,8 @@ impl Machine<'_> {
                     .iter()
                     .map(|&argument| Self::value(&heap, locals, argument))
                     .collect();
-                // What is dead after the call is no reason to cut the heap there. That its result
-                // is assigned is no reason either.
+                // A variable that is dead after the call makes no cutpoint. Nor does the one that
+                // gets the result.
                 let live = &self.methods[method.index()].live[next as usize];
                 let result = to.map(variable);
                 self.bury(&mut heap, method, live, result);
@@ -287,6 +300,32 @@ impl Machine<'_> {
                 }
             }
         }
+    }
+
+    /// The place of the first statement of a method, and the heap with the variables that have been
+    /// given something by then: receiver and parameters.
+    pub(crate) fn named(&self, method: MethodId, mut heap: Heap) -> (Pc, Heap) {
+        let locals = &self.methods[method.index()].locals;
+        let code = &self.program.method(method).code;
+        let given = |statement: &Statement| match *statement {
+            Statement::Assign {
+                to,
+                value: Value::This,
+            } => Some((to, self.names.this)),
+            Statement::Assign {
+                to,
+                value: Value::Parameter(number),
+            } => Some((to, self.names.parameters[number as usize])),
+            _ => None,
+        };
+        let given: Vec<(LocalId, Variable)> = code.iter().map_while(given).collect();
+        for &(to, variable) in &given {
+            let node = heap.remove_variable(variable);
+            self.assign(&mut heap, locals[to.index()], node);
+        }
+        // What it is given beyond its parameters is nothing to it.
+        heap.retain_variables(|one| !self.names.receiver_or_parameter(one));
+        (given.len() as Pc, heap)
     }
 
     /// Whether the statement of a state is a branch on something that is not modelled.
@@ -346,6 +385,15 @@ impl Machine<'_> {
                 heap.remove_variable(to);
             }
         }
+    }
+
+    /// Whether a node of this type is an object of a class. The types of nodes are exact.
+    fn is_instance(&self, object: TypeId, class: ClassId) -> Option<bool> {
+        if object == TypeId::NULL {
+            return Some(false);
+        }
+        let own = self.names.classes.get(&object)?;
+        Some(self.program.is_subclass(*own, class))
     }
 
     /// The node of an operand, if it is defined.

@@ -1,6 +1,7 @@
 //! Questions that share a machine: each is asked by one of the searches that every [`Model`] has. A
 //! violation is looked for on concrete heaps, too.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use droste_base::{Deadline, Limits, Model, PropId, StopReason, Trace, Verdict};
@@ -16,6 +17,7 @@ use crate::check::{
 use crate::concrete::{PATIENCE, instances};
 use crate::contract::{Broken, found};
 use crate::machine::{Machine, Options, State};
+use crate::returns::{Endless, endless};
 use crate::run::{Reality, Run};
 use crate::settings::Mode;
 use crate::task::{LEAK, NULL_DEREFERENCE, Prepared, Task, UNKNOWN_MEMORY};
@@ -49,8 +51,8 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// Also says why nothing is known, if something unknown is used as an object. After a violation only
-    /// `formulas` want to know that.
+    /// The answer about memory safety; and if something unknown is used as an object, why nothing is
+    /// known then. After a violation the latter is asked only if there are `formulas`.
     pub(crate) fn memory_safety(
         &mut self,
         formulas: bool,
@@ -78,6 +80,7 @@ impl<'a> Group<'a> {
             property: MEMORY_SAFETY.into(),
             answer,
             vacuous: vacuous.then_some(Vacuity::NoUse),
+            endless: BTreeSet::new(),
             name: None,
             counts,
             largest: self.machine.largest(),
@@ -89,11 +92,16 @@ impl<'a> Group<'a> {
 
     pub(crate) fn leaks(&mut self) -> Result<Report, Error> {
         let start = Instant::now();
-        let answer = self.ask(&Question::Memory(LEAK))?;
+        let mut answer = self.ask(&Question::Memory(LEAK))?;
+        // What comes after something unknown is not followed.
+        if matches!(answer, Answer::Holds) && self.machine.met_unknown_memory() {
+            answer = Answer::Unknown(self.machine.doubt(), None);
+        }
         Ok(Report {
             property: NO_LEAKS.into(),
             answer,
             vacuous: None,
+            endless: BTreeSet::new(),
             name: None,
             counts: self.counts(),
             largest: self.machine.largest(),
@@ -110,6 +118,7 @@ impl<'a> Group<'a> {
             property: contract_holds(method),
             answer,
             vacuous: None,
+            endless: BTreeSet::new(),
             name: None,
             counts: Counts::default(),
             largest: None,
@@ -190,14 +199,20 @@ impl<'a> Group<'a> {
             answer = Answer::Unknown(Unknown::Hidden, None);
         }
         let (checking, counts) = (start.elapsed(), self.counts());
+        let endless = match answer {
+            Answer::Holds => self.endless(),
+            _ => BTreeSet::new(),
+        };
+        // A run that stays in a call is one.
         let vacuous = match answer {
-            Answer::Holds => self.vacuity(),
+            Answer::Holds if endless.is_empty() => self.vacuity(),
             _ => None,
         };
         Ok(Report {
             property: formula.text.clone(),
             answer,
             vacuous,
+            endless,
             name: None,
             counts,
             largest: self.machine.largest(),
@@ -208,6 +223,24 @@ impl<'a> Group<'a> {
             },
             checking,
         })
+    }
+
+    /// Calls that are single steps and may not return.
+    fn endless(&self) -> BTreeSet<Endless> {
+        let top_level = self.checking.mode == Mode::TopLevel;
+        let skipped = self.machine.calls_of(self.checking.skip);
+        match &self.spaces {
+            Some(spaces) if top_level || !skipped.is_empty() => {
+                endless(&self.machine, spaces, |outermost, call| {
+                    if top_level {
+                        outermost
+                    } else {
+                        skipped.contains(&call)
+                    }
+                })
+            }
+            _ => BTreeSet::new(),
+        }
     }
 
     /// Why it says little that a formula holds, if that is so.
@@ -258,7 +291,7 @@ impl<'a> Group<'a> {
                 }
                 match run.reality {
                     // Balanced trees may have no such run.
-                    Reality::Doubtful(tried) if forgetful => {
+                    Reality::Doubtful(tried, _) if forgetful => {
                         Answer::Unknown(Unknown::Heights(tried), Some(Box::new(run)))
                     }
                     _ => Answer::Violated(Box::new(run)),
@@ -285,7 +318,8 @@ impl<'a> Group<'a> {
         let mut heaps: Vec<Heap> = Vec::new();
         // If heights are forgotten, the violation may begin with a heap that is none.
         if !self.prepared.forgets_heights() {
-            let first = [self.machine.heap(first)];
+            let given = self.machine.given(first).into_iter();
+            let first: Vec<Heap> = given.map(|(heap, _)| heap).collect();
             heaps.extend(instances(&self.prepared.grammar, &first, &limits));
         }
         heaps.extend(self.task.true_instances(self.prepared, &limits));
@@ -319,7 +353,9 @@ impl<'a> Group<'a> {
             // Where the search gave up, nobody knows.
             tried += usize::from(matches!(verdict, Verdict::Holds(_)) && machine.is_complete());
         }
-        Ok(Reality::Doubtful(tried))
+        // What was left out for lack of time says nothing.
+        let late = limits.guard().check_now().is_err();
+        Ok(Reality::Doubtful(tried, late))
     }
 
     fn counts(&self) -> Counts {
@@ -411,8 +447,8 @@ impl Question<'_> {
     }
 }
 
-/// Who looks for an answer. It is told how far the search has come, and a run that ends in a fault
-/// is no run for formulas.
+/// What looks for an answer. It reports how far it has come, and for formulas it leaves out the runs
+/// that end in a fault.
 fn checker<'a, M: Model>(
     model: &'a M,
     checking: &'a Checking<'_>,

@@ -5,16 +5,18 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use droste_heap::{
-    Fragment, Grammar, Heap, Indices, Predefined, Symbols, predefined, read_contracts,
-    read_grammar, read_heap, read_sid, read_symbolic_heap,
+    Fragment, Grammar, Heap, Indices, Node, Notes, Predefined, Symbols, TypeId, predefined,
+    read_contracts_noting, read_grammar_noting, read_heap_noting, read_sid,
+    read_symbolic_heap_noting,
 };
-use droste_source::diagnostics::{Diagnostic, render};
+use droste_source::diagnostics::{Diagnostic, Severity, render};
 use droste_source::{SourceFile, io_reason};
 
 use crate::contract::Contracts;
 use crate::machine::Options;
 use crate::settings::Settings;
 use crate::task::Task;
+use crate::vocabulary::Vocabulary;
 
 /// Why there is no task.
 #[derive(Debug)]
@@ -63,12 +65,17 @@ pub struct Loaded {
     pub task: Task,
     /// What of the program is not modelled exactly.
     pub warnings: Vec<droste_java::Warning>,
+    /// What is ignored in the files of grammars, heaps and contracts.
+    pub remarks: Vec<(Vec<Diagnostic>, SourceFile)>,
     /// How long the Java compiler took, if it was needed.
     pub compiling: Option<Duration>,
 }
 
 /// The most nodes of a heap, unless the settings say otherwise.
 const MOST_NODES: usize = 50;
+
+/// More problems of one heap are not told.
+const MOST_PROBLEMS: usize = 20;
 
 /// Loads what the settings name. Paths in them begin with `root`; classes are also looked for in
 /// `classpath`.
@@ -93,8 +100,35 @@ pub fn load(
     };
     let program = droste_java::load(&paths, &which).map_err(LoadError::Program)?;
     let mut symbols = Symbols::new();
-    let grammar = grammar(settings, root, &mut symbols)?;
-    let initial = initial(settings, root, &mut symbols)?;
+    let mut remarks = Vec::new();
+    let grammar = grammar(settings, root, &mut symbols, &mut remarks)?;
+    let mut initial = Vec::new();
+    for name in settings.initial.iter().chain(&settings.initial_symbolic) {
+        let (heap, notes, source) = initial_heap(settings, root, name, &mut symbols)?;
+        let null = |node: &Node| heap.node_type(*node) == TypeId::NULL;
+        if !compat && heap.nodes().filter(null).count() > 1 {
+            return Err(LoadError::Setting(format!(
+                "`{}`: the heap has several nodes of type NULL, but there is one null",
+                source.name()
+            )));
+        }
+        let vocabulary = Vocabulary::new(&program.program, &grammar);
+        let mut problems = Vec::new();
+        for mention in &notes.mentions {
+            problems.extend(vocabulary.problem(settings, &mut symbols, mention));
+        }
+        problems.truncate(MOST_PROBLEMS);
+        // The reference takes every name.
+        if !compat && !problems.is_empty() {
+            return Err(LoadError::Wrong(problems, Box::new(source)));
+        }
+        for one in &mut problems {
+            one.severity = Severity::Warning;
+        }
+        problems.extend(notes.warnings);
+        remarks.push((problems, source));
+        initial.push(heap);
+    }
     let most = |limit: Option<u64>, otherwise: usize| match limit {
         Some(limit) => usize::try_from(limit).unwrap_or(usize::MAX),
         None => otherwise,
@@ -112,9 +146,14 @@ pub fn load(
     let mut contracts = Vec::new();
     for name in &settings.contracts {
         let source = source(&root.join(name))?;
-        let read = read_contracts(&mut symbols, source.text(), indices(settings));
-        let list = read.map_err(|problems| LoadError::Wrong(problems, Box::new(source)))?;
-        contracts.extend(list);
+        let mut notes = Notes::default();
+        let indices = indices(settings);
+        let read = read_contracts_noting(&mut symbols, source.text(), indices, &mut notes);
+        match read {
+            Ok(list) => contracts.extend(list),
+            Err(problems) => return Err(LoadError::Wrong(problems, Box::new(source))),
+        }
+        remarks.push((notes.warnings, source));
     }
     for contract in contracts.iter_mut().flat_map(|one| &mut one.contracts) {
         for heap in contract.heaps_mut() {
@@ -136,6 +175,7 @@ pub fn load(
     Ok(Loaded {
         task,
         warnings: program.warnings,
+        remarks,
         compiling: program.compiling,
     })
 }
@@ -159,7 +199,20 @@ fn predefined_names() -> String {
     names.join(", ")
 }
 
-fn grammar(settings: &Settings, root: &Path, symbols: &mut Symbols) -> Result<Grammar, LoadError> {
+/// Whether a text is JSON and no symbolic heap: it begins like that, or there is nothing but the name of
+/// its file to tell.
+fn is_json(source: &SourceFile, first: &[char]) -> bool {
+    let text = source.text().trim_start();
+    let named = Path::new(source.name()).extension();
+    text.starts_with(first) || text.is_empty() && named.is_some_and(|name| name == "json")
+}
+
+fn grammar(
+    settings: &Settings,
+    root: &Path,
+    symbols: &mut Symbols,
+    remarks: &mut Vec<(Vec<Diagnostic>, SourceFile)>,
+) -> Result<Grammar, LoadError> {
     let mut fragments: Vec<Fragment> = Vec::new();
     for name in &settings.predefined {
         let which = Predefined::named(name).ok_or_else(|| {
@@ -190,13 +243,17 @@ fn grammar(settings: &Settings, root: &Path, symbols: &mut Symbols) -> Result<Gr
             }
             error => error,
         })?;
-        let is_json = source.text().trim_start().starts_with(['[', '{']);
-        let read = if is_json {
-            read_grammar(symbols, source.text(), indices(settings))
+        let mut notes = Notes::default();
+        let read = if is_json(&source, &['[', '{']) {
+            read_grammar_noting(symbols, source.text(), indices(settings), &mut notes)
         } else {
             read_sid(symbols, source.text())
         };
-        fragments.extend(read.map_err(|problems| LoadError::Wrong(problems, Box::new(source)))?);
+        match read {
+            Ok(read) => fragments.extend(read),
+            Err(problems) => return Err(LoadError::Wrong(problems, Box::new(source))),
+        }
+        remarks.push((notes.warnings, source));
     }
     for name in &settings.predicates {
         let source = source(&root.join(name))?;
@@ -209,27 +266,28 @@ fn grammar(settings: &Settings, root: &Path, symbols: &mut Symbols) -> Result<Gr
     Ok(Grammar::new(symbols, fragments))
 }
 
-fn initial(
+/// A heap, what was met in its text, and the text.
+fn initial_heap(
     settings: &Settings,
     root: &Path,
+    name: &str,
     symbols: &mut Symbols,
-) -> Result<Vec<Heap>, LoadError> {
-    let mut heaps = Vec::new();
-    for name in settings.initial.iter().chain(&settings.initial_symbolic) {
-        let source = source(&root.join(name))?;
-        let is_json = source.text().trim_start().starts_with('{');
-        let read = if is_json {
-            read_heap(symbols, source.text(), indices(settings))
-        } else {
-            read_symbolic_heap(symbols, source.text())
-        };
-        let mut heap = read.map_err(|problems| LoadError::Wrong(problems, Box::new(source)))?;
-        for renaming in &settings.renames {
-            renaming.rename(symbols, &mut heap);
-        }
-        heaps.push(heap);
+) -> Result<(Heap, Notes, SourceFile), LoadError> {
+    let source = source(&root.join(name))?;
+    let mut notes = Notes::default();
+    let read = if is_json(&source, &['{']) {
+        read_heap_noting(symbols, source.text(), indices(settings), &mut notes)
+    } else {
+        read_symbolic_heap_noting(symbols, source.text(), &mut notes)
+    };
+    let mut heap = match read {
+        Ok(heap) => heap,
+        Err(problems) => return Err(LoadError::Wrong(problems, Box::new(source))),
+    };
+    for renaming in &settings.renames {
+        renaming.rename(symbols, &mut heap);
     }
-    Ok(heaps)
+    Ok((heap, notes, source))
 }
 
 /// What the paths in a settings file begin with: what it says itself, from where it is.

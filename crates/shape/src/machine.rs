@@ -87,7 +87,7 @@ pub struct Options {
     pub compat: bool,
     /// Formulas are about the states of called methods, too.
     pub hierarchical: bool,
-    /// It is a fault if an object cannot be reached any more.
+    /// It is asked whether objects are lost.
     pub leaks: bool,
     /// Nothing is abstracted.
     pub concrete: bool,
@@ -104,6 +104,9 @@ pub(crate) struct Pending {
     pub(crate) frame: Frame,
 }
 
+/// A method, and the heap and the context with which it is entered.
+pub(crate) type Entry = (MethodId, u32, u32);
+
 #[derive(Default)]
 pub(crate) struct Tables {
     pub(crate) heaps: Interner<Code>,
@@ -114,8 +117,9 @@ pub(crate) struct Tables {
     /// For each state, which propositions are known and which of them hold.
     pub(crate) labels: Vec<(u64, u64)>,
     pub(crate) pending: FxHashMap<State, Rc<Pending>>,
-    /// The states in which callees have been entered.
-    pub(crate) entries: FxHashSet<State>,
+    /// The heaps with which methods have been entered, each with its context: the states in which
+    /// the method begins.
+    pub(crate) entered: FxHashMap<Entry, Rc<[State]>>,
     /// How large state spaces are.
     pub(crate) sizes: Sizes,
     pub(crate) resumed: FxHashMap<(State, State), Rc<[State]>>,
@@ -153,9 +157,11 @@ pub struct Machine<'a> {
     pub(crate) compared: Vec<(Variable, Selector)>,
     /// Whether a proposition is about the whole heap, and callees have to know it.
     pub(crate) with_contexts: bool,
+    /// Whether it is a fault if an object is lost.
+    pub(crate) leaks: bool,
     pub(crate) initial: Vec<State>,
     pub(crate) tables: RefCell<Tables>,
-    /// A step takes as long as a thousand of other models: it looks at the clock by itself.
+    /// A step takes as long as a thousand steps of other models, so the clock is looked at in each.
     pub(crate) guard: RefCell<Guard>,
 }
 
@@ -176,6 +182,7 @@ impl<'a> Machine<'a> {
         holes: Option<&'a Holes>,
         balance: Option<&'a Balance>,
         atoms: Vec<Atom>,
+        leaks: bool,
         initial: &[Heap],
     ) -> Result<Self, StopReason> {
         let with_contexts = options.hierarchical && atoms.iter().any(Atom::is_about_heaps);
@@ -193,14 +200,14 @@ impl<'a> Machine<'a> {
             balance,
             atoms,
             with_contexts,
+            leaks,
             initial: Vec::new(),
             tables: RefCell::default(),
             guard: RefCell::new(Limits::default().guard()),
         };
         machine.tables.get_mut().sizes = Sizes::new(options.max_state_space);
         for heap in initial {
-            for heap in machine.rectify(heap.clone(), false)? {
-                let state = machine.state(program.entry, 0, &heap, NOTHING, None)?;
+            for &state in &*machine.begin(program.entry, heap, NOTHING)? {
                 if !machine.initial.contains(&state) {
                     machine.initial.push(state);
                 }
@@ -218,11 +225,27 @@ impl<'a> Machine<'a> {
         self
     }
 
-    /// The state in which a method is entered with this heap.
-    pub(crate) fn entry(&self, method: MethodId, heap: &Heap) -> Result<State, StopReason> {
-        let entry = self.state(method, 0, heap, NOTHING, None)?;
-        self.begin_space(&[entry])?;
+    /// The states in which a method begins if it is entered with this heap.
+    pub(crate) fn entry(&self, method: MethodId, heap: &Heap) -> Result<Rc<[State]>, StopReason> {
+        let entry = self.begin(method, heap, NOTHING)?;
+        for &one in &*entry {
+            self.begin_space(&[one])?;
+        }
         Ok(entry)
+    }
+
+    /// The heaps with which a method may have been entered that begins in this state, each with all the
+    /// states in which it begins.
+    pub(crate) fn given(&self, state: State) -> Vec<(Heap, Rc<[State]>)> {
+        let tables = self.tables.borrow();
+        let all = tables.entered.iter();
+        let own = all.filter(|(_, states)| states.contains(&state));
+        let mut own: Vec<(u32, &Rc<[State]>)> = own.map(|(entry, all)| (entry.1, all)).collect();
+        own.sort_unstable_by_key(|pair| pair.0);
+        let heap = |id: u32| Heap::from_code(tables.heaps.get(id));
+        let own = own.into_iter();
+        own.map(|(id, states)| (heap(id), Rc::clone(states)))
+            .collect()
     }
 
     /// A method is entered in one of these states.
@@ -317,7 +340,7 @@ impl<'a> Machine<'a> {
 
     /// In how many heaps methods have been entered.
     pub fn entries(&self) -> u64 {
-        (self.initial.len() + self.tables.borrow().entries.len()) as u64
+        self.tables.borrow().entered.len() as u64
     }
 
     /// The heap that was larger than allowed, if one was.
@@ -342,7 +365,8 @@ impl<'a> Machine<'a> {
         spots.map(|&(method, pc)| self.spot(method, pc)).collect()
     }
 
-    fn spot(&self, method: MethodId, pc: Pc) -> (String, u32) {
+    /// The file and the line of a statement.
+    pub(crate) fn spot(&self, method: MethodId, pc: Pc) -> (String, u32) {
         let method = self.program.method(method);
         let file = self.program.files.get(method.file as usize);
         let line = method.lines.get(pc as usize).copied().unwrap_or(0);
@@ -353,9 +377,26 @@ impl<'a> Machine<'a> {
     pub(crate) fn lose(&self, method: MethodId, pc: Pc, to: &str, runs: &str) {
         let (file, line) = self.spot(method, pc);
         let signature = &self.program.method(method).signature;
+        // A signature is one of a method, the rest is said in words.
+        let hidden = if to.starts_with('<') {
+            ", whose code is not at hand,"
+        } else {
+            ""
+        };
         let text = format!(
-            "{file}:{line}: in {signature}: {to}, whose code is not at hand, may run {runs}, which \
-             is not followed there"
+            "{file}:{line}: in {signature}: {to}{hidden} may run {runs}, which is not followed there"
+        );
+        self.tables.borrow_mut().lost.get_or_insert(text);
+    }
+
+    /// It is not known any more what can be reached, since objects are given to code that is not at
+    /// hand.
+    pub(crate) fn keep(&self, method: MethodId, pc: Pc, to: &str) {
+        let (file, line) = self.spot(method, pc);
+        let signature = &self.program.method(method).signature;
+        let text = format!(
+            "{file}:{line}: in {signature}: {to} is given objects, and it is not known whether it \
+             keeps them"
         );
         self.tables.borrow_mut().lost.get_or_insert(text);
     }
@@ -452,7 +493,7 @@ impl<'a> Machine<'a> {
         };
         let (state, _) = tables.places.intern(place)?;
         tables.unknown_memory |= fault == Some(Fault::UnknownMemory);
-        // Where a program goes on for ever after its end is no state that counts.
+        // The state in which a program stays after its end does not count.
         if pc <= self.end_of(method) && state as usize >= self.options.max_states {
             let most = self.options.max_states as u64;
             return Err(StopReason::TooMany(Countable::States, most));

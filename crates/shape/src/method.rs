@@ -2,7 +2,7 @@
 //! are abstracted and garbage is collected.
 
 use droste_heap::Variable;
-use droste_pointer::{Liveness, Pc, Statement, Value};
+use droste_pointer::{Liveness, MethodId, Pc, PointerProgram, Statement, Value};
 
 use crate::settings::Abstraction;
 
@@ -19,6 +19,45 @@ pub(crate) struct Method {
     pub(crate) abstracts: Vec<bool>,
     /// Whether garbage is collected there.
     pub(crate) collects: Vec<bool>,
+    /// Whether somebody may catch what leaves the method.
+    pub(crate) is_guarded: bool,
+}
+
+/// For each method whether somebody may catch what leaves it: a caller, or a caller of that.
+pub(crate) fn guarded(program: &PointerProgram) -> Vec<bool> {
+    let mut guarded = vec![false; program.methods.len()];
+    let mut waiting: Vec<usize> = Vec::new();
+    let calls = |method: &droste_pointer::Method, only_caught: bool| -> Vec<usize> {
+        let mut called = Vec::new();
+        for (pc, statement) in method.code.iter().enumerate() {
+            let Statement::Call { callees, .. } = statement else {
+                continue;
+            };
+            let (targets, escapes) = Statement::handlers(method.code.get(pc + 1));
+            if if only_caught {
+                !targets.is_empty()
+            } else {
+                escapes
+            } {
+                called.extend(callees.methods().map(MethodId::index));
+            }
+        }
+        called
+    };
+    let mut note = |called: Vec<usize>, waiting: &mut Vec<usize>| {
+        for one in called {
+            if !std::mem::replace(&mut guarded[one], true) {
+                waiting.push(one);
+            }
+        }
+    };
+    for method in &program.methods {
+        note(calls(method, true), &mut waiting);
+    }
+    while let Some(method) = waiting.pop() {
+        note(calls(&program.methods[method], false), &mut waiting);
+    }
+    guarded
 }
 
 impl Method {
@@ -27,6 +66,7 @@ impl Method {
         method: &droste_pointer::Method,
         locals: Vec<Variable>,
         abstraction: &Abstraction,
+        is_guarded: bool,
     ) -> Self {
         let mut sorted = locals.clone();
         sorted.sort_unstable();
@@ -72,6 +112,7 @@ impl Method {
             locals,
             sorted,
             live,
+            is_guarded,
         }
     }
 }

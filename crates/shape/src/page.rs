@@ -59,8 +59,17 @@ pub fn run_sheets(
     source: SourceLine<'_>,
 ) -> Vec<Sheet> {
     let real = match &run.reality {
-        Reality::Real(..) => " It happens on a concrete heap, too: see the next sheet.",
-        Reality::Doubtful(_) => {
+        Reality::Real(_, run) if run.guesses.is_empty() => {
+            " It happens on a concrete heap, too: see the next sheet."
+        }
+        Reality::Real(..) => {
+            " It happens on a concrete heap, too, if branches on values that are not modelled go that \
+             way: see the next sheet."
+        }
+        Reality::Doubtful(0, true) => {
+            " There was no time to look for it on concrete heaps: it may be one of the abstraction alone."
+        }
+        Reality::Doubtful(..) => {
             " It was not found on small concrete heaps: it may be one of the abstraction alone."
         }
         Reality::Unasked => "",

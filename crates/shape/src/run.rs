@@ -1,5 +1,7 @@
 //! A run through a machine, for people: statements with their lines, calls indented, heaps.
 
+use std::collections::BTreeSet;
+
 use droste_base::{Event, Model as _, PropId, Trace};
 use droste_heap::Heap;
 use droste_pointer::{Method, MethodId, Pc, Statement, Value};
@@ -43,9 +45,11 @@ pub struct Position {
     pub line: u32,
     /// The statement.
     pub statement: String,
+    /// If the method begins here: its receiver and its parameters.
+    pub given: Vec<String>,
     /// What the statement changes.
     pub change: Change,
-    /// Whether people would not miss the statement: a jump, or a parameter gets its name.
+    /// Whether the statement is not worth a line: a jump, say, or a parameter gets its name.
     pub silent: bool,
     /// Which way a branch goes: whether its condition holds.
     pub branch: Option<bool>,
@@ -70,9 +74,9 @@ pub struct Run {
     pub reality: Reality,
     /// If it is no run but a call alone, how it is entered and how it is left: of this method.
     pub call_of: Option<MethodId>,
-    /// Whether it takes a branch on something that is not modelled: nobody knows whether the
-    /// program goes that way.
-    pub guesses: bool,
+    /// The files and lines in which it takes a branch on something that is not modelled: nobody knows
+    /// whether the program goes that way.
+    pub guesses: BTreeSet<(String, u32)>,
     /// Whether a proposition does not recognise a structure that is there: `L(N)` where null is at
     /// several ends of a list.
     pub overlooks: bool,
@@ -88,8 +92,9 @@ pub enum Reality {
     Unasked,
     /// It is: on this heap it happens in this way.
     Real(Heap, Box<Run>),
-    /// It did not happen on so many small heaps: it may be one of the abstraction alone.
-    Doubtful(usize),
+    /// It did not happen on so many small heaps: it may be one of the abstraction alone. Whether time
+    /// ran out before all were tried that there was room for.
+    Doubtful(usize, bool),
 }
 
 impl Run {
@@ -123,7 +128,8 @@ impl Run {
                 positions.pop();
             }
             let statement = match kind {
-                Kind::End => "end".to_owned(),
+                // Objects may be lost when a method has come to its end.
+                _ if place.pc == end => "end".to_owned(),
                 Kind::Terminated => "end of the program".to_owned(),
                 _ => task.program.print_statement(place.method, place.pc),
             };
@@ -138,6 +144,11 @@ impl Run {
                 file: (task.program.files.get(method.file as usize).cloned()).unwrap_or_default(),
                 line,
                 statement,
+                given: if at == 0 || matches!(position.event, Event::Call(_)) {
+                    given(method)
+                } else {
+                    Vec::new()
+                },
                 change: change(task, place.method, place.pc),
                 silent: place.fault.is_none() && is_silent(method, place.pc),
                 branch: branch(
@@ -154,10 +165,11 @@ impl Run {
                 state: Some(*position.state),
             });
         }
-        let states = positions
-            .iter()
-            .filter_map(|position: &Position| position.state);
-        let guesses = states.clone().any(|state| machine.is_guess(state));
+        let guessed =
+            |position: &&Position| position.state.is_some_and(|one| machine.is_guess(one));
+        let guesses = positions.iter().filter(guessed);
+        let guesses = guesses.map(|position| (position.file.clone(), position.line));
+        let guesses = guesses.collect();
         Run {
             positions,
             guesses,
@@ -193,6 +205,7 @@ impl Run {
             file: (task.program.files.get(method.file as usize).cloned()).unwrap_or_default(),
             line: line.copied().unwrap_or(0),
             statement: statement.to_owned(),
+            given: Vec::new(),
             change: Change::default(),
             silent: false,
             branch: None,
@@ -222,6 +235,18 @@ impl Run {
             ..Run::default()
         }
     }
+}
+
+/// The variables of a method that have a value when it begins.
+fn given(method: &Method) -> Vec<String> {
+    let given = method.code.iter().map_while(|statement| match statement {
+        Statement::Assign {
+            to,
+            value: Value::This | Value::Parameter(_),
+        } => Some(method.local(*to).to_owned()),
+        _ => None,
+    });
+    given.collect()
 }
 
 fn is_silent(method: &Method, pc: Pc) -> bool {

@@ -1,10 +1,10 @@
 //! How many states each state space has, where there is a bound on that.
 //!
 //! A state space is what one entry leads to within its method: the initial heaps together have one, and
-//! so has each heap in which a method is called. A state may be in several. Whoever asks for the steps of
-//! a state need not know for which entry, so it is kept here: for each state, in which spaces it is, and
-//! which states follow it there. A step that is new hands the spaces on. That is as much work as the
-//! search has with pairs of an entry and a state; without a bound nothing is done.
+//! so has each heap in which a method is called. A state may be in several. Those who ask for the steps of
+//! a state do not say for which entry. So this table has for each state the spaces that it belongs to, and
+//! the states that follow it. A new step makes its target a member of these spaces, too. That is as much
+//! work as the search has with pairs of an entry and a state. Without a bound nothing is done.
 //!
 //! A state that is covered in one space, and not gone on from there, may be gone on from in another one.
 //! What follows then counts in both: it would be there if nothing were covered.

@@ -1,6 +1,6 @@
-//! From a state to the next ones: what a statement does is followed by what happens to every heap before
-//! it is stored. Dead variables go, garbage is collected, the heap is abstracted, and what formulas
-//! speak of is shown again. Calls cut the heap in two, and put it together when they are over.
+//! From a state to the next ones. A statement is executed; then dead variables go, garbage is collected,
+//! the heap is abstracted, and the fields that formulas speak of are shown again. That is the heap which
+//! is stored. A call cuts the heap in two, and the parts are put together when it is over.
 
 use std::rc::Rc;
 
@@ -14,8 +14,70 @@ use crate::label::Atom;
 use crate::machine::{Fault, Machine, NOTHING, Pending, Place, State};
 
 impl Machine<'_> {
+    /// The states in which a method begins that is entered with this heap: before its first statement,
+    /// and its variables have what it was given. In the reference these are assignments of their own,
+    /// with a state before each.
+    pub(crate) fn begin(
+        &self,
+        method: MethodId,
+        heap: &Heap,
+        context: u32,
+    ) -> Result<Rc<[State]>, StopReason> {
+        let (id, _) = self.tables.borrow_mut().heaps.intern(heap.code())?;
+        let entry = (method, id, context);
+        let known = self.tables.borrow().entered.get(&entry).cloned();
+        if let Some(states) = known {
+            return Ok(states);
+        }
+        let mut states = Vec::new();
+        if self.options.compat {
+            for heap in self.rectify(heap.clone(), false)? {
+                states.push(self.state(method, 0, &heap, context, None)?);
+            }
+        } else {
+            let (pc, mut heap) = self.named(method, heap.clone());
+            self.bury_dead(&mut heap, method, pc);
+            self.settle(method, pc, heap, context, &mut states)?;
+        }
+        let states: Rc<[State]> = states.into();
+        let mut tables = self.tables.borrow_mut();
+        tables.entered.insert(entry, Rc::clone(&states));
+        Ok(states)
+    }
+
     /// The states in which a method is when it arrives at a statement with this heap.
     fn arrive(
+        &self,
+        method: MethodId,
+        pc: Pc,
+        mut heap: Heap,
+        context: u32,
+        out: &mut Vec<State>,
+    ) -> Result<(), StopReason> {
+        self.bury_dead(&mut heap, method, pc);
+        // When the outermost method returns, the run is over, and nothing is lost by that.
+        let over = pc == self.end_of(method) && self.is_outermost(method, &heap);
+        if self.leaks && !over && self.grammar.may_have_garbage(&heap) {
+            out.push(self.state(method, pc, &heap, context, Some(Fault::Leak))?);
+        }
+        self.settle(method, pc, heap, context, out)
+    }
+
+    /// Whether a method that has this heap was called by nobody.
+    pub(crate) fn is_outermost(&self, method: MethodId, heap: &Heap) -> bool {
+        // What a callee sees has external nodes: the constants, at least.
+        method == self.program.entry && heap.externals().is_empty()
+    }
+
+    /// Removes the variables that are not live before a statement.
+    fn bury_dead(&self, heap: &mut Heap, method: MethodId, pc: Pc) {
+        if let Some(live) = self.methods[method.index()].live.get(pc as usize) {
+            self.bury(heap, method, live, None);
+        }
+    }
+
+    /// The states of a heap, in the form in which it is stored.
+    fn settle(
         &self,
         method: MethodId,
         pc: Pc,
@@ -26,17 +88,8 @@ impl Machine<'_> {
         self.guard.borrow_mut().check_now()?;
         let tables = &self.methods[method.index()];
         let abstraction = &self.options.abstraction;
-        if let Some(live) = tables.live.get(pc as usize) {
-            self.bury(&mut heap, method, live, None);
-        }
-        if tables.collects[pc as usize] {
-            let before = self.options.leaks.then(|| heap.clone());
-            let lost = self.grammar.collect_garbage(&mut heap);
-            if let Some(before) = before
-                && lost
-            {
-                out.push(self.state(method, pc, &before, context, Some(Fault::Leak))?);
-            }
+        if tables.collects[pc as usize] || self.leaks {
+            self.grammar.collect_garbage(&mut heap);
         }
         if let Some(balance) = self.balance {
             balance.annotate(&mut heap);
@@ -147,13 +200,16 @@ impl Machine<'_> {
                     self.arrive(place.method, end, heap, place.context, &mut next)?;
                 }
                 Event::Throw(heap) => {
-                    next.push(self.thrown(place.method, place.pc, heap, place.context)?);
+                    self.throw(place.method, place.pc, heap, place.context, &mut next)?;
                 }
                 Event::GiveUp => return Err(Steps::<State>::TOO_MANY),
                 Event::Fault(fault) => {
                     let heap = self.heap(state);
-                    let fault = Some(fault);
-                    next.push(self.state(place.method, place.pc, &heap, place.context, fault)?);
+                    let state = Some(fault);
+                    next.push(self.state(place.method, place.pc, &heap, place.context, state)?);
+                    if fault == Fault::NullDereference {
+                        self.raise(place, heap, &mut next)?;
+                    }
                 }
                 Event::Foreign(signature, heap, otherwise) => {
                     let Cut {
@@ -195,7 +251,7 @@ impl Machine<'_> {
                 }
                 Event::Call(callee, heap) => {
                     let entry = self.enter(state, callee, &heap)?;
-                    calls.push(Step::Call(CallId(callee.0), entry));
+                    calls.extend(entry.iter().map(|&one| Step::Call(CallId(callee.0), one)));
                 }
             }
         }
@@ -203,8 +259,13 @@ impl Machine<'_> {
         Ok(steps.chain(calls).collect())
     }
 
-    /// The entry state of a callee; the caller's frame is kept.
-    fn enter(&self, caller: State, callee: MethodId, heap: &Heap) -> Result<State, StopReason> {
+    /// The states in which a callee begins; the caller's frame is kept.
+    fn enter(
+        &self,
+        caller: State,
+        callee: MethodId,
+        heap: &Heap,
+    ) -> Result<Rc<[State]>, StopReason> {
         let Cut {
             mut fragment,
             frame,
@@ -238,13 +299,12 @@ impl Machine<'_> {
             self.grammar.remember_indices(&mut fragment, &[&frame.heap]);
             NOTHING
         };
-        let entry = self.state(callee, 0, &fragment, context, None)?;
+        let entry = self.begin(callee, &fragment, context)?;
         let pending = Rc::new(Pending { frame });
-        let mut tables = self.tables.borrow_mut();
-        tables.pending.insert(caller, pending);
-        tables.entries.insert(entry);
-        drop(tables);
-        self.begin_space(&[entry])?;
+        self.tables.borrow_mut().pending.insert(caller, pending);
+        for &one in &*entry {
+            self.begin_space(&[one])?;
+        }
         Ok(entry)
     }
 
@@ -283,31 +343,58 @@ impl Machine<'_> {
         if !thrown {
             return self.arrive(method, pc + 1, heap, context, out);
         }
-        let caught = self.program.method(method).code.get(pc as usize + 1);
-        let (targets, escapes) = match caught {
-            Some(Statement::Caught { targets, escapes }) => (&targets[..], *escapes),
-            _ => (&[][..], true),
-        };
-        for &target in targets {
-            self.arrive(method, target, heap.clone(), context, out)?;
-        }
-        if escapes {
-            heap.retain_variables(|one| one.is_constant() || one.is_marking());
-            out.push(self.thrown(method, pc, heap, context)?);
+        if self.catch(caller, &heap, out)? {
+            self.throw(method, pc, heap, context, out)?;
         }
         Ok(())
     }
 
-    /// The state in which an exception leaves a method. The heap has no variables of it.
-    fn thrown(
+    /// A statement has used null. That is an error, and yet the run goes on where the exception is
+    /// caught. Where nobody catches it, the error is the end.
+    fn raise(&self, place: Place, mut heap: Heap, out: &mut Vec<State>) -> Result<(), StopReason> {
+        let Place {
+            method,
+            pc,
+            context,
+            ..
+        } = place;
+        let tables = &self.methods[method.index()];
+        if let Some(to) = self.program.method(method).code[pc as usize].defines() {
+            heap.remove_variable(tables.locals[to.index()]);
+        }
+        if self.catch(place, &heap, out)? && tables.is_guarded {
+            self.throw(method, pc, heap, context, out)?;
+        }
+        Ok(())
+    }
+
+    /// The states in which handlers begin if the statement of this place has raised an exception. Says
+    /// whether it may leave the method.
+    fn catch(&self, place: Place, heap: &Heap, out: &mut Vec<State>) -> Result<bool, StopReason> {
+        let code = &self.program.method(place.method).code;
+        let (targets, escapes) = Statement::handlers(code.get(place.pc as usize + 1));
+        for &target in targets {
+            self.arrive(place.method, target, heap.clone(), place.context, out)?;
+        }
+        Ok(escapes)
+    }
+
+    /// The states in which an exception leaves a method.
+    fn throw(
         &self,
         method: MethodId,
         pc: Pc,
         mut heap: Heap,
         context: u32,
-    ) -> Result<State, StopReason> {
+        out: &mut Vec<State>,
+    ) -> Result<(), StopReason> {
+        heap.retain_variables(|one| one.is_constant() || one.is_marking());
         let abstraction = &self.options.abstraction;
-        if abstraction.garbage_collection {
+        let over = self.is_outermost(method, &heap);
+        if self.leaks && !over && self.grammar.may_have_garbage(&heap) {
+            out.push(self.state(method, pc, &heap, context, Some(Fault::Leak))?);
+        }
+        if abstraction.garbage_collection || self.leaks {
             self.grammar.collect_garbage(&mut heap);
         }
         if let Some(balance) = self.balance {
@@ -317,6 +404,7 @@ impl Machine<'_> {
             self.grammar
                 .abstract_heap(&mut heap, &abstraction.at_the_end());
         }
-        self.state(method, pc, &heap, context, Some(Fault::Thrown))
+        out.push(self.state(method, pc, &heap, context, Some(Fault::Thrown))?);
+        Ok(())
     }
 }

@@ -18,7 +18,7 @@ use crate::contract::Contracts;
 use crate::execute::Names;
 use crate::label::{Atom, By, Side};
 use crate::machine::{Fault, Machine, Options, State};
-use crate::method::Method;
+use crate::method::{Method, guarded};
 use crate::proposition::{self, Expression, Proposition};
 
 /// What is to be checked.
@@ -64,9 +64,12 @@ pub(crate) struct Needs {
     marks: Marks,
     /// Reachability by these selectors; all of them if there is no set.
     relations: BTreeSet<Option<BTreeSet<String>>>,
-    /// Callees have to know the whole heap. Their states are told apart by what is around them, which
-    /// other questions should not suffer from.
+    /// Callees have to know the whole heap. Then their states are told apart by what is around them,
+    /// and there are more of them, so other questions do without.
     contexts: bool,
+    /// Variables stay until they get another value or their method is left, also if they are not used
+    /// any more. Then less is abstracted, so other questions do without.
+    leaks: bool,
     /// Indices are forgotten: a mark deep in a balanced tree keeps the way to it concrete, and with
     /// heights the grammar has no nonterminal for that.
     no_heights: bool,
@@ -102,6 +105,14 @@ impl Needs {
         needs
     }
 
+    /// What the question needs whether objects are lost.
+    pub(crate) fn of_leaks(options: &Options, heights: bool) -> Self {
+        Needs {
+            leaks: true,
+            ..Needs::of_memory_safety(options, heights)
+        }
+    }
+
     /// What memory safety needs.
     pub(crate) fn of_memory_safety(options: &Options, heights: bool) -> Self {
         Needs {
@@ -125,6 +136,8 @@ pub(crate) struct Prepared {
     /// What the user says about methods, in the heaps of this machine.
     contracts: Contracts,
     names: Names,
+    /// Whether it is a fault if an object is lost.
+    leaks: bool,
     atoms: Vec<Atom>,
     /// For each formula of the group: the propositions of its atoms.
     pub(crate) propositions: Vec<Vec<droste_base::PropId>>,
@@ -243,13 +256,27 @@ impl Task {
     }
 
     /// Makes the program smaller. What the formulas name stays: variables, and methods with lines
-    /// that a formula names, for a statement that is not needed is executed all the same.
+    /// that a formula names, for a statement that is not needed is executed all the same. If it is
+    /// asked whether objects are lost, all variables stay, and so does what is given away.
     pub fn simplify(&mut self, formulas: &[ResolvedFormula<Proposition>]) {
         let atoms = || formulas.iter().flat_map(|formula| &formula.atoms);
-        let keep: BTreeSet<String> = atoms()
+        let mut keep: BTreeSet<String> = atoms()
             .flat_map(Proposition::variables)
             .map(str::to_owned)
             .collect();
+        for method in &mut self.program.methods {
+            if self.options.leaks {
+                // A second assignment to a variable ends what the first one held.
+                droste_pointer::merge_names(method);
+                let held = method
+                    .locals
+                    .iter()
+                    .filter(|local| !local.is_intermediate());
+                keep.extend(held.map(|local| local.plain_name().to_owned()));
+            } else {
+                droste_pointer::remove_idle_hands(method);
+            }
+        }
         let mut stays = vec![false; self.program.methods.len()];
         for atom in atoms() {
             if let Proposition::Line(file, line) = atom {
@@ -325,6 +352,13 @@ impl Task {
                     names.kept.push(variable);
                 }
             }
+        }
+        if needs.leaks {
+            let methods = self.program.methods.iter();
+            let locals = methods.flat_map(|method| &method.locals);
+            let held = locals.filter(|local| !local.is_intermediate());
+            let held = held.filter_map(|local| self.symbols.variable(&local.name));
+            names.kept.extend(held);
         }
         let mut initial = self.initial.clone();
         if initial.is_empty() {
@@ -441,6 +475,7 @@ impl Task {
             originals,
             contracts,
             names,
+            leaks: needs.leaks,
             atoms,
             propositions,
         })
@@ -458,12 +493,13 @@ impl Task {
         options: &'a Options,
         initial: &[Heap],
     ) -> Result<Machine<'a>, StopReason> {
-        let methods = (self.program.methods.iter())
-            .map(|method| {
+        let guarded = guarded(&self.program);
+        let methods = (self.program.methods.iter().zip(guarded))
+            .map(|(method, is_guarded)| {
                 let locals = (method.locals.iter())
                     .map(|local| self.symbols.variable(&local.name).unwrap_or(Variable::NULL))
                     .collect();
-                Method::new(method, locals, &self.options.abstraction)
+                Method::new(method, locals, &self.options.abstraction, is_guarded)
             })
             .collect();
         Machine::new(
@@ -477,6 +513,7 @@ impl Task {
             prepared.holes.as_ref(),
             prepared.balance.as_ref(),
             prepared.atoms.clone(),
+            prepared.leaks,
             initial,
         )
     }

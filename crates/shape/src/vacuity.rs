@@ -140,16 +140,19 @@ impl Machine<'_> {
     fn stop_at(&self, state: State) -> Option<Stop> {
         let place = self.place(state);
         let method = self.program.method(place.method);
-        let statement = method.code.get(place.pc as usize);
         let mut steps = Steps::new();
         if place.fault.is_none() {
             self.steps(&state, &mut steps);
         }
         let how = match place.fault {
             Some(Fault::Leak) => return None,
+            // What leaves a callee may be caught.
+            Some(Fault::Thrown) if !self.is_outermost(place.method, &self.heap(state)) => {
+                return None;
+            }
+            Some(Fault::Thrown) => StopKind::Throws,
             Some(_) => StopKind::Null,
             None if !steps.items().is_empty() => return None,
-            None if statement == Some(&Statement::Throw) => StopKind::Throws,
             None => StopKind::Stuck,
         };
         let file = self.program.files.get(method.file as usize);

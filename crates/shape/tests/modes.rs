@@ -13,7 +13,7 @@ use droste_base::Limits;
 use droste_heap::{Heap, Symbols, Variable};
 use droste_ltl::ResolvedFormula;
 use droste_ltl::word::{Lasso, holds};
-use droste_pointer::interpret::{Interpreter, Outcome, Value};
+use droste_pointer::interpret::{Frame, Interpreter, Value};
 use droste_pointer::{
     Callees, Condition, FieldId, LocalId, MethodId, Operand, Statement, Value as Source,
 };
@@ -233,6 +233,7 @@ fn follow(
         .map(|pair| (pair.0, ids[&pair.1]))
         .collect();
     let mut state = Interpreter::new(&task.program, objects, Value::Undefined, parameters);
+    take_parameters(task, &mut state);
     let mut word: Vec<Letter> = Vec::new();
     let mut first: Option<(Vec<u32>, droste_heap::Code)> = None;
     for (at, position) in run.positions.iter().enumerate() {
@@ -276,10 +277,10 @@ fn follow(
         let letter = atoms.map(|atom| truth(task, &state, position, &markings, atom));
         word.push(letter.collect());
         if matches!(position.kind, Kind::Fault(_)) {
-            let outcome = state.step(&mut |_| 0);
-            return match outcome {
-                Some(Outcome::NullDereference) => Ok(Followed::Fault),
-                other => Err(format!("{other:?} instead of a null dereference")),
+            return if state.uses_null() {
+                Ok(Followed::Fault)
+            } else {
+                Err("no null is used".into())
             };
         }
         let Some(next) = next else {
@@ -288,17 +289,36 @@ fn follow(
         // A return and the end are two positions, but one step of the interpreter.
         let stays = matches!(next.kind, Kind::End | Kind::Terminated);
         if !stays {
-            state = step_to(&state, next).ok_or_else(|| format!("position {at}: no way on"))?;
+            state =
+                step_to(task, &state, next).ok_or_else(|| format!("position {at}: no way on"))?;
         }
     }
     Err("the run has no end".into())
 }
 
+/// A method begins when its variables have what it was given.
+fn take_parameters(task: &Task, state: &mut Interpreter<'_>) {
+    let given = |frame: &Frame| {
+        let code = &task.program.method(frame.method).code;
+        matches!(
+            code[frame.pc as usize],
+            Statement::Assign {
+                value: Source::This | Source::Parameter(_),
+                ..
+            }
+        )
+    };
+    while state.frames().last().is_some_and(given) {
+        state.step(&mut |_| 0);
+    }
+}
+
 /// One step that leads to a position.
-fn step_to<'a>(state: &Interpreter<'a>, next: &Position) -> Option<Interpreter<'a>> {
+fn step_to<'a>(task: &Task, state: &Interpreter<'a>, next: &Position) -> Option<Interpreter<'a>> {
     (0..4).find_map(|choice| {
         let mut state = state.clone();
         let outcome = state.step(&mut |_| choice);
+        take_parameters(task, &mut state);
         let frame = state.frames().last()?;
         let line = 100 * frame.method.0 + frame.pc;
         let here = line == next.line && state.frames().len() == next.depth + 1;

@@ -16,7 +16,7 @@ mod random;
 
 use droste_base::{Limits, Model as _, Step, Steps};
 use droste_heap::{AbstractionOptions, Balance, Code, Grammar, Heap, Variable};
-use droste_pointer::interpret::{Interpreter, Outcome, Value};
+use droste_pointer::interpret::{Interpreter, Value};
 use droste_pointer::{FieldId, Liveness, LocalId, MethodId, Operand, Pc, Statement};
 use droste_shape::machine::{Fault, Machine, State};
 use droste_shape::proposition::parse;
@@ -242,13 +242,22 @@ fn is_covered(
                 let mut run =
                     Interpreter::new(&task.program, objects, Value::Undefined, parameters);
                 let mut at = (MethodId(0), 0);
-                let outcome = run.run(
+                run.run(
                     60,
                     |choices| random.below(choices),
                     |run| {
                         let frames = run.frames();
                         let frame = &frames[frames.len() - 1];
                         at = (frame.method, frame.pc);
+                        // Also if it is caught.
+                        if run.uses_null() {
+                            total.faults.fetch_add(1, Ordering::Relaxed);
+                            assert!(
+                                covered.faults.contains(&at),
+                                "SEED={seed}: {at:?}\n{}",
+                                task.program
+                            );
+                        }
                         // Before the prologue has run, variables are not there yet.
                         if frame.pc < 3 {
                             return;
@@ -282,14 +291,6 @@ fn is_covered(
                     },
                 );
                 total.runs.fetch_add(1, Ordering::Relaxed);
-                if outcome == Outcome::NullDereference {
-                    total.faults.fetch_add(1, Ordering::Relaxed);
-                    assert!(
-                        covered.faults.contains(&at),
-                        "SEED={seed}: {at:?}\n{}",
-                        task.program
-                    );
-                }
             }
         }
         Some(())

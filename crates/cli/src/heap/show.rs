@@ -1,5 +1,6 @@
 //! What people and machines see of a checked heap program.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use droste_base::words::{counted, seconds};
@@ -9,6 +10,7 @@ use droste_report::visible;
 use droste_shape::check::{Answer, MEMORY_SAFETY, Report, Unknown};
 use droste_shape::machine::Fault;
 use droste_shape::page::{page, run_sheets};
+use droste_shape::returns::Endless;
 use droste_shape::run::{Kind, Position, Reality, Run};
 use droste_shape::settings::Settings;
 use droste_shape::task::Task;
@@ -170,6 +172,9 @@ fn describe(
             if let Some(vacuity) = &report.vacuous {
                 let _ = writeln!(text, "  {}", visible(&vacuity.to_string()));
             }
+            if !report.endless.is_empty() {
+                let _ = writeln!(text, "  {}", visible(&endless(&report.endless)));
+            }
         }
         Answer::Violated(run) => {
             if !args.output.no_trace {
@@ -201,6 +206,25 @@ fn describe(
         }
     }
 }
+
+/// Calls that may not return, as a sentence.
+fn endless(calls: &BTreeSet<Endless>) -> String {
+    let shown: Vec<String> = (calls.iter().take(MOST_CALLS))
+        .map(|(method, file, line)| format!("{method} ({file}:{line})"))
+        .collect();
+    let more = match calls.len() - shown.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!(
+        "Calls of {}{more} may not return: runs that stay in them are not looked at where a call is a \
+         single step (--mode, --skip-method).",
+        shown.join(", ")
+    )
+}
+
+/// So many calls that may not return are told.
+const MOST_CALLS: usize = 3;
 
 fn object(
     args: &CheckArgs,
@@ -306,6 +330,12 @@ fn property(args: &CheckArgs, task: &Task, report: &Report) -> Value {
     if let Some(vacuity) = &report.vacuous {
         object["vacuous"] = json!(vacuity.to_string());
     }
+    if !report.endless.is_empty() {
+        let calls = report.endless.iter();
+        let calls =
+            calls.map(|(method, file, line)| json!({"method": method, "file": file, "line": line}));
+        object["may_not_return"] = calls.collect();
+    }
     match &report.answer {
         Answer::Unknown(unknown, _) => {
             object["reason"] = json!(reason(unknown));
@@ -357,12 +387,17 @@ fn trace(task: &Task, run: &Run) -> Value {
         Reality::Real(input, concrete) => {
             object["input"] = heap(task, input);
             object["concrete"] = trace(task, concrete);
-            object["guesses"] = json!(concrete.guesses);
+            object["guesses"] = json!(!concrete.guesses.is_empty());
             if concrete.overlooks {
                 object["overlooks"] = json!(true);
             }
         }
-        Reality::Doubtful(tried) => object["doubtful"] = json!({ "heaps_tried": tried }),
+        Reality::Doubtful(tried, late) => {
+            object["doubtful"] = json!({ "heaps_tried": tried });
+            if *late {
+                object["doubtful"]["out_of_time"] = json!(true);
+            }
+        }
     }
     object
 }

@@ -16,6 +16,8 @@ use droste_shape::task::Task;
 const WIDEST: usize = 60;
 /// Of a heap, so many objects are told.
 const OBJECTS: usize = 12;
+/// Of the places where a run takes a branch on something that is not modelled, so many are told.
+const GUESSES: usize = 5;
 
 /// Whether a violation is one of the program, and the input that shows it.
 pub(super) fn reality(task: &Task, run: &Run) -> String {
@@ -23,29 +25,42 @@ pub(super) fn reality(task: &Task, run: &Run) -> String {
         Reality::Unasked => String::new(),
         Reality::Real(heap, run) => {
             let told = heap_lines(task, task.program.entry, heap);
-            let provided = if run.guesses {
-                ", if numbers and what else is not modelled allow the branches"
+            let start = if told.is_empty() {
+                "when the program starts with no objects"
             } else {
-                ""
+                "on this heap"
+            };
+            let mut text = match condition(run) {
+                Some(condition) => {
+                    format!("\nThis happens {start} if {condition}. All else is certain.")
+                }
+                None if run.overlooks => format!("\nThis happens {start}."),
+                None => format!("\nThis is real: it happens {start}."),
             };
             if run.overlooks {
-                return format!(
-                    "\nThis happens on this heap{provided}. But the structure is there: `L` does not \
-                     recognise it where null is at several ends, and `sll`, `dll` and `tree` do.\n\n\
-                     {told}"
+                text.push_str(
+                    " But the structure is there: `L` does not recognise it where null is at several \
+                     ends, and `sll`, `dll` and `tree` do.",
                 );
             }
-            if told.is_empty() {
-                return format!(
-                    "\nThis is real: it happens when the program starts with no objects{provided}.\n"
-                );
+            text.push('\n');
+            if !told.is_empty() {
+                text.push('\n');
+                text.push_str(&told);
             }
-            format!("\nThis is real: it happens on this heap{provided}.\n\n{told}")
+            text
         }
-        Reality::Doubtful(0) => "\nThis may be a violation of the abstraction alone: no concrete \
+        Reality::Doubtful(0, true) => {
+            "\nThis may be a violation of the abstraction alone: there was \
+            no time to follow a concrete heap to the end.\n"
+                .into()
+        }
+        Reality::Doubtful(0, _) => {
+            "\nThis may be a violation of the abstraction alone: no concrete \
             heap could be followed to the end.\n"
-            .into(),
-        Reality::Doubtful(tried) => format!(
+                .into()
+        }
+        Reality::Doubtful(tried, _) => format!(
             "\nThis may be a violation of the abstraction alone: it does not happen on {}.\n",
             match tried {
                 1 => "the smallest heap".to_owned(),
@@ -53,6 +68,29 @@ pub(super) fn reality(task: &Task, run: &Run) -> String {
             }
         ),
     }
+}
+
+/// What has to be true so that a run on a concrete heap is one of the program, if that is not certain.
+fn condition(run: &Run) -> Option<String> {
+    if run.guesses.is_empty() {
+        return None;
+    }
+    let places = run.guesses.iter().filter(|(_, line)| *line > 0);
+    let places: Vec<String> = places
+        .map(|(file, line)| format!("{}:{line}", visible(file)))
+        .collect();
+    let more = match places.len().saturating_sub(GUESSES) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let places = match &places[..places.len().min(GUESSES)] {
+        [] => String::new(),
+        shown => format!(" ({}{more})", shown.join(", ")),
+    };
+    Some(format!(
+        "the program takes the branches of this run on values that are not modelled, such as \
+         numbers{places}"
+    ))
 }
 
 /// The heap that was too large, and what to do.
@@ -175,9 +213,16 @@ impl Sources {
 /// The file `name`, which begins with the directories of its package, at or in `path`. The path may
 /// itself be one of these directories.
 fn source(path: &Path, name: &Path) -> Option<PathBuf> {
-    let path = std::path::absolute(path).ok()?;
+    let mut path = std::path::absolute(path).ok()?;
     if path.is_file() {
-        return path.ends_with(name).then_some(path);
+        if path.ends_with(name) {
+            return Some(path);
+        }
+        // Other classes are compiled from sources beside it.
+        if path.extension().is_none_or(|extension| extension != "java") {
+            return None;
+        }
+        path.pop();
     }
     let parts: Vec<_> = name.components().collect();
     (0..parts.len()).find_map(|at| {
@@ -192,6 +237,8 @@ fn source(path: &Path, name: &Path) -> Option<PathBuf> {
 struct Row {
     depth: usize,
     number: u32,
+    /// The file, if it is not the one in which the run begins.
+    file: Option<String>,
     text: String,
     remarks: Vec<String>,
     /// Whether more statements of the same line may be told here.
@@ -221,19 +268,20 @@ pub(super) fn lines(task: &Task, sources: &Sources, run: &Run) -> String {
     let plain = |text: String| Row {
         depth: 0,
         number: 0,
+        file: None,
         text,
         remarks: Vec::new(),
         open: false,
     };
-    if let Some(first) = run.positions.first()
-        && !run.propositions.is_empty()
-    {
-        let told = run.propositions.iter().zip(&first.holds);
-        let told: Vec<String> = told
-            .map(|(name, holds)| proposition(name, *holds))
-            .collect();
-        rows.push(plain(format!("at the beginning: {}", told.join(", "))));
+    if let Some(first) = run.positions.first() {
+        let mut told = given(task, first);
+        let propositions = run.propositions.iter().zip(&first.holds);
+        told.extend(propositions.map(|(name, holds)| proposition(name, *holds)));
+        if !told.is_empty() {
+            rows.push(plain(format!("at the beginning: {}", told.join(", "))));
+        }
     }
+    let main = run.positions.first().map(|first| first.file.as_str());
     for (at, position) in run.positions.iter().enumerate() {
         // What has ended stays as it is for ever.
         if position.kind == Kind::Terminated {
@@ -250,10 +298,13 @@ pub(super) fn lines(task: &Task, sources: &Sources, run: &Run) -> String {
         let text = sources
             .line(&position.file, position.line)
             .filter(|_| !told);
-        let here = (position.depth, position.line);
+        let elsewhere = Some(position.file.as_str()).filter(|&file| Some(file) != main);
+        let here = (position.depth, position.line, elsewhere);
         let same = |row: &&mut Row| {
             let ends = position.kind == Kind::End && row.depth == position.depth;
-            row.open && (ends || (text.is_some() && (row.depth, row.number) == here))
+            row.open
+                && (ends
+                    || (text.is_some() && (row.depth, row.number, row.file.as_deref()) == here))
         };
         if let Some(row) = rows.last_mut().filter(same) {
             // That the method returns comes first, then what has changed by it.
@@ -285,6 +336,7 @@ pub(super) fn lines(task: &Task, sources: &Sources, run: &Run) -> String {
         rows.push(Row {
             depth: position.depth,
             number: position.line,
+            file: elsewhere.map(str::to_owned),
             text,
             remarks,
             open: position.kind == Kind::Step,
@@ -306,14 +358,16 @@ fn render(rows: &[Row]) -> String {
     let with_remark = rows.iter().filter(|row| !row.remarks.is_empty());
     let wide = with_remark.map(|row| shown(row).chars().count()).max();
     let wide = wide.unwrap_or(0);
-    let digits = rows.iter().map(|row| row.number).max().unwrap_or(0);
-    let digits = digits.to_string().len();
+    let number = |row: &Row| match (row.number, &row.file) {
+        (0, _) => String::new(),
+        (number, None) => number.to_string(),
+        (number, Some(file)) => format!("{}:{number}", visible(file)),
+    };
+    let digits = rows.iter().map(|row| number(row).chars().count()).max();
+    let digits = digits.unwrap_or(0);
     let mut text = String::new();
     for row in rows {
-        let number = match row.number {
-            0 => String::new(),
-            number => number.to_string(),
-        };
+        let number = number(row);
         let line = format!(
             "  {number:>digits$} │ {:<wide$}   {}",
             shown(row),
@@ -366,8 +420,16 @@ fn remark(task: &Task, position: &Position, next: Option<&Position>) -> Option<S
         Kind::Fault(Fault::Thrown) => "↯ an exception leaves the method".into(),
         Kind::Fault(Fault::Leak) => "✗ before this, an object has become unreachable".into(),
         Kind::Call => match next {
-            Some(callee) if callee.method == "<init>" => "→ constructor".into(),
-            Some(callee) => format!("→ {}", visible(&callee.method)),
+            Some(callee) => {
+                let name = match &*callee.method {
+                    "<init>" => "constructor".to_owned(),
+                    name => visible(name),
+                };
+                match &given(task, callee)[..] {
+                    [] => format!("→ {name}"),
+                    given => format!("→ {name}, {}", given.join(", ")),
+                }
+            }
             None => "→ call".into(),
         },
         Kind::End => match value(&task.symbols, &position.heap, "@return") {
@@ -395,6 +457,16 @@ fn remark(task: &Task, position: &Position, next: Option<&Position>) -> Option<S
             format!("{variable} = {value}")
         }
     })
+}
+
+/// What a method is given that begins at this position.
+fn given(task: &Task, position: &Position) -> Vec<String> {
+    let named = position.given.iter().filter(|name| !name.starts_with('$'));
+    let told = named.filter_map(|name| {
+        let value = value(&task.symbols, &position.heap, name)?;
+        Some(format!("{name} = {value}"))
+    });
+    told.collect()
 }
 
 /// What a variable is now.

@@ -1,7 +1,7 @@
 //! At the edges of what is modelled: lambdas, libraries that run the program's own methods, values
 //! that nobody knows.
 
-use crate::setup::{Setup, check};
+use crate::setup::{Setup, check, check_method};
 
 const PROGRAM: &str = r#"import java.util.*;
 import java.util.function.*;
@@ -127,7 +127,7 @@ fn libraries_run_methods_of_the_program() {
         ),
         ("each", "<java.util.List: void forEach"),
         ("text", "may run <Loud: java.lang.String toString()>"),
-        ("array", "an array, whose code"),
+        ("array", "whoever reads the array may run"),
         ("inside", "may run <Own: java.lang.String toString()>"),
         ("reflects", "<java.lang.reflect.Field: void set"),
         ("nulls", "may run <Deep: java.lang.String toString()>"),
@@ -175,4 +175,34 @@ fn what_is_taken_for_granted_is_said() {
     assert_eq!(told("a cast to java.lang.Integer"), 1, "{err}");
     // A division by two cannot fail.
     assert_eq!(told("a division"), 1, "{err}");
+}
+
+/// Casts that the compiler makes for generics are one warning, others one each.
+#[test]
+fn casts_for_generics() {
+    let Some(setup) = Setup::new("heap-generics") else {
+        return;
+    };
+    let source = "class Box<T> { T value; Box<T> next; T get() { return value; } }
+class Item { Item other; }
+class G {
+  static void fields(Box<Item> b) {
+    Item a = b.value;
+    Item c = b.next.value;
+    Item d = b.get();
+    Object o = b.get();
+    Item e = (Item) o;
+  }
+}
+";
+    let file = setup.write("G.java", source);
+    let err = check_method(&file, "fields", &[]).err;
+    let told = |what: &str| err.lines().filter(|line| line.contains(what)).count();
+    assert_eq!(
+        told("a cast to Item, as the compiler makes it for generics, and 2 more"),
+        1,
+        "{err}"
+    );
+    assert_eq!(told("a cast to Item"), 2, "{err}");
+    assert!(err.contains("G.java:9: "), "{err}");
 }

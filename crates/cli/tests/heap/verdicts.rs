@@ -211,12 +211,8 @@ fn answers_about_no_run() {
         let nothing = "No run uses an object: there was nothing to check.";
         assert_eq!(sentences("counts", mode), [nothing, ""], "{mode}");
         assert_eq!(sentences("fine", mode), ["", ""], "{mode}");
-        // Seen from the outermost method, a call that never returns leads nowhere.
-        let deep = match mode {
-            "top-level" => "No run was at stake: no run goes on or comes to its end.",
-            _ => "",
-        };
-        assert_eq!(sentences("deep", mode), ["", deep], "{mode}");
+        // A call that never returns is told in another way.
+        assert_eq!(sentences("deep", mode), ["", ""], "{mode}");
     }
     let more = ["--ltl", "F {terminated}", "--no-trace"];
     let out = check_method(&file, "dies", &more).expect(1).out;
@@ -236,4 +232,148 @@ fn what_is_overlooked_is_not_called_real() {
     let done = check(&row, &["--ltl", "G {L(RefDLList)}"]).expect(1);
     assert!(done.out.contains("does not recognise it"), "{}", done.out);
     assert!(!done.out.contains("This is real"), "{}", done.out);
+}
+
+/// A run begins with the parameters, in every mode; in the reference they are assigned one by one.
+#[test]
+fn parameters_have_values_from_the_beginning() {
+    let Some(setup) = Setup::new("heap-first") else {
+        return;
+    };
+    let source = "class Cell { Cell next; }
+class F {
+  static Cell last(Cell head) {
+    Cell at = head;
+    while (at.next != null) { at = step(at); }
+    return at;
+  }
+  static Cell step(Cell from) {
+    return from.next;
+  }
+}
+";
+    let file = setup.write("F.java", source);
+    let heap = setup.write(
+        "h.txt",
+        "H(@parameter0:{Cell}) <= RefSLList(@parameter0:, null)",
+    );
+    let first = [
+        "--grammar",
+        "SLList",
+        "--rename",
+        "ListNode=Cell",
+        "--initial",
+        &heap,
+    ];
+    let of = |formula: &str, more: &[&str]| {
+        check_method(
+            &file,
+            "last",
+            &[&first[..], &["--ltl", formula], more].concat(),
+        )
+    };
+    for mode in ["shared", "top-level", "on-the-fly", "rsm"] {
+        let mode = ["--mode", mode];
+        of("{head != null}", &mode).expect(0);
+        of("{head.next == null} | {head.next != null}", &mode).expect(0);
+        of("{line 4}", &mode).expect(0);
+        of("X {head == at}", &mode).expect(0);
+        of("!{head != null}", &mode).expect(1);
+        of("G ({in(step)} -> {from != null} | {terminated})", &mode).expect(0);
+        of("{head != null}", &["--compat", mode[0], mode[1]]).expect(1);
+        of("X {head != null}", &["--compat", mode[0], mode[1]]).expect(0);
+    }
+    // The run says what they are.
+    let out = of("G !{in(step)}", &[]).expect(1).out;
+    assert!(out.contains("at the beginning: head = a Cell"), "{out}");
+    assert!(out.contains("→ step, from = a Cell"), "{out}");
+    // Contracts are about what a method is given.
+    let saved = setup.path("contracts.json");
+    of("true", &["--save-contracts", &saved]).expect(0);
+    let contracts = setup.read("contracts.json");
+    assert!(contracts.contains("@parameter0:"), "{contracts}");
+    assert!(!contracts.contains("\"from\""), "{contracts}");
+    of("true", &["--contract", &saved]).expect(0);
+}
+
+/// A field of truth values is exact where rules or heaps mention it.
+#[test]
+fn truth_values_of_input_objects() {
+    let Some(setup) = Setup::new("heap-truth") else {
+        return;
+    };
+    let source = "class Cell { Cell next; boolean marked; }
+class M {
+  static void of(Cell c) { if (c.marked) { c = null; } c.next = null; }
+  static void after(Cell c) { c.marked = false; of(c); }
+}
+";
+    let file = setup.write("M.java", source);
+    let heap = |marked: &str| {
+        format!(
+            "{{\"nodes\": [{{\"type\": \"NULL\", \"number\": 1}}, {{\"type\": \"int\", \"number\": 1}}, \
+             {{\"type\": \"Cell\", \"number\": 1}}], \"externals\": [], \"variables\": \
+             [{{\"name\": \"null\", \"target\": 0}}, {{\"name\": \"false\", \"target\": 1}}, \
+             {{\"name\": \"@parameter0:\", \"target\": 2}}], \"selectors\": [{{\"label\": \"next\", \
+             \"origin\": 2, \"target\": 0}}{marked}], \"hyperedges\": []}}"
+        )
+    };
+    let said = ", {\"label\": \"marked\", \"origin\": 2, \"target\": 1}";
+    let said = setup.write("said.json", &heap(said));
+    let unsaid = setup.write("unsaid.json", &heap(""));
+    for method in ["of", "after"] {
+        check_method(&file, method, &["--initial", &said]).expect(0);
+        // What is certain and what is not is told apart.
+        let out = check_method(&file, method, &["--initial", &unsaid])
+            .expect(1)
+            .out;
+        assert!(!out.contains("This is real"), "{out}");
+        assert!(
+            out.contains("This happens on this heap if the program takes the branches")
+                && out.contains("(M.java:3). All else is certain."),
+            "{out}"
+        );
+    }
+}
+
+/// Lost objects: what the docs say about `--leaks`.
+#[test]
+fn lost_objects() {
+    let Some(setup) = Setup::new("heap-leaks") else {
+        return;
+    };
+    let source = "class Cell { Cell next; }
+class K {
+  static Cell walk(Cell head) { Cell at = head; while (at.next != null) { at = at.next; } return at; }
+  static Cell skip(Cell head) { head = head.next; return head; }
+  static void keep(Cell head) { java.util.Objects.hash(new Cell()); }
+}
+";
+    let file = setup.write("K.java", source);
+    let heap = "H(@parameter0:{Cell}) <= RefSLList(@parameter0:, null)";
+    let heap = setup.write("h.txt", heap);
+    let held =
+        "H(@parameter0:{Cell}, ghost{Cell}) <= @parameter0: = ghost * RefSLList(ghost, null)";
+    let held = setup.write("held.txt", held);
+    let of = |method: &str, heap: &str| {
+        let flags = [
+            "--grammar",
+            "SLList",
+            "--rename",
+            "ListNode=Cell",
+            "--leaks",
+        ];
+        check_method(&file, method, &[&flags[..], &["--initial", heap]].concat())
+    };
+    of("walk", &heap).expect(0);
+    let out = of("skip", &heap).expect(1).out;
+    assert!(out.contains("holds: no field of null is used"), "{out}");
+    assert!(out.contains("an object has become unreachable"), "{out}");
+    assert!(out.contains("This is real"), "{out}");
+    of("skip", &held).expect(0);
+    let out = of("keep", &heap).expect(3).out;
+    assert!(
+        out.contains("it is not known whether it keeps them"),
+        "{out}"
+    );
 }

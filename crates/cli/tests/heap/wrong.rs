@@ -99,3 +99,104 @@ fn what_is_wrong_with_files() {
         "error: cannot read `nowhere.json`: no such file or directory\n"
     );
 }
+
+/// Names in initial heaps that nobody knows, and keys.
+#[test]
+fn names_and_keys_that_nobody_knows() {
+    let Some(setup) = Setup::new("heap-names") else {
+        return;
+    };
+    let source = "class Cell { Cell next; boolean marked; Cell unused; }
+class N {
+  static void walk(Cell c) { while (c != null) { c = c.next; } }
+}
+";
+    let file = setup.write("N.java", source);
+    let heap = |kind: &str, selector: &str, more: &str| {
+        format!(
+            "{{\"nodes\":[{{\"type\":\"NULL\",\"number\":1}},\n{{\"type\":\"{kind}\",\"number\":1}}],\
+             \"externals\":[],\n\"variables\":[{{\"name\":\"null\",\"target\":0}},\
+             {{\"name\":\"@parameter0:\",\"target\":1}},{{\"name\":\"ghost\",\"target\":1}}],\n\
+             \"selectors\":[{{\"label\":\"{selector}\",\"origin\":1,\"target\":0}}],\
+             \"hyperedges\":[]{more}}}"
+        )
+    };
+    let of = |kind: &str, selector: &str, more: &str, flags: &[&str]| {
+        let initial = setup.write("heap.json", &heap(kind, selector, more));
+        let flags = [&["--initial", initial.as_str()], flags].concat();
+        check_method(&file, "walk", &flags)
+    };
+    assert_eq!(of("Cell", "next", "", &[]).expect(0).err, "");
+    // A field that the program does not use is a field. Of the one that it uses nothing is said.
+    of("Cell", "unused", "", &[]).expect(3);
+    let err = of("Cel", "next", "", &[]).expect(2).err;
+    assert!(
+        err.contains("has the type `Cel`") && err.contains("2:9"),
+        "{err}"
+    );
+    assert!(err.contains("did you mean `Cell`?"), "{err}");
+    let err = of("Cell", "nxt", "", &[]).expect(2).err;
+    assert!(
+        err.contains("has no field `nxt`") && err.contains("4:23"),
+        "{err}"
+    );
+    assert!(err.contains("did you mean `next`?"), "{err}");
+    // What the grammar knows, and what is renamed.
+    of("ListNode", "next", "", &["--grammar", "SLList"]).expect(0);
+    of("Any", "to", "", &["--rename", "Any=Cell to=next"]).expect(0);
+    let err = of("Any", "to", "", &["--rename", "Any=Cel"]).expect(2).err;
+    assert!(err.contains("renamed to `Cel`"), "{err}");
+    // As in the reference.
+    let err = of("Cel", "next", "", &["--compat"]).expect(0).err;
+    assert!(
+        err.contains("warning: neither") && err.contains("`Cel`"),
+        "{err}"
+    );
+    let err = of("Cell", "next", ",\"hyperedge\":[]", &[]).expect(0).err;
+    assert!(
+        err.contains("warning: the key `hyperedge`") && err.contains("`hyperedges`?"),
+        "{err}"
+    );
+    let text = setup.write(
+        "heap.txt",
+        "H(@parameter0:{Cel}) <= @parameter0:.nxt -> null",
+    );
+    let err = check_method(&file, "walk", &["--initial", &text])
+        .expect(2)
+        .err;
+    assert!(
+        err.contains("the type `Cel`") && err.contains("1:16"),
+        "{err}"
+    );
+    let text = setup.write(
+        "heap.txt",
+        "H(@parameter0:{Cell}) <= @parameter0:.nxt -> null",
+    );
+    let err = check_method(&file, "walk", &["--initial", &text])
+        .expect(2)
+        .err;
+    assert!(
+        err.contains("no field `nxt`") && err.contains("1:39"),
+        "{err}"
+    );
+    // In a grammar and in a file without anything.
+    let rules = "[{\"nonterminal\":\"N\",\"rank\":0,\"rule\":1,\"rules\":[]}]";
+    let grammar = setup.write("g.json", rules);
+    let err = check_method(&file, "walk", &["--compat", "--grammar", &grammar]).err;
+    assert!(
+        err.contains("the key `rule`") && err.contains("`rules`?"),
+        "{err}"
+    );
+    for empty in ["", " \n"] {
+        let grammar = setup.write("g.json", empty);
+        let err = check_method(&file, "walk", &["--grammar", &grammar])
+            .expect(2)
+            .err;
+        assert!(err.contains("expected a list of nonterminals"), "{err}");
+        let heap = setup.write("h.json", empty);
+        let err = check_method(&file, "walk", &["--initial", &heap])
+            .expect(2)
+            .err;
+        assert!(err.contains("expected a graph"), "{err}");
+    }
+}

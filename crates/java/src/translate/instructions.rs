@@ -48,7 +48,11 @@ impl Translator<'_, '_> {
             Op::GetStatic(member) => self.get_static(member)?,
             Op::PutStatic(member) => {
                 let value = self.pop()?;
-                let to = format!("static field {}.{}", member.class, member.name);
+                self.initialise(&member.class);
+                let to = format!(
+                    "whoever reads static field {}.{}",
+                    member.class, member.name
+                );
                 self.hand(to, &[value.operand]);
                 self.warn(format!(
                     "static field {}.{}: writing it is ignored, reading it gives an unknown value",
@@ -63,10 +67,20 @@ impl Translator<'_, '_> {
                 let top = self.stack.last().map(|entry| entry.operand);
                 if top != Some(Operand::Null) {
                     self.may_raise()?;
-                    self.warn(format!(
-                        "a cast to {to}: runs end where it fails and nobody catches that"
-                    ));
+                    if self.casts_generic(at) {
+                        self.builder.cast(self.method, self.line, to);
+                    } else {
+                        self.warn(format!(
+                            "a cast to {to}: runs end where it fails and nobody catches that"
+                        ));
+                    }
                 }
+            }
+            Op::InstanceOf(class) => {
+                let operand = self.pop()?.operand;
+                let value = self.is_instance(operand, class);
+                let kind = Kind::Boolean;
+                self.push(value, Slot { kind, wide: false });
             }
             Op::Jump { test, target } => {
                 self.jump(*test, *target)?;
@@ -149,7 +163,7 @@ impl Translator<'_, '_> {
 
     fn compute(&mut self, pops: u8, gives: Option<Slot>, what: Compute) -> Result<(), String> {
         match what {
-            Compute::Arithmetic | Compute::InstanceOf | Compute::Text | Compute::Unbox => {}
+            Compute::Arithmetic | Compute::Text | Compute::Unbox => {}
             Compute::Division => {
                 let divisor = self.stack.last().map(|entry| entry.operand);
                 if !matches!(divisor, Some(Operand::Int(divisor)) if divisor != 0) {
@@ -179,12 +193,12 @@ impl Translator<'_, '_> {
         let operands = self.pop_slots(pops)?;
         let lowest = operands.first().map(|entry| entry.operand);
         if let (Compute::Array | Compute::Monitor | Compute::Unbox, Some(lowest)) = (what, lowest) {
-            self.require(lowest);
+            self.require(lowest)?;
         }
         if let (Compute::Array, None, Some(stored)) = (what, gives, operands.last())
             && stored.slot.kind == Kind::Reference
         {
-            self.hand("an array".to_string(), &[stored.operand]);
+            self.hand("whoever reads the array".to_string(), &[stored.operand]);
         }
         if let Some(slot) = gives {
             let value = match (what, lowest) {
@@ -192,7 +206,6 @@ impl Translator<'_, '_> {
                 (Compute::NewArray | Compute::Text, _) if slot.kind == Kind::Reference => {
                     Operand::Present
                 }
-                (Compute::InstanceOf, Some(operand)) => self.is_instance(operand),
                 _ => Operand::Unknown,
             };
             self.push(value, slot);
@@ -200,14 +213,48 @@ impl Translator<'_, '_> {
         Ok(())
     }
 
-    /// Whether something has a type: null has none, of others it is not known.
-    fn is_instance(&mut self, operand: Operand) -> Operand {
-        match operand {
-            Operand::Null => return Operand::Int(0),
-            Operand::Local(_) => {}
-            _ => return Operand::Unknown,
+    /// Whether a cast is one that the compiler makes by itself: its value comes at once from a field or a
+    /// method whose type is a type variable. Of a method that is not at hand all that is known is that
+    /// it gives any object.
+    fn casts_generic(&self, at: usize) -> bool {
+        let before = at
+            .checked_sub(1)
+            .filter(|_| at > self.graph.starts[self.block]);
+        let hierarchy = &self.builder.hierarchy;
+        match before.map(|before| &self.body.instructions[before].op) {
+            Some(Op::GetField(member)) => {
+                let field = hierarchy.field(member);
+                field.is_some_and(|(_, field)| field.is_generic)
+            }
+            Some(Op::Invoke(_, member)) => {
+                let class = hierarchy.find(&member.class);
+                let method = class
+                    .and_then(|class| hierarchy.lookup(class, &member.name, &member.descriptor));
+                match method {
+                    Some(method) => hierarchy.method(method).gives_generic,
+                    None => member.descriptor.ends_with(")Ljava/lang/Object;"),
+                }
+            }
+            _ => false,
         }
+    }
+
+    /// Whether something has a type. Null has none, and objects have classes; which of them implement
+    /// an interface, or extend a class of a library, is not known.
+    fn is_instance(&mut self, operand: Operand, class: &str) -> Operand {
+        let local = match operand {
+            Operand::Null => return Operand::Int(0),
+            Operand::Local(local) => local,
+            _ => return Operand::Unknown,
+        };
         let to = self.fresh(Kind::Boolean);
+        let hierarchy = self.builder.hierarchy;
+        let own = hierarchy.find(class);
+        if let Some(class) = own.filter(|&class| !hierarchy.classes[class].is_interface) {
+            let class = self.builder.class_id(class);
+            self.assign(to, Value::IsInstance(local, class));
+            return Operand::Local(to);
+        }
         let (none, some, rest) = (self.new_piece(), self.new_piece(), self.new_piece());
         let condition = Condition {
             left: operand,
@@ -256,11 +303,13 @@ impl Translator<'_, '_> {
     }
 
     /// Null is an error here.
-    fn require(&mut self, operand: Operand) {
+    fn require(&mut self, operand: Operand) -> Result<(), String> {
         if let Operand::Local(_) | Operand::Null | Operand::Unknown = operand {
             let base = self.local(operand);
             self.emit(Statement::Require(base));
+            self.catch_null()?;
         }
+        Ok(())
     }
 
     fn get_field(&mut self, member: &Member) -> Result<(), String> {
@@ -275,13 +324,14 @@ impl Translator<'_, '_> {
                 "field {}.{} of a class that is not at hand: reading it gives an unknown value",
                 member.class, member.name
             ));
-            self.require(base.operand);
+            self.require(base.operand)?;
             self.push(Operand::Unknown, slot);
             return Ok(());
         };
         let base = self.local(base.operand);
         let to = self.fresh(one.kind);
         self.assign(to, Value::Field(base, field));
+        self.catch_null()?;
         self.push(Operand::Local(to), slot);
         Ok(())
     }
@@ -294,12 +344,14 @@ impl Translator<'_, '_> {
                 "field {}.{} of a class that is not at hand: writing it is ignored",
                 member.class, member.name
             ));
-            self.require(base.operand);
-            self.hand(format!("field {}.{}", member.class, member.name), &[value]);
+            self.require(base.operand)?;
+            let to = format!("whoever reads field {}.{}", member.class, member.name);
+            self.hand(to, &[value]);
             return Ok(());
         };
         let base = self.local(base.operand);
         self.emit(Statement::Store { base, field, value });
+        self.catch_null()?;
         Ok(())
     }
 
@@ -318,10 +370,11 @@ impl Translator<'_, '_> {
             "static field {}.{}: reading it gives an unknown value",
             member.class, member.name
         ));
+        self.initialise(&member.class);
         let own = self.builder.class(&member.class).is_some();
         if own && one.kind == Kind::Reference && !is_of_library(&one.name) {
             self.emit(Statement::Hand {
-                to: format!("static field {}.{}", member.class, member.name),
+                to: format!("what static field {}.{} holds", member.class, member.name),
                 objects: Vec::new(),
                 runs: Vec::new(),
             });
@@ -338,6 +391,7 @@ impl Translator<'_, '_> {
     }
 
     fn new_object(&mut self, class: &str) {
+        self.initialise(class);
         if let Some(class) = self.builder.class(class) {
             let to = self.fresh(Kind::Reference);
             self.assign(to, Value::New(class));
@@ -362,6 +416,7 @@ impl Translator<'_, '_> {
         }
         arguments.reverse();
         let receiver = if how == Invoke::Static {
+            self.initialise(&member.class);
             None
         } else {
             Some(self.pop()?.operand)
@@ -369,7 +424,7 @@ impl Translator<'_, '_> {
         if is_null_check(member)
             && let Some(&checked) = arguments.first()
         {
-            self.require(checked);
+            self.require(checked)?;
             self.push(checked, REFERENCE);
             return Ok(());
         }
@@ -503,7 +558,12 @@ impl Translator<'_, '_> {
         let given = arguments.iter().zip(&types.parameters);
         let given = given.filter(|(_, one)| !is_of_library(&one.name));
         let given: Vec<Operand> = given.map(|(&operand, _)| operand).collect();
-        self.hand(format!("{}.{}", dynamic.linker, dynamic.name), &given);
+        let to = if concatenates {
+            "string concatenation".to_string()
+        } else {
+            format!("<{}: {}>", dynamic.linker, dynamic.name)
+        };
+        self.hand(to, &given);
         if let Some(result) = types.result {
             let there = concatenates && result.kind == Kind::Reference;
             self.push(
@@ -654,7 +714,7 @@ impl Translator<'_, '_> {
 
     fn throw(&mut self) -> Result<(), String> {
         let value = self.pop()?.operand;
-        self.require(value);
+        self.require(value)?;
         let mut targets = self.raised(value)?;
         if self.graph.escapes[self.block] {
             self.hand("whoever catches it".to_string(), &[value]);

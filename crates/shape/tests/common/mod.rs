@@ -1,5 +1,7 @@
 //! Java sources in, reports out.
 
+#![allow(dead_code, reason = "each test uses a part of this")]
+
 use std::path::PathBuf;
 
 use droste_base::Limits;
