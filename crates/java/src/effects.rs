@@ -324,7 +324,9 @@ fn non_null(method: &Method, given: &[bool], trusting: bool) -> Vec<Option<Vec<b
             }
         };
         if let Statement::Caught { targets, .. } = statement {
-            targets.iter().for_each(|&next| arrive(next, &state));
+            for &next in targets {
+                arrive(next, &state);
+            }
             let before = pc
                 .checked_sub(1)
                 .map(|before| &method.code[before as usize]);

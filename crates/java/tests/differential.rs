@@ -505,14 +505,25 @@ fn interpret(program: &PointerProgram, seed: i64) -> String {
     let mut parameters = vec![fuel];
     parameters.extend(&nodes);
     let mut run = Interpreter::new(program, heap, Value::Undefined, parameters);
-    match run.run(10_000_000, |_| 0, |_| ()) {
+    let mut outcome = None;
+    for _ in 0..10_000_000 {
+        // The handlers of these programs do not take what null raises, and what they do in `finally`
+        // does not change that.
+        if run.uses_null() {
+            return "null".to_string();
+        }
+        outcome = run.step(&mut |_| 0);
+        if outcome.is_some() {
+            break;
+        }
+    }
+    match outcome.unwrap_or(Outcome::StepLimit) {
         Outcome::Returned(Some(value)) => show(
             run.heap(),
             &extra,
             &names,
             &[value, nodes[0], nodes[1], nodes[2]],
         ),
-        Outcome::NullDereference => "null".to_string(),
         Outcome::Thrown => "stop".to_string(),
         other => panic!("{other:?}"),
     }
