@@ -308,7 +308,7 @@ fn the_manual_is_read() {
             assert_eq!(system.initial.edges.len(), 2);
         }
     }
-    assert_eq!(domains, 3);
+    assert_eq!(domains, 4);
 }
 
 #[test]

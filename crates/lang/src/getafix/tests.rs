@@ -125,7 +125,8 @@ fn a_thread_that_ends_in_a_section_stops_all() {
 #[test]
 fn other_programs_are_as_they_are() {
     let same = |text: &str| {
-        let plain = parse(&SourceFile::new("test.bp", text), Dialect::Union);
+        let mut plain = parse(&SourceFile::new("test.bp", text), Dialect::Union);
+        plain.ast.repeated_labels = true;
         assert_eq!(read(text).ast, plain.ast, "{text}");
     };
     same("decl atomic; void main() begin atomic := T; end");
