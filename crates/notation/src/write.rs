@@ -3,7 +3,7 @@
 //! What a format cannot say is an error that names it; nothing is left out silently. Two things
 //! are rewritten where a format lacks them, because runs and weights stay the same: any symbol `.`
 //! becomes every symbol, and a right-hand side that is too long becomes several rules
-//! ([`flat`]).
+//! ([`flat()`]).
 
 mod flat;
 mod numeric;

@@ -334,7 +334,7 @@ impl<'a, W: Clone> Folder<'a, W> {
 
     /// A run that has a weight. Where weights are totally ordered, that is the best one. Elsewhere a
     /// run of records may have the weight zero, though all of them together have not: then one is
-    /// [chosen](chosen), as long as that is cheap.
+    /// [`chosen`], as long as that is cheap.
     fn possible<D: Domain<Weight = W>>(&mut self, domain: &D, answer: u32) -> Option<Witness> {
         let newest = self.witness(answer)?;
         if domain.is_total() || self.has_weight(domain, &newest) {
