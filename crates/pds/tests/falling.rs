@@ -212,7 +212,7 @@ fn sums_that_double() {
 #[test]
 #[ignore = "sweep; run in release"]
 fn many_sums_that_double() {
-    sweep(10_000, 5_000);
+    sweep(10_000, 1_000);
 }
 
 /// Eighty procedures that each call the next one twice, and the last the first: after one round the
@@ -500,7 +500,7 @@ fn sums_at_the_edges_of_64_bits() {
 #[test]
 #[ignore = "sweep; run in release"]
 fn many_sums_at_the_edges_of_64_bits() {
-    edges(30_000, 20_000);
+    edges(30_000, 5_000);
 }
 
 /// A callee returns with more than 64 bits can say, but what is asked for is never reached; or it is
