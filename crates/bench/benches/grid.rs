@@ -1,12 +1,13 @@
 //! `cargo bench -p droste-bench --bench grid [-- [--seconds N] [--write FOLDER] [FILTER]]`
 //!
 //! Programs with threads under every small bound, by three engines: processor milliseconds, and
-//! their ratios; for `auto`, which uses two cores, also by the clock. A question is asked again and again until that has taken long enough to be
-//! measured. The exit code is 1 if engines do not agree. `--write` writes the programs down instead.
+//! their ratios; for `auto`, which uses two cores, also by the clock. A question is asked again and
+//! again until that has taken long enough to be measured. The exit code is 1 if engines do not agree.
+//! `--write` writes the programs down instead.
 
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use droste_bench::bluetooth::{self, Begin, Version};
 use droste_bench::fibonacci::{self, Form, Question};
@@ -80,6 +81,19 @@ struct Seconds {
     clock: f64,
 }
 
+/// Waits until nothing runs in this process: a search that was stopped gives its memory back in the
+/// background, and that must not be counted as time of the next question.
+fn settle() {
+    const PAUSE: Duration = Duration::from_millis(20);
+    loop {
+        let before = cpu_seconds();
+        std::thread::sleep(PAUSE);
+        if cpu_seconds() - before < PAUSE.as_secs_f64() / 2.0 {
+            return;
+        }
+    }
+}
+
 /// The verdict, and how long it took; nothing if there is no answer.
 fn ask(text: &str, question: Ask, engine: Engine, cap: Cap) -> (String, Option<Seconds>) {
     let setup = Setup {
@@ -87,6 +101,7 @@ fn ask(text: &str, question: Ask, engine: Engine, cap: Cap) -> (String, Option<S
         trace: false,
         ..Setup::default()
     };
+    settle();
     let (start, clock) = (cpu_seconds(), Instant::now());
     let mut times = 0;
     loop {
