@@ -96,6 +96,10 @@ pub enum Countable {
     HeapNodes,
     /// Heaps in which a program may start.
     InitialHeaps,
+    /// Rules of a graph grammar that are applied to find one field.
+    Replacements,
+    /// The length of an index in an abstract heap, such as the height of a tree.
+    IndexLength,
     /// Eventualities of a formula, or acceptance marks of an automaton.
     Eventualities,
 }
@@ -185,6 +189,10 @@ impl fmt::Display for StopReason {
                     Countable::DiagramNodes => "nodes of decision diagrams",
                     Countable::HeapNodes => "nodes in one heap",
                     Countable::InitialHeaps => "initial heaps",
+                    Countable::Replacements => {
+                        "rules to apply before a field that a hyperedge hides is found"
+                    }
+                    Countable::IndexLength => "levels in one index of a heap",
                     Countable::Eventualities => "eventualities to be kept apart",
                 };
                 write!(f, "there are more than {} {what}", count(*most))

@@ -28,10 +28,10 @@ pub(crate) enum Giving {
     Later,
 }
 
-/// So many hyperedges are replaced in search of one selector.
-const MOST: usize = 200;
-
 impl Grammar {
+    /// [`Grammar::reveal`] replaces at most so many hyperedges in search of one selector.
+    pub const MOST_REPLACEMENTS: usize = 200;
+
     /// How a nonterminal gives the node at a tentacle a selector. It is found out when it is asked for.
     pub(crate) fn giving(
         &self,
@@ -89,7 +89,8 @@ impl Grammar {
     }
 
     /// The heaps in which a node has a selector, or nobody can give it one: together they stand for
-    /// the same concrete heaps. Nodes keep their ids. `None` if there are too many.
+    /// the same concrete heaps. Nodes keep their ids. `None` if [`Self::MOST_REPLACEMENTS`] are not
+    /// enough.
     pub fn reveal(&self, heap: &Heap, node: Node, selector: Selector) -> Option<Vec<Heap>> {
         let mut found = Vec::new();
         let mut todo = vec![heap.clone()];
@@ -111,7 +112,7 @@ impl Grammar {
                 continue;
             }
             count += 1;
-            if count > MOST {
+            if count > Self::MOST_REPLACEMENTS {
                 return None;
             }
             let rules = self.rules_of(nonterminal);

@@ -4,14 +4,21 @@
 
 use std::rc::Rc;
 
-use droste_base::{CallId, Countable, Step, Steps, StopReason};
-use droste_heap::{Cut, Heap, Node, Selector};
+use droste_base::{CallId, Countable, Step, StopReason};
+use droste_heap::{Cut, Grammar, Heap, Index, Node, Selector};
 use droste_pointer::{MethodId, Pc, Statement};
 
 use crate::context::around;
 use crate::execute::Event;
 use crate::label::Atom;
 use crate::machine::{Fault, Machine, NOTHING, Pending, Place, State};
+
+/// A field is hidden by a hyperedge, and the rules do not come to an end of it.
+pub(crate) const HIDDEN: StopReason =
+    StopReason::TooMany(Countable::Replacements, Grammar::MOST_REPLACEMENTS as u64);
+
+/// An index of the heap has become too long.
+const TOO_LONG: StopReason = StopReason::TooMany(Countable::IndexLength, Index::LONGEST as u64);
 
 impl Machine<'_> {
     /// The states in which a method begins that is entered with this heap: before its first statement,
@@ -141,7 +148,7 @@ impl Machine<'_> {
                 continue;
             };
             let heaps = self.grammar.reveal(&heap, node, selector);
-            todo.extend(heaps.ok_or(Steps::<State>::TOO_MANY)?);
+            todo.extend(heaps.ok_or(HIDDEN)?);
         }
         Ok(done)
     }
@@ -202,7 +209,7 @@ impl Machine<'_> {
                 Event::Throw(heap) => {
                     self.throw(place.method, place.pc, heap, place.context, &mut next)?;
                 }
-                Event::GiveUp => return Err(Steps::<State>::TOO_MANY),
+                Event::GiveUp => return Err(HIDDEN),
                 Event::Fault(fault) => {
                     let heap = self.heap(state);
                     let state = Some(fault);
@@ -317,7 +324,7 @@ impl Machine<'_> {
         };
         // A callee keeps its external nodes, so this fits, unless an index gets too long.
         let glued = pending.frame.glue(&self.heap(exit));
-        let heap = glued.ok_or(Steps::<State>::TOO_MANY)?;
+        let heap = glued.ok_or(TOO_LONG)?;
         let thrown = self.place(exit).fault.is_some();
         let mut out = Vec::new();
         self.leave_call(place, heap, thrown, &mut out)?;

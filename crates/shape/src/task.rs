@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use droste_base::{Countable, Limits, Steps, StopReason};
+use droste_base::{Countable, Limits, StopReason};
 use droste_heap::{
     Balance, Grammar, Heap, Holes, Markings, MethodContracts, Refinement, Selector, Symbols,
     TypeId, Unmarked, Variable,
@@ -17,9 +17,10 @@ use rustc_hash::FxHashSet;
 use crate::contract::Contracts;
 use crate::execute::Names;
 use crate::label::{Atom, By, Side};
-use crate::machine::{Fault, Machine, Options, State};
+use crate::machine::{Fault, Machine, Options};
 use crate::method::{Method, guarded};
 use crate::proposition::{self, Expression, Proposition};
+use crate::steps::HIDDEN;
 
 /// What is to be checked.
 pub struct Task {
@@ -749,7 +750,7 @@ fn unmarked(why: Unmarked) -> StopReason {
     match why {
         Unmarked::TooMany(most) => StopReason::TooMany(Countable::InitialHeaps, most as u64),
         Unmarked::TooLarge(most) => StopReason::TooMany(Countable::HeapNodes, most as u64),
-        Unmarked::Endless => Steps::<State>::TOO_MANY,
+        Unmarked::Endless => HIDDEN,
     }
 }
 

@@ -267,13 +267,9 @@ pub(super) fn file(args: &CheckArgs, frame: &Frame<'_>) -> Result<u8, Failure> {
         }),
         Some('{') => read_heap(&mut symbols, text, Indices::Read)
             .map(|heap| heaps.push((name.clone(), heap))),
-        _ => match read_symbolic_heap(&mut symbols, text) {
-            Ok(heap) => {
-                heaps.push((name.clone(), heap));
-                Ok(())
-            }
-            Err(_) => read_sid(&mut symbols, text).map(|read| fragments.extend(read)),
-        },
+        // The cases of a predicate end with a semicolon, a heap does not.
+        _ if text.contains(';') => read_sid(&mut symbols, text).map(|read| fragments.extend(read)),
+        _ => read_symbolic_heap(&mut symbols, text).map(|heap| heaps.push((name.clone(), heap))),
     };
     if let Err(problems) = read {
         frame.refused(&problems, &source)?;

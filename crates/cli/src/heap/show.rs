@@ -186,6 +186,11 @@ fn describe(
         }
         Answer::Unknown(Unknown::Stopped(reason), _) => {
             let _ = writeln!(text, "  {reason}");
+            if matches!(reason, StopReason::TooMany(Countable::Replacements, _)) {
+                text.push_str(
+                    "  Rules that give an object its fields at once, as those of the built-in grammars do, would help.\n",
+                );
+            }
             if let (StopReason::TooMany(Countable::HeapNodes, _), Some(heap)) =
                 (reason, &report.largest)
             {

@@ -21,7 +21,7 @@ fn pages() {
 
 #[test]
 fn pictures_of_everything() {
-    let Some((_, file)) = Setup::lists("heap-pictures") else {
+    let Some((setup, file)) = Setup::lists("heap-pictures") else {
         return;
     };
     let draw = |method: &str, emit: &str, what: &str| {
@@ -49,4 +49,16 @@ fn pictures_of_everything() {
     check(&heap, &[]).expect(2);
     let drawn = check(&heap, &["--grammar", "SLList", "--emit", "dot"]);
     assert!(drawn.expect(0).out.contains("RefSLList"));
+    // Texts, too: heaps with nonterminals of a grammar, inductive predicates, and what is wrong with them.
+    let heap = example("inputs/cells.txt");
+    let drawn = check(&heap, &["--grammar", "SLList", "--emit", "dot"]);
+    assert!(drawn.expect(0).out.contains("RefSLList"));
+    let err = check(&heap, &["--emit", "dot"]).expect(2).err;
+    assert!(err.contains("RefSLList"), "{err}");
+    let rules = setup.write(
+        "rules.txt",
+        "Chain(a{Ring}, !b{Ring}) <= a.succ -> b <= m{Ring} | a.succ -> m * Chain(m, b) ;",
+    );
+    let drawn = check(&rules, &["--emit", "dot"]).expect(0).out;
+    assert!(drawn.contains("Chain, rule 2"), "{drawn}");
 }

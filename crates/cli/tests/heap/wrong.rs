@@ -146,6 +146,18 @@ class N {
     of("Any", "to", "", &["--rename", "Any=Cell to=next"]).expect(0);
     let err = of("Any", "to", "", &["--rename", "Any=Cel"]).expect(2).err;
     assert!(err.contains("renamed to `Cel`"), "{err}");
+    let idle = [
+        "--rename",
+        "Cell=Cell bogus=next",
+        "--rename",
+        "Nothing=Cell",
+    ];
+    let err = of("Cell", "next", "", &idle).expect(0).err;
+    assert!(
+        err.contains("warning: --rename: no grammar and no heap has a selector `bogus`")
+            && err.contains("has a type `Nothing`"),
+        "{err}"
+    );
     // As in the reference.
     let err = of("Cel", "next", "", &["--compat"]).expect(0).err;
     assert!(
@@ -199,4 +211,36 @@ class N {
             .err;
         assert!(err.contains("expected a graph"), "{err}");
     }
+}
+
+/// Rules that cut a list in two never come to its first field.
+#[test]
+fn fields_that_rules_never_show() {
+    let Some(setup) = Setup::new("heap-hidden") else {
+        return;
+    };
+    let source = "class Cell { Cell next; }
+class A {
+  static Cell last(Cell c) { while (c.next != null) { c = c.next; } return c; }
+}
+";
+    let file = setup.write("A.java", source);
+    let rules = setup.write(
+        "halves.txt",
+        "Half(a{Cell}, !b{Cell}) <= a.next -> b <= m{Cell} | Half(a, m) * Half(m, b) ;",
+    );
+    let heap = setup.write(
+        "heap.json",
+        r#"{"nodes":[{"type":"NULL","number":1},{"type":"Cell","number":2}],"externals":[],
+"variables":[{"name":"null","target":0},{"name":"@parameter0:","target":1}],
+"selectors":[{"label":"next","origin":2,"target":0}],
+"hyperedges":[{"label":"Half","tentacles":[1,2]}]}"#,
+    );
+    let flags = ["--class", "A", "--grammar", &rules, "--initial", &heap];
+    let out = check_method(&file, "last", &flags).expect(3).out;
+    assert!(
+        out.contains("more than 200 rules to apply before a field that a hyperedge hides is found"),
+        "{out}"
+    );
+    assert!(out.contains("at once"), "{out}");
 }
