@@ -31,7 +31,7 @@ pub mod yardsticks;
 
 use std::fmt;
 
-use droste_check::Engine;
+use droste_check::{Engine, Method};
 
 /// What is asked about a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,8 +80,8 @@ pub struct Setup {
     pub engine: Engine,
     /// Breadth first.
     pub bfs: bool,
-    /// For [`Engine::Wpds`]: chaotic iteration instead of path expressions.
-    pub chaotic: bool,
+    /// For [`Engine::Wpds`]: how weights are found; without a method, by both, side by side.
+    pub method: Option<Method>,
     /// Values at once instead of on demand.
     pub eager: bool,
     /// The cleaning passes.
@@ -95,7 +95,7 @@ impl Default for Setup {
         Setup {
             engine: Engine::Explicit,
             bfs: false,
-            chaotic: false,
+            method: None,
             eager: false,
             passes: true,
             trace: true,
@@ -111,8 +111,11 @@ impl fmt::Display for Setup {
             Engine::Bdd => "bdd",
             Engine::Calculus => "calculus",
             Engine::Tableau => "tableau",
-            Engine::Wpds if self.chaotic => "wpds chaotic",
-            Engine::Wpds => "wpds",
+            Engine::Wpds => match self.method {
+                None => "wpds",
+                Some(Method::Paths) => "wpds path",
+                Some(Method::Chaotic) => "wpds chaotic",
+            },
             Engine::Auto => "auto",
         })?;
         for (said, word) in [

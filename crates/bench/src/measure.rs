@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 
 use droste_base::{Deadline, Limits, Verdict};
 use droste_check::{
-    Bound, Effort, Evidence, Ltl, Method, Options, Order, Passes, Property, Report, Runs, Weighing,
-    check,
+    Bound, Effort, Evidence, Ltl, Options, Order, Passes, Property, Report, Runs, Weighing, check,
 };
 use droste_lang::lexer::Dialect;
 use droste_lang::lower::lower;
@@ -151,13 +150,9 @@ fn load_formula(text: &str, program: &Program) -> Result<Arc<Ltl>, String> {
 fn options(setup: Setup, cap: Option<Cap>) -> Options<'static> {
     Options {
         engine: setup.engine,
-        weighing: if setup.chaotic {
-            Weighing {
-                method: Method::Chaotic,
-                ..Weighing::default()
-            }
-        } else {
-            Weighing::default()
+        weighing: Weighing {
+            method: setup.method,
+            ..Weighing::default()
         },
         order: if setup.bfs { Order::Bfs } else { Order::Dfs },
         passes: if setup.passes {

@@ -1,7 +1,7 @@
-//! What is measured of `--engine wpds`: the programs of the symbolic engine, by path expressions
-//! and by chaotic iteration (the FWPDS paper, section 5.2 and Table 2).
+//! What is measured of `--engine wpds`: the programs of the symbolic engine, by path expressions,
+//! by chaotic iteration, and by both side by side (the FWPDS paper, section 5.2 and Table 2).
 
-use droste_check::Engine;
+use droste_check::{Engine, Method};
 
 use crate::{Case, Goal, Setup};
 
@@ -22,10 +22,10 @@ pub fn cases(cases: &mut Vec<Case>) {
     let beside = cases.iter().filter(|case| {
         case.setup.engine == Engine::Bdd && FAMILIES.contains(&case.family) && case.setup.trace
     });
-    let of = |case: &Case, chaotic: bool| Case {
+    let of = |case: &Case, method: Option<Method>| Case {
         setup: Setup {
             engine: Engine::Wpds,
-            chaotic,
+            method,
             trace: false,
             ..case.setup
         },
@@ -34,8 +34,9 @@ pub fn cases(cases: &mut Vec<Case>) {
         paper: String::new(),
         ..case.clone()
     };
+    let methods = [None, Some(Method::Paths), Some(Method::Chaotic)];
     let new: Vec<Case> = beside
-        .flat_map(|case| [of(case, false), of(case, true)])
+        .flat_map(|case| methods.map(|method| of(case, method)))
         .collect();
     cases.extend(new);
 }

@@ -35,13 +35,14 @@ pub use droste_program::concurrent::Run;
 pub use droste_program::schedule::{Bound, Levels};
 pub use droste_symbolic::{Stats as SymbolicStats, Tuning};
 pub use droste_threads::NotRebuilt;
-pub use droste_wpds::{Method, Tuning as Weighing};
+pub use droste_wpds::Method;
 pub use ltl::{Automaton, Ltl};
 pub use options::{Engine, EngineId, Evidence, Options};
 pub use property::{ERROR_LABELS, Property};
 pub use report::{Effort, Explored, Fault, Report, Violators};
 pub use threads::rebuild;
 pub use vacuity::{StopKind, StopPlace, Vacuity};
+pub use wpds::Weighing;
 
 use prepared::Prepared;
 use report::Halt;

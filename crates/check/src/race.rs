@@ -5,10 +5,11 @@
 //! thread of its own, and the one that has not answered is stopped. An engine that reaches a bound
 //! of its own (more choices than it can store, more path edges than the trial has) hands over to
 //! the other. This is the only race there is: programs without threads, programs with threads and
-//! temporal logic use it, and two formulas for the same question.
+//! temporal logic use it, two formulas for the same question, and two ways to find weights.
 
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 use droste_base::memory::resident_bytes;
@@ -71,14 +72,14 @@ pub(crate) fn race<A: Contender + Send, E: Send>(
 
 /// Both at once: the first answer wins, and the other one is stopped. `own` runs on this thread; it
 /// gets something to call as soon as it knows the answer. `rival` has a head start, in which it may
-/// answer alone: it looks so many times at its limits.
+/// answer alone, and then `own` does not begin: it looks so many times at its limits.
 pub(crate) fn side_by_side<A: Contender + Send, E: Send>(
     limits: &Limits,
     head_start: u32,
     own: impl FnOnce(&Limits, &dyn Fn()) -> Result<A, E>,
     rival: impl FnOnce(&Limits) -> Result<A, E> + Send,
 ) -> Result<A, E> {
-    let (by_own, by_rival) = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         let share = share(limits.memory, resident_bytes().unwrap_or(0));
         // Each sees the other's answer, and that the other is gone.
         let ours = Rival {
@@ -90,7 +91,7 @@ pub(crate) fn side_by_side<A: Contender + Send, E: Send>(
             gone: ours.answered.clone(),
             ..Rival::default()
         };
-        let looks = theirs.looks.clone();
+        let (looks, rival_answered) = (theirs.looks.clone(), ours.answered.clone());
         let (own_limits, other) = (with(limits, ours.clone()), with(limits, theirs.clone()));
         let (running, ended) = mpsc::channel::<()>();
         let rival = scope.spawn(move || {
@@ -110,6 +111,13 @@ pub(crate) fn side_by_side<A: Contender + Send, E: Send>(
             && began.elapsed() < LONGEST_START
             && ended.recv_timeout(BLINK) == Err(RecvTimeoutError::Timeout)
         {}
+        let rivals = |rival: ScopedJoinHandle<'_, Result<A, E>>| match rival.join() {
+            Ok(answer) => answer,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        if rival_answered.load(Ordering::Relaxed) {
+            return rivals(rival);
+        }
         let answered = || theirs.answered.store(true, Ordering::Relaxed);
         let answer = own(&own_limits, &answered);
         // A refusal is an answer, too.
@@ -119,12 +127,8 @@ pub(crate) fn side_by_side<A: Contender + Send, E: Send>(
         {
             answered();
         }
-        match rival.join() {
-            Ok(other) => (answer, other),
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
-    });
-    decide(by_own, by_rival)
+        decide(answer, rivals(rival))
+    })
 }
 
 fn with(limits: &Limits, rival: Rival) -> Limits {
@@ -293,6 +297,17 @@ mod tests {
             Ok(said("own"))
         };
         let found = side_by_side(&Limits::default(), 3, own, rival);
+        assert_eq!(found, Ok(said("own")));
+    }
+
+    #[test]
+    fn who_answers_in_the_head_start_is_alone() {
+        let own = |_: &Limits, _: &dyn Fn()| -> Result { panic!("it does not begin") };
+        let found = side_by_side(&Limits::default(), u32::MAX, own, |_| Ok(said("rival")));
+        assert_eq!(found, Ok(said("rival")));
+        let bound = |_: &Limits| Ok(stopped(CHOICES));
+        let found: Result =
+            side_by_side(&Limits::default(), u32::MAX, |_, _| Ok(said("own")), bound);
         assert_eq!(found, Ok(said("own")));
     }
 

@@ -3,13 +3,41 @@
 //! Weights say whether there is a violation, not which. The run comes from the symbolic engine, and
 //! that is a check of the weights, too.
 
-use droste_base::{Certificate, Counterexample, Runs, Verdict};
-use droste_wpds::Query;
+use std::convert::Infallible;
+
+use droste_base::{Certificate, Counterexample, Limits, Reporter, Runs, StopReason, Verdict};
+use droste_passes::Cleaned;
+use droste_wpds::{Method, Query, Stats, Tuning};
 
 use crate::prepared::Prepared;
+use crate::race::{Contender, side_by_side};
 use crate::report::{Answer, Halt};
 use crate::sequential::Found;
 use crate::{Effort, EngineId, Evidence, Options, SymbolicStats, symbolic};
+
+/// How the weights of a pushdown system are found. Answers do not depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Weighing {
+    /// By which method; without one, by the better of both. Path expressions are alone for a while,
+    /// then chaotic iteration begins beside them. The closure of a loop may be found with a few
+    /// squares, or be far larger than what is ever reached, and the program does not tell.
+    pub method: Option<Method>,
+    /// See [`Tuning::first_turn`].
+    pub first_turn: u64,
+}
+
+impl Default for Weighing {
+    fn default() -> Self {
+        Weighing {
+            method: None,
+            first_turn: Tuning::default().first_turn,
+        }
+    }
+}
+
+/// Path expressions look so often at their limits before chaotic iteration begins, which takes them
+/// about 20 ms.
+const HEAD_START: u32 = 16;
 
 /// Answers a question about reachability or about runs that get stuck.
 pub(crate) fn search(
@@ -29,18 +57,20 @@ pub(crate) fn search(
         Ok(cleaned) => cleaned,
         Err(reason) => return Ok(Answer::nothing(Verdict::Unknown(reason), engine)),
     };
-    let query = Query {
-        targets,
-        violations,
-        stops,
-    };
-    let search = droste_wpds::Options {
-        tuning: options.weighing,
+    let question = Question {
+        cleaned,
+        query: Query {
+            targets,
+            violations,
+            stops,
+        },
+        first_turn: options.weighing.first_turn,
         sift_from: options.tuning.sift_from,
-        limits: options.limits.clone(),
-        reporter: options.reporter,
     };
-    let (found, stats) = droste_wpds::reach(&cleaned.program, &cleaned.live, query, &search);
+    let (found, stats) = match options.weighing.method {
+        Some(method) => question.by(method, &options.limits, options.reporter),
+        None => question.by_both(&options.limits, options.reporter),
+    };
     let found = match found {
         Err(reason) => Verdict::Unknown(reason),
         Ok(false) => Verdict::Holds(Certificate::default()),
@@ -64,6 +94,63 @@ pub(crate) fn search(
         configurations: 0,
     };
     Ok(Answer::new(found, engine, Effort::Weighted(effort)))
+}
+
+/// Whether a target is reachable, and what it took to find out.
+type Weighed = (Result<bool, StopReason>, Stats);
+
+impl Contender for Weighed {
+    fn stopped(&self) -> Option<&StopReason> {
+        self.0.as_ref().err()
+    }
+
+    fn neither(self, _: Self, reason: StopReason) -> Self {
+        (Err(reason), self.1)
+    }
+
+    fn raced(&mut self) {}
+}
+
+/// A question for this engine.
+#[derive(Clone, Copy)]
+struct Question<'a> {
+    cleaned: &'a Cleaned,
+    query: Query<'a>,
+    first_turn: u64,
+    sift_from: usize,
+}
+
+impl Question<'_> {
+    /// The answer by one method.
+    fn by(self, method: Method, limits: &Limits, reporter: Option<Reporter<'_>>) -> Weighed {
+        let options = droste_wpds::Options {
+            tuning: Tuning {
+                method,
+                first_turn: self.first_turn,
+            },
+            sift_from: self.sift_from,
+            limits: limits.clone(),
+            reporter,
+        };
+        droste_wpds::reach(
+            &self.cleaned.program,
+            &self.cleaned.live,
+            self.query,
+            &options,
+        )
+    }
+
+    /// The answer by both methods: the first one counts.
+    fn by_both(self, limits: &Limits, reporter: Option<Reporter<'_>>) -> Weighed {
+        let chaotic =
+            |limits: &Limits, _: &dyn Fn()| Ok(self.by(Method::Chaotic, limits, reporter));
+        let paths = |limits: &Limits| Ok(self.by(Method::Paths, limits, None));
+        let first: Result<Weighed, Infallible> = side_by_side(limits, HEAD_START, chaotic, paths);
+        match first {
+            Ok(weighed) => weighed,
+            Err(never) => match never {},
+        }
+    }
 }
 
 /// The run that the weights say there is.

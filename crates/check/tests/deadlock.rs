@@ -84,7 +84,7 @@ fn configurations() -> Vec<(&'static str, Options<'static>)> {
             "wpds, chaotic, no passes",
             Options {
                 weighing: Weighing {
-                    method: Method::Chaotic,
+                    method: Some(Method::Chaotic),
                     ..Weighing::default()
                 },
                 passes: Passes::none(),

@@ -31,7 +31,7 @@ fn configurations(seed: u64) -> Vec<(&'static str, Options<'static>)> {
     let wpds = |method, passes| Options {
         engine: Engine::Wpds,
         weighing: Weighing {
-            method,
+            method: Some(method),
             // Loops of small programs take several turns, too.
             first_turn: if seed.is_multiple_of(3) { 1 } else { 1 << 14 },
         },
@@ -101,6 +101,13 @@ fn configurations(seed: u64) -> Vec<(&'static str, Options<'static>)> {
             Options {
                 tuning,
                 ..wpds(Method::Chaotic, dead)
+            }
+        }),
+        ("wpds, both", {
+            let both = Weighing::default();
+            Options {
+                weighing: both,
+                ..wpds(Method::Paths, Passes::default())
             }
         }),
         ("auto, racing", racing(Passes::default())),

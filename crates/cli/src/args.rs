@@ -365,8 +365,8 @@ pub(crate) struct SearchArgs {
     /// their own algorithm.
     #[arg(long, value_name = "NAME|FILE", value_hint = ValueHint::FilePath)]
     pub(crate) algorithm: Option<PathBuf>,
-    /// How `wpds` finds the weights: path or chaotic [default: path]; for heap programs, the method
-    /// to check [default: main]
+    /// How `wpds` finds the weights: path or chaotic [default: path, and chaotic beside it if that
+    /// takes long]; for heap programs, the method to check [default: main]
     #[arg(long, value_name = "NAME")]
     pub(crate) method: Option<String>,
     /// In which order `explicit` looks for a reachable state

@@ -476,8 +476,8 @@ impl Run<'_> {
                 None => Weighing::default(),
                 Some(method) => Weighing {
                     method: match method {
-                        "chaotic" => droste_check::Method::Chaotic,
-                        "path" => droste_check::Method::Paths,
+                        "chaotic" => Some(droste_check::Method::Chaotic),
+                        "path" => Some(droste_check::Method::Paths),
                         _ => {
                             return Err(Failure::Because(format!(
                                 "there is no method `{method}`; there are `chaotic` and `path`"
