@@ -129,10 +129,6 @@ impl Hierarchy {
         self.names.get(name).copied()
     }
 
-    pub(crate) fn parent(&self, class: ClassIndex) -> Option<ClassIndex> {
-        self.parents[class]
-    }
-
     pub(crate) fn method(&self, (class, method): MethodIndex) -> &MethodInfo {
         &self.classes[class].methods[method]
     }

@@ -19,6 +19,7 @@ mod descriptor;
 mod dynamic;
 mod effects;
 mod error;
+mod exceptions;
 mod files;
 mod hierarchy;
 mod instruction;
