@@ -175,8 +175,17 @@ impl Contracts {
                     continue;
                 };
                 let claimed: FxHashSet<Code> = heaps.iter().map(Heap::code).collect();
-                let mut rough: FxHashSet<Code> = heaps.iter().map(reduced).collect();
-                rough.extend(heaps.iter().filter(|_| thrown).map(any));
+                let rough: FxHashSet<Code> = heaps.iter().map(reduced).collect();
+                // Without the exceptions; whether one of a claim may stand for another one is the
+                // question only if both are known.
+                let is_known = |heap: &Heap| heap.variable(thrown_variable).is_some();
+                let claims = heaps.iter().filter(|_| thrown);
+                let loose: FxHashMap<Code, bool> =
+                    claims.map(|heap| (any(heap), is_known(heap))).collect();
+                let allows = |heap: &Heap| {
+                    let known = loose.get(&any(heap));
+                    known.is_some_and(|&known| !(known && is_known(heap)))
+                };
                 // A heap is allowed if it, or one that stands for it, is there. Searches that do not
                 // go on from what others cover leave out what is covered.
                 let covered = |exit: State| {
@@ -194,7 +203,8 @@ impl Contracts {
                     .filter(|(code, heap)| {
                         !(claimed.contains(code) || thrown && claimed.contains(&any(heap)))
                     });
-                let missing = missing.map(|(code, heap)| (!rough.contains(&code), heap));
+                let missing =
+                    missing.map(|(code, heap)| (!rough.contains(&code) && !allows(&heap), heap));
                 broken.extend(missing.map(|(surely, after)| Broken {
                     method,
                     before: claim.before.clone(),
