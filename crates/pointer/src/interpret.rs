@@ -139,6 +139,8 @@ pub enum Outcome {
     UnknownDereference,
     /// An exception has left the program.
     Thrown,
+    /// No handler takes an exception, and where it goes is not followed.
+    NotFollowed,
     /// The object has a class for which the call has no method.
     NoMethod,
     /// There were as many steps as are allowed.
@@ -372,7 +374,10 @@ impl<'a> Interpreter<'a> {
                 return None;
             }
             if !escapes {
-                return Some(outcome);
+                return Some(match outcome {
+                    Outcome::Thrown => Outcome::NotFollowed,
+                    other => other,
+                });
             }
             self.frames.pop();
         }
