@@ -8,8 +8,8 @@
 //! unknown, and so are arrays, strings, static fields, and results of methods whose code is not
 //! available. Each such place is a [`Warning`], but for arithmetic. A lambda is an object of a class
 //! that is made for it. What is unknown may be
-//! anything: a branch that asks for it goes both ways. Exceptions go to a handler of
-//! the method or of a caller, or they end the run. Exceptions that the machine raises for failed casts,
+//! anything: a branch that asks for it goes both ways. Exceptions go to the first handler of
+//! the method or of a caller that takes their class, or they end the run. Those that the machine raises for failed casts,
 //! divisions, and arrays, and those of library methods, are followed into handlers only.
 
 mod build;
