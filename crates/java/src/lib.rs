@@ -34,6 +34,7 @@ use droste_source::suggest::nearest;
 
 use crate::class::ClassFile;
 use crate::descriptor::signature;
+use crate::files::{Broken, Found};
 use crate::hierarchy::{ClassIndex, Hierarchy, MethodIndex};
 
 pub use error::{Error, Place, Warning};
@@ -63,8 +64,12 @@ pub struct Loaded {
 
 /// Loads a method, and all that can be reached from it.
 pub fn load(paths: &[PathBuf], options: &Options) -> Result<Loaded, Error> {
-    let (files, compiling) = files::class_files(paths, &options.class)?;
-    let (program, warnings) = translate(files, options)?;
+    let Found {
+        classes,
+        broken,
+        compiling,
+    } = files::class_files(paths, &options.class)?;
+    let (program, warnings) = translate(classes, broken, options)?;
     Ok(Loaded {
         program,
         warnings,
@@ -83,17 +88,43 @@ pub fn load_bytes(
             .map_err(|(path, message)| Error::ClassFile { path, message })?;
         classes.push(class);
     }
-    translate(classes, options)
+    translate(classes, Vec::new(), options)
 }
 
 fn translate(
     files: Vec<ClassFile>,
+    broken: Vec<Broken>,
     options: &Options,
 ) -> Result<(PointerProgram, Vec<Warning>), Error> {
-    let mut hierarchy = Hierarchy::new(files)?;
-    let class = find_class(&hierarchy, &options.class)?;
-    let method = find_method(&hierarchy, class, &options.method)?;
-    build::build(&mut hierarchy, method)
+    // Nobody is told of files that nobody needs before it is known that nobody does.
+    let warnings: Vec<Warning> = broken.iter().map(not_read).collect();
+    let mut hierarchy = Hierarchy::new(files, broken)?;
+    let built = find_class(&hierarchy, &options.class).and_then(|class| {
+        let method = find_method(&hierarchy, class, &options.method)?;
+        build::build(&mut hierarchy, method)
+    });
+    // That something is missing may be for want of that class.
+    if let Some(one) = hierarchy.missed() {
+        let (path, message) = (one.path.clone(), one.message.clone());
+        return Err(Error::ClassFile { path, message });
+    }
+    let (program, mut more) = built?;
+    more.splice(0..0, warnings);
+    Ok((program, more))
+}
+
+/// A file in a directory or an archive is left out.
+fn not_read(one: &Broken) -> Warning {
+    Warning {
+        place: Place {
+            file: one.path.clone(),
+            ..Place::default()
+        },
+        message: format!(
+            "no whole class file: {}. Nothing needs the class, as far as its path tells its name",
+            one.message
+        ),
+    }
 }
 
 fn find_class(hierarchy: &Hierarchy, name: &str) -> Result<ClassIndex, Error> {
@@ -114,6 +145,7 @@ fn find_class(hierarchy: &Hierarchy, name: &str) -> Result<ClassIndex, Error> {
     match found[..] {
         [class] => Ok(class),
         [] => {
+            hierarchy.miss(&wanted);
             let names = classes.iter().map(|class| class.name.as_str());
             Err(Error::NoClass {
                 name: name.to_string(),
