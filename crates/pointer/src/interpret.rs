@@ -359,7 +359,7 @@ impl<'a> Interpreter<'a> {
             // There is no choice where it is known who takes it.
             let mut takes = |class_taken: Option<ClassId>| {
                 let known = self.program.takes(class_taken, class);
-                known.unwrap_or_else(|| choose(2) % 2 == 0)
+                known.unwrap_or_else(|| choose(2) % 2 != 1)
             };
             if let Some(handler) = handlers.iter().find(|one| takes(one.class)) {
                 frame.pc = handler.target;

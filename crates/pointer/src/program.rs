@@ -549,7 +549,8 @@ impl Statement {
             }
             Statement::Choose { targets } => targets.iter_mut().for_each(change),
             Statement::Throw { handlers, .. } | Statement::Caught { handlers, .. } => {
-                handlers.iter_mut().for_each(|one| change(&mut one.target));
+                let targets = handlers.iter_mut().map(|one| &mut one.target);
+                targets.for_each(change);
             }
             Statement::Goto(target) => change(target),
             _ => {}

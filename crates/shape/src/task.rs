@@ -23,6 +23,7 @@ use crate::proposition::{self, Expression, Proposition};
 use crate::steps::HIDDEN;
 
 /// What is to be checked.
+#[derive(Clone)]
 pub struct Task {
     /// The program.
     pub program: PointerProgram,
