@@ -6,7 +6,7 @@
 
 use crate::grammar::Grammar;
 use crate::hypergraph::{Heap, Node};
-use crate::symbols::Nonterminal;
+use crate::symbols::{Nonterminal, TypeId};
 
 impl Grammar {
     /// Removes the nodes that cannot be reached from variables and external nodes, and says
@@ -23,12 +23,13 @@ impl Grammar {
     }
 
     /// Whether there may be an object that no variable and no external node leads to, in one of the
-    /// concrete heaps that this one stands for.
-    pub fn may_have_garbage(&self, heap: &Heap) -> bool {
+    /// concrete heaps that this one stands for. Objects of types without fields may be passed over.
+    pub fn may_have_garbage(&self, heap: &Heap, passed_over: impl Fn(TypeId) -> bool) -> bool {
         let table = self.leading.get_or_init(|| self.leading_tentacles());
         let leads = |nonterminal, tentacle| leads(table, nonterminal, tentacle);
         let reached = reached(heap, roots(heap), leads);
-        heap.nodes().any(|node| !reached[node.at()]) || self.hides_unreached(heap, &reached, leads)
+        let lost = |node: Node| !reached[node.at()] && !passed_over(heap.node_type(node));
+        heap.nodes().any(lost) || self.hides_unreached(heap, &reached, leads)
     }
 
     /// Whether a hyperedge may hide objects to which no node leads that is reached. One without rules,
@@ -134,7 +135,7 @@ mod tests {
         fragments.extend(read_sid(&mut symbols, rules).unwrap());
         let grammar = Grammar::new(&symbols, fragments);
         let heap = read_symbolic_heap(&mut symbols, heap).unwrap();
-        grammar.may_have_garbage(&heap)
+        grammar.may_have_garbage(&heap, |_| false)
     }
 
     const TWO: &str =

@@ -12,6 +12,7 @@ use crate::class::ClassFile;
 use crate::descriptor::{method_type, signature};
 use crate::dynamic::Dynamic;
 use crate::effects::{Loud, callbacks, loud, made, may_use_null};
+use crate::exceptions;
 use crate::hierarchy::{ClassIndex, Hierarchy, MethodIndex};
 use crate::instruction::Member;
 use crate::translate::translate;
@@ -37,6 +38,8 @@ pub(crate) struct Builder<'a> {
     pub follows: bool,
     /// Where the program begins.
     pub entry: Option<MethodIndex>,
+    /// Exceptions of the library that have come up. Their classes are behind those at hand.
+    exceptions: Vec<String>,
     /// Classes of lambdas that have come up and are not in the hierarchy yet.
     pub lambdas: Vec<ClassFile>,
 }
@@ -163,6 +166,7 @@ fn build_once(
         follows,
         // A lenient translation is none of a program.
         entry: entries.first().copied().filter(|_| !lenient),
+        exceptions: Vec::new(),
         lambdas: Vec::new(),
     };
     let entries: Vec<MethodId> = entries.iter().map(|&one| builder.reference(one)).collect();
@@ -189,6 +193,7 @@ fn build_once(
     }
     let misses = !follows && catches(&methods, raises);
     settle_handlers(&mut methods);
+    let of_null = builder.settle_exceptions(&mut methods);
     let classes = builder.classes();
     builder.warn_of_casts();
     let program = PointerProgram {
@@ -197,6 +202,7 @@ fn build_once(
         methods,
         files: builder.files,
         entry: entries.first().copied().unwrap_or(MethodId(0)),
+        of_null,
     };
     Ok(Built {
         program,
@@ -244,6 +250,47 @@ impl Builder<'_> {
 
     fn place(&self, method: MethodIndex, line: u32) -> Place {
         place(self.hierarchy, method, line)
+    }
+
+    /// The class of exceptions of this name, which need not be at hand.
+    pub(crate) fn exception(&mut self, name: &str) -> ClassId {
+        if let Some(class) = self.class(name) {
+            return class;
+        }
+        let known = self.exceptions.iter().position(|one| one == name);
+        let at = known.unwrap_or_else(|| {
+            self.exceptions.push(name.to_string());
+            self.exceptions.len() - 1
+        });
+        ClassId((self.hierarchy.classes.len() + at) as u32)
+    }
+
+    /// Classes of exceptions matter only where handlers ask for them. If none does, the objects are
+    /// not there. Gives the class of the exception where null is used.
+    fn settle_exceptions(&mut self, methods: &mut [Method]) -> Option<ClassId> {
+        let asks = |statement: &Statement| match statement {
+            Statement::Throw { handlers, .. } | Statement::Caught { handlers, .. } => {
+                !handlers.is_empty()
+            }
+            _ => false,
+        };
+        if methods.iter().any(|method| method.code.iter().any(asks)) {
+            return Some(self.exception(exceptions::OF_NULL));
+        }
+        let own = self.hierarchy.classes.len();
+        for statement in methods.iter_mut().flat_map(|method| &mut method.code) {
+            match statement {
+                Statement::Throw { value, .. } => *value = Operand::Unknown,
+                Statement::Assign { value, .. } => {
+                    if matches!(value, Value::New(class) if class.index() >= own) {
+                        *value = Value::Operand(Operand::Present);
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.exceptions.clear();
+        None
     }
 
     /// The id of a class, by name.
@@ -406,7 +453,12 @@ impl Builder<'_> {
         if self.follows {
             let next = code.len() as u32 + 1;
             let targets = vec![next + 1, next];
-            code.extend([Statement::Choose { targets }, Statement::Throw]);
+            let throw = Statement::Throw {
+                value: Operand::Unknown,
+                handlers: Vec::new(),
+                escapes: true,
+            };
+            code.extend([Statement::Choose { targets }, throw]);
         }
         code.push(Statement::Return(
             types.result.as_ref().map(|_| Operand::Unknown),
@@ -425,8 +477,57 @@ impl Builder<'_> {
         }
     }
 
-    /// All classes, with the fields that are used and the names of the others.
-    fn classes(&self) -> Vec<Class> {
+    /// The parent of a class, if it is at hand or an exception that has come up, and whether nothing
+    /// is known of it.
+    fn parent(&mut self, name: Option<&str>) -> (Option<ClassId>, bool) {
+        let Some(name) = name.filter(|name| *name != "java.lang.Object") else {
+            return (None, false);
+        };
+        if let Some(class) = self.class(name) {
+            return (Some(class), false);
+        }
+        // Where there are no handlers nobody asks.
+        let asked = !self.exceptions.is_empty() && exceptions::parent(name).is_some();
+        if asked || self.exceptions.iter().any(|one| one == name) {
+            return (Some(self.exception(name)), false);
+        }
+        (None, true)
+    }
+
+    /// All classes, with the fields that are used and the names of the others; behind them the
+    /// exceptions of the library.
+    fn classes(&mut self) -> Vec<Class> {
+        let hierarchy = self.hierarchy;
+        let names = hierarchy
+            .classes
+            .iter()
+            .map(|class| class.parent.as_deref());
+        let mut parents: Vec<_> = names.map(|name| self.parent(name)).collect();
+        let mut at = 0;
+        while let Some(name) = self.exceptions.get(at).cloned() {
+            let parent = exceptions::parent(&name);
+            parents.push(match parent {
+                Some(_) => self.parent(parent),
+                None => (None, true),
+            });
+            at += 1;
+        }
+        let mut classes = self.own_classes();
+        classes.extend(self.exceptions.iter().map(|name| Class {
+            name: name.clone(),
+            parent: None,
+            is_open: false,
+            is_library: true,
+            fields: Vec::new(),
+            unused: Vec::new(),
+        }));
+        for (class, (parent, is_open)) in classes.iter_mut().zip(parents) {
+            (class.parent, class.is_open) = (parent, is_open);
+        }
+        classes
+    }
+
+    fn own_classes(&self) -> Vec<Class> {
         let hierarchy = self.hierarchy;
         (0..hierarchy.classes.len())
             .map(|class| {
@@ -450,7 +551,9 @@ impl Builder<'_> {
                 fields.dedup_by_key(|&mut (id, _)| id);
                 Class {
                     name: hierarchy.classes[class].name.clone(),
-                    parent: hierarchy.parent(class).map(|parent| self.class_id(parent)),
+                    parent: None,
+                    is_open: false,
+                    is_library: false,
                     fields,
                     unused,
                 }
@@ -486,10 +589,11 @@ fn settle_handlers(methods: &mut [Method]) {
     let throws = methods.iter().zip(&uses);
     let mut throws: Vec<bool> = throws
         .map(|(method, uses)| {
-            let escapes = |pc: usize| Statement::handlers(method.code.get(pc + 1)).1;
+            let escapes = |pc: usize| method.code[pc].handlers(method.code.get(pc + 1)).1;
             let uses = uses.iter().enumerate();
             let mut uses = uses.filter(|&(_, &uses)| uses);
-            method.code.contains(&Statement::Throw) || uses.any(|(pc, _)| escapes(pc))
+            let leaves = |one: &Statement| matches!(one, Statement::Throw { escapes: true, .. });
+            method.code.iter().any(leaves) || uses.any(|(pc, _)| escapes(pc))
         })
         .collect();
     inherit(methods, &mut throws);

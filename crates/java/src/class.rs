@@ -10,6 +10,7 @@ use noak::reader::cpool::ConstantPool;
 use noak::reader::{Attribute, Class, DecodeMany, Method};
 
 use crate::descriptor::{MethodType, Type, dotted, field_type, method_type};
+use crate::exceptions;
 use crate::instruction::{Op, decode};
 
 /// A class file.
@@ -79,24 +80,14 @@ pub(crate) struct Instruction {
 }
 
 /// Where control goes when an exception is raised between two positions.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Handler {
     pub start: u32,
     pub end: u32,
     pub target: u32,
-    /// Whether it takes every exception.
-    pub all: bool,
-    /// Whether it takes what the machine raises where null is used.
-    pub null: bool,
+    /// The class of the exceptions it takes. If there is none, it takes all.
+    pub class: Option<String>,
 }
-
-/// The class of the exception where null is used, and its superclasses.
-const OF_NULL: [&str; 4] = [
-    "java/lang/NullPointerException",
-    "java/lang/RuntimeException",
-    "java/lang/Exception",
-    "java/lang/Throwable",
-];
 
 /// A variable of the source, and where it lives.
 #[derive(Clone, Debug)]
@@ -322,17 +313,17 @@ fn body(class: &Class<'_>, method: &Method<'_>) -> Result<Option<Body>, String> 
         body.instructions.push(Instruction { at, op });
     }
     for handler in code.exception_handlers() {
-        let mut of_null = true;
+        let mut class = None;
         if let Some(caught) = handler.catch_type() {
             let name = pool.retrieve(caught).map_err(text)?.name;
-            of_null = OF_NULL.iter().any(|one| one.as_bytes() == name.as_bytes());
+            let name = name.display().to_string().replace('/', ".");
+            class = (name != exceptions::ROOT).then_some(name);
         }
         body.handlers.push(Handler {
             start: handler.start().as_u32(),
             end: handler.end().as_u32(),
             target: handler.handler().as_u32(),
-            all: handler.catch_type().is_none(),
-            null: of_null,
+            class,
         });
     }
     for attribute in code.attributes() {

@@ -294,7 +294,8 @@ fn non_null(method: &Method, given: &[bool], trusting: bool) -> Vec<Option<Vec<b
                     Value::Operand(Operand::Present | Operand::Int(_))
                     | Value::New(_)
                     | Value::IsInstance(..)
-                    | Value::This => true,
+                    | Value::This
+                    | Value::Exception => true,
                     Value::Operand(Operand::Unknown) => trusting,
                     Value::Operand(_) | Value::Field(..) => false,
                     Value::Parameter(at) => given.get(at as usize).copied().unwrap_or(false),
@@ -323,9 +324,9 @@ fn non_null(method: &Method, given: &[bool], trusting: bool) -> Vec<Option<Vec<b
                 }
             }
         };
-        if let Statement::Caught { targets, .. } = statement {
-            for &next in targets {
-                arrive(next, &state);
+        if let Statement::Caught { handlers, .. } = statement {
+            for handler in handlers {
+                arrive(handler.target, &state);
             }
             let before = pc
                 .checked_sub(1)

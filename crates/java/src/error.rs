@@ -77,7 +77,7 @@ pub struct Place {
     pub file: String,
     /// The line, 0 if it is not known.
     pub line: u32,
-    /// The method, `<Class: Type name(Types)>`.
+    /// The method, `<Class: Type name(Types)>`. Empty if a file is meant.
     pub method: String,
 }
 
@@ -93,6 +93,7 @@ pub struct Warning {
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
+            0 if self.method.is_empty() => f.write_str(&self.file),
             0 => write!(f, "{}: in {}", self.file, self.method),
             line => write!(f, "{}:{line}: in {}", self.file, self.method),
         }

@@ -30,17 +30,48 @@ fn neighbours(path: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
+/// What is found at some paths.
+pub(crate) struct Found {
+    pub classes: Vec<ClassFile>,
+    /// Files of directories and archives that cannot be read as class files.
+    pub broken: Vec<Broken>,
+    /// How long the compiler took, if there were sources.
+    pub compiling: Option<Duration>,
+}
+
+/// A file of a directory or an archive that is no whole class file.
+pub(crate) struct Broken {
+    /// What the class may be called: the end of its path, from some directory on.
+    pub names: Vec<String>,
+    pub path: String,
+    pub message: String,
+}
+
+impl Broken {
+    /// `within` is the path in the directory or the archive.
+    fn new(within: &Path, path: String, message: String) -> Broken {
+        let within = within.with_extension("");
+        let parts = within.iter().map(|part| part.to_string_lossy());
+        let parts: Vec<_> = parts.collect();
+        let names = (0..parts.len()).map(|from| parts[from..].join("."));
+        Broken {
+            names: names.collect(),
+            path,
+            message,
+        }
+    }
+}
+
 /// The class files of all paths. Of two classes of one name the first counts.
 ///
 /// Sources are compiled: files that are named, and of a directory the file named after `class`, or
 /// all of them if there is no such file. The time that took is given too.
-pub(crate) fn class_files(
-    paths: &[PathBuf],
-    class: &str,
-) -> Result<(Vec<ClassFile>, Option<Duration>), Error> {
+pub(crate) fn class_files(paths: &[PathBuf], class: &str) -> Result<Found, Error> {
     let mut sources = Vec::new();
     let mut source_roots = Vec::new();
     let mut found: Vec<PathBuf> = Vec::new();
+    let mut inside: Vec<(&PathBuf, PathBuf)> = Vec::new();
+    let mut broken: Vec<Broken> = Vec::new();
     let mut archives = Vec::new();
     // A class rarely comes alone: those of its directory are looked at, too.
     let mut beside: Vec<PathBuf> = Vec::new();
@@ -48,7 +79,9 @@ pub(crate) fn class_files(
         let metadata = fs::metadata(path).map_err(|error| unreadable(path, &error))?;
         if metadata.is_dir() {
             let mut java = Vec::new();
-            walk(path, &mut java, &mut found)?;
+            let mut here = Vec::new();
+            walk(path, &mut java, &mut here)?;
+            inside.extend(here.into_iter().map(|file| (path, file)));
             if !java.is_empty() {
                 source_roots.push(path.clone());
             }
@@ -93,6 +126,10 @@ pub(crate) fn class_files(
     for path in found {
         classes.push(read(&path)?);
     }
+    for (directory, path) in inside {
+        let within = path.strip_prefix(directory).unwrap_or(&path);
+        keep(read(&path), within, &mut classes, &mut broken)?;
+    }
     // Nobody asked for these, so one that cannot be read, or is there already, is passed over.
     beside.sort_unstable();
     beside.dedup();
@@ -102,16 +139,37 @@ pub(crate) fn class_files(
         }
     }
     for path in archives {
-        archive(&path, &mut classes)?;
+        archive(&path, &mut classes, &mut broken)?;
     }
-    if classes.is_empty() {
+    if classes.is_empty() && broken.is_empty() {
         let paths = paths
             .iter()
             .map(|path| path.display().to_string())
             .collect();
         return Err(Error::Empty { paths });
     }
-    Ok((classes, time))
+    Ok(Found {
+        classes,
+        broken,
+        compiling: time,
+    })
+}
+
+/// Keeps a class. A file that is none may be one that nobody needs.
+fn keep(
+    read: Result<ClassFile, Error>,
+    within: &Path,
+    classes: &mut Vec<ClassFile>,
+    broken: &mut Vec<Broken>,
+) -> Result<(), Error> {
+    match read {
+        Ok(class) => classes.push(class),
+        Err(Error::ClassFile { path, message }) => {
+            broken.push(Broken::new(within, path, message));
+        }
+        Err(other) => return Err(other),
+    }
+    Ok(())
 }
 
 /// Where the compiler looks for the other sources: `src` for `src/p/q/X.java` of the package `p.q`.
@@ -203,7 +261,11 @@ fn read(path: &Path) -> Result<ClassFile, Error> {
 }
 
 /// All class files of an archive.
-fn archive(path: &Path, classes: &mut Vec<ClassFile>) -> Result<(), Error> {
+fn archive(
+    path: &Path,
+    classes: &mut Vec<ClassFile>,
+    broken: &mut Vec<Broken>,
+) -> Result<(), Error> {
     let file = fs::File::open(path).map_err(|error| unreadable(path, &error))?;
     let reader = std::io::BufReader::new(file);
     let mut archive = zip::ZipArchive::new(reader).map_err(|error| unreadable(path, &error))?;
@@ -233,7 +295,7 @@ fn archive(path: &Path, classes: &mut Vec<ClassFile>) -> Result<(), Error> {
         if size as u64 > LARGEST {
             return Err(unreadable(Path::new(&here), &"too large for a class file"));
         }
-        classes.push(class_file(here, bytes)?);
+        keep(class_file(here, bytes), Path::new(&name), classes, broken)?;
     }
     Ok(())
 }

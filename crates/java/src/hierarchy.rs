@@ -3,10 +3,14 @@
 //! Calls are resolved by class hierarchy analysis: every class that is a subtype of the receiver's
 //! declared type may be there.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use rustc_hash::FxHashMap;
 
 use crate::Error;
 use crate::class::{ClassFile, FieldInfo, MethodInfo};
+use crate::files::Broken;
 use crate::instruction::Member;
 
 /// A class: an index into [`Hierarchy::classes`].
@@ -19,6 +23,10 @@ pub(crate) struct Hierarchy {
     /// Sorted by name; behind them those that are in no file.
     pub classes: Vec<ClassFile>,
     names: FxHashMap<String, ClassIndex>,
+    /// Files that cannot be read, by what their classes may be called.
+    broken: FxHashMap<String, Rc<Broken>>,
+    /// One of them, of which somebody has asked for the class.
+    missed: RefCell<Option<Rc<Broken>>>,
     /// For each class its parent, if it is available.
     parents: Vec<Option<ClassIndex>>,
     /// Methods of each class, by name and descriptor.
@@ -29,7 +37,7 @@ pub(crate) struct Hierarchy {
 
 impl Hierarchy {
     /// Of two classes of one name the first counts.
-    pub(crate) fn new(files: Vec<ClassFile>) -> Result<Hierarchy, Error> {
+    pub(crate) fn new(files: Vec<ClassFile>, broken: Vec<Broken>) -> Result<Hierarchy, Error> {
         let mut classes = files;
         classes.sort_by(|a, b| a.name.cmp(&b.name));
         classes.dedup_by(|b, a| a.name == b.name);
@@ -64,7 +72,17 @@ impl Hierarchy {
             parents,
             methods,
             concrete: FxHashMap::default(),
+            broken: FxHashMap::default(),
+            missed: RefCell::default(),
         };
+        for one in broken.into_iter().map(Rc::new) {
+            // `X.Y` may be meant by `X$Y`.
+            let dotted = one.names.iter().map(|name| name.replace('$', "."));
+            for name in one.names.iter().cloned().chain(dotted) {
+                let entry = hierarchy.broken.entry(name);
+                entry.or_insert_with(|| Rc::clone(&one));
+            }
+        }
         hierarchy.check()?;
         for class in 0..hierarchy.classes.len() {
             hierarchy.note_supertypes(class);
@@ -126,11 +144,25 @@ impl Hierarchy {
     }
 
     pub(crate) fn find(&self, name: &str) -> Option<ClassIndex> {
-        self.names.get(name).copied()
+        let found = self.names.get(name).copied();
+        if found.is_none() {
+            self.miss(name);
+        }
+        found
     }
 
-    pub(crate) fn parent(&self, class: ClassIndex) -> Option<ClassIndex> {
-        self.parents[class]
+    /// A class of this name is asked for and not there: it may be in a file that cannot be read.
+    pub(crate) fn miss(&self, name: &str) {
+        if let Some(one) = self.broken.get(name) {
+            self.missed
+                .borrow_mut()
+                .get_or_insert_with(|| Rc::clone(one));
+        }
+    }
+
+    /// A file that cannot be read, although somebody needs its class.
+    pub(crate) fn missed(&self) -> Option<Rc<Broken>> {
+        self.missed.borrow().clone()
     }
 
     pub(crate) fn method(&self, (class, method): MethodIndex) -> &MethodInfo {

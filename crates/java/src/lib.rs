@@ -8,8 +8,8 @@
 //! unknown, and so are arrays, strings, static fields, and results of methods whose code is not
 //! available. Each such place is a [`Warning`], but for arithmetic. A lambda is an object of a class
 //! that is made for it. What is unknown may be
-//! anything: a branch that asks for it goes both ways. Exceptions go to a handler of
-//! the method or of a caller, or they end the run. Exceptions that the machine raises for failed casts,
+//! anything: a branch that asks for it goes both ways. Exceptions go to the first handler of
+//! the method or of a caller that takes their class, or they end the run. Those that the machine raises for failed casts,
 //! divisions, and arrays, and those of library methods, are followed into handlers only.
 
 mod build;
@@ -19,6 +19,7 @@ mod descriptor;
 mod dynamic;
 mod effects;
 mod error;
+mod exceptions;
 mod files;
 mod hierarchy;
 mod instruction;
@@ -33,6 +34,7 @@ use droste_source::suggest::nearest;
 
 use crate::class::ClassFile;
 use crate::descriptor::signature;
+use crate::files::{Broken, Found};
 use crate::hierarchy::{ClassIndex, Hierarchy, MethodIndex};
 
 pub use error::{Error, Place, Warning};
@@ -62,8 +64,12 @@ pub struct Loaded {
 
 /// Loads a method, and all that can be reached from it.
 pub fn load(paths: &[PathBuf], options: &Options) -> Result<Loaded, Error> {
-    let (files, compiling) = files::class_files(paths, &options.class)?;
-    let (program, warnings) = translate(files, options)?;
+    let Found {
+        classes,
+        broken,
+        compiling,
+    } = files::class_files(paths, &options.class)?;
+    let (program, warnings) = translate(classes, broken, options)?;
     Ok(Loaded {
         program,
         warnings,
@@ -82,17 +88,43 @@ pub fn load_bytes(
             .map_err(|(path, message)| Error::ClassFile { path, message })?;
         classes.push(class);
     }
-    translate(classes, options)
+    translate(classes, Vec::new(), options)
 }
 
 fn translate(
     files: Vec<ClassFile>,
+    broken: Vec<Broken>,
     options: &Options,
 ) -> Result<(PointerProgram, Vec<Warning>), Error> {
-    let mut hierarchy = Hierarchy::new(files)?;
-    let class = find_class(&hierarchy, &options.class)?;
-    let method = find_method(&hierarchy, class, &options.method)?;
-    build::build(&mut hierarchy, method)
+    // Nobody is told of files that nobody needs before it is known that nobody does.
+    let warnings: Vec<Warning> = broken.iter().map(not_read).collect();
+    let mut hierarchy = Hierarchy::new(files, broken)?;
+    let built = find_class(&hierarchy, &options.class).and_then(|class| {
+        let method = find_method(&hierarchy, class, &options.method)?;
+        build::build(&mut hierarchy, method)
+    });
+    // That something is missing may be for want of that class.
+    if let Some(one) = hierarchy.missed() {
+        let (path, message) = (one.path.clone(), one.message.clone());
+        return Err(Error::ClassFile { path, message });
+    }
+    let (program, mut more) = built?;
+    more.splice(0..0, warnings);
+    Ok((program, more))
+}
+
+/// A file in a directory or an archive is left out.
+fn not_read(one: &Broken) -> Warning {
+    Warning {
+        place: Place {
+            file: one.path.clone(),
+            ..Place::default()
+        },
+        message: format!(
+            "no whole class file: {}. Nothing needs the class, as far as its path tells its name",
+            one.message
+        ),
+    }
 }
 
 fn find_class(hierarchy: &Hierarchy, name: &str) -> Result<ClassIndex, Error> {
@@ -113,6 +145,7 @@ fn find_class(hierarchy: &Hierarchy, name: &str) -> Result<ClassIndex, Error> {
     match found[..] {
         [class] => Ok(class),
         [] => {
+            hierarchy.miss(&wanted);
             let names = classes.iter().map(|class| class.name.as_str());
             Err(Error::NoClass {
                 name: name.to_string(),

@@ -12,6 +12,7 @@ use droste_pointer::Kind;
 use rustc_hash::FxHashMap;
 
 use crate::class::{Body, MethodInfo};
+use crate::exceptions;
 use crate::instruction::{Op, Slot};
 
 /// Blocks times slots, beyond which a method is refused.
@@ -23,8 +24,8 @@ pub(crate) struct Graph {
     pub starts: Vec<usize>,
     /// Where control goes from a block, without exceptions.
     pub next: Vec<Vec<usize>>,
-    /// Where exceptions in a block lead, in order.
-    pub handlers: Vec<Vec<usize>>,
+    /// Where exceptions in a block lead, in order, each with the class of exceptions that go there.
+    pub handlers: Vec<Vec<(usize, Option<String>)>>,
     /// For each block: whether an exception may escape its handlers.
     pub escapes: Vec<bool>,
     /// Where a block goes on if it uses null and a handler takes that.
@@ -53,7 +54,7 @@ impl Graph {
         };
         let mut leader = vec![false; code.len()];
         leader[0] = true;
-        let mut covered = vec![Vec::new(); code.len()];
+        let mut covered: Vec<Vec<(usize, Option<String>)>> = vec![Vec::new(); code.len()];
         let mut escapes = vec![true; code.len()];
         let mut null = vec![None; code.len()];
         for handler in &body.handlers {
@@ -66,12 +67,18 @@ impl Graph {
                 if let Some(next) = leader.get_mut(at + 1) {
                     *next = true;
                 }
-                if handler.null && escapes[at] && null[at].is_none() {
+                if !escapes[at] {
+                    continue;
+                }
+                let class = handler.class.as_ref();
+                let is_null = class.is_none_or(|class| exceptions::is_of_null(class));
+                if is_null && null[at].is_none() {
                     null[at] = Some(target);
                 }
-                if escapes[at] && !covered[at].contains(&target) {
-                    covered[at].push(target);
-                    escapes[at] = !handler.all;
+                let one = (target, handler.class.clone());
+                if !covered[at].contains(&one) {
+                    covered[at].push(one);
+                    escapes[at] = handler.class.is_some();
                 }
                 if covered[at].len() > 64 {
                     return Err("more than 64 exception handlers for one instruction".to_string());
@@ -150,9 +157,9 @@ impl Graph {
                 next.push(block + 1);
             }
             graph.next.push(next);
-            graph
-                .handlers
-                .push(covered[first].iter().map(|&at| block_of[at]).collect());
+            let covered = std::mem::take(&mut covered[first]).into_iter();
+            let covered = covered.map(|(at, class)| (block_of[at], class));
+            graph.handlers.push(covered.collect());
             graph.escapes.push(escapes[first]);
             graph.null.push(null[first].map(|at| block_of[at]));
         }
@@ -322,7 +329,7 @@ pub(crate) fn webs(body: &Body, graph: &Graph, method: &MethodInfo) -> Result<We
         for &target in &graph.next[block] {
             join(target, &state);
         }
-        for &target in &graph.handlers[block] {
+        for &(target, _) in &graph.handlers[block] {
             join(target, &before);
             join(target, &state);
         }
@@ -353,7 +360,8 @@ fn liveness(body: &Body, graph: &Graph, numbers: &FxHashMap<u16, usize>) -> Vec<
             uses[slot] |= reads && !defines[slot];
             defines[slot] |= writes;
         }
-        for &target in graph.next[block].iter().chain(&graph.handlers[block]) {
+        let handlers = graph.handlers[block].iter().map(|(target, _)| target);
+        for &target in graph.next[block].iter().chain(handlers) {
             predecessors[target].push(block);
         }
     }
@@ -373,7 +381,7 @@ fn liveness(body: &Body, graph: &Graph, numbers: &FxHashMap<u16, usize>) -> Vec<
                 .any(|&next| live[next * slots + slot]);
             let raised = graph.handlers[block]
                 .iter()
-                .any(|&next| live[next * slots + slot]);
+                .any(|&(next, _)| live[next * slots + slot]);
             if (after && !defines[at]) || raised {
                 live[at] = true;
                 changed = true;

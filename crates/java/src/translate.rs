@@ -9,14 +9,14 @@
 
 mod instructions;
 
-use droste_pointer::{Kind, Local, LocalId, Operand, Pc, Statement, Value};
+use droste_pointer::{Handler, Kind, Local, LocalId, Operand, Pc, Statement, Value};
 use rustc_hash::FxHashMap;
 
 use crate::build::Builder;
 use crate::class::{Body, MethodInfo};
 use crate::descriptor::signature;
 use crate::hierarchy::{ClassIndex, MethodIndex};
-use crate::instruction::Slot;
+use crate::instruction::{Op, Slot};
 use crate::slots::{Graph, Webs, webs};
 
 const REFERENCE: Slot = Slot {
@@ -398,69 +398,103 @@ impl Translator<'_, '_> {
         Ok(block as Pc)
     }
 
-    /// Where an exception that holds `value` may go from here: handlers, and out of the method.
-    fn raised(&mut self, value: Operand) -> Result<Vec<Pc>, String> {
+    /// The handlers of an exception that is raised here.
+    fn handlers(&mut self) -> Result<Vec<Handler>, String> {
         let handlers = self.graph.handlers[self.block].clone();
-        self.raised_to(value, handlers)
+        self.pieces_of(&handlers)
     }
 
     /// The statement before uses an object. If that is null, control goes to the first handler that
     /// takes such an exception.
     fn catch_null(&mut self) -> Result<(), String> {
         if let Some(handler) = self.graph.null[self.block] {
-            let targets = self.raised_to(Operand::Present, vec![handler])?;
+            let handlers = self.pieces_of(&[(handler, None)])?;
             let escapes = false;
-            self.emit(Statement::Caught { targets, escapes });
+            self.emit(Statement::Caught { handlers, escapes });
         }
         Ok(())
     }
 
-    /// Where an exception that holds `value` goes if one of these takes it.
-    fn raised_to(&mut self, value: Operand, handlers: Vec<usize>) -> Result<Vec<Pc>, String> {
-        let mut targets = Vec::new();
-        if !handlers.is_empty() {
-            let to = self.between(0, Kind::Reference);
-            let piece = self.new_piece();
-            let assign = Statement::Assign {
-                to,
-                value: Value::Operand(value),
-            };
-            if value != Operand::Local(to) {
-                self.pieces[piece as usize].code.push((assign, self.line));
-            }
-            let mut blocks = Vec::new();
-            for block in handlers {
-                blocks.push(self.go_with(block, vec![REFERENCE])?);
-            }
-            if let [only] = blocks[..] {
-                self.then(piece, only);
+    /// Handlers, each with a piece that puts the exception on the stack.
+    fn pieces_of(&mut self, handlers: &[(usize, Option<String>)]) -> Result<Vec<Handler>, String> {
+        let mut found = Vec::new();
+        let mut pieces: Vec<(usize, Pc)> = Vec::new();
+        for (block, class) in handlers {
+            let known = pieces.iter().find(|(one, _)| one == block);
+            let target = if let Some(&(_, piece)) = known {
+                piece
             } else {
-                let choose = Statement::Choose { targets: blocks };
-                self.pieces[piece as usize].code.push((choose, self.line));
-            }
-            targets.push(piece);
+                let to = self.between(0, Kind::Reference);
+                let piece = self.new_piece();
+                let value = Value::Exception;
+                let assign = Statement::Assign { to, value };
+                self.pieces[piece as usize].code.push((assign, self.line));
+                let next = self.go_with(*block, vec![REFERENCE])?;
+                self.then(piece, next);
+                pieces.push((*block, piece));
+                piece
+            };
+            let class = class.as_ref().map(|class| self.builder.exception(class));
+            found.push(Handler { target, class });
         }
-        Ok(targets)
+        Ok(found)
     }
 
-    /// The instruction may raise an exception. If there are handlers, control may go there, and out
-    /// of the method if a caller catches it.
-    fn may_raise(&mut self) -> Result<(), String> {
-        let mut targets = self.raised(Operand::Present)?;
-        self.raises |= self.graph.escapes[self.block];
-        if self.builder.follows && self.graph.escapes[self.block] {
-            let piece = self.new_piece();
-            let code = &mut self.pieces[piece as usize].code;
-            code.push((Statement::Throw, self.line));
-            targets.push(piece);
+    /// The instruction may raise an exception, of this class if that is known. If there are
+    /// handlers, control may go there, and out of the method if a caller catches it.
+    fn may_raise(&mut self, class: Option<&str>) -> Result<(), String> {
+        let handlers = self.handlers()?;
+        let leaves = self.graph.escapes[self.block];
+        self.raises |= leaves;
+        let escapes = leaves && self.builder.follows;
+        if handlers.is_empty() && !escapes {
+            return Ok(());
         }
-        if !targets.is_empty() {
-            let rest = self.new_piece();
-            targets.insert(0, rest);
-            self.emit(Statement::Choose { targets });
-            self.piece = rest;
+        let (raises, rest) = (self.new_piece(), self.new_piece());
+        self.emit(Statement::Choose {
+            targets: vec![rest, raises],
+        });
+        self.piece = raises;
+        let mut value = Operand::Unknown;
+        if let Some(class) = class {
+            let class = self.builder.exception(class);
+            let to = self.fresh(Kind::Reference);
+            self.assign(to, Value::New(class));
+            value = Operand::Local(to);
         }
+        self.emit(Statement::Throw {
+            value,
+            handlers,
+            escapes,
+        });
+        self.piece = rest;
         Ok(())
+    }
+
+    /// Whether a variable holds nothing but exceptions that have been caught: these are there.
+    fn is_caught(&self, operand: Operand) -> bool {
+        let Operand::Local(local) = operand else {
+            return false;
+        };
+        let code = &self.body.instructions;
+        // A place that is entered by exceptions alone.
+        let begins = |at: usize| {
+            let mut handlers = self.body.handlers.iter();
+            let block = self.graph.block(code[at].at);
+            let mut jumps = self.graph.next.iter().flatten();
+            handlers.any(|one| one.target == code[at].at) && jumps.all(|&next| next != block)
+        };
+        let start = self.graph.starts[self.block];
+        if self.between.get(&(0, true)) == Some(&local) {
+            // What is on the stack has not been put anywhere else.
+            return begins(start);
+        }
+        let own = |at: usize| self.webs.accesses[at] == Some(local.index());
+        let writes = |at: usize| matches!(code[at].op, Op::Store(..)) && own(at);
+        let mut written = (0..code.len()).filter(|&at| writes(at)).peekable();
+        written.peek().is_some()
+            && written.all(begins)
+            && !self.webs.parameters.contains(&local.index())
     }
 
     /// Before a variable is written: what the stack holds of it is saved.

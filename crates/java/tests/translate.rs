@@ -258,7 +258,7 @@ class T {
         caught,
         [
             "<T: void middle()>()",
-            "caught 3 or out",
+            "caught RuntimeException 3 or out",
             "goto 4",
             "return",
             "return"
@@ -281,7 +281,7 @@ class T {
     let has_throw = |method: &str| {
         let program = load_text(text, method).unwrap().program;
         let mut code = program.methods.iter().flat_map(|method| &method.code);
-        code.any(|statement| *statement == droste_pointer::Statement::Throw)
+        code.any(|statement| matches!(statement, Statement::Throw { .. }))
     };
     assert!(has_throw("caught") && !has_throw("alone"));
 }
@@ -345,6 +345,48 @@ fn packages_archives_and_directories() {
         let error = load(&[archive], &options("User", "f")).unwrap_err();
         assert!(matches!(error, Error::Read { .. }), "{error}");
     }
+}
+
+/// A file that is no class file is left out where nobody needs its class.
+#[test]
+fn broken_files_in_directories_matter_if_they_are_needed() {
+    if !jdk() {
+        return;
+    }
+    let directory = Directory::new();
+    let text = "package p; class T { T next; U u; static T m(T t) { return t.next; }
+        static void n(T t) { t.u.v = null; } static void s() { V.f(); } static class I {} }
+        class U { Object v; } class V { static void f() {} }";
+    directory.write("p/T.java", text);
+    let classes = support::compile(&directory, &["p/T.java"], &["-g"]);
+    let load_method = |class: &str, method: &str| {
+        let loaded = load(std::slice::from_ref(&classes), &options(class, method));
+        loaded.map_err(|error| error.to_string())
+    };
+    for (file, needs) in [("U", "n"), ("V", "s")] {
+        let file = classes.join(format!("p/{file}.class"));
+        let whole = fs::read(&file).unwrap();
+        fs::write(&file, &whole[..whole.len() / 2]).unwrap();
+        let loaded = load_method("T", "m").unwrap();
+        let warning = loaded.warnings[0].to_string();
+        let begin = format!("{}: no whole class file: ", file.display());
+        assert!(warning.starts_with(&begin), "{warning}");
+        let error = load_method("T", needs).unwrap_err();
+        let begin = format!("`{}` is no whole class file: ", file.display());
+        assert!(error.starts_with(&begin), "{error}");
+        let name = file.file_stem().unwrap().to_str().unwrap();
+        for name in [name.to_owned(), format!("p.{name}")] {
+            let error = load_method(&name, "m").unwrap_err();
+            assert!(error.starts_with(&begin), "{error}");
+        }
+        fs::write(&file, &whole).unwrap();
+        assert!(load_method("T", needs).is_ok());
+    }
+    // A file of its own is asked for.
+    let file = classes.join("p/U.class");
+    fs::write(&file, "text").unwrap();
+    let paths = [classes.join("p/T.class"), file];
+    assert!(load(&paths, &options("T", "m")).is_err());
 }
 
 #[test]

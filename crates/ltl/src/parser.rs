@@ -45,6 +45,7 @@ pub fn parse(
         formulas,
         atoms,
         diagnostics,
+        names_are_optional: false,
     };
     let formula = parser.formula(&list, Span::new(end, end));
     match formula {
@@ -88,6 +89,15 @@ pub fn parse_properties(
     formulas: &mut Formulas,
     atoms: &mut Atoms,
 ) -> Result<Vec<Property>, Vec<Diagnostic>> {
+    properties(source, formulas, atoms, false)
+}
+
+fn properties(
+    source: &SourceFile,
+    formulas: &mut Formulas,
+    atoms: &mut Atoms,
+    names_are_optional: bool,
+) -> Result<Vec<Property>, Vec<Diagnostic>> {
     let mut diagnostics = Vec::new();
     let list = tokens(source.text(), 0, true, &mut diagnostics);
     let end = source.text().len() as u32;
@@ -96,6 +106,7 @@ pub fn parse_properties(
         formulas,
         atoms,
         diagnostics,
+        names_are_optional,
     };
     let mut properties: Vec<Property> = Vec::new();
     let mut names: FxHashMap<String, Span> = FxHashMap::default();
@@ -124,6 +135,10 @@ pub fn parse_properties(
         });
         let body = &list[from..at];
         let Some(name_span) = name else {
+            if names_are_optional {
+                parser.diagnostics.push(without_name(list[begin].1));
+                continue;
+            }
             parser.diagnostics.push(
                 Diagnostic::error(list[begin].1, "a property has a name")
                     .label("expected `name: formula`")
@@ -178,7 +193,7 @@ pub fn parse_formulas(
     let mut diagnostics = Vec::new();
     let list = tokens(source.text(), 0, true, &mut diagnostics);
     if list.is_empty() || is_header(&list, 0) || strange_header(source, &list, 0).is_some() {
-        let named = parse_properties(source, formulas, atoms)?.into_iter();
+        let named = properties(source, formulas, atoms, true)?.into_iter();
         return Ok(named.map(|one| (Some(one.name), one.formula)).collect());
     }
     let mut parser = Parser {
@@ -186,6 +201,7 @@ pub fn parse_formulas(
         formulas,
         atoms,
         diagnostics,
+        names_are_optional: false,
     };
     let mut read = Vec::new();
     let mut rest = &list[..];
@@ -202,7 +218,7 @@ pub fn parse_formulas(
         };
         if is_header(line, 0) {
             let error = Diagnostic::error(line[0].1, "this formula has a name, the first has none");
-            parser.error(error.help("give names to all of them, or to none"));
+            parser.error(error.help(ALL_OR_NONE));
             continue;
         }
         let formula = parser.formula(line, Span::new(end, end));
@@ -213,6 +229,13 @@ pub fn parse_formulas(
     } else {
         Err(in_order(parser.diagnostics))
     }
+}
+
+const ALL_OR_NONE: &str = "give names to all of them, or to none";
+
+/// Here a formula begins in a file in which formulas have names.
+fn without_name(span: Span) -> Diagnostic {
+    Diagnostic::error(span, "this formula has no name, the first has one").help(ALL_OR_NONE)
 }
 
 /// Whether a name and a colon are here; any word may be a name, except in `at(proc:LABEL)`.
@@ -314,6 +337,8 @@ struct Parser<'a> {
     formulas: &'a mut Formulas,
     atoms: &'a mut Atoms,
     diagnostics: Vec<Diagnostic>,
+    /// The formulas have names, but a formula without one on a line of its own may have been meant.
+    names_are_optional: bool,
 }
 
 impl Parser<'_> {
@@ -708,6 +733,9 @@ impl Parser<'_> {
     }
 
     fn missing_operator(&mut self, list: &[(Token, Span)], at: usize, span: Span) {
+        if self.names_are_optional && new_line(self.source, span) {
+            return self.error(without_name(span));
+        }
         let found = self.source.slice(span).to_owned();
         let mut error =
             Diagnostic::error(span, format!("expected a binary operator, found `{found}`"))

@@ -354,5 +354,13 @@ fn formulas_need_no_names() {
         mixed.map_err(|problems| problems[0].clone()),
         Err(name.to_owned())
     );
+    // The other way round, also behind a semicolon.
+    for text in ["y: F b\nG a\n", "y: F b\n(G a)\n", "y: F b;\nG a\n"] {
+        let name = "this formula has no name, the first has one";
+        assert_eq!(read(text), Err(vec![name.to_owned()]), "{text}");
+    }
+    let source = SourceFile::new("t", "y: F b\nG a");
+    let read_at = parse_formulas(&source, &mut Formulas::new(), &mut Atoms::new());
+    assert_eq!(source.slice(read_at.unwrap_err()[0].primary.0), "G");
     assert!(read("").is_err() && read("// nothing\n").is_err());
 }

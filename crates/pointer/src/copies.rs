@@ -177,6 +177,7 @@ pub(crate) fn replace(
             value: Value::Operand(one),
             ..
         }
+        | Statement::Throw { value: one, .. }
         | Statement::Return(Some(one)) => {
             change(one);
         }
@@ -222,7 +223,6 @@ pub(crate) fn replace(
         | Statement::Caught { .. }
         | Statement::Goto(_)
         | Statement::Return(None)
-        | Statement::Throw
         | Statement::Nop => {}
     }
 }

@@ -8,7 +8,10 @@
 //! use droste_pointer::interpret::{Heap, Interpreter, Outcome, Value};
 //! # use droste_pointer::*;
 //! # let program = PointerProgram {
-//! #     classes: vec![Class { name: "List".into(), parent: None, fields: vec![], unused: vec![] }],
+//! #     classes: vec![Class {
+//! #         name: "List".into(), parent: None, is_open: false, is_library: false, fields: vec![],
+//! #         unused: vec![],
+//! #     }],
 //! #     fields: vec![],
 //! #     methods: vec![Method {
 //! #         class: ClassId(0), name: "m".into(), signature: "<List: List m(List)>".into(),
@@ -22,6 +25,7 @@
 //! #     }],
 //! #     files: vec!["List.java".into()],
 //! #     entry: MethodId(0),
+//! #     of_null: None,
 //! # };
 //! let mut run = Interpreter::new(&program, Heap::default(), Value::Undefined, vec![Value::Null]);
 //! let outcome = run.run(100, |_| 0, |_| ());
@@ -135,6 +139,8 @@ pub enum Outcome {
     UnknownDereference,
     /// An exception has left the program.
     Thrown,
+    /// No handler takes an exception, and where it goes is not followed.
+    NotFollowed,
     /// The object has a class for which the call has no method.
     NoMethod,
     /// There were as many steps as are allowed.
@@ -147,6 +153,7 @@ pub struct Interpreter<'a> {
     program: &'a PointerProgram,
     heap: Heap,
     frames: Vec<Frame>,
+    thrown: Value,
 }
 
 impl<'a> Interpreter<'a> {
@@ -161,6 +168,7 @@ impl<'a> Interpreter<'a> {
             program,
             heap,
             frames: Vec::new(),
+            thrown: Value::Undefined,
         };
         interpreter.enter(program.entry, this, parameters);
         interpreter
@@ -169,6 +177,11 @@ impl<'a> Interpreter<'a> {
     /// The objects.
     pub fn heap(&self) -> &Heap {
         &self.heap
+    }
+
+    /// The exception that was raised last, if it is known.
+    pub fn thrown(&self) -> Value {
+        self.thrown
     }
 
     /// The methods that are running, the innermost last. Empty when the first has returned.
@@ -224,6 +237,8 @@ impl<'a> Interpreter<'a> {
                         let parameters = &self.frames[at].parameters;
                         parameters.get(number as usize).copied().unwrap_or_default()
                     }
+                    // Handlers are entered behind this.
+                    Source::Exception => Value::Undefined,
                 };
                 self.frames[at].locals[to.index()] = value;
             }
@@ -289,9 +304,9 @@ impl<'a> Interpreter<'a> {
                 caller.pc += 1;
                 return None;
             }
-            Statement::Throw => {
-                self.frames.pop();
-                return self.unwind(Outcome::Thrown, choose);
+            Statement::Throw { value, .. } => {
+                let value = self.operand(*value);
+                return self.unwind(Outcome::Thrown, value, choose);
             }
             Statement::Require(base) => {
                 if self.local(*base) == Value::Null {
@@ -311,35 +326,58 @@ impl<'a> Interpreter<'a> {
         choose: &mut dyn FnMut(usize) -> usize,
     ) -> Option<Outcome> {
         match outcome {
-            Outcome::NullDereference => self.unwind(outcome, choose),
+            Outcome::NullDereference => {
+                let class = self.program.of_null;
+                let object = class.map(|class| self.heap.allocate(self.program, class));
+                let thrown = object.map_or(Value::Undefined, Value::Object);
+                self.unwind(outcome, thrown, choose)
+            }
             _ => Some(outcome),
         }
     }
 
-    /// The statement of the innermost method has raised an exception, a call perhaps: it goes to the
-    /// nearest handler. If there is none, the run ends in this way.
+    /// The statement of the innermost method has raised an exception: it goes to the nearest handler
+    /// that takes it. If there is none, the run ends in this way.
     fn unwind(
         &mut self,
         outcome: Outcome,
+        thrown: Value,
         choose: &mut dyn FnMut(usize) -> usize,
     ) -> Option<Outcome> {
+        self.thrown = thrown;
+        let class = match thrown {
+            Value::Object(object) => Some(self.heap.object(object).class),
+            _ => None,
+        };
         while let Some(frame) = self.frames.last_mut() {
             let code = &self.program.method(frame.method).code;
             let pc = frame.pc as usize;
             if let Some(to) = code[pc].defines() {
                 frame.locals[to.index()] = Value::Undefined;
             }
-            let (targets, escapes) = Statement::handlers(code.get(pc + 1));
-            // There is no choice where there are no handlers.
-            let ways = targets.len() + usize::from(escapes);
-            let way = if targets.is_empty() {
-                0
-            } else {
-                choose(ways) % ways
+            let (handlers, escapes) = code[pc].handlers(code.get(pc + 1));
+            // There is no choice where it is known who takes it.
+            let mut takes = |class_taken: Option<ClassId>| {
+                let known = self.program.takes(class_taken, class);
+                known.unwrap_or_else(|| choose(2) % 2 != 1)
             };
-            if let Some(&target) = targets.get(way) {
-                frame.pc = target;
+            if let Some(handler) = handlers.iter().find(|one| takes(one.class)) {
+                frame.pc = handler.target;
+                if let Statement::Assign {
+                    to,
+                    value: Source::Exception,
+                } = code[frame.pc as usize]
+                {
+                    frame.locals[to.index()] = thrown;
+                    frame.pc += 1;
+                }
                 return None;
+            }
+            if !escapes {
+                return Some(match outcome {
+                    Outcome::Thrown => Outcome::NotFollowed,
+                    other => other,
+                });
             }
             self.frames.pop();
         }

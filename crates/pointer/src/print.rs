@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use crate::{Callees, MethodId, Operand, Pc, PointerProgram, Statement, Value};
+use crate::{Callees, Handler, MethodId, Operand, Pc, PointerProgram, Statement, Value};
 
 impl fmt::Display for PointerProgram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -45,6 +45,17 @@ impl PointerProgram {
         text
     }
 
+    /// Where an exception may go: `RuntimeException 7 or out`.
+    fn print_handlers(&self, handlers: &[Handler], escapes: bool) -> String {
+        let handlers = handlers.iter().map(|one| match one.class {
+            Some(class) => format!("{} {}", self.class(class).simple_name(), one.target),
+            None => one.target.to_string(),
+        });
+        let out = escapes.then(|| "out".to_string());
+        let all: Vec<String> = handlers.chain(out).collect();
+        all.join(" or ")
+    }
+
     /// One statement as text, in the manner of Java.
     pub fn print_statement(&self, id: MethodId, pc: Pc) -> String {
         let method = self.method(id);
@@ -69,6 +80,7 @@ impl PointerProgram {
                     }
                     Value::This => "@this".to_string(),
                     Value::Parameter(number) => format!("@parameter{number}"),
+                    Value::Exception => "@thrown".to_string(),
                 };
                 format!("{} = {value}", method.local(*to))
             }
@@ -124,11 +136,16 @@ impl PointerProgram {
             Statement::Goto(target) => format!("goto {target}"),
             Statement::Return(None) => "return".to_string(),
             Statement::Return(Some(value)) => format!("return {}", operand(*value)),
-            Statement::Throw => "throw".to_string(),
-            Statement::Caught { targets, escapes } => {
-                let targets: Vec<String> = targets.iter().map(ToString::to_string).collect();
-                let out = if *escapes { " or out" } else { "" };
-                format!("caught {}{out}", targets.join(" "))
+            Statement::Throw {
+                value,
+                handlers,
+                escapes,
+            } => {
+                let to = self.print_handlers(handlers, *escapes);
+                format!("throw {}: {to}", operand(*value))
+            }
+            Statement::Caught { handlers, escapes } => {
+                format!("caught {}", self.print_handlers(handlers, *escapes))
             }
             Statement::Require(base) => format!("require {}", method.local(*base)),
             Statement::Hand { to, objects, runs } => {

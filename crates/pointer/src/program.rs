@@ -50,6 +50,8 @@ pub struct PointerProgram {
     pub files: Vec<String>,
     /// Where the program begins.
     pub entry: MethodId,
+    /// The class of the exception where null is used, if any handler asks for classes.
+    pub of_null: Option<ClassId>,
 }
 
 impl PointerProgram {
@@ -107,16 +109,29 @@ impl PointerProgram {
 
     /// Whether `class` is `ancestor`, or one of its descendants.
     pub fn is_subclass(&self, class: ClassId, ancestor: ClassId) -> bool {
-        let mut at = Some(class);
+        self.ancestors(class).any(|one| one == ancestor)
+    }
+
+    /// The class, its parent, and so on.
+    fn ancestors(&self, class: ClassId) -> impl Iterator<Item = ClassId> + '_ {
+        let all = std::iter::successors(Some(class), |&one| self.class(one).parent);
         // Parents have been checked for cycles by the front end; this bound costs nothing.
-        for _ in 0..=self.classes.len() {
-            match at {
-                Some(one) if one == ancestor => return true,
-                Some(one) => at = self.class(one).parent,
-                None => return false,
-            }
+        all.take(self.classes.len())
+    }
+
+    /// Whether a handler for exceptions of one class takes an exception of another one. The
+    /// answer is none if that is not known: nothing may be known of the exception, or its
+    /// class may have ancestors that are not at hand.
+    pub fn takes(&self, handler: Option<ClassId>, thrown: Option<ClassId>) -> Option<bool> {
+        let Some(wanted) = handler else {
+            return Some(true);
+        };
+        let thrown = thrown?;
+        if self.is_subclass(thrown, wanted) {
+            return Some(true);
         }
-        false
+        let open = self.ancestors(thrown).any(|one| self.class(one).is_open);
+        (!open).then_some(false)
     }
 }
 
@@ -127,6 +142,11 @@ pub struct Class {
     pub name: String,
     /// The class it extends, if that is a class of the program.
     pub parent: Option<ClassId>,
+    /// Whether it extends a class of which nothing is known.
+    pub is_open: bool,
+    /// Whether it is an exception of the library. Its objects have no fields, and that one of them is
+    /// lost is not worth a word.
+    pub is_library: bool,
     /// The fields of its objects, inherited ones too, each once, by id. Fields that no statement
     /// of the program reads or writes are left out.
     pub fields: Vec<(FieldId, Kind)>,
@@ -263,6 +283,18 @@ pub enum Value {
     This,
     /// The parameter of this number, from 0, at the beginning of a method.
     Parameter(u32),
+    /// The exception, at the beginning of a [`Handler`]: it is assigned when the handler takes it.
+    Exception,
+}
+
+/// Where control goes on if it takes an exception.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Handler {
+    /// The place. If an assignment of [`Value::Exception`] stands there, this is done at once, and
+    /// control is behind it.
+    pub target: Pc,
+    /// It takes exceptions of this class and its descendants. If there is none, it takes all.
+    pub class: Option<ClassId>,
 }
 
 /// One step. Unless stated otherwise, control goes on at the next statement.
@@ -330,18 +362,26 @@ pub enum Statement {
     Goto(Pc),
     /// Back to the caller.
     Return(Option<Operand>),
-    /// An exception leaves the method. If the call of the method is followed by a
-    /// [`Statement::Caught`], control goes on there. Otherwise the exception leaves the caller, too,
-    /// and the run ends when it leaves the program.
-    Throw,
-    /// Behind a call: if it was left by an exception, control goes to one of these, and its result
-    /// is unknown. So it does if the statement before, a call or not, has used null: that is an
-    /// error, and an exception, too, which leaves the method where there is no such statement.
-    /// Otherwise nothing happens.
+    /// An exception is raised. It goes to the first of the handlers that takes it. If none does, it
+    /// leaves the method: if the call of the method is followed by a [`Statement::Caught`], it goes
+    /// to the handlers there. Otherwise it leaves the caller, too, and the run ends when it leaves
+    /// the program.
+    Throw {
+        /// The exception. Of one that is not known nobody knows which handlers take it.
+        value: Operand,
+        /// The handlers, in order.
+        handlers: Vec<Handler>,
+        /// Whether it leaves the method if no handler takes it. Otherwise the run is not followed.
+        escapes: bool,
+    },
+    /// Behind a call: if it was left by an exception, this goes to the first of these handlers that
+    /// takes it, and the result of the call is unknown. So it does if the statement before, a call
+    /// or not, has used null: that is an error, and an exception, too, which leaves the method
+    /// where there is no such statement. Otherwise nothing happens.
     Caught {
-        /// Where the exception may go.
-        targets: Vec<Pc>,
-        /// Whether it may leave this method as well.
+        /// The handlers, in order.
+        handlers: Vec<Handler>,
+        /// Whether it leaves this method if no handler takes it. Otherwise the run is not followed.
         escapes: bool,
     },
     /// Nothing happens.
@@ -414,6 +454,7 @@ impl Statement {
                 ..
             }
             | Statement::Store { value: operand, .. }
+            | Statement::Throw { value: operand, .. }
             | Statement::Return(Some(operand)) => found(*operand),
             Statement::Assign {
                 value: Value::IsInstance(local, _),
@@ -446,11 +487,17 @@ impl Statement {
         }
     }
 
-    /// Where control may go if the statement before has raised an exception, and whether this may
+    /// The handlers of an exception that this statement raises or lets through, and whether it may
     /// leave the method. `next` is the statement behind it.
-    pub fn handlers(next: Option<&Statement>) -> (&[Pc], bool) {
-        match next {
-            Some(Statement::Caught { targets, escapes }) => (targets, *escapes),
+    pub fn handlers<'a>(&'a self, next: Option<&'a Statement>) -> (&'a [Handler], bool) {
+        match (self, next) {
+            (
+                Statement::Throw {
+                    handlers, escapes, ..
+                },
+                _,
+            )
+            | (_, Some(Statement::Caught { handlers, escapes })) => (handlers, *escapes),
             _ => (&[], true),
         }
     }
@@ -475,12 +522,15 @@ impl Statement {
                 found(*no);
             }
             Statement::Choose { targets } => targets.iter().copied().for_each(found),
-            Statement::Caught { targets, .. } => {
+            Statement::Caught { handlers, .. } => {
                 found(pc + 1);
-                targets.iter().copied().for_each(found);
+                handlers.iter().map(|one| one.target).for_each(found);
+            }
+            Statement::Throw { handlers, .. } => {
+                handlers.iter().map(|one| one.target).for_each(found);
             }
             Statement::Goto(target) => found(*target),
-            Statement::Return(_) | Statement::Throw => {}
+            Statement::Return(_) => {}
             Statement::Assign { .. }
             | Statement::Store { .. }
             | Statement::Call { .. }
@@ -497,8 +547,10 @@ impl Statement {
                 change(yes);
                 change(no);
             }
-            Statement::Choose { targets } | Statement::Caught { targets, .. } => {
-                targets.iter_mut().for_each(change);
+            Statement::Choose { targets } => targets.iter_mut().for_each(change),
+            Statement::Throw { handlers, .. } | Statement::Caught { handlers, .. } => {
+                let targets = handlers.iter_mut().map(|one| &mut one.target);
+                targets.for_each(change);
             }
             Statement::Goto(target) => change(target),
             _ => {}

@@ -49,6 +49,8 @@ fn program(code: Vec<Statement>) -> PointerProgram {
         classes: vec![Class {
             name: "List".to_string(),
             parent: None,
+            is_open: false,
+            is_library: false,
             fields: vec![(NEXT, Kind::Reference)],
             unused: Vec::new(),
         }],
@@ -56,6 +58,7 @@ fn program(code: Vec<Statement>) -> PointerProgram {
         methods: vec![method],
         files: vec!["List.java".to_string()],
         entry: MethodId(0),
+        of_null: None,
     }
 }
 
@@ -157,7 +160,11 @@ fn what_nobody_needs_goes() {
         copy(CURRENT, HEAD),
         Statement::Nop,
         branch(Operand::Null, Operand::Null, 5, 4),
-        Statement::Throw,
+        Statement::Throw {
+            value: Operand::Unknown,
+            handlers: Vec::new(),
+            escapes: true,
+        },
         Statement::Goto(6),
         Statement::Return(Some(Operand::Local(CURRENT))),
     ];

@@ -5,7 +5,8 @@
 //! claims, which are checked: the method is run in the heap of the contract. For a method whose body is not
 //! at hand they are all that is known, and are used. (Heinen, Jansen, Katoen, Noll: procedure
 //! contracts; the format is ATTESTOR's.) Besides, a contract may say in which heaps an exception leaves
-//! the method. One that says nothing of exceptions, as those of ATTESTOR, makes no claim about them.
+//! the method: `@thrown` is the exception, and its class says who may catch it; without it this is not
+//! known. One that says nothing of exceptions, as those of ATTESTOR, makes no claim about them.
 
 use std::rc::Rc;
 
@@ -140,6 +141,14 @@ impl Contracts {
             task.reduce(&mut heap);
             heap.code()
         };
+        // Heaps without the exception allow any. Contracts that say nothing of its class have those.
+        let thrown_variable = machine.names.thrown;
+        let any = |heap: &Heap| {
+            let mut heap = heap.clone();
+            heap.remove_variable(thrown_variable);
+            task.reduce(&mut heap);
+            heap.code()
+        };
         let mut broken = Vec::new();
         for (signature, claim) in &self.claims {
             let Some(method) = task.program.method_signed(signature) else {
@@ -167,6 +176,16 @@ impl Contracts {
                 };
                 let claimed: FxHashSet<Code> = heaps.iter().map(Heap::code).collect();
                 let rough: FxHashSet<Code> = heaps.iter().map(reduced).collect();
+                // Without the exceptions; whether one of a claim may stand for another one is the
+                // question only if both are known.
+                let is_known = |heap: &Heap| heap.variable(thrown_variable).is_some();
+                let claims = heaps.iter().filter(|_| thrown);
+                let loose: FxHashMap<Code, bool> =
+                    claims.map(|heap| (any(heap), is_known(heap))).collect();
+                let allows = |heap: &Heap| {
+                    let known = loose.get(&any(heap));
+                    known.is_some_and(|&known| !(known && is_known(heap)))
+                };
                 // A heap is allowed if it, or one that stands for it, is there. Searches that do not
                 // go on from what others cover leave out what is covered.
                 let covered = |exit: State| {
@@ -181,8 +200,11 @@ impl Contracts {
                     .map(|&exit| machine.heap(exit))
                     .filter(|heap| !claimed.contains(&heap.code()))
                     .map(|heap| (reduced(&heap), heap))
-                    .filter(|(code, _)| !claimed.contains(code));
-                let missing = missing.map(|(code, heap)| (!rough.contains(&code), heap));
+                    .filter(|(code, heap)| {
+                        !(claimed.contains(code) || thrown && claimed.contains(&any(heap)))
+                    });
+                let missing =
+                    missing.map(|(code, heap)| (!rough.contains(&code) && !allows(&heap), heap));
                 broken.extend(missing.map(|(surely, after)| Broken {
                     method,
                     before: claim.before.clone(),

@@ -27,7 +27,7 @@ pub(crate) enum Event {
     /// A method without a body is called; the heap has its parameters, and another one is as it is
     /// if nothing is known of the method.
     Foreign(String, Heap, Heap),
-    /// An exception leaves the method.
+    /// An exception is raised. The heap has it, if it is known.
     Throw(Heap),
     /// Something is wrong.
     Fault(Fault),
@@ -51,6 +51,8 @@ pub(crate) struct Names {
     pub(crate) parameters: Vec<Variable>,
     /// `@return`
     pub(crate) result: Variable,
+    /// `@thrown`: the exception that has left a method, if it is known.
+    pub(crate) thrown: Variable,
     /// Variables that stay although they are dead: formulas name them.
     pub(crate) kept: Vec<Variable>,
 }
@@ -136,7 +138,13 @@ impl Machine<'_> {
                 }
                 out(Event::Go(next, heap));
             }
-            Statement::Throw => out(Event::Throw(heap)),
+            Statement::Throw { value, .. } => {
+                let thrown = Self::value(&heap, locals, *value);
+                if let Some(node) = thrown.filter(|&node| !heap.node_type(node).is_constant()) {
+                    heap.set_variable(self.names.thrown, node);
+                }
+                out(Event::Throw(heap));
+            }
             Statement::Choose { targets } => {
                 let mut seen: Vec<Pc> = Vec::new();
                 for &target in targets {
@@ -183,6 +191,11 @@ impl Machine<'_> {
                         let parameter = self.names.parameters[number as usize];
                         let node = heap.remove_variable(parameter);
                         self.assign(&mut heap, to, node);
+                        out(Event::Go(next, heap));
+                    }
+                    // Handlers are entered behind this.
+                    Value::Exception => {
+                        self.assign(&mut heap, to, None);
                         out(Event::Go(next, heap));
                     }
                     Value::New(class) => {
@@ -339,6 +352,15 @@ impl Machine<'_> {
             .get(place.pc as usize)
         {
             Some(Statement::Choose { .. }) => true,
+            // Whether a handler takes what is not known.
+            Some(Statement::Throw {
+                value, handlers, ..
+            }) => {
+                let asks = handlers.iter().any(|one| one.class.is_some());
+                let guarded = self.methods[place.method.index()].is_guarded;
+                let heap = self.heap(state);
+                (asks || guarded) && Self::value(&heap, locals, *value).is_none()
+            }
             Some(Statement::Branch { condition, .. }) => {
                 Self::decide(&self.heap(state), locals, condition).is_none()
             }
@@ -476,7 +498,7 @@ impl Machine<'_> {
     }
 
     /// A new object.
-    fn create(&self, heap: &mut Heap, class: ClassId) -> Node {
+    pub(crate) fn create(&self, heap: &mut Heap, class: ClassId) -> Node {
         let node = heap.add_node(self.names.types[class.index()]);
         for &(field, kind) in &self.names.fields[class.index()] {
             let value = Self::value(heap, &[], kind.default_value());

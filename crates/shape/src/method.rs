@@ -33,9 +33,9 @@ pub(crate) fn guarded(program: &PointerProgram) -> Vec<bool> {
             let Statement::Call { callees, .. } = statement else {
                 continue;
             };
-            let (targets, escapes) = Statement::handlers(method.code.get(pc + 1));
+            let (handlers, escapes) = statement.handlers(method.code.get(pc + 1));
             if if only_caught {
-                !targets.is_empty()
+                !handlers.is_empty()
             } else {
                 escapes
             } {

@@ -256,10 +256,10 @@ fn is_silent(method: &Method, pc: Pc) -> bool {
         Some(
             Statement::Goto(_)
                 | Statement::Nop
-                | Statement::Throw
+                | Statement::Throw { .. }
                 | Statement::Caught { .. }
                 | Statement::Assign {
-                    value: Value::This | Value::Parameter(_),
+                    value: Value::This | Value::Parameter(_) | Value::Exception,
                     ..
                 }
         )

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use droste_base::{CallId, Countable, Step, StopReason};
 use droste_heap::{Cut, Grammar, Heap, Index, Node, Selector};
-use droste_pointer::{MethodId, Pc, Statement};
+use droste_pointer::{MethodId, Pc, Statement, Value};
 
 use crate::context::around;
 use crate::execute::Event;
@@ -64,10 +64,18 @@ impl Machine<'_> {
         self.bury_dead(&mut heap, method, pc);
         // When the outermost method returns, the run is over, and nothing is lost by that.
         let over = pc == self.end_of(method) && self.is_outermost(method, &heap);
-        if self.leaks && !over && self.grammar.may_have_garbage(&heap) {
+        if self.leaks && !over && self.may_lose(&heap) {
             out.push(self.state(method, pc, &heap, context, Some(Fault::Leak))?);
         }
         self.settle(method, pc, heap, context, out)
+    }
+
+    /// Whether there may be an object that nothing leads to.
+    fn may_lose(&self, heap: &Heap) -> bool {
+        self.grammar.may_have_garbage(heap, |one| {
+            let class = self.names.classes.get(&one);
+            class.is_some_and(|&class| self.program.class(class).is_library)
+        })
     }
 
     /// Whether a method that has this heap was called by nobody.
@@ -207,7 +215,9 @@ impl Machine<'_> {
                     self.arrive(place.method, end, heap, place.context, &mut next)?;
                 }
                 Event::Throw(heap) => {
-                    self.throw(place.method, place.pc, heap, place.context, &mut next)?;
+                    if self.catch(place, &heap, &mut next)? {
+                        self.throw(place.method, place.pc, heap, place.context, &mut next)?;
+                    }
                 }
                 Event::GiveUp => return Err(HIDDEN),
                 Event::Fault(fault) => {
@@ -369,19 +379,51 @@ impl Machine<'_> {
         if let Some(to) = self.program.method(method).code[pc as usize].defines() {
             heap.remove_variable(tables.locals[to.index()]);
         }
+        if let Some(class) = self.program.of_null {
+            let node = self.create(&mut heap, class);
+            heap.set_variable(self.names.thrown, node);
+        }
         if self.catch(place, &heap, out)? && tables.is_guarded {
             self.throw(method, pc, heap, context, out)?;
         }
         Ok(())
     }
 
-    /// The states in which handlers begin if the statement of this place has raised an exception. Says
-    /// whether it may leave the method.
+    /// The states in which handlers begin if the statement of this place has raised an exception,
+    /// which the heap has if it is known. Says whether it may leave the method.
     fn catch(&self, place: Place, heap: &Heap, out: &mut Vec<State>) -> Result<bool, StopReason> {
         let code = &self.program.method(place.method).code;
-        let (targets, escapes) = Statement::handlers(code.get(place.pc as usize + 1));
-        for &target in targets {
-            self.arrive(place.method, target, heap.clone(), place.context, out)?;
+        let pc = place.pc as usize;
+        let (handlers, escapes) = code[pc].handlers(code.get(pc + 1));
+        let thrown = heap.variable(self.names.thrown);
+        // The types of nodes are exact.
+        let class = thrown.and_then(|node| self.names.classes.get(&heap.node_type(node)));
+        for handler in handlers {
+            let takes = self.program.takes(handler.class, class.copied());
+            if takes == Some(false) {
+                continue;
+            }
+            let mut heap = heap.clone();
+            heap.remove_variable(self.names.thrown);
+            let mut target = handler.target;
+            if let Statement::Assign {
+                to,
+                value: Value::Exception,
+            } = code[target as usize]
+            {
+                let to = self.methods[place.method.index()].locals[to.index()];
+                match thrown {
+                    Some(node) => heap.set_variable(to, node),
+                    None => {
+                        heap.remove_variable(to);
+                    }
+                }
+                target += 1;
+            }
+            self.arrive(place.method, target, heap, place.context, out)?;
+            if takes == Some(true) {
+                return Ok(false);
+            }
         }
         Ok(escapes)
     }
@@ -395,10 +437,11 @@ impl Machine<'_> {
         context: u32,
         out: &mut Vec<State>,
     ) -> Result<(), StopReason> {
-        heap.retain_variables(|one| one.is_constant() || one.is_marking());
+        let thrown = self.names.thrown;
+        heap.retain_variables(|one| one.is_constant() || one.is_marking() || one == thrown);
         let abstraction = &self.options.abstraction;
         let over = self.is_outermost(method, &heap);
-        if self.leaks && !over && self.grammar.may_have_garbage(&heap) {
+        if self.leaks && !over && self.may_lose(&heap) {
             out.push(self.state(method, pc, &heap, context, Some(Fault::Leak))?);
         }
         if abstraction.garbage_collection || self.leaks {

@@ -23,6 +23,7 @@ use crate::proposition::{self, Expression, Proposition};
 use crate::steps::HIDDEN;
 
 /// What is to be checked.
+#[derive(Clone)]
 pub struct Task {
     /// The program.
     pub program: PointerProgram,
@@ -206,6 +207,7 @@ impl Task {
             (Some(given), _) => given.to_owned(),
             (None, "@this:") => "this".into(),
             (None, "@return") => "return".into(),
+            (None, "@thrown") => "exception".into(),
             (None, name) => name.to_owned(),
         }
     }
@@ -574,10 +576,8 @@ impl Task {
         let parameters = (0..most.unwrap_or(0))
             .map(|number| symbols.add_variable(&format!("@parameter{number}:")))
             .collect();
-        let (this, result) = (
-            symbols.add_variable("@this:"),
-            symbols.add_variable("@return"),
-        );
+        let [this, result, thrown] =
+            ["@this:", "@return", "@thrown"].map(|name| symbols.add_variable(name));
         // Numbers are followed where no rule of the grammar stands in the way: an object with one
         // selector more than a rule says would never be abstracted.
         let mut described: FxHashSet<TypeId> = FxHashSet::default();
@@ -606,6 +606,7 @@ impl Task {
             this,
             parameters,
             result,
+            thrown,
             kept: Vec::new(),
         }
     }

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use common::Setting;
 use droste_base::Limits;
 use droste_heap::{Heap, Predefined};
-use droste_pointer::interpret::{Frame, Interpreter, Outcome, Value};
+use droste_pointer::interpret::{Frame, Interpreter, ObjectId, Outcome, Value};
 use droste_pointer::{Statement, Value as Source};
 use droste_shape::check::{Answer, Checking, NO_LEAKS, Report, check};
 use droste_shape::run::Reality;
@@ -43,8 +43,8 @@ fn ask(task: &mut Task, limits: Limits) -> Report {
 }
 
 /// Whether the variables of these frames do not lead to all objects.
-fn loses(run: &Interpreter<'_>, task: &Task, frames: &[Frame]) -> bool {
-    let mut todo: Vec<Value> = Vec::new();
+fn loses(run: &Interpreter<'_>, task: &Task, frames: &[Frame], thrown: Value) -> bool {
+    let mut todo: Vec<Value> = vec![thrown];
     for frame in frames {
         todo.extend(&frame.locals);
         // What has not been named yet.
@@ -71,7 +71,11 @@ fn loses(run: &Interpreter<'_>, task: &Task, frames: &[Frame]) -> bool {
             todo.extend(run.heap().object(id).fields.iter().map(|field| field.1));
         }
     }
-    reached.len() < run.heap().objects.len()
+    let mut objects = run.heap().objects.iter().zip(0..);
+    objects.any(|(object, id)| {
+        let counts = !task.program.class(object.class).is_library;
+        counts && !reached.contains(&ObjectId(id))
+    })
 }
 
 /// Whether a random run on a heap loses an object. `null` says whether it counts what methods lose that
@@ -85,14 +89,14 @@ fn loses_on(task: &Task, heap: &Heap, random: &mut Random, null: bool) -> bool {
         120,
         |choices| random.below(choices),
         |run| {
-            lost |= loses(run, task, run.frames());
+            lost |= loses(run, task, run.frames(), Value::Undefined);
             last = run.frames().to_vec();
         },
     );
     // An exception that nobody catches leaves one method after the other.
     let mut left = 1..last.len();
     let thrown = outcome == Outcome::Thrown || null && outcome == Outcome::NullDereference;
-    lost || thrown && left.any(|at| loses(&run, task, &last[..at]))
+    lost || thrown && left.any(|at| loses(&run, task, &last[..at], run.thrown()))
 }
 
 #[derive(Default)]

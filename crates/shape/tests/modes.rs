@@ -315,9 +315,14 @@ fn take_parameters(task: &Task, state: &mut Interpreter<'_>) {
 
 /// One step that leads to a position.
 fn step_to<'a>(task: &Task, state: &Interpreter<'a>, next: &Position) -> Option<Interpreter<'a>> {
-    (0..4).find_map(|choice| {
+    // An exception that is not known asks once for each handler.
+    (0..16).find_map(|mut choices| {
         let mut state = state.clone();
-        let outcome = state.step(&mut |_| choice);
+        let outcome = state.step(&mut |_| {
+            let choice = choices % 2;
+            choices /= 2;
+            choice
+        });
         take_parameters(task, &mut state);
         let frame = state.frames().last()?;
         let line = 100 * frame.method.0 + frame.pc;

@@ -5,6 +5,7 @@ use droste_pointer::{Callees, Condition, Kind, MethodId, Operand, Statement, Val
 use super::{REFERENCE, Translator};
 use crate::descriptor::{field_type, method_type, signature};
 use crate::dynamic::{Dynamic, captured};
+use crate::exceptions;
 use crate::hierarchy::ClassIndex;
 use crate::instruction::{Compute, Invoke, Member, Op, Slot, Test};
 
@@ -66,7 +67,7 @@ impl Translator<'_, '_> {
             Op::Cast(to) => {
                 let top = self.stack.last().map(|entry| entry.operand);
                 if top != Some(Operand::Null) {
-                    self.may_raise()?;
+                    self.may_raise(Some(exceptions::OF_CASTS))?;
                     if self.casts_generic(at) {
                         self.builder.cast(self.method, self.line, to);
                     } else {
@@ -167,7 +168,7 @@ impl Translator<'_, '_> {
             Compute::Division => {
                 let divisor = self.stack.last().map(|entry| entry.operand);
                 if !matches!(divisor, Some(Operand::Int(divisor)) if divisor != 0) {
-                    self.may_raise()?;
+                    self.may_raise(Some(exceptions::OF_DIVISIONS))?;
                     self.warn(
                         "a division: runs end where it is by zero and nobody catches that"
                             .to_string(),
@@ -175,7 +176,7 @@ impl Translator<'_, '_> {
                 }
             }
             Compute::Array | Compute::NewArray => {
-                self.may_raise()?;
+                self.may_raise(None)?;
                 // The length is a number among others: only what is in an array is worth a word.
                 let length = what == Compute::Array && pops == 1;
                 if !length {
@@ -392,7 +393,12 @@ impl Translator<'_, '_> {
 
     fn new_object(&mut self, class: &str) {
         self.initialise(class);
-        if let Some(class) = self.builder.class(class) {
+        let own = self.builder.class(class);
+        let known = own.or_else(|| {
+            let is_exception = exceptions::parent(class).is_some();
+            is_exception.then(|| self.builder.exception(class))
+        });
+        if let Some(class) = known {
             let to = self.fresh(Kind::Reference);
             self.assign(to, Value::New(class));
             self.push(Operand::Local(to), REFERENCE);
@@ -440,7 +446,9 @@ impl Translator<'_, '_> {
         let callees = match callees {
             Some(callees) => callees,
             None if constructor => {
-                if member.class != "java.lang.Object" {
+                // What those of exceptions do matters to nobody.
+                let plain = "java.lang.Object";
+                if member.class != plain && exceptions::parent(&member.class).is_none() {
                     self.warn(format!(
                         "the constructor of {} is not run: the class is not at hand",
                         member.class
@@ -456,7 +464,7 @@ impl Translator<'_, '_> {
             }
             None => {
                 let signature = signature(&member.class, &member.name, &types);
-                self.may_raise()?;
+                self.may_raise(None)?;
                 self.warn(format!(
                     "the code of {signature} is not at hand: its result is unknown, and it is \
                      taken to change no object"
@@ -486,10 +494,10 @@ impl Translator<'_, '_> {
             arguments,
             callees,
         });
-        let targets = self.raised(Operand::Present)?;
-        if !targets.is_empty() {
+        let handlers = self.handlers()?;
+        if !handlers.is_empty() {
             let escapes = self.graph.escapes[self.block];
-            self.emit(Statement::Caught { targets, escapes });
+            self.emit(Statement::Caught { handlers, escapes });
         }
         if let Some(result) = types.result {
             self.push(
@@ -548,7 +556,7 @@ impl Translator<'_, '_> {
         if dynamic.lambda.is_some() {
             return self.lambda(at, dynamic, &arguments);
         }
-        self.may_raise()?;
+        self.may_raise(None)?;
         let concatenates = dynamic.linker == "java.lang.invoke.StringConcatFactory";
         self.warn(if concatenates {
             "strings are not modelled: the result is unknown".to_string()
@@ -714,28 +722,21 @@ impl Translator<'_, '_> {
 
     fn throw(&mut self) -> Result<(), String> {
         let value = self.pop()?.operand;
-        self.require(value)?;
-        let mut targets = self.raised(value)?;
-        if self.graph.escapes[self.block] {
-            self.hand("whoever catches it".to_string(), &[value]);
+        if !self.is_caught(value) {
+            self.require(value)?;
+        }
+        let handlers = self.handlers()?;
+        let escapes = self.graph.escapes[self.block];
+        if escapes {
             self.warn(
                 "an exception may be thrown here: runs end where nobody catches it".to_string(),
             );
-            if targets.is_empty() {
-                self.emit(Statement::Throw);
-                return Ok(());
-            }
-            let piece = self.new_piece();
-            self.pieces[piece as usize]
-                .code
-                .push((Statement::Throw, self.line));
-            targets.push(piece);
         }
-        if let [only] = targets[..] {
-            self.then(self.piece, only);
-        } else {
-            self.emit(Statement::Choose { targets });
-        }
+        self.emit(Statement::Throw {
+            value,
+            handlers,
+            escapes,
+        });
         Ok(())
     }
 }

@@ -14,8 +14,8 @@ use droste_heap::{
 };
 use droste_pointer::interpret::{self, Interpreter, Value};
 use droste_pointer::{
-    Callees, Class, ClassId, Condition, FieldId, Kind, Local, LocalId, Method, MethodId, Operand,
-    Pc, PointerProgram, Statement, Value as Source,
+    Callees, Class, ClassId, Condition, FieldId, Handler, Kind, Local, LocalId, Method, MethodId,
+    Operand, Pc, PointerProgram, Statement, Value as Source,
 };
 use droste_shape::contract::Contracts;
 use droste_shape::machine::Options;
@@ -170,16 +170,42 @@ fn program(world: &World, random: &mut Random) -> PointerProgram {
     let class = |name: &str, parent| Class {
         name: name.into(),
         parent,
+        is_open: false,
+        is_library: false,
         fields: fields.clone().collect(),
         unused: Vec::new(),
     };
+    // Objects of the structure are thrown, too.
+    let mut classes = vec![class(world.class, None), class("Sub", Some(ClassId(0)))];
+    classes.extend([
+        class("Null", None),
+        class("Raised", None),
+        class("Lower", Some(RAISED)),
+    ]);
+    classes[2].fields.clear();
+    classes[2].is_library = true;
+    classes[4].is_open = true;
     PointerProgram {
-        classes: vec![class(world.class, None), class("Sub", Some(ClassId(0)))],
+        classes,
         fields: world.fields.iter().map(|&field| field.to_owned()).collect(),
         methods,
         files: vec!["Random.java".into()],
         entry: MethodId(0),
+        of_null: random.percent(80).then_some(ClassId(2)),
     }
+}
+
+/// A class of exceptions. [`program`] has a descendant of it with ancestors that are not known.
+const RAISED: ClassId = ClassId(3);
+
+/// One or two handlers, and where their code begins: to be put in later.
+fn handlers(random: &mut Random, mut target: impl FnMut(&mut Random) -> Pc) -> Vec<Handler> {
+    let count = 1 + random.below(2);
+    let mut handler = || Handler {
+        target: target(random),
+        class: random.percent(75).then(|| ClassId(random.below(5) as u32)),
+    };
+    (0..count).map(|_| handler()).collect()
 }
 
 fn method(world: &World, number: u32, random: &mut Random) -> Method {
@@ -226,7 +252,14 @@ fn method(world: &World, number: u32, random: &mut Random) -> Method {
             },
             4 => Statement::Assign {
                 to: local(random),
-                value: Source::New(ClassId(u32::from(random.percent(20)))),
+                value: match random.below(10) {
+                    0..=5 => Source::New(ClassId(0)),
+                    6 => Source::New(ClassId(1)),
+                    7 => Source::New(RAISED),
+                    8 => Source::New(ClassId(4)),
+                    // Handlers that go back here take the exception.
+                    _ => Source::Exception,
+                },
             },
             5 | 6 => Statement::Store {
                 base: local(random),
@@ -255,7 +288,18 @@ fn method(world: &World, number: u32, random: &mut Random) -> Method {
             9 => Statement::Choose {
                 targets: vec![target(random), pc + 1],
             },
-            13 => Statement::Throw,
+            13 => Statement::Throw {
+                value: match random.below(6) {
+                    0 => Operand::Unknown,
+                    _ => Operand::Local(local(random)),
+                },
+                handlers: if random.percent(50) {
+                    handlers(random, target)
+                } else {
+                    Vec::new()
+                },
+                escapes: random.percent(80),
+            },
             _ => Statement::Branch {
                 condition: Condition {
                     left: Operand::Local(local(random)),
@@ -290,15 +334,15 @@ fn method(world: &World, number: u32, random: &mut Random) -> Method {
         let is_call = matches!(statement, Statement::Call { .. });
         // What uses null is caught now and then.
         let percent = if is_call { 40 } else { 25 };
-        if statement == Statement::Throw {
+        if matches!(statement, Statement::Throw { .. }) {
             let targets = vec![pc + 1, pc + 2];
             code.push(Statement::Choose { targets });
         }
         code.push(statement);
         if (is_call || used.is_some()) && random.percent(percent) {
             code.push(Statement::Caught {
-                targets: vec![target(random)],
-                escapes: random.percent(50),
+                handlers: handlers(random, target),
+                escapes: random.percent(70),
             });
         }
     }
