@@ -316,6 +316,7 @@ impl<P: Clone> Elimination<P> {
         Ok(())
     }
 
+    /// What it costs to replace a vertex now.
     fn cost<A: Algebra<Path = P>>(&self, vertex: u32, solved: &[P], algebra: &A) -> Cost {
         let at = vertex as usize;
         let is_entered = !algebra.is_empty(&solved[at]);
