@@ -46,6 +46,15 @@ impl<T> Interner<T> {
         Self::default()
     }
 
+    /// Nothing yet, with room for that many.
+    pub fn with_capacity(count: usize) -> Self {
+        Interner {
+            items: Vec::with_capacity(count),
+            // Not more than three quarters are used.
+            slots: vec![EMPTY; (count + count / 3 + 2).max(64)],
+        }
+    }
+
     /// The value with this number.
     #[inline]
     pub fn get(&self, id: u32) -> &T {

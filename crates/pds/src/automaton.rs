@@ -12,6 +12,7 @@ mod dot;
 mod error;
 mod graph;
 mod inclusion;
+mod pieces;
 mod reduction;
 mod summary;
 
@@ -28,6 +29,7 @@ pub use error::OperationError;
 pub use inclusion::Side;
 
 use graph::Adjacency;
+use pieces::Pieces;
 
 /// A configuration of a pushdown system.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -72,8 +74,8 @@ pub struct Automaton<W> {
     control: u32,
     /// The weights of final states.
     accepting: Vec<Option<W>>,
-    transitions: Vec<Transition>,
-    weights: Vec<W>,
+    transitions: Pieces<Transition>,
+    weights: Pieces<W>,
     /// Where a transition is. Made when first asked for.
     index: OnceLock<FxHashMap<Transition, u32>>,
 }
@@ -85,8 +87,8 @@ impl<W: Clone> Automaton<W> {
             direction,
             control,
             accepting: vec![None; control as usize],
-            transitions: Vec::new(),
-            weights: Vec::new(),
+            transitions: Pieces::new(Vec::new()),
+            weights: Pieces::new(Vec::new()),
             index: OnceLock::new(),
         }
     }
@@ -164,30 +166,21 @@ impl<W: Clone> Automaton<W> {
 
     /// Adds transitions, none of which is there, to an automaton that has none.
     pub(crate) fn fill(&mut self, transitions: impl Iterator<Item = (Transition, W)>) {
-        (self.transitions, self.weights) = transitions.unzip();
-        self.index = OnceLock::new();
+        self.fill_from(vec![transitions.unzip()]);
     }
 
-    /// The same, from several lists.
+    /// The same, from several lists, which stay where they are.
     pub(crate) fn fill_from(&mut self, lists: Vec<(Vec<Transition>, Vec<W>)>) {
-        let count: usize = lists.iter().map(|(transitions, _)| transitions.len()).sum();
-        (self.transitions, self.weights) = (Vec::new(), Vec::new());
-        for (mut transitions, mut weights) in lists {
-            if self.transitions.is_empty() {
-                (self.transitions, self.weights) = (transitions, weights);
-                self.transitions.reserve(count - self.transitions.len());
-                self.weights.reserve(count - self.weights.len());
-            } else {
-                self.transitions.append(&mut transitions);
-                self.weights.append(&mut weights);
-            }
-        }
+        let (transitions, weights) = lists.into_iter().unzip();
+        self.transitions = Pieces::new(transitions);
+        self.weights = Pieces::new(weights);
         self.index = OnceLock::new();
     }
 
     /// The transitions and their weights.
     pub fn iter(&self) -> impl Iterator<Item = (Transition, &W)> {
-        self.transitions.iter().copied().zip(&self.weights)
+        let pieces = self.transitions.pieces().zip(self.weights.pieces());
+        pieces.flat_map(|(transitions, weights)| transitions.iter().copied().zip(weights))
     }
 
     /// How many transitions there are.
@@ -217,7 +210,7 @@ impl<W: Clone> Automaton<W> {
                 .map(|w| w.as_ref().map(|_| true))
                 .collect(),
             transitions: self.transitions.clone(),
-            weights: vec![true; self.weights.len()],
+            weights: Pieces::new(vec![vec![true; self.weights.len()]]),
             index: OnceLock::new(),
         }
     }
@@ -241,14 +234,14 @@ impl<W: Clone> Automaton<W> {
     fn useful(&self) -> Vec<bool> {
         // The transitions by where they lead: a counting sort.
         let mut first = vec![0u32; self.accepting.len() + 2];
-        for transition in &self.transitions {
+        for transition in self.transitions.iter() {
             first[transition.to.0 as usize + 2] += 1;
         }
         for i in 2..first.len() {
             first[i] += first[i - 1];
         }
         let mut sources = vec![StateId(0); self.transitions.len()];
-        for transition in &self.transitions {
+        for transition in self.transitions.iter() {
             let place = &mut first[transition.to.0 as usize + 1];
             sources[*place as usize] = transition.from;
             *place += 1;
@@ -271,13 +264,12 @@ impl<W: Clone> Automaton<W> {
         let useful = self.useful();
         let keeps = |t: &Transition| useful[t.to.0 as usize];
         if !self.transitions.iter().all(keeps) {
-            let mut all = std::mem::take(&mut self.transitions).into_iter();
-            self.weights.retain(|_| {
-                let next = all.next();
-                let keep = next.as_ref().is_some_and(keeps);
-                self.transitions.extend(next.filter(|_| keep));
-                keep
-            });
+            let pieces = self.transitions.pieces_mut().zip(self.weights.pieces_mut());
+            for (transitions, weights) in pieces {
+                let mut kept = transitions.iter().map(keeps);
+                weights.retain(|_| kept.next().unwrap_or(false));
+                transitions.retain(keeps);
+            }
             self.index = OnceLock::new();
         }
         self

@@ -39,6 +39,9 @@ pub(crate) use backwards::{backwards, prestar};
 pub(crate) use forwards::{forwards, poststar};
 pub use lazy::{LazyAutomaton, poststar_lazy, prestar_lazy};
 
+/// About how many expressions there are for each edge of a piece.
+const ROOM: usize = 4;
+
 /// Which weights are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wanted {
@@ -261,7 +264,7 @@ impl<'a, 's, D: Domain> Solution<'a, 's, D> {
         wanted: Option<&[bool]>,
         guard: &mut Guard,
     ) -> Result<Vec<Option<Path<'a, D::Weight>>>, StopReason> {
-        let mut expressions = Expressions::new()?;
+        let mut expressions = Expressions::with_room(ROOM * piece.edges.len())?;
         let edges = labelled(&mut expressions, &piece.edges, |label| match label {
             Label::Known(path) => Some(path),
             Label::Inside(..) => None,
@@ -319,11 +322,11 @@ impl<'a, 's, D: Domain> Solution<'a, 's, D> {
         while automaton.states() < states {
             automaton.state();
         }
-        let (domain, table) = (self.domain, &self.table);
+        let (domain, one, table) = (self.domain, &self.one, &self.table);
         automaton.fill(
             (table.names().zip(self.values)).filter_map(|(transition, value)| {
                 let value = value.filter(|value| !matches!(value, Path::Zero))?;
-                wanted(transition).then(|| (transition, value.into_weight(domain)))
+                wanted(transition).then(|| (transition, value.into_weight(domain, one)))
             }),
         );
         automaton

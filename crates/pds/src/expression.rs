@@ -38,8 +38,9 @@ impl Expressions {
     pub(crate) const EMPTY: ExprId = ExprId(0);
     pub(crate) const EPSILON: ExprId = ExprId(1);
 
-    pub(crate) fn new() -> Result<Self, StopReason> {
-        let mut nodes = Interner::new();
+    /// There is room for that many at first.
+    pub(crate) fn with_room(count: usize) -> Result<Self, StopReason> {
+        let mut nodes = Interner::with_capacity(count);
         nodes.intern(Node::Empty)?;
         nodes.intern(Node::Epsilon)?;
         Ok(Expressions {

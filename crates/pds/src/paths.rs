@@ -227,12 +227,40 @@ struct Gone<P> {
     before: Vec<(u32, P)>,
 }
 
-/// See [`Elimination::cost`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Cost {
-    is_entered: bool,
-    adds_edges: bool,
-    ways: usize,
+/// What it costs to replace a vertex by the ways through it, and the vertex, in one number that is
+/// quickly compared. First it counts whether the part is entered there, then whether there would be
+/// more edges afterwards, then how many ways there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Cost(u64);
+
+impl Cost {
+    const ENTERED: u64 = 1 << 63;
+    const ADDS_EDGES: u64 = 1 << 62;
+
+    fn new(vertex: u32, is_entered: bool, before: usize, next: usize) -> Self {
+        let ways = (before * next).min((1 << 30) - 1) as u64;
+        let mut cost = ways << 32 | u64::from(vertex);
+        if is_entered {
+            cost |= Self::ENTERED;
+        }
+        if before.min(next) > 1 {
+            cost |= Self::ADDS_EDGES;
+        }
+        Cost(cost)
+    }
+
+    fn vertex(self) -> u32 {
+        self.0 as u32
+    }
+
+    fn adds_edges(self) -> bool {
+        self.0 & Self::ADDS_EDGES != 0
+    }
+
+    /// The same where only the number of ways counts.
+    fn ways(self) -> Self {
+        Cost(self.0 & !(Self::ENTERED | Self::ADDS_EDGES))
+    }
 }
 
 /// Solves `x = start + x · edges` inside a strongly connected part.
@@ -244,6 +272,8 @@ struct Elimination<P> {
     /// For each such vertex, its edges to itself.
     own: Vec<P>,
     is_gone: Vec<bool>,
+    /// What each member of the part at hand costs that is still there.
+    costs: Vec<Cost>,
     /// For each vertex of a knot, its place there.
     place: Vec<u32>,
 }
@@ -256,6 +286,7 @@ impl<P: Clone> Elimination<P> {
             before: vec![Vec::new(); count],
             own: vec![algebra.empty(); count],
             is_gone: vec![false; count],
+            costs: vec![Cost::default(); count],
             place: vec![0; count],
         }
     }
@@ -285,16 +316,16 @@ impl<P: Clone> Elimination<P> {
         Ok(())
     }
 
-    /// What it costs to replace a vertex by the ways through it. First it counts whether the part
-    /// is entered there, then whether there would be more edges afterwards.
+    /// What it costs to replace a vertex now.
     fn cost<A: Algebra<Path = P>>(&self, vertex: u32, solved: &[P], algebra: &A) -> Cost {
-        let before = self.before[vertex as usize].len();
-        let next = self.next[vertex as usize].len();
-        Cost {
-            adds_edges: before.min(next) > 1,
-            is_entered: !algebra.is_empty(&solved[vertex as usize]),
-            ways: before * next,
-        }
+        let at = vertex as usize;
+        let is_entered = !algebra.is_empty(&solved[at]);
+        Cost::new(
+            vertex,
+            is_entered,
+            self.before[at].len(),
+            self.next[at].len(),
+        )
     }
 
     /// `solved` has for each member what leads there from outside, and then, if it is asked for, all
@@ -315,33 +346,34 @@ impl<P: Clone> Elimination<P> {
             self.add(*from, *to, path.clone(), algebra)?;
         }
         let knots = algebra.knots();
-        let mut cheapest: BinaryHeap<_> = (members.iter())
-            .map(|&vertex| Reverse((self.cost(vertex, solved, algebra), vertex)))
-            .collect();
-        let mut dearest = BinaryHeap::new();
+        for &vertex in members {
+            self.costs[vertex as usize] = self.cost(vertex, solved, algebra);
+        }
+        let costs = members.iter().map(|&vertex| self.costs[vertex as usize]);
+        let mut cheapest: BinaryHeap<_> = costs.clone().map(Reverse).collect();
+        let mut dearest: BinaryHeap<Cost> = BinaryHeap::new();
         if knots == Knots::Name {
-            let all = members.iter();
-            dearest =
-                (all.map(|&vertex| (self.cost(vertex, solved, algebra).ways, vertex))).collect();
+            dearest = costs.map(Cost::ways).collect();
         }
         let mut all_gone: Vec<Gone<P>> = Vec::with_capacity(members.len());
-        while let Some(&Reverse((cost, cheap))) = cheapest.peek() {
+        while let Some(&Reverse(cost)) = cheapest.peek() {
             guard.check()?;
             // What costs something else by now is there again.
-            if self.is_gone[cheap as usize] || cost != self.cost(cheap, solved, algebra) {
+            let cheap = cost.vertex();
+            if self.is_gone[cheap as usize] || cost != self.costs[cheap as usize] {
                 cheapest.pop();
                 continue;
             }
             let (mut vertex, mut named) = (cheap, false);
-            if cost.adds_edges && knots == Knots::Iterate {
+            if cost.adds_edges() && knots == Knots::Iterate {
                 // Unless it costs less some day, it stays.
                 cheapest.pop();
                 continue;
             }
-            if cost.adds_edges && knots == Knots::Name {
-                while let Some((cost, dear)) = dearest.pop() {
-                    if !self.is_gone[dear as usize] && cost == self.cost(dear, solved, algebra).ways
-                    {
+            if cost.adds_edges() && knots == Knots::Name {
+                while let Some(cost) = dearest.pop() {
+                    let dear = cost.vertex();
+                    if !self.is_gone[dear as usize] && cost == self.costs[dear as usize].ways() {
                         (vertex, named) = (dear, true);
                         break;
                     }
@@ -352,11 +384,14 @@ impl<P: Clone> Elimination<P> {
             let touched = gone.before.iter().map(|&(from, _)| from);
             for other in touched.chain(next.iter().map(|&(to, _)| to)) {
                 let cost = self.cost(other, solved, algebra);
-                if !cost.adds_edges || knots != Knots::Iterate {
-                    cheapest.push(Reverse((cost, other)));
+                if cost == std::mem::replace(&mut self.costs[other as usize], cost) {
+                    continue;
+                }
+                if !cost.adds_edges() || knots != Knots::Iterate {
+                    cheapest.push(Reverse(cost));
                 }
                 if knots == Knots::Name {
-                    dearest.push((cost.ways, other));
+                    dearest.push(cost.ways());
                 }
             }
             all_gone.push(gone);

@@ -78,10 +78,10 @@ impl<'w, W: Clone> Path<'w, W> {
         }
     }
 
-    pub(crate) fn into_weight<D: Domain<Weight = W>>(self, domain: &D) -> W {
+    pub(crate) fn into_weight<D: Domain<Weight = W>>(self, domain: &D, one: &W) -> W {
         match self {
             Path::Zero => domain.zero(),
-            Path::One => domain.one(),
+            Path::One => one.clone(),
             Path::Given(weight) => weight.clone(),
             Path::Made(weight) => Rc::unwrap_or_clone(weight),
         }

@@ -13,6 +13,7 @@ use droste_automata::components::components;
 use droste_base::StopReason;
 use rustc_hash::FxHashMap;
 
+use super::pieces::Pieces;
 use super::{Automaton, Direction, Transition};
 use crate::domain::Domain;
 use crate::system::{StateId, SymbolId};
@@ -189,7 +190,7 @@ pub(super) fn flow<D: Domain>(
     product: Product,
     sources: Vec<(StateId, D::Weight)>,
     edges: impl Fn(StateId, &mut Vec<(StateId, u32)>),
-    weights: &[D::Weight],
+    weights: &Pieces<D::Weight>,
 ) -> Result<Vec<(StateId, D::Weight)>, StopReason> {
     let part = Part::new(sources.iter().map(|(state, _)| *state), edges);
     let count = part.states.len();
@@ -248,7 +249,7 @@ fn iterate<D: Domain>(
     part: &Part,
     members: &[u32],
     inside: impl Fn(u32) -> bool,
-    weights: &[D::Weight],
+    weights: &Pieces<D::Weight>,
     values: &mut [D::Weight],
 ) -> Result<bool, StopReason> {
     let known = |node: &u32, values: &[D::Weight]| !domain.is_zero(&values[*node as usize]);
@@ -290,7 +291,7 @@ fn eliminate<D: Domain>(
     part: &Part,
     members: &[u32],
     inside: impl Fn(u32) -> bool,
-    weights: &[D::Weight],
+    weights: &Pieces<D::Weight>,
     values: &mut [D::Weight],
 ) -> Result<(), StopReason> {
     let mut out: BTreeMap<u32, BTreeMap<u32, D::Weight>> = BTreeMap::new();

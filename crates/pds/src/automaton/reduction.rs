@@ -106,7 +106,7 @@ impl<W: Clone> Automaton<W> {
     /// Only whether there is a path of transitions that are not zero.
     pub fn support<D: Domain<Weight = W>>(&self, domain: &D) -> Automaton<bool> {
         let mut plain = self.skeleton();
-        for (flag, weight) in plain.weights.iter_mut().zip(&self.weights) {
+        for (flag, weight) in plain.weights.iter_mut().zip(self.weights.iter()) {
             *flag = !domain.is_zero(weight);
         }
         for (flag, weight) in plain.accepting.iter_mut().zip(&self.accepting) {

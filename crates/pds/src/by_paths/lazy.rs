@@ -9,7 +9,7 @@
 use droste_base::{Limits, StopReason};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{CallWeights, Label, Piece, Solution, backwards, forwards, labelled};
+use super::{CallWeights, Label, Piece, ROOM, Solution, backwards, forwards, labelled};
 use crate::automaton::{Automaton, Direction, Transition};
 use crate::domain::Domain;
 use crate::evaluate::{Known, Meaning, evaluate};
@@ -203,7 +203,7 @@ impl<'a, D: Domain> LazyAutomaton<'a, D> {
             self.evaluate(id)?;
         }
         let value = self.values[id as usize].clone().unwrap_or(Path::Zero);
-        Ok(value.into_weight(self.domain))
+        Ok(value.into_weight(self.domain, &self.one))
     }
 
     /// What is left of a piece: edges to transitions that have not been evaluated. One that has been
@@ -264,7 +264,7 @@ impl<'a, D: Domain> LazyAutomaton<'a, D> {
         };
         if kept.made.is_none() {
             let rest = self.rest(&kept.piece)?;
-            let mut expressions = Expressions::new()?;
+            let mut expressions = Expressions::with_room(ROOM * rest.len())?;
             let edges = labelled(&mut expressions, &rest, Some)?;
             let vertices = kept.piece.members.len() as u32 + 1;
             let paths = paths_from_source(vertices, &edges, None, &mut expressions, &mut guard)?;
@@ -371,12 +371,12 @@ impl<'a, D: Domain> LazyAutomaton<'a, D> {
                 }
             }
         }
-        let (domain, inner) = (self.domain, self.inner);
+        let (domain, one, inner) = (self.domain, &self.one, self.inner);
         let mut automaton = self.bare;
         let all = self.transitions.into_iter().zip(self.values);
         automaton.fill(all.filter_map(|(transition, value)| {
             let value = value.filter(|value| !matches!(value, Path::Zero))?;
-            is_shown(transition, inner).then(|| (transition, value.into_weight(domain)))
+            is_shown(transition, inner).then(|| (transition, value.into_weight(domain, one)))
         }));
         Ok(match automaton.direction() {
             Direction::Forward => automaton,
