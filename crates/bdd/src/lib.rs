@@ -285,7 +285,8 @@ impl Manager {
 
     /// The largest number of nodes there has been.
     pub fn peak_nodes(&self) -> usize {
-        self.core.store.borrow().peak
+        let store = self.core.store.borrow();
+        store.peak.max(store.used())
     }
 
     /// Memory of the tables, in bytes.

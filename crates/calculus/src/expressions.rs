@@ -230,7 +230,7 @@ impl Parser<'_> {
         let expr = match token.kind {
             Kind::True => Expr::Bool(true),
             Kind::False => Expr::Bool(false),
-            _ => Expr::Number,
+            _ => Expr::Number(token.span),
         };
         self.add(expr, token.span)
     }

@@ -9,6 +9,7 @@ use droste_source::Span;
 use droste_source::diagnostics::Diagnostic;
 use droste_source::suggest::nearest;
 
+use crate::parser::unknown_command;
 use crate::resolve::{Global, Resolver};
 use crate::syntax::{Arrow, Expr, ExprId, List, Step};
 use crate::term::{Argument, FALSE, Of, Term, TermId, Terms, VarId};
@@ -42,7 +43,7 @@ enum Operand {
     /// `true` or `false`
     Bool(bool),
     /// A number.
-    Number,
+    Number(Span),
     /// A name that is no variable.
     Name,
 }
@@ -137,11 +138,11 @@ impl Resolver {
         let span = self.syntax().span(id);
         match self.syntax().expr(id).clone() {
             Expr::Bool(value) => return Ok(Some(Terms::constant(value != negated))),
-            Expr::Number => {
-                let number = self.number(span).ok_or(Told)?;
+            Expr::Number(digits) => {
+                let number = self.number(digits).ok_or(Told)?;
                 if number > 1 {
                     return Err(self.tell(
-                        Diagnostic::error(span, "expected a formula, found a number")
+                        Diagnostic::error(digits, "expected a formula, found a number")
                             .help("only 0 (false) and 1 (true) are formulas"),
                     ));
                 }
@@ -385,6 +386,9 @@ impl Resolver {
 
     fn unknown_variable(&mut self, span: Span) -> Told {
         let name = self.text(span).to_owned();
+        if name.starts_with('#') {
+            return self.tell(unknown_command(span, &name));
+        }
         let mut error = Diagnostic::error(span, format!("there is no variable `{name}` here"));
         if let Some(near) = nearest(&name, self.scope.keys().map(String::as_str)) {
             error = error.help(format!("did you mean `{near}`?"));
@@ -401,7 +405,7 @@ impl Resolver {
         let span = self.syntax().span(id);
         match self.syntax().expr(id).clone() {
             Expr::Bool(value) => Ok(Operand::Bool(value)),
-            Expr::Number => Ok(Operand::Number),
+            Expr::Number(digits) => Ok(Operand::Number(digits)),
             Expr::Path(list) => {
                 let steps = self.syntax().steps(&list);
                 if let [Step::Name(name)] = steps
@@ -437,8 +441,7 @@ impl Resolver {
         let name = self.theory.types.get(ty).name.clone();
         let code = match operand {
             Operand::Bool(value) => (ty == BOOL).then_some(u64::from(*value)),
-            Operand::Number => {
-                let span = self.inner_number(id);
+            &Operand::Number(span) => {
                 let number = self.number(span).ok_or(Told)?;
                 let code = self.theory.types.number(ty, number);
                 if code.is_none() && self.theory.types.get(ty).is_scalar() {
@@ -479,17 +482,6 @@ impl Resolver {
                     .label(format!("expected a `{name}`")),
             )
         })
-    }
-
-    /// The digits of a number that may stand in parentheses.
-    fn inner_number(&self, id: ExprId) -> Span {
-        let span = self.syntax().span(id);
-        let text = self.text(span);
-        let start = text.find(|c: char| c.is_ascii_digit()).unwrap_or(0) as u32;
-        let length = text[start as usize..]
-            .find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(text.len() - start as usize) as u32;
-        Span::new(span.start + start, span.start + start + length)
     }
 
     fn comparison(

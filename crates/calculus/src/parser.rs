@@ -10,6 +10,7 @@
 )]
 
 use droste_source::diagnostics::Diagnostic;
+use droste_source::suggest::nearest;
 use droste_source::{SourceFile, Span};
 
 use crate::syntax::{
@@ -184,6 +185,13 @@ impl Parser<'_> {
             }
             Kind::Name if self.text(self.span()).starts_with('#') && self.is_command_word() => {
                 self.hash()
+            }
+            Kind::Name
+                if self.text(self.span()).starts_with('#')
+                    && matches!(self.kind_after(1), Kind::Name | Kind::Number | Kind::Text) =>
+            {
+                let span = self.span();
+                Err(Box::new(unknown_command(span, self.text(span))))
             }
             Kind::Name if self.kind_after(1) == Kind::Name => {
                 if self.kind_after(2) == Kind::Open {
@@ -451,6 +459,15 @@ impl Parser<'_> {
                 return Ok(list);
             }
         }
+    }
+}
+
+/// A word with `#` that is no command.
+pub(crate) fn unknown_command(span: Span, word: &str) -> Diagnostic {
+    let error = Diagnostic::error(span, format!("there is no command `{word}`"));
+    match nearest(word, COMMANDS.into_iter()) {
+        Some(near) => error.help(format!("did you mean `{near}`?")),
+        None => error.help(format!("the commands are {}", COMMANDS.join(", "))),
     }
 }
 

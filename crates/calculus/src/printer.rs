@@ -22,7 +22,7 @@ fn binding(expr: &Expr) -> u8 {
         Expr::Not(_) | Expr::Compare(true, ..) => 6,
         Expr::Compare(false, ..) => 7,
         Expr::Assume(..) | Expr::Cofactor(..) => 8,
-        Expr::Bool(_) | Expr::Number | Expr::Path(_) | Expr::Apply(..) | Expr::Case(_) => 10,
+        Expr::Bool(_) | Expr::Number(_) | Expr::Path(_) | Expr::Apply(..) | Expr::Case(_) => 10,
     }
 }
 
@@ -48,10 +48,7 @@ pub(crate) fn print(syntax: &Syntax, source: &SourceFile, root: ExprId) -> Strin
         let mut parts: Vec<Task<'_>> = Vec::new();
         match expr {
             Expr::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
-            Expr::Number => {
-                let text = source.slice(syntax.span(id));
-                out.push_str(text.trim_matches(|c: char| !c.is_ascii_digit()));
-            }
+            Expr::Number(digits) => out.push_str(source.slice(*digits)),
             Expr::Path(list) => {
                 for (i, step) in syntax.steps(list).iter().enumerate() {
                     match step {

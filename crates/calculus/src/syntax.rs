@@ -46,8 +46,8 @@ impl Arrow {
 pub enum Expr {
     /// `true`, `false`
     Bool(bool),
-    /// A number; it may be too large to be anything.
-    Number,
+    /// A number, where its digits are; it may be too large to be anything.
+    Number(Span),
     /// A variable, or part of one, or a constant: names and indices in [`Syntax::steps`].
     Path(List),
     /// A predicate, its name and its arguments in [`Syntax::operands`].

@@ -51,6 +51,9 @@ fn operators_bind_as_documented() {
         ("exists bool x. x & forall bool y. y | x", true),
         ("forall bool x. exists bool y: x <+> y", true),
         ("exists bool x. ! x = x", false),
+        ("(1)", true),
+        ("((1)) -> (0)", false),
+        ("(/* 3 */ 1) & exists bool x. x = (/* 2 */ 0)", true),
         ("if (false) true", true),
         ("if (false) true else false", false),
         ("if (true) if (false) true else false", false),
@@ -338,6 +341,12 @@ fn errors_say_where_and_what() {
             "R(2, ;",
             "error: expected a constant or a variable, found `;` @t.mu:1:6",
         ),
+        (
+            "(2);",
+            "error: expected a formula, found a number @t.mu:1:2",
+        ),
+        ("#foo;", "error: there is no command `#foo` @t.mu:1:1"),
+        ("#tuple 3;", "error: there is no command `#tuple` @t.mu:1:1"),
         (
             "true & ;",
             "error: expected an expression, found `;` @t.mu:1:8",

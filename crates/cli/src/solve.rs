@@ -227,14 +227,13 @@ impl Run<'_> {
                 }
                 Err(Unanswered::Stopped(reason)) => {
                     let mut known = self.lock();
-                    if let Some(mut result) = described(&solver, action) {
-                        result["value"] = Value::Null;
-                        known.results.push(result);
-                    }
+                    known
+                        .results
+                        .extend(unanswered(&solver, action, began.elapsed()));
                     known.stopped = Some(reason.to_string());
                     break;
                 }
-                Err(error) => self.wrong(&solver, action, &error),
+                Err(error) => self.wrong(&solver, action, &error, began.elapsed()),
             }
         }
         let statistics = solver.statistics();
@@ -266,14 +265,11 @@ impl Run<'_> {
     }
 
     /// A predicate has no value: the user's mistake.
-    fn wrong(&self, solver: &Solver<'_>, action: &Action, error: &Unanswered) {
+    fn wrong(&self, solver: &Solver<'_>, action: &Action, error: &Unanswered, time: Duration) {
         Console::note(&solver.explain(action, error, self.frame.console.err_color()));
         let mut known = self.lock();
         known.errors = true;
-        if let Some(mut result) = described(solver, action) {
-            result["value"] = Value::Null;
-            known.results.push(result);
-        }
+        known.results.extend(unanswered(solver, action, time));
     }
 
     /// Remembers an outcome.
@@ -316,6 +312,24 @@ impl Run<'_> {
         known.some_false |= some_false;
         known.results.push(result);
     }
+}
+
+/// An action without an answer, for JSON: what would be known is `null`.
+fn unanswered(solver: &Solver<'_>, action: &Action, time: Duration) -> Option<Value> {
+    let mut result = described(solver, action)?;
+    let missing: &[&str] = match action {
+        Action::Count(..) => &["count", "out_of"],
+        Action::Size(..) => &["nodes"],
+        Action::Dump(..) => &["dump"],
+        Action::Tuples(..) => &["count", "tuples"],
+        Action::Timer => &["timer"],
+        _ => &["value"],
+    };
+    for name in missing {
+        result[name] = Value::Null;
+    }
+    result["seconds"] = json!(time.as_secs_f64());
+    Some(result)
 }
 
 /// What an action is, for JSON; nothing if there is nothing to tell about it.

@@ -410,7 +410,8 @@ impl Check<'_, '_> {
             StmtKind::Call { callee, .. } if self.threads.contains(&*callee.text) => {
                 self.sink.error(|| {
                     Diagnostic::error(callee.span, format!("`{callee}` is called"))
-                        .label("a thread, or `init`, in the dialect of GETAFIX")
+                        .label("a thread, or `init`, in the dialect of GETAFIX: not to be called")
+                        .help("move what both need to a procedure of another name")
                 });
             }
             StmtKind::StartThread(_) | StmtKind::EndThread => self.foreign(stmt),
