@@ -3,6 +3,8 @@
 //! Where weights are [numbers](Domain::greatest) of 64 bits and a sum does not fit, the same is
 //! computed once more with these. Only the result has to fit then.
 
+use std::convert::Infallible;
+
 use droste_base::StopReason;
 
 use crate::automaton::Automaton;
@@ -39,8 +41,9 @@ impl Wide {
 
     /// An automaton with these numbers.
     pub fn automaton<D: Domain>(domain: &D, automaton: &Automaton<D::Weight>) -> Automaton<i128> {
-        let found = automaton.map(|weight| Ok::<_, StopReason>(Self::number_of(domain, weight)));
-        found.unwrap_or_else(|_| unreachable!("every weight has a number"))
+        let number = |weight: &D::Weight| Ok::<_, Infallible>(Self::number_of(domain, weight));
+        let Ok(wide) = automaton.map(number);
+        wide
     }
 
     /// The weight that has a number, if it fits.
