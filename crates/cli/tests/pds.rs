@@ -211,6 +211,22 @@ fn automata_are_saved_and_read_again() {
     assert!(droste(&several).expect(2).err.contains("more than one"));
 }
 
+/// WALi writes the name of its class around a number; other formats have the number.
+#[test]
+fn weights_of_wali_become_numbers() {
+    let text = "<WPDS><Rule from='p' fromStack='b' to='p'>\
+                <Weight>ShortestPathSemiring(3)</Weight></Rule></WPDS>";
+    for (to, expected) in [
+        ("wpds", "rule p b -> p : 3\n"),
+        ("numeric", "r0 0 0 0 3\n"),
+        ("pdaaal", "\"weight\": 3}"),
+        ("wali", "ShortestPathSemiring(3)"),
+    ] {
+        let done = of(text, "convert", &["--to", to]).expect(0);
+        assert!(done.out.contains(expected), "{to}: {}", done.out);
+    }
+}
+
 #[test]
 fn conversions_mean_the_same() {
     let dir = scratch("pds-convert");
