@@ -425,12 +425,32 @@ fn objects_are_whole_at_a_limit() {
 #[test]
 fn forgotten_brackets() {
     let done = droste(&["pds", "reach", "calls.wpds", "--target", "end"]).expect(2);
-    assert!(
-        done.err.contains("--target: cannot read `end`"),
-        "{}",
-        done.err
-    );
-    assert!(done.err.contains("is written '<p, a>'"), "{}", done.err);
+    let how = done.err.find("--target: a set is written '<p, a>'");
+    let file = done.err.find("cannot read `end`: no such file");
+    assert!(how.is_some() && how < file, "{}", done.err);
+}
+
+/// What the system says when a file cannot be written is worded as when it cannot be read.
+#[test]
+fn system_errors_are_in_one_style() {
+    let file = scratch("no-such-folder").join("missing").join("out");
+    let file = file.to_str().expect("a path");
+    for args in [
+        &["pds", "post", "network.json", "--output", file][..],
+        &[
+            "pds",
+            "convert",
+            "calls.wpds",
+            "--to",
+            "wali",
+            "--output",
+            file,
+        ],
+    ] {
+        let done = droste(args).expect(2);
+        assert!(done.err.contains(": no such file"), "{}", done.err);
+        assert!(!done.err.contains("os error"), "{}", done.err);
+    }
 }
 
 /// Defects of other tools, each of which is right here.
