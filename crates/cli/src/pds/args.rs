@@ -126,7 +126,7 @@ impl PdsCommand {
 
     /// What else may be tried where a weight is out of range.
     pub(crate) fn in_range(&self) -> Option<&'static str> {
-        let method = match self {
+        let method: Method = match self {
             PdsCommand::Pre(args) | PdsCommand::Post(args) => args.method.into(),
             // One weight is found with 128 bits by any method.
             PdsCommand::Reach(_) | PdsCommand::Path(_) | PdsCommand::Convert(_) => return None,
