@@ -195,7 +195,7 @@ fn pdaaals_json_says_what_is_wrong_and_where() {
         }
     }
     let any = INSTANCE.replace(r#"["p", "A", "end"]"#, r#"["p", "*", "end"]"#);
-    wrong(&any, "5:40", "as the key of a rule");
+    wrong(&any, "5:41", "as the key of a rule");
     let pda = |rule: &str| format!("{{\"pda\": {{\"states\": [{{\"A\": {rule}}}, {{}}]}}}}");
     wrong(
         &pda(r#"{"to": 2, "pop": ""}"#),
