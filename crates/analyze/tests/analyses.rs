@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use droste_analyze::{Fact, Question, analyze};
+use droste_analyze::{Fact, Question, analyze, words};
 use droste_base::Limits;
 use droste_lang::ast::Ast;
 use droste_lang::lower::lower;
@@ -520,4 +520,27 @@ fn constants_are_of_any_size() {
     let mut values: Vec<Value> = constants.iter().map(|(_, value)| *value).collect();
     values.sort_unstable();
     assert_eq!(values, [-7, -5, 1 << 63, (1 << 64) - 1]);
+}
+
+/// Multiples of later relations are taken away from earlier ones.
+#[test]
+fn relations_have_small_coefficients() {
+    let ast = droste_testkit::source::parse(
+        "decl g : u8;
+         void main() begin f(*); end
+         void f(x : u8) begin
+           decl l : u8;
+           if (*) then x := 3; else if (*) then x := 5; fi; fi;
+           assume(x = 3); x := 5; if (*) then x := 3; fi;
+           l := x + 1;
+           L: skip;
+         end",
+    );
+    let program = program_of(&ast).expect("a program");
+    let facts = facts(&program, Question::Affine);
+    let mut labelled = all_nodes(&program).filter(|id| !program.node(*id).labels.is_empty());
+    let id = labelled.next().expect("a label");
+    let fact = facts[id.0 as usize].as_ref().expect("a fact");
+    let words = words::fact(&program, program.node(id).procedure, fact);
+    assert_eq!(words, "x = l - 1 mod 2^8, l = 0 mod 2");
 }

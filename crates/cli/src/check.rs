@@ -16,8 +16,8 @@ use droste_program::Program;
 use droste_program::dot;
 use droste_program::monitor::Monitor;
 use droste_report::{RunJson, Shown, Style, visible};
-use droste_source::SourceFile;
 use droste_source::diagnostics::Diagnostic;
+use droste_source::{SourceFile, io_reason};
 use serde::Serialize;
 
 use crate::args::{CheckArgs, Emit, Engine, Order, Pass, Runs, SearchArgs};
@@ -710,8 +710,8 @@ impl Run<'_> {
             std::fs::write(file, text(false, Style::default().width))
         };
         written.map_err(|error| {
-            let file = file.display();
-            Failure::Because(format!("cannot write the trace to `{file}`: {error}"))
+            let (file, why) = (file.display(), io_reason(&error));
+            Failure::Because(format!("cannot write the trace to `{file}`: {why}"))
         })
     }
 }

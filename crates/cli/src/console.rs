@@ -4,8 +4,8 @@ use std::io::{self, IsTerminal, Write};
 use std::panic::PanicHookInfo;
 
 use droste_report::visible;
-use droste_source::SourceFile;
 use droste_source::diagnostics::{Diagnostic, Severity, render};
+use droste_source::{SourceFile, io_reason};
 
 use crate::args::Color;
 
@@ -79,7 +79,7 @@ impl Console {
         let mut out = io::stdout().lock();
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Because(
-                format!("cannot write to standard output: {error}"),
+                format!("cannot write to standard output: {}", io_reason(&error)),
             )),
             _ => Ok(()),
         }

@@ -85,7 +85,7 @@ fn whole(name: &str, mut reader: impl Read, pause: impl Fn()) -> Result<Vec<u8>,
         let read = (&mut reader)
             .take(CHUNK)
             .read_to_end(&mut bytes)
-            .map_err(|error| format!("cannot read `{name}`: {error}"))?;
+            .map_err(|error| format!("cannot read `{name}`: {}", io_reason(&error)))?;
         pause();
         if bytes.len() > SourceFile::LARGEST {
             return Err(format!(

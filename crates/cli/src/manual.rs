@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::CommandFactory as _;
+use droste_source::io_reason;
 
 use crate::args::{Cli, CompletionsArgs, ManArgs};
 use crate::console::{Console, Failure};
@@ -15,7 +16,9 @@ pub(crate) fn completions(args: &CompletionsArgs) -> Result<u8, Failure> {
 }
 
 pub(crate) fn man(args: &ManArgs) -> Result<u8, Failure> {
-    let failed = |what: &str, error: std::io::Error| Failure::Because(format!("{what}: {error}"));
+    let failed = |what: &str, error: std::io::Error| {
+        Failure::Because(format!("{what}: {}", io_reason(&error)))
+    };
     let mut command = Cli::command().disable_help_subcommand(true);
     command.build();
     if let Some(dir) = &args.dir {

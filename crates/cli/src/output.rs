@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
+use droste_source::io_reason;
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
@@ -43,7 +44,8 @@ pub(crate) fn print(value: &impl Serialize) -> Result<(), Failure> {
         .and_then(|()| out.flush());
     match written {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Because(format!(
-            "cannot write to standard output: {error}"
+            "cannot write to standard output: {}",
+            io_reason(&error)
         ))),
         _ => Ok(()),
     }

@@ -287,8 +287,8 @@ fn given_set(
         frame.read(file).map_err(|failure| match failure {
             // Perhaps the brackets were forgotten.
             Failure::Because(what) if given != "-" && !file.exists() => Failure::Because(format!(
-                "{flag}: {what}; a set that is not in a file is written '<p, a>': a control state \
-                 and the stack"
+                "{flag}: a set is written '<p, a>', a control state and the stack; otherwise it is the \
+                 name of a file: {what}"
             )),
             other => other,
         })?

@@ -530,7 +530,9 @@ fn label(json: &mut Json<'_>, system: &mut System) -> Result<Label, Diagnostic> 
     let (text, at) = json.string("a label in quotes")?;
     match &*text {
         "" => Ok(Label::Epsilon),
-        "*" => Err(Diagnostic::error(at, "`*` is no label of an edge")),
+        "*" => Err(Diagnostic::error(at, "`*` is no label of an edge").help(
+            "only as the key of a rule it matches every label; here, write an edge for each",
+        )),
         text => {
             let id = system.symbols.intern(text);
             Ok(Label::One(id.ok_or_else(|| too_many_names(at))?))

@@ -124,11 +124,22 @@ pub fn detect(text: &str) -> Format {
     }
 }
 
+/// What is wrong with a text that begins as a list does in JSON.
+pub(crate) fn json_list(text: &str) -> Option<Diagnostic> {
+    let at = text.find(|sign: char| !sign.is_whitespace())?;
+    let is_list = text[at..].starts_with('[');
+    is_list.then(|| Diagnostic::error(span(at, at + 1), "this looks like JSON, but it is a list"))
+}
+
 /// Reads a text in the format that it seems to have. With it come warnings.
 pub fn read(text: &str, limits: &Limits) -> Result<(Document, Format, Vec<Diagnostic>), ReadError> {
     if text.trim_start().is_empty() {
         let error = Diagnostic::error(span(0, 0), "the file is empty");
         return Err(vec![error.help("a system is written as lines `rule p a -> q b c`")].into());
+    }
+    if let Some(error) = json_list(text) {
+        let what = "a system in JSON is an object, `{\"pda\": …}` or `{\"instance\": […]}`";
+        return Err(vec![error.help(what)].into());
     }
     let format = detect(text);
     let (document, warnings) = read_as(text, format, limits)?;

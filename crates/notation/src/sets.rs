@@ -8,6 +8,7 @@ use droste_source::{SourceFile, Span};
 
 use crate::names::Names;
 use crate::problems::{Enough, Problems, span, too_many_names};
+use crate::read::json_list;
 use crate::regex::{Regex, Symbols, set};
 use crate::scanner::Scanner;
 use crate::system::{Configurations, Edge, Label, ONE, Place, Reading, System, WeightId};
@@ -297,6 +298,10 @@ pub fn read_set(
 ) -> Result<(Configurations, Vec<Diagnostic>), SetError> {
     let text = source.text();
     let begin = text.trim_start();
+    if let Some(error) = json_list(text) {
+        let what = "an automaton in JSON is an object, `{\"P-automaton\": …}`";
+        return Err(SetError::Wrong(vec![error.help(what)]));
+    }
     if begin.starts_with('{') {
         return Ok((pdaaal::read_automaton(text, system)?, Vec::new()));
     }

@@ -18,7 +18,8 @@ use crate::system::{System, WeightId};
 
 use pair::AnyDomain;
 pub use texts::BitVectors;
-use texts::{inner, integer, vector};
+pub(crate) use texts::inner;
+use texts::{integer, vector};
 
 /// A weight domain that has a notation.
 ///

@@ -12,12 +12,14 @@ mod pdaaal;
 mod plain;
 mod wali;
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use flat::{Lacks, configurations, flat};
 
 use crate::read::Format;
-use crate::system::{Configurations, System};
+use crate::system::{Configurations, System, WeightId};
+use crate::weight::inner;
 
 /// Why a system was not written.
 #[derive(Debug)]
@@ -87,6 +89,14 @@ fn in_rules(system: &System) -> Vec<bool> {
         found[rule.to as usize] = true;
     }
     found
+}
+
+/// The text of a weight, if one is written. The name of WALi's class around a number is left out.
+fn weight_text(system: &System, id: WeightId) -> Option<Cow<'_, str>> {
+    Some(match system.weight_text(id)? {
+        Cow::Borrowed(text) => Cow::Borrowed(inner(text)),
+        Cow::Owned(text) => Cow::Owned(inner(&text).to_owned()),
+    })
 }
 
 /// Refuses merge functions.

@@ -72,6 +72,7 @@ fn own_text_is_read() {
 #[test]
 fn own_text_says_what_is_wrong_and_where() {
     wrong("", "1:1", "empty");
+    wrong("\n[{\"pda\": {}}]", "2:1", "looks like JSON");
     wrong(
         "rule p a -> q : x y\nrule p a > q\n",
         "2:10",
@@ -193,6 +194,8 @@ fn pdaaals_json_says_what_is_wrong_and_where() {
             assert!(said.contains("t:"), "{said}");
         }
     }
+    let any = INSTANCE.replace(r#"["p", "A", "end"]"#, r#"["p", "*", "end"]"#);
+    wrong(&any, "5:41", "as the key of a rule");
     let pda = |rule: &str| format!("{{\"pda\": {{\"states\": [{{\"A\": {rule}}}, {{}}]}}}}");
     wrong(
         &pda(r#"{"to": 2, "pop": ""}"#),

@@ -23,6 +23,7 @@ use rustc_hash::FxHashMap;
 
 use crate::domain::Domain;
 use crate::system::{StateId, SymbolId};
+use crate::wide::Wide;
 
 pub use dot::{Names, Numbers};
 pub use error::OperationError;
@@ -215,6 +216,21 @@ impl<W: Clone> Automaton<W> {
         }
     }
 
+    /// The same automaton with other weights.
+    pub(crate) fn map<V, E>(&self, weight: impl Fn(&W) -> Result<V, E>) -> Result<Automaton<V>, E> {
+        let ends = self.accepting.iter();
+        Ok(Automaton {
+            direction: self.direction,
+            control: self.control,
+            accepting: ends
+                .map(|end| end.as_ref().map(&weight).transpose())
+                .collect::<Result<_, E>>()?,
+            transitions: self.transitions.clone(),
+            weights: self.weights.iter().map(&weight).collect::<Result<_, E>>()?,
+            index: OnceLock::new(),
+        })
+    }
+
     /// An automaton with the states of this one and no transitions.
     pub(crate) fn bare(&self, direction: Direction) -> Self {
         Automaton {
@@ -288,8 +304,24 @@ impl<W: Clone> Automaton<W> {
         }
     }
 
-    /// The weight of a configuration, the top of its stack first: zero if it is not accepted.
+    /// The weight of a configuration, the top of its stack first: zero if it is not accepted. Of
+    /// sums, only this one has to fit.
     pub fn weight_of<D: Domain<Weight = W>>(
+        &self,
+        domain: &D,
+        state: StateId,
+        stack: &[SymbolId],
+    ) -> Result<W, StopReason> {
+        match self.weight_along(domain, state, stack) {
+            Err(StopReason::OutOfRange) if Wide::helps(domain) => {
+                let wide = Wide::automaton(domain, self);
+                Wide::weight(domain, wide.weight_along(&Wide, state, stack)?)
+            }
+            found => found,
+        }
+    }
+
+    fn weight_along<D: Domain<Weight = W>>(
         &self,
         domain: &D,
         state: StateId,

@@ -34,9 +34,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::domain::Domain;
 use crate::saturate::{NONE, Why};
+use crate::wide::Wide;
 
-/// The greatest number that is kept. Three of them can be added.
-const GREATEST: i128 = 1 << 125;
+/// The greatest number that is kept.
+const GREATEST: i128 = Wide::GREATEST;
 
 /// For how many changes it is not worth while to look for cycles.
 const FEW: usize = 64;

@@ -35,6 +35,7 @@ mod saturate;
 mod small;
 pub mod system;
 mod weighing;
+mod wide;
 mod witness;
 mod worklist;
 
@@ -48,4 +49,5 @@ pub use pre::prestar;
 pub use query::{Reached, Way, reach, reach_on};
 pub use saturate::{Method, Options, Order};
 pub use system::{MergeId, Pds, PdsBuilder, Replace, Rule, StateId, SymbolId};
+pub use wide::Wide;
 pub use witness::{Move, Witness};

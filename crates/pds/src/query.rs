@@ -16,6 +16,7 @@ use crate::post::{Middles, saturate as saturate_post};
 use crate::pre::saturate as saturate_pre;
 use crate::saturate::{Goal, Method, Options};
 use crate::system::{Pds, Replace, Rule, StateId, SymbolId};
+use crate::wide::Wide;
 use crate::witness::{Witness, of_post, of_pre};
 
 /// From which side a question is answered.
@@ -54,6 +55,27 @@ pub fn reach<D: Domain>(
     pds: &Pds<D::Weight>,
     from: &Automaton<D::Weight>,
     to: &Automaton<D::Weight>,
+    way: Way,
+    options: &Options,
+) -> Result<Reached<D::Weight>, StopReason> {
+    match ask(domain, pds, (from, to), way, options) {
+        Err(StopReason::OutOfRange) if Wide::helps(domain) => {
+            let [from, to] = [from, to].map(|set| Wide::automaton(domain, set));
+            let found = ask(&Wide, &Wide::pds(domain, pds), (&from, &to), way, options)?;
+            Ok(Reached {
+                weight: Wide::weight(domain, found.weight)?,
+                transitions: found.transitions,
+                witness: found.witness,
+            })
+        }
+        found => found,
+    }
+}
+
+fn ask<D: Domain>(
+    domain: &D,
+    pds: &Pds<D::Weight>,
+    (from, to): (&Automaton<D::Weight>, &Automaton<D::Weight>),
     way: Way,
     options: &Options,
 ) -> Result<Reached<D::Weight>, StopReason> {

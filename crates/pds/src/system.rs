@@ -474,6 +474,14 @@ impl<W> Pds<W> {
         &self.weights[rule as usize]
     }
 
+    /// The same rules with other weights.
+    pub(crate) fn map<V>(&self, weight: impl Fn(&W) -> V) -> Pds<V> {
+        Pds {
+            rules: self.rules.clone(),
+            weights: self.weights.iter().map(weight).collect(),
+        }
+    }
+
     /// The same rules without weights: only whether there is a path.
     pub(crate) fn skeleton(&self) -> Pds<bool> {
         Pds {

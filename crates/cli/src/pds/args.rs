@@ -126,11 +126,10 @@ impl PdsCommand {
 
     /// What else may be tried where a weight is out of range.
     pub(crate) fn in_range(&self) -> Option<&'static str> {
-        let method = match self {
+        let method: Method = match self {
             PdsCommand::Pre(args) | PdsCommand::Post(args) => args.method.into(),
-            PdsCommand::Reach(args) => args.way.method(),
-            // A run is always looked for by chaotic iteration.
-            PdsCommand::Path(_) | PdsCommand::Convert(_) => return None,
+            // One weight is found with 128 bits by any method.
+            PdsCommand::Reach(_) | PdsCommand::Path(_) | PdsCommand::Convert(_) => return None,
         };
         (method == Method::Path).then_some(
             "`--method chaotic` may know the answer: it keeps sums of minplus and maxplus with 128 bits",

@@ -7,6 +7,7 @@ use std::path::Path;
 use droste_base::words::count;
 use droste_notation::build::BuildError;
 use droste_notation::{Configurations, Document, Format, Signs, WriteError, write};
+use droste_source::io_reason;
 
 use super::args::{self, ConvertArgs, Set};
 use super::{CheckWeights, Stop, document, load, threads_refused, unknown, watch};
@@ -144,5 +145,5 @@ fn warn_of_states(lost: &[String], format: Format, frame: &Frame<'_>) {
 }
 
 fn failed(named: &str, error: &io::Error) -> Failure {
-    Failure::Because(format!("cannot write to {named}: {error}"))
+    Failure::Because(format!("cannot write to {named}: {}", io_reason(error)))
 }

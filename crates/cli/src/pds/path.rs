@@ -3,10 +3,11 @@
 
 use std::fmt::Write as _;
 
+use droste_base::StopReason;
 use droste_base::words::{count, counted};
 use droste_notation::build::Built;
 use droste_notation::{ANY, System, written};
-use droste_pds::{Automaton, Domain, Move, Pds, Reached, StateId, SymbolId, Witness};
+use droste_pds::{Automaton, Domain, Move, Pds, Reached, StateId, SymbolId, Wide, Witness};
 use serde_json::{Value, json};
 
 use super::Stop;
@@ -27,6 +28,25 @@ pub(super) fn replay<D: Domain>(
     let Some(witness) = &reached.witness else {
         return Ok(());
     };
+    match replayed(witness, &reached.weight, domain, pds, (from, to)) {
+        // The sums of its parts may need more bits.
+        Err(Stop::Limit(StopReason::OutOfRange)) if Wide::helps(domain) => {
+            let weight = Wide::number_of(domain, &reached.weight);
+            let [from, to] = [from, to].map(|set| Wide::automaton(domain, set));
+            let pds = Wide::pds(domain, pds);
+            replayed(witness, &weight, &Wide, &pds, (&from, &to))
+        }
+        done => done,
+    }
+}
+
+fn replayed<D: Domain>(
+    witness: &Witness,
+    weight: &D::Weight,
+    domain: &D,
+    pds: &Pds<D::Weight>,
+    (from, to): (&Automaton<D::Weight>, &Automaton<D::Weight>),
+) -> Result<(), Stop> {
     let wrong = |what: &str| {
         let what = format!("a defect in Droste: {what}. Please report this, with the system");
         Stop::Failure(Failure::Because(what))
@@ -41,9 +61,9 @@ pub(super) fn replay<D: Domain>(
     let wanted = if domain.is_total() {
         whole
     } else {
-        domain.combine(&reached.weight, &whole)?
+        domain.combine(weight, &whole)?
     };
-    if domain.equal(&wanted, &reached.weight) {
+    if domain.equal(&wanted, weight) {
         return Ok(());
     }
     Err(wrong("the run that was found has another weight"))

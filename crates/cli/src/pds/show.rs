@@ -7,7 +7,7 @@ use std::path::Path;
 use droste_notation::{Label, Notation, Place, SetError, System, read_set, written};
 use droste_pds::automaton::Names;
 use droste_pds::{Automaton, Direction, StateId, SymbolId};
-use droste_source::SourceFile;
+use droste_source::{SourceFile, io_reason};
 use serde_json::{Value, json};
 
 use super::{Stop, tell};
@@ -172,7 +172,7 @@ impl<D: Notation> Shown<'_, D> {
         let mut out = BufWriter::new(io::stdout().lock());
         match self.write(&mut out, dot).and_then(|()| out.flush()) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Because(
-                format!("cannot write to standard output: {error}"),
+                format!("cannot write to standard output: {}", io_reason(&error)),
             )),
             _ => Ok(()),
         }
@@ -186,7 +186,8 @@ impl<D: Notation> Shown<'_, D> {
             out.flush()
         };
         write().map_err(|error| {
-            Failure::Because(format!("cannot write to `{}`: {error}", file.display()))
+            let (file, why) = (file.display(), io_reason(&error));
+            Failure::Because(format!("cannot write to `{file}`: {why}"))
         })
     }
 

@@ -48,7 +48,7 @@ impl Notation for Boolean {
 }
 
 /// The number inside `ShortestPathSemiring(3)`, as WALi prints weights; any other text as it is.
-pub(super) fn inner(text: &str) -> &str {
+pub(crate) fn inner(text: &str) -> &str {
     let inner = text.strip_prefix("ShortestPathSemiring(");
     inner
         .and_then(|rest| rest.strip_suffix(')'))

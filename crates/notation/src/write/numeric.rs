@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::flat::{Lacks, configurations, flat};
-use super::{WriteError, cannot, no_merges, no_weights, some};
+use super::{WriteError, cannot, no_merges, no_weights, some, weight_text};
 use crate::system::{Configurations, Label, Place, System};
 use crate::weight::DomainName;
 
@@ -39,7 +39,7 @@ pub(super) fn write(system: &System, out: &mut impl Write) -> Result<(), WriteEr
         for symbol in right {
             write!(out, " {symbol}")?;
         }
-        let weight = system.weight_text(rule.weight);
+        let weight = weight_text(system, rule.weight);
         let weight = match weight.as_deref() {
             None | Some("ONE" | "true" | "T") => "0",
             Some("ZERO") if system.domain == Some(DomainName::MaxPlus) => "-inf",

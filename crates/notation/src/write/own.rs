@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io::Write;
 
-use super::{WriteError, cannot};
+use super::{WriteError, cannot, weight_text};
 use crate::names::Names;
 use crate::scanner::written;
 use crate::system::{ANY, Configurations, Label, ONE, Place, Reading, Right, System, WeightId};
@@ -82,7 +82,7 @@ fn declare(word: &str, names: &Names, out: &mut impl Write) -> Result<(), WriteE
 }
 
 fn weight(system: &System, id: WeightId) -> Result<String, WriteError> {
-    let Some(text) = system.weight_text(id) else {
+    let Some(text) = weight_text(system, id) else {
         return Ok(String::new());
     };
     if text.is_empty() || text.trim() != text || text.contains(['#', '\n', '\r']) {

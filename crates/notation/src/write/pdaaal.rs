@@ -8,7 +8,7 @@ use std::io::Write;
 use serde_json::json;
 
 use super::flat::{Lacks, flat};
-use super::{WriteError, cannot, fresh, no_merges, no_weights};
+use super::{WriteError, cannot, fresh, no_merges, no_weights, weight_text};
 use crate::system::{ANY, Configurations, Label, ONE, Place, Right, System, WeightId};
 use crate::weight::DomainName;
 
@@ -107,7 +107,7 @@ fn weight_type(system: &System) -> Result<serde_json::Value, WriteError> {
         system
             .rules
             .iter()
-            .filter_map(|rule| system.weight_text(rule.weight))
+            .filter_map(|rule| weight_text(system, rule.weight))
     };
     match &system.domain {
         None | Some(DomainName::Bool) => match texts().find(|text| !is_one(text)) {
@@ -228,7 +228,7 @@ impl Writer<'_> {
             self.state(line.to)
         )?;
         if self.weighted {
-            let text = self.system.weight_text(line.weight);
+            let text = weight_text(self.system, line.weight);
             // `ONE`, or nothing, is zero.
             let number = match (&self.system.domain, text) {
                 (Some(DomainName::Vector), text) => {

@@ -6,14 +6,26 @@ use super::graph::Adjacency;
 use super::{Automaton, Transition};
 use crate::domain::Domain;
 use crate::system::{StateId, SymbolId};
+use crate::wide::Wide;
 
 impl<W: Clone> Automaton<W> {
-    /// The same without epsilon transitions, with the same states.
+    /// The same without epsilon transitions, with the same states. Of sums, only those that
+    /// transitions have in the end have to fit.
     pub fn without_epsilon<D: Domain<Weight = W>>(&self, domain: &D) -> Result<Self, StopReason> {
         let epsilon = |t: &Transition| t.symbol == SymbolId::EPSILON;
         if !self.transitions.iter().any(epsilon) {
             return Ok(self.clone());
         }
+        match self.closed(domain) {
+            Err(StopReason::OutOfRange) if Wide::helps(domain) => {
+                let wide = Wide::automaton(domain, self).closed(&Wide)?;
+                wide.map(|&number| Wide::weight(domain, number))
+            }
+            found => found,
+        }
+    }
+
+    fn closed<D: Domain<Weight = W>>(&self, domain: &D) -> Result<Self, StopReason> {
         let mut plain = Automaton::new(self.control, self.direction);
         while plain.states() < self.states() {
             plain.state();

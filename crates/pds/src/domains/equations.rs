@@ -8,7 +8,7 @@
 use super::howell::inverse;
 
 /// Rows that generate the same module, each with a power of two at a variable that no other row has
-/// (but for what is less than that power). The last number of a row is its constant.
+/// (but for at most half of it, with either sign). The last number of a row is its constant.
 pub(super) fn solved(mut rows: Vec<Vec<u64>>, width: u32) -> Vec<Vec<u64>> {
     let mask = u64::MAX >> (64 - width);
     let mut done: Vec<(usize, Vec<u64>)> = Vec::new();
@@ -27,8 +27,11 @@ pub(super) fn solved(mut rows: Vec<Vec<u64>>, width: u32) -> Vec<Vec<u64>> {
             *entry = entry.wrapping_mul(unit) & mask;
         }
         let before = done.iter_mut().map(|(_, row)| row);
+        let half = (1 << power) >> 1;
         for row in rows.iter_mut().chain(before) {
-            let factor = row[column] >> power;
+            // The nearest multiple; what is left over is as small as it can be.
+            let over = row[column] & ((1 << power) - 1);
+            let factor = (row[column] >> power) + u64::from(over > half);
             for (entry, own) in row.iter_mut().zip(&pivot) {
                 *entry = entry.wrapping_sub(own.wrapping_mul(factor)) & mask;
             }
@@ -123,6 +126,7 @@ fn push(sum: &mut String, number: i128, name: Option<&str>) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Module;
     use super::*;
 
     #[test]
@@ -151,5 +155,41 @@ mod tests {
         let rows = vec![vec![4, 2, 6], vec![0, 4, 4]];
         assert_eq!(solved(rows, 3), [[2, 1, 3].map(|x| 2 * x)]);
         assert_eq!(solved(vec![vec![0, 3]], 8), [[0, 3]]);
+        // x + 127 y + 1 = 0 where y is even: x = y - 1.
+        let rows = vec![vec![1, 127, 1], vec![0, 128, 0]];
+        assert_eq!(solved(rows, 8), [[1, 255, 1], [0, 128, 0]]);
+        // x = 64 z - 31 y - 65 where y = 2 z - 2 modulo 8: x = y - 1.
+        let rows = vec![vec![1, 31, 192, 65], vec![0, 32, 192, 64]];
+        let plain = vec![vec![1, 255, 0, 1], vec![0, 32, 192, 64]];
+        assert_eq!(solved(rows, 8), plain);
+    }
+
+    /// Multiples of the rows that are left make those that were given, and the other way round.
+    #[test]
+    fn solved_rows_are_equivalent() {
+        let mut seed: u64 = 1;
+        let mut random = move |below: u64| {
+            seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+            (seed >> 33) % below
+        };
+        for round in 0..2000 {
+            let width = [1, 2, 3, 8, 32, 64][random(6) as usize];
+            let mask = u64::MAX >> (64 - width);
+            let columns = 1 + random(4) as usize;
+            let mut row = || -> Vec<u64> {
+                let entry = |_| (random(1 << 20) << random(u64::from(width))) & mask;
+                (0..=columns).map(entry).collect()
+            };
+            let rows = vec![row(), row(), row()];
+            let found = solved(rows.clone(), width);
+            let module = |rows: &[Vec<u64>]| {
+                let mut module = Module::new(width, columns as u32 + 1);
+                module.insert(rows.to_vec());
+                module
+            };
+            let (given, made) = (module(&rows), module(&found));
+            assert!(rows.iter().all(|row| made.contains(row)), "round {round}");
+            assert!(found.iter().all(|row| given.contains(row)), "round {round}");
+        }
     }
 }
