@@ -442,7 +442,7 @@ fn system_errors_are_in_one_style() {
             "convert",
             "calls.wpds",
             "--to",
-            "wali",
+            "wpds",
             "--output",
             file,
         ],
@@ -623,7 +623,7 @@ fn epsilon_sums_out_of_range() {
             json!("-inf"),
         ),
         (
-            "rule p a -> p\ninit <p, a>\ninit edge q () -> @0 : -4611686018427387903\n\
+            "states q\nrule p a -> p\nrule p d -> p\ninit <p, a>\ninit edge q () -> @0 : -4611686018427387903\n\
              init edge @0 d -> q : -9223372036854775806\ntarget <q, a>\n",
             json!(null),
         ),
