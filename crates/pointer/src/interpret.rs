@@ -33,7 +33,7 @@
 //! ```
 
 use crate::{
-    Callees, ClassId, Condition, FieldId, LocalId, MethodId, Operand, Pc, PointerProgram,
+    Callees, ClassId, Condition, FieldId, Kind, LocalId, MethodId, Operand, Pc, PointerProgram,
     Statement, Value as Source,
 };
 
@@ -154,6 +154,8 @@ pub struct Interpreter<'a> {
     heap: Heap,
     frames: Vec<Frame>,
     thrown: Value,
+    /// Whether a value that the program does not say is chosen.
+    any_values: bool,
 }
 
 impl<'a> Interpreter<'a> {
@@ -169,9 +171,20 @@ impl<'a> Interpreter<'a> {
             heap,
             frames: Vec::new(),
             thrown: Value::Undefined,
+            any_values: false,
         };
         interpreter.enter(program.entry, this, parameters);
         interpreter
+    }
+
+    /// The same, but a value that the program does not say is any one of its kind, which is chosen when
+    /// it is read: null or an object, or a small number.
+    #[must_use]
+    pub fn with_any_values(self) -> Self {
+        Interpreter {
+            any_values: true,
+            ..self
+        }
     }
 
     /// The objects.
@@ -217,10 +230,17 @@ impl<'a> Interpreter<'a> {
         let mut next = pc + 1;
         match &method.code[pc as usize] {
             Statement::Assign { to, value } => {
+                let kind = method.locals[to.index()].kind;
                 let value = match *value {
-                    Source::Operand(operand) => self.operand(operand),
+                    Source::Operand(operand) => self.chosen(self.operand(operand), kind, choose),
                     Source::Field(base, field) => match self.dereference(base) {
-                        Ok(object) => self.heap.field(object, field),
+                        Ok(object) => {
+                            let value = self.chosen(self.heap.field(object, field), kind, choose);
+                            if self.any_values {
+                                self.heap.set_field(object, field, value);
+                            }
+                            value
+                        }
                         Err(outcome) => return self.fail(outcome, choose),
                     },
                     Source::New(class) => Value::Object(self.heap.allocate(program, class)),
@@ -245,7 +265,12 @@ impl<'a> Interpreter<'a> {
             Statement::Store { base, field, value } => {
                 let value = self.operand(*value);
                 match self.dereference(*base) {
-                    Ok(object) => self.heap.set_field(object, *field, value),
+                    Ok(object) => {
+                        let class = self.heap.object(object).class;
+                        let kind = program.class(class).field(*field);
+                        let value = self.chosen(value, kind.unwrap_or(Kind::Reference), choose);
+                        self.heap.set_field(object, *field, value);
+                    }
                     Err(outcome) => return self.fail(outcome, choose),
                 }
             }
@@ -255,7 +280,8 @@ impl<'a> Interpreter<'a> {
                 arguments,
                 callees,
             } => {
-                let parameters = arguments.iter().map(|&one| self.operand(one)).collect();
+                let parameters: Vec<Value> =
+                    arguments.iter().map(|&one| self.operand(one)).collect();
                 let this = receiver.map_or(Value::Undefined, |one| self.local(one));
                 let object = receiver.map(|one| self.dereference(one));
                 if let Callees::Unavailable(_) = callees {
@@ -264,7 +290,9 @@ impl<'a> Interpreter<'a> {
                         return self.fail(Outcome::NullDereference, choose);
                     }
                     if let Some(to) = to {
-                        self.frames[at].locals[to.index()] = Value::Undefined;
+                        let kind = method.locals[to.index()].kind;
+                        let value = self.chosen(Value::Undefined, kind, choose);
+                        self.frames[at].locals[to.index()] = value;
                     }
                 } else {
                     let callee = match (object, callees) {
@@ -276,6 +304,11 @@ impl<'a> Interpreter<'a> {
                     let Some(callee) = callee else {
                         return Some(Outcome::NoMethod);
                     };
+                    let kinds = program.method(callee).parameters.iter();
+                    let parameters = parameters.into_iter().zip(kinds);
+                    let parameters = parameters
+                        .map(|(value, &kind)| self.chosen(value, kind, choose))
+                        .collect();
                     self.enter(callee, this, parameters);
                     return None;
                 }
@@ -292,7 +325,8 @@ impl<'a> Interpreter<'a> {
             }
             Statement::Goto(target) => next = *target,
             Statement::Return(value) => {
-                let value = value.map(|one| self.operand(one));
+                let kind = method.returns.unwrap_or(Kind::Reference);
+                let value = value.map(|one| self.chosen(self.operand(one), kind, choose));
                 self.frames.pop();
                 let Some(caller) = self.frames.last_mut() else {
                     return Some(Outcome::Returned(value));
@@ -352,7 +386,9 @@ impl<'a> Interpreter<'a> {
         while let Some(frame) = self.frames.last_mut() {
             let code = &self.program.method(frame.method).code;
             let pc = frame.pc as usize;
-            if let Some(to) = code[pc].defines() {
+            if let Some(to) = code[pc].defines()
+                && !self.any_values
+            {
                 frame.locals[to.index()] = Value::Undefined;
             }
             let (handlers, escapes) = code[pc].handlers(code.get(pc + 1));
@@ -392,6 +428,22 @@ impl<'a> Interpreter<'a> {
         let method = self.program.method(frame.method);
         let base = method.code[frame.pc as usize].base();
         base.is_some_and(|base| self.local(base) == Value::Null)
+    }
+
+    /// A value in place of one that the program does not say, if that is wanted.
+    fn chosen(&self, value: Value, kind: Kind, choose: &mut dyn FnMut(usize) -> usize) -> Value {
+        if !self.any_values || value != Value::Undefined {
+            return value;
+        }
+        let objects = self.heap.objects.len();
+        match kind {
+            Kind::Reference => match choose(objects + 1) % (objects + 1) {
+                0 => Value::Null,
+                object => Value::Object(ObjectId(object as u32 - 1)),
+            },
+            Kind::Boolean => Value::Int((choose(2) % 2) as i64),
+            Kind::Number => Value::Int((choose(3) % 3) as i64),
+        }
     }
 
     fn enter(&mut self, method: MethodId, this: Value, parameters: Vec<Value>) {

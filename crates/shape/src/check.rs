@@ -45,6 +45,8 @@ pub enum Unknown {
     UnknownCode(String),
     /// It may hold only because the abstraction hides what a proposition is about.
     Hidden,
+    /// The formula speaks of a value that is not modelled: of which, and where.
+    Unmodelled(String),
     /// There is a violation if heights of trees are forgotten, as they are where there are marks. On
     /// so many heaps, with their heights, it was not found.
     Heights(usize),

@@ -6,18 +6,20 @@
 
 use droste_heap::{Frame, Heap, Node};
 
+use crate::execute::Names;
+
 /// A part together with what is around it. No node is external then.
-pub(crate) fn completed(context: &Heap, part: &Heap) -> Heap {
+pub(crate) fn completed(context: &Heap, part: &Heap, names: &Names) -> Heap {
     let mut whole = context.clone();
     // An index that is too long is one that is not known.
     let _ = whole.recall_context(part);
-    join(&mut whole, context.externals(), part);
+    join(&mut whole, context.externals(), part, names);
     whole.set_externals(&[]);
     whole
 }
 
 /// The context of a callee whose caller keeps `frame`, and has this context itself.
-pub(crate) fn around(outer: Option<&Heap>, frame: &Frame) -> Heap {
+pub(crate) fn around(outer: Option<&Heap>, frame: &Frame, names: &Names) -> Heap {
     let Some(outer) = outer else {
         let mut context = frame.heap.clone();
         context.set_externals(&frame.attached);
@@ -26,7 +28,7 @@ pub(crate) fn around(outer: Option<&Heap>, frame: &Frame) -> Heap {
     };
     let mut context = outer.clone();
     let _ = context.recall_context(&frame.heap);
-    let places = join(&mut context, outer.externals(), &frame.heap);
+    let places = join(&mut context, outer.externals(), &frame.heap, names);
     let attached: Vec<Node> = (frame.attached.iter())
         .map(|node| places[usize::from(node.0)])
         .collect();
@@ -37,7 +39,7 @@ pub(crate) fn around(outer: Option<&Heap>, frame: &Frame) -> Heap {
 
 /// Adds `part` to `whole`: its external nodes are `attached`, and constants are shared. Says where
 /// each of its nodes is.
-fn join(whole: &mut Heap, attached: &[Node], part: &Heap) -> Vec<Node> {
+fn join(whole: &mut Heap, attached: &[Node], part: &Heap, names: &Names) -> Vec<Node> {
     const NOWHERE: Node = Node(u16::MAX);
     let mut places = vec![NOWHERE; part.node_bound()];
     for (&node, &at) in part.externals().iter().zip(attached) {
@@ -73,6 +75,7 @@ fn join(whole: &mut Heap, attached: &[Node], part: &Heap) -> Vec<Node> {
         whole.add_hyperedge(hyperedge.label, &tentacles);
     }
     for &(variable, node) in part.variables() {
+        names.forget(whole, variable);
         whole.set_variable(variable, place(node));
     }
     places

@@ -12,7 +12,7 @@ use droste_heap::{Heap, Node, Selector, TypeId, Variable};
 use droste_pointer::{
     Callees, ClassId, Condition, FieldId, Kind, LocalId, MethodId, Operand, Pc, Statement, Value,
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::machine::{Fault, Machine, State};
 
@@ -55,6 +55,19 @@ pub(crate) struct Names {
     pub(crate) thrown: Variable,
     /// Variables that stay although they are dead: formulas name them.
     pub(crate) kept: Vec<Variable>,
+    /// For variables of which formulas may ask: another one, which is there, at null, if the value of
+    /// the first is not modelled.
+    pub(crate) notes: FxHashMap<Variable, Variable>,
+    /// The other way round.
+    pub(crate) noted: FxHashMap<Variable, Variable>,
+    /// For each type the selectors that lead to objects.
+    pub(crate) references: FxHashMap<TypeId, Vec<Selector>>,
+    /// The selectors that the grammar gives objects of a type.
+    pub(crate) described: FxHashSet<(TypeId, Selector)>,
+    /// References of objects inside of hyperedges that no rule gives them.
+    pub(crate) blind: Vec<Selector>,
+    /// The selectors that statements write.
+    pub(crate) stored: Vec<Selector>,
 }
 
 impl Names {
@@ -77,6 +90,53 @@ impl Names {
                 .collect(),
             None => self.selectors.clone(),
         }
+    }
+
+    /// The selectors of objects of this type that lead to objects.
+    pub(crate) fn references_of(&self, object: TypeId) -> &[Selector] {
+        self.references.get(&object).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether a variable stays although it is dead, or what is noted of it.
+    pub(crate) fn keeps(&self, variable: Variable) -> bool {
+        let variable = self.noted.get(&variable).unwrap_or(&variable);
+        self.kept.contains(variable)
+    }
+
+    /// Whether the value of a variable is not modelled.
+    pub(crate) fn is_unmodelled(&self, heap: &Heap, variable: Variable) -> bool {
+        let note = self.notes.get(&variable);
+        note.is_some_and(|&note| heap.variable(note).is_some())
+    }
+
+    /// The variables whose values are not modelled.
+    pub(crate) fn unmodelled(&self, heap: &Heap) -> impl Iterator<Item = Variable> {
+        let all = heap.variables().iter();
+        all.filter_map(|(one, _)| self.noted.get(one).copied())
+    }
+
+    /// A variable, or what is noted of it, is about to get another value: the other one goes.
+    pub(crate) fn forget(&self, heap: &mut Heap, variable: Variable) {
+        let other = self.notes.get(&variable);
+        if let Some(&other) = other.or_else(|| self.noted.get(&variable)) {
+            heap.remove_variable(other);
+        }
+    }
+
+    /// It is noted that the value of a variable is not modelled.
+    pub(crate) fn note(&self, heap: &mut Heap, variable: Variable) {
+        heap.remove_variable(variable);
+        if let (Some(&note), Some(null)) =
+            (self.notes.get(&variable), heap.variable(Variable::NULL))
+        {
+            heap.set_variable(note, null);
+        }
+    }
+
+    /// The heap without notes.
+    pub(crate) fn shown(&self, mut heap: Heap) -> Heap {
+        heap.retain_variables(|one| !self.noted.contains_key(&one));
+        heap
     }
 
     /// The receiver and the parameters that a heap has.
@@ -167,10 +227,12 @@ impl Machine<'_> {
                 }
             }
             Statement::Return(value) => {
-                let result = value.and_then(|value| Self::value(&heap, locals, value));
+                let result = value.map(|value| Self::value(&heap, locals, value));
                 heap.retain_variables(|one| one.is_constant() || one.is_marking());
-                if let Some(node) = result {
-                    heap.set_variable(self.names.result, node);
+                match result {
+                    Some(Some(node)) => heap.set_variable(self.names.result, node),
+                    Some(None) => self.names.note(&mut heap, self.names.result),
+                    None => {}
                 }
                 out(Event::Leave(heap));
             }
@@ -362,7 +424,7 @@ impl Machine<'_> {
                 (asks || guarded) && Self::value(&heap, locals, *value).is_none()
             }
             Some(Statement::Branch { condition, .. }) => {
-                Self::decide(&self.heap(state), locals, condition).is_none()
+                Self::decide(&self.stored_heap(state), locals, condition).is_none()
             }
             _ => false,
         }
@@ -371,6 +433,7 @@ impl Machine<'_> {
     /// What happens to the caller's heap when a callee has returned: its result is assigned.
     pub(crate) fn after_call(&self, method: MethodId, pc: Pc, heap: &mut Heap) {
         let result = heap.remove_variable(self.names.result);
+        self.names.forget(heap, self.names.result);
         heap.retain_variables(|one| !self.names.receiver_or_parameter(one));
         if let Statement::Call { to: Some(to), .. } = &self.program.method(method).code[pc as usize]
         {
@@ -389,6 +452,7 @@ impl Machine<'_> {
     ) {
         let locals = &self.methods[method.index()].sorted;
         heap.retain_variables(|one| {
+            let one = self.names.noted.get(&one).copied().unwrap_or(one);
             if self.names.kept.contains(&one) {
                 return true;
             }
@@ -399,13 +463,15 @@ impl Machine<'_> {
         });
     }
 
-    fn assign(&self, heap: &mut Heap, to: Variable, node: Option<Node>) {
+    /// Assigns an object or a number, or if there is none, something that is not modelled.
+    pub(crate) fn assign(&self, heap: &mut Heap, to: Variable, node: Option<Node>) {
         match node {
-            Some(node) => heap.set_variable(to, node),
-            None if self.options.compat => {}
-            None => {
-                heap.remove_variable(to);
+            Some(node) => {
+                self.names.forget(heap, to);
+                heap.set_variable(to, node);
             }
+            None if self.options.compat => {}
+            None => self.names.note(heap, to),
         }
     }
 

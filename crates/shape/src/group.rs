@@ -11,6 +11,7 @@ use droste_heap::Heap;
 use droste_ltl::{Node, ResolvedFormula};
 use rustc_hash::FxHashSet;
 
+use crate::careful::{reason, resolved};
 use crate::check::{
     Answer, Checking, Counts, MEMORY_SAFETY, NO_LEAKS, Report, Unknown, contract_holds,
 };
@@ -276,7 +277,29 @@ impl<'a> Group<'a> {
     fn ask(&self, question: &Question<'_>) -> Result<Answer, Error> {
         let (checking, limits) = (self.checking, &self.checking.limits);
         let spaces = self.spaces.as_ref();
-        let verdict = question.ask(&self.machine, spaces, checking, limits)?;
+        let machine = &self.machine;
+        machine.met_open();
+        let mut verdict = question.ask(machine, spaces, checking, limits)?;
+        // Where something was asked about a value that is not modelled, the verdict has to be right
+        // for all values.
+        if let Question::Formula(formula) = question
+            && machine.met_open()
+            && !matches!(verdict, Verdict::Unknown(_))
+        {
+            let holds = matches!(verdict, Verdict::Holds(_));
+            let careful = resolved(formula, !holds);
+            let other = Question::Formula(&careful).ask(machine, spaces, checking, limits)?;
+            verdict = match (verdict, other) {
+                (Verdict::Holds(_), Verdict::Violated(trace))
+                | (Verdict::Violated(trace), Verdict::Holds(_)) => {
+                    let mut run = Run::new(self.task, machine, &trace, checking.max_steps);
+                    run.mark(machine, question.propositions());
+                    let why = Unknown::Unmodelled(reason(self.task, machine, formula, &run));
+                    return Ok(Answer::Unknown(why, Some(Box::new(run))));
+                }
+                (_, other) => other,
+            };
+        }
         Ok(match verdict {
             Verdict::Holds(_) => Answer::Holds,
             Verdict::Unknown(reason) => Answer::Unknown(Unknown::Stopped(reason), None),
@@ -344,7 +367,15 @@ impl<'a> Group<'a> {
                 },
                 _ => None,
             };
-            let verdict = question.ask(&machine, spaces.as_ref(), checking, &limits)?;
+            let mut verdict = question.ask(&machine, spaces.as_ref(), checking, &limits)?;
+            if let Question::Formula(formula) = question
+                && matches!(verdict, Verdict::Violated(_))
+                && machine.met_open()
+            {
+                let careful = resolved(formula, true);
+                let question = Question::Formula(&careful);
+                verdict = question.ask(&machine, spaces.as_ref(), checking, &limits)?;
+            }
             if let Verdict::Violated(trace) = &verdict {
                 let mut run = Run::new(self.task, &machine, trace, self.checking.max_steps);
                 run.mark(&machine, question.propositions());

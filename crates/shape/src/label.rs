@@ -1,12 +1,17 @@
 //! Which propositions hold in a state.
+//!
+//! A value is *undefined* if there is none: the variable has not been assigned, or belongs to no method
+//! that is running, or it is a field of null. What is undefined makes a proposition false. Other values
+//! are *not modelled*: what is read from arrays and static fields, most numbers, results of libraries.
+//! A proposition about such a value may hold or not.
 
-use droste_heap::{Heap, Nonterminal, Selector, Variable};
+use droste_heap::{Heap, Node, Nonterminal, Selector, Variable};
 
 use crate::machine::{Fault, Machine, State};
 use crate::proposition::Shape;
 
 /// A variable or a field of what it points to, in the symbols of heaps.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Side {
     pub(crate) variable: Option<Variable>,
     pub(crate) field: Option<Selector>,
@@ -20,6 +25,18 @@ pub(crate) enum By {
     /// This one, if there is such a variable.
     One(Option<Variable>),
 }
+
+/// What is not modelled: why nobody knows whether a proposition holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// The value of this variable.
+    Variable(Variable),
+    /// This field of an object.
+    Field(Selector),
+}
+
+/// Whether a proposition holds, if that does not depend on a value that is not modelled.
+pub(crate) type Truth = Result<bool, Cause>;
 
 /// A proposition in the symbols of a machine. What the program does not know is `None`, and is
 /// never defined.
@@ -42,6 +59,8 @@ pub(crate) enum Atom {
         to: Option<Variable>,
         /// Which reachability relation of the grammar.
         relation: usize,
+        /// The selectors that count, or all.
+        by: Option<Vec<Selector>>,
     },
     Compare(Side, Side, bool),
     /// One of these nonterminals.
@@ -79,7 +98,7 @@ impl Atom {
             return false;
         };
         let heap = machine.whole_heap(state);
-        !self.holds_in(machine, &heap) && machine.grammar.is_list_or_tree(&heap, of)
+        self.holds_in(machine, &heap) != Ok(true) && machine.grammar.is_list_or_tree(&heap, of)
     }
 
     /// The fields that it compares, each of a variable.
@@ -93,9 +112,9 @@ impl Atom {
             .collect()
     }
 
-    pub(crate) fn holds(&self, machine: &Machine<'_>, state: State) -> bool {
+    pub(crate) fn holds(&self, machine: &Machine<'_>, state: State) -> Truth {
         let place = machine.place(state);
-        match self {
+        Ok(match self {
             Atom::Fault(fault) => place.fault == Some(*fault),
             Atom::Terminated => machine.is_at_end(state),
             Atom::In(methods) => methods[place.method.index()],
@@ -103,51 +122,50 @@ impl Atom {
                 let lines = &machine.program.method(place.method).lines;
                 methods[place.method.index()] && lines.get(place.pc as usize) == Some(line)
             }
-            atom => atom.holds_in(machine, &machine.whole_heap(state)),
-        }
+            atom => return atom.holds_in(machine, &machine.whole_heap(state)),
+        })
     }
 
-    fn holds_in(&self, machine: &Machine<'_>, heap: &Heap) -> bool {
+    fn holds_in(&self, machine: &Machine<'_>, heap: &Heap) -> Truth {
         let any_index = |of: &[Nonterminal]| match machine.holes {
             Some(holes) => holes.closed(of),
             None => of.to_vec(),
         };
-        match self {
-            Atom::Visited { marking, by } => {
-                let Some(marked) = heap.variable(*marking) else {
-                    return false;
-                };
-                match by {
-                    By::One(variable) => {
-                        variable.and_then(|variable| heap.variable(variable)) == Some(marked)
-                    }
-                    By::Any => heap
-                        .variables_at(marked)
-                        .any(|variable| !variable.is_constant() && !variable.is_marking()),
-                }
-            }
+        let is_shape = match self {
+            Atom::Visited { marking, by } => return visits(machine, heap, *marking, *by),
             Atom::IdenticNeighbours { centre, neighbours } => {
-                let centre = heap.variable(*centre);
-                neighbours.iter().all(|&(selector, marking)| {
-                    let Some(neighbour) = heap.variable(marking) else {
-                        return true;
-                    };
-                    let target = centre.and_then(|centre| machine.follow(heap, centre, selector));
-                    target == Some(neighbour)
-                })
+                return is_identic(machine, heap, *centre, neighbours);
             }
             Atom::Compare(left, right, equal) => {
-                match (machine.side(heap, *left), machine.side(heap, *right)) {
-                    (Some(left), Some(right)) => (left == right) == *equal,
-                    _ => false,
-                }
+                return compare(machine, heap, *left, *right, *equal);
             }
-            Atom::Reachable { from, to, relation } => {
-                let node = |variable: &Option<Variable>| heap.variable((*variable)?);
-                match (node(from), node(to)) {
-                    (Some(from), Some(to)) => machine.reaches(heap, from, to, *relation),
-                    _ => false,
+            Atom::Reachable {
+                from,
+                to,
+                relation,
+                by,
+            } => {
+                let node = |variable: Option<Variable>| match variable {
+                    Some(variable) => machine.value_of(heap, variable),
+                    None => Ok(None),
+                };
+                let (from, to) = (node(*from), node(*to));
+                if from == Ok(None) || to == Ok(None) {
+                    return Ok(false);
                 }
+                // Nothing can be reached from null.
+                if from == Ok(heap.variable(Variable::NULL)) {
+                    return Ok(false);
+                }
+                let (Some(from), Some(to)) = (from?, to?) else {
+                    return Ok(false);
+                };
+                if machine.reaches(heap, from, to, *relation) {
+                    return Ok(true);
+                }
+                return machine
+                    .way_out(heap, from, by.as_deref())
+                    .map_or(Ok(false), Err);
             }
             Atom::Language(of) => machine.of_contexts().is_shape(heap, &any_index(of)),
             Atom::ListOrTree(of) => machine.of_contexts().is_list_or_tree(heap, &any_index(of)),
@@ -161,6 +179,72 @@ impl Atom {
                 Shape::Tree | Shape::List | Shape::DoubleList => false,
             }),
             Atom::Fault(_) | Atom::Terminated | Atom::Line(..) | Atom::In(_) => false,
+        };
+        // What is missing may be what a shape needs.
+        if is_shape {
+            return Ok(true);
+        }
+        machine.gap(heap).map_or(Ok(false), Err)
+    }
+}
+
+fn visits(machine: &Machine<'_>, heap: &Heap, marking: Variable, by: By) -> Truth {
+    let Some(marked) = heap.variable(marking) else {
+        return Ok(false);
+    };
+    match by {
+        By::One(None) => Ok(false),
+        By::One(Some(variable)) => Ok(machine.value_of(heap, variable)? == Some(marked)),
+        By::Any => {
+            let mut there = heap.variables_at(marked);
+            if there.any(|variable| !variable.is_constant() && !variable.is_marking()) {
+                return Ok(true);
+            }
+            let anywhere = machine.names.unmodelled(heap).next();
+            anywhere.map_or(Ok(false), |variable| Err(Cause::Variable(variable)))
         }
     }
+}
+
+fn is_identic(
+    machine: &Machine<'_>,
+    heap: &Heap,
+    centre: Variable,
+    neighbours: &[(Selector, Variable)],
+) -> Truth {
+    let centre = heap.variable(centre);
+    let mut unknown = None;
+    for &(selector, marking) in neighbours {
+        let target = match centre {
+            Some(centre) => machine.field_of(heap, centre, selector),
+            None => Ok(None),
+        };
+        match (heap.variable(marking), target) {
+            (Some(neighbour), Ok(target)) if target != Some(neighbour) => return Ok(false),
+            (_, Ok(None)) | (Some(_), Ok(Some(_))) => {}
+            // At the beginning there was a value that is not modelled, if this is the field of an
+            // object. It may be there still.
+            (None, _) if !machine.names.stored.contains(&selector) => {}
+            (_, Err(cause)) => unknown = Some(cause),
+            (None, Ok(Some(_))) => unknown = Some(Cause::Field(selector)),
+        }
+    }
+    if machine.options.compat {
+        return Ok(true);
+    }
+    unknown.map_or(Ok(true), Err)
+}
+
+fn compare(machine: &Machine<'_>, heap: &Heap, left: Side, right: Side, equal: bool) -> Truth {
+    let one = machine.side(heap, left);
+    // Whatever it is, it is itself.
+    if left == right && one.is_err() {
+        return Ok(equal);
+    }
+    let other = machine.side(heap, right);
+    if one == Ok(None) || other == Ok(None) {
+        return Ok(false);
+    }
+    let same: (Option<Node>, Option<Node>) = (one?, other?);
+    Ok((same.0 == same.1) == equal)
 }

@@ -7,6 +7,7 @@
 //!   [`vacuity`] says where an answer is about no run.
 //! * [`page`] makes pages for a browser of runs, [`spaces`] of states, heaps and grammars.
 
+mod careful;
 pub mod check;
 mod concrete;
 mod context;

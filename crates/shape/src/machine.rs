@@ -28,7 +28,7 @@ use crate::check::Unknown;
 use crate::context::completed;
 use crate::contract::Contracts;
 use crate::execute::Names;
-use crate::label::{Atom, Side};
+use crate::label::{Atom, Cause, Side};
 use crate::method::Method;
 use crate::settings::Abstraction;
 use crate::sizes::Sizes;
@@ -107,6 +107,17 @@ pub(crate) struct Pending {
 /// A method, and the heap and the context with which it is entered.
 pub(crate) type Entry = (MethodId, u32, u32);
 
+/// What is known of the propositions of a state, a bit for each.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Labels {
+    /// They have been looked at.
+    pub(crate) known: u64,
+    /// They hold.
+    pub(crate) hold: u64,
+    /// They may hold or not.
+    pub(crate) open: u64,
+}
+
 #[derive(Default)]
 pub(crate) struct Tables {
     pub(crate) heaps: Interner<Code>,
@@ -114,8 +125,8 @@ pub(crate) struct Tables {
     pub(crate) places: Interner<Place>,
     /// The steps of each state, if they are known.
     pub(crate) steps: Vec<Option<Rc<[Step<State>]>>>,
-    /// For each state, which propositions are known and which of them hold.
-    pub(crate) labels: Vec<(u64, u64)>,
+    /// What is known of the propositions of each state.
+    pub(crate) labels: Vec<Labels>,
     pub(crate) pending: FxHashMap<State, Rc<Pending>>,
     /// The heaps with which methods have been entered, each with its context: the states in which
     /// the method begins.
@@ -133,6 +144,8 @@ pub(crate) struct Tables {
     assumed: BTreeSet<(MethodId, Pc)>,
     /// Whether a proposition was about a field that is hidden.
     hidden_field: bool,
+    /// Whether a proposition was about a value that is not modelled.
+    pub(crate) open: bool,
     /// Why successors are missing.
     pub(crate) stopped: Option<StopReason>,
     /// The largest heap that was refused.
@@ -164,6 +177,9 @@ pub struct Machine<'a> {
     /// A step takes as long as a thousand steps of other models, so the clock is looked at in each.
     pub(crate) guard: RefCell<Guard>,
 }
+
+/// With this bit, a proposition is meant to hold if it may hold. Without, if it certainly holds.
+pub(crate) const MAY: u32 = 1 << 31;
 
 /// No context.
 pub(crate) const NOTHING: u32 = u32::MAX;
@@ -271,6 +287,11 @@ impl<'a> Machine<'a> {
 
     /// The heap of a state.
     pub fn heap(&self, state: State) -> Heap {
+        self.names.shown(self.stored_heap(state))
+    }
+
+    /// The same, with what is noted of variables whose values are not modelled.
+    pub(crate) fn stored_heap(&self, state: State) -> Heap {
         let tables = self.tables.borrow();
         Heap::from_code(tables.heaps.get(tables.places.get(state.0).heap))
     }
@@ -289,10 +310,10 @@ impl<'a> Machine<'a> {
     /// The heap of a state together with what its method does not see of it.
     pub fn whole_heap(&self, state: State) -> Heap {
         let place = self.place(state);
-        let mut heap = self.heap(state);
+        let mut heap = self.stored_heap(state);
         if place.context != NOTHING {
             let context = Heap::from_code(self.tables.borrow().contexts.get(place.context));
-            heap = completed(&context, &heap);
+            heap = completed(&context, &heap, self.names);
         }
         heap.forget_indices();
         heap
@@ -345,7 +366,9 @@ impl<'a> Machine<'a> {
 
     /// The heap that was larger than allowed, if one was.
     pub fn largest(&self) -> Option<Largest> {
-        self.tables.borrow().largest.clone()
+        let mut largest = self.tables.borrow().largest.clone()?;
+        largest.heap = self.names.shown(largest.heap);
+        Some(largest)
     }
 
     /// Whether a state has been generated in which something unknown is used as an object.
@@ -424,23 +447,130 @@ impl<'a> Machine<'a> {
         self.tables.borrow().hidden_field
     }
 
-    /// Where a side of a comparison leads. Fields of the variables of the method itself are shown in
-    /// every state, those of its callers may be hidden.
-    pub(crate) fn side(&self, heap: &Heap, side: Side) -> Option<Node> {
-        let node = heap.variable(side.variable?)?;
-        match side.field {
-            Some(selector) => self.follow(heap, node, selector),
-            None => Some(node),
+    /// Where a side of a comparison leads, if it is defined. Fields of the variables of the method
+    /// itself are shown in every state, those of its callers may be hidden.
+    pub(crate) fn side(&self, heap: &Heap, side: Side) -> Result<Option<Node>, Cause> {
+        let Some(variable) = side.variable else {
+            return Ok(None);
+        };
+        match (self.value_of(heap, variable)?, side.field) {
+            (Some(node), Some(selector)) => self.field_of(heap, node, selector),
+            (node, _) => Ok(node),
         }
     }
 
-    /// Where a selector of a node leads. It is noted if that is hidden.
-    pub(crate) fn follow(&self, heap: &Heap, node: Node, selector: Selector) -> Option<Node> {
-        let target = heap.target(node, selector);
-        if target.is_none() && self.of_contexts().hides(heap, node, selector) {
-            self.tables.borrow_mut().hidden_field = true;
+    /// Where a variable leads, if it is defined.
+    pub(crate) fn value_of(&self, heap: &Heap, variable: Variable) -> Result<Option<Node>, Cause> {
+        match heap.variable(variable) {
+            None if self.names.is_unmodelled(heap, variable) => Err(Cause::Variable(variable)),
+            node => Ok(node),
         }
-        target
+    }
+
+    /// Where a selector of a node leads, if there can be such a field. It is noted if that is hidden.
+    pub(crate) fn field_of(
+        &self,
+        heap: &Heap,
+        node: Node,
+        selector: Selector,
+    ) -> Result<Option<Node>, Cause> {
+        let target = heap.target(node, selector);
+        if target.is_some() {
+            return Ok(target);
+        }
+        if self.of_contexts().hides(heap, node, selector) {
+            self.tables.borrow_mut().hidden_field = true;
+        } else if !self.options.compat && self.may_have(heap, node, selector) {
+            return Err(Cause::Field(selector));
+        }
+        Ok(None)
+    }
+
+    /// Whether an object of the type of this node has such a field in Java.
+    fn may_have(&self, heap: &Heap, node: Node, selector: Selector) -> bool {
+        let object = heap.node_type(node);
+        let Some(&class) = self.names.classes.get(&object) else {
+            return !object.is_constant() && self.names.selectors.contains(&selector);
+        };
+        let class = self.program.class(class);
+        let mut fields = class.fields.iter();
+        fields.any(|&(field, _)| self.names.selectors[field.index()] == selector)
+    }
+
+    /// A field that is not modelled, of an object that can be reached from this node by some selectors,
+    /// or all: it may lead anywhere.
+    pub(crate) fn way_out(
+        &self,
+        heap: &Heap,
+        from: Node,
+        by: Option<&[Selector]>,
+    ) -> Option<Cause> {
+        if self.options.compat {
+            return None;
+        }
+        let counts = |selector: Selector| by.is_none_or(|some| some.contains(&selector));
+        let mut seen = vec![from];
+        let mut at = 0;
+        while let Some(&node) = seen.get(at) {
+            at += 1;
+            if let Some(selector) = self.missing(heap, node).find(|&one| counts(one)) {
+                return Some(Cause::Field(selector));
+            }
+            let edges = heap.edges_of(node).filter(|edge| counts(edge.selector));
+            let mut next: Vec<Node> = edges.map(|edge| edge.target).collect();
+            for hyperedge in heap.hyperedges() {
+                if hyperedge.tentacles.contains(&node) {
+                    if let Some(&selector) = self.names.blind.iter().find(|&&one| counts(one)) {
+                        return Some(Cause::Field(selector));
+                    }
+                    next.extend(hyperedge.tentacles);
+                }
+            }
+            for node in next {
+                if !seen.contains(&node) && !heap.node_type(node).is_constant() {
+                    seen.push(node);
+                }
+            }
+        }
+        None
+    }
+
+    /// The references of an object that are neither there nor hidden: they are not modelled.
+    pub(crate) fn missing<'h>(
+        &'h self,
+        heap: &'h Heap,
+        node: Node,
+    ) -> impl Iterator<Item = Selector> + 'h {
+        let grammar = self.of_contexts();
+        let references = self.names.references_of(heap.node_type(node)).iter();
+        references.copied().filter(move |&selector| {
+            heap.target(node, selector).is_none() && !grammar.hides(heap, node, selector)
+        })
+    }
+
+    /// A field that is not modelled, of an object to which the grammar gives such a field.
+    pub(crate) fn gap(&self, heap: &Heap) -> Option<Cause> {
+        if self.options.compat {
+            return None;
+        }
+        heap.nodes().find_map(|node| {
+            let object = heap.node_type(node);
+            let mut missing = self.missing(heap, node);
+            let found = missing.find(|&one| self.names.described.contains(&(object, one)));
+            found.map(Cause::Field)
+        })
+    }
+
+    /// Why nobody knows whether a proposition holds in a state.
+    pub(crate) fn open(&self, state: State, proposition: PropId) -> Option<Cause> {
+        let atom = &self.atoms[(proposition.0 & !MAY) as usize];
+        atom.holds(self, state).err()
+    }
+
+    /// Whether somebody has asked for a proposition of which nobody knows whether it holds, since this
+    /// was asked the last time.
+    pub(crate) fn met_open(&self) -> bool {
+        std::mem::take(&mut self.tables.borrow_mut().open)
     }
 
     /// The grammar of heaps that may have contexts in them.
@@ -525,7 +655,7 @@ impl<'a> Machine<'a> {
             return None;
         }
         let place = self.place(state);
-        let mut heap = self.heap(state);
+        let mut heap = self.stored_heap(state);
         let options = self.options.abstraction.matching().aggressive();
         if !self.grammar.abstract_heap(&mut heap, &options) {
             return None;

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use droste_base::{CallId, Model, PropId, Step, Steps, StopReason};
 
-use crate::machine::{Machine, Place, State};
+use crate::machine::{Labels, MAY, Machine, Place, State};
 
 impl Model for Machine<'_> {
     type State = State;
@@ -64,26 +64,30 @@ impl Model for Machine<'_> {
     }
 
     fn holds(&self, &state: &State, proposition: PropId) -> bool {
-        let index = proposition.0 as usize;
-        let bit = 1u64 << (index % 64);
-        if let Some(&(known, true_)) = self.tables.borrow().labels.get(state.0 as usize)
-            && index < 64
-            && known & bit != 0
-        {
-            return true_ & bit != 0;
-        }
-        let holds = self.atoms[index].holds(self, state);
-        if index < 64 {
+        let index = (proposition.0 & !MAY) as usize;
+        let bit = 1u64.checked_shl(index as u32).unwrap_or(0);
+        let known = self.tables.borrow().labels.get(state.0 as usize).copied();
+        let mut labels = known.unwrap_or_default();
+        let (hold, open);
+        if labels.known & bit != 0 {
+            (hold, open) = (labels.hold & bit != 0, labels.open & bit != 0);
+        } else {
+            let truth = self.atoms[index].holds(self, state);
+            (hold, open) = (truth == Ok(true), truth.is_err());
+            labels.known |= bit;
+            labels.hold |= if hold { bit } else { 0 };
+            labels.open |= if open { bit } else { 0 };
             let mut tables = self.tables.borrow_mut();
             let length = tables.places.len();
             if tables.labels.len() < length {
-                tables.labels.resize(length, (0, 0));
+                tables.labels.resize(length, Labels::default());
             }
-            let (known, true_) = &mut tables.labels[state.0 as usize];
-            *known |= bit;
-            *true_ |= if holds { bit } else { 0 };
+            tables.labels[state.0 as usize] = labels;
         }
-        holds
+        if open {
+            self.tables.borrow_mut().open = true;
+        }
+        hold || (open && proposition.0 & MAY != 0)
     }
 
     fn terminated(&self, &exit: &State) -> Option<State> {
@@ -92,7 +96,7 @@ impl Model for Machine<'_> {
         if place.fault.is_some() {
             return None;
         }
-        let heap = self.heap(exit);
+        let heap = self.stored_heap(exit);
         // The same heap fits, and one more state is no reason to stop.
         self.state(place.method, place.pc + 1, &heap, place.context, None)
             .ok()
@@ -113,7 +117,10 @@ impl Model for Machine<'_> {
         let here = (method, pc, context);
         if !self.tables.borrow().utmost.contains(&here) {
             let options = self.options.abstraction.matching().aggressive();
-            if !self.grammar.can_abstract(&self.heap(state), &options) {
+            if !self
+                .grammar
+                .can_abstract(&self.stored_heap(state), &options)
+            {
                 self.tables.borrow_mut().utmost.insert(here);
             }
             return None;

@@ -42,6 +42,8 @@ pub(crate) fn endless(
         for &state in &space.states {
             let here = nodes[&(number, state)];
             let mut next: Vec<(usize, State)> = Vec::new();
+            // The search does not go on from a state that another one covers.
+            next.extend(machine.cover(state).map(|cover| (number, cover)));
             let mut steps = Steps::new();
             machine.steps(&state, &mut steps);
             for step in steps.drain() {

@@ -58,7 +58,7 @@ pub struct Position {
     /// Which propositions of the formula hold here, in the order of [`Run::propositions`].
     pub holds: Vec<bool>,
     /// Which state it is.
-    state: Option<State>,
+    pub(crate) state: Option<State>,
 }
 
 /// A run.

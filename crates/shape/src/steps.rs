@@ -200,7 +200,7 @@ impl Machine<'_> {
             return Ok(vec![Step::Internal(state)]);
         }
         let mut events = Vec::new();
-        let heap = self.heap(state);
+        let heap = self.stored_heap(state);
         self.execute(place.method, place.pc, heap, &mut |event| {
             events.push(event);
         });
@@ -221,7 +221,7 @@ impl Machine<'_> {
                 }
                 Event::GiveUp => return Err(HIDDEN),
                 Event::Fault(fault) => {
-                    let heap = self.heap(state);
+                    let heap = self.stored_heap(state);
                     let state = Some(fault);
                     next.push(self.state(place.method, place.pc, &heap, place.context, state)?);
                     if fault == Fault::NullDereference {
@@ -244,7 +244,7 @@ impl Machine<'_> {
                             && let Some(runs) = self.may_run(&fragment, runs)
                         {
                             self.lose(place.method, place.pc, to, runs);
-                            let heap = self.heap(state);
+                            let heap = self.stored_heap(state);
                             let fault = Some(Fault::UnknownMemory);
                             let (method, pc) = (place.method, place.pc);
                             next.push(self.state(method, pc, &heap, place.context, fault)?);
@@ -291,10 +291,9 @@ impl Machine<'_> {
         let context = if self.with_contexts {
             let outer = (outer != NOTHING)
                 .then(|| Heap::from_code(self.tables.borrow().contexts.get(outer)));
-            let mut context = around(outer.as_ref(), &frame);
-            let kept = &self.names.kept;
+            let mut context = around(outer.as_ref(), &frame, self.names);
             context.retain_variables(|one| {
-                one.is_constant() || one.is_marking() || kept.contains(&one)
+                one.is_constant() || one.is_marking() || self.names.keeps(one)
             });
             // What no formula can speak of need not be told apart.
             if !self.atoms.iter().any(Atom::is_about_shapes) {
@@ -333,7 +332,7 @@ impl Machine<'_> {
             return Ok(Vec::new());
         };
         // A callee keeps its external nodes, so this fits, unless an index gets too long.
-        let glued = pending.frame.glue(&self.heap(exit));
+        let glued = pending.frame.glue(&self.stored_heap(exit));
         let heap = glued.ok_or(TOO_LONG)?;
         let thrown = self.place(exit).fault.is_some();
         let mut out = Vec::new();
@@ -377,7 +376,7 @@ impl Machine<'_> {
         } = place;
         let tables = &self.methods[method.index()];
         if let Some(to) = self.program.method(method).code[pc as usize].defines() {
-            heap.remove_variable(tables.locals[to.index()]);
+            self.assign(&mut heap, tables.locals[to.index()], None);
         }
         if let Some(class) = self.program.of_null {
             let node = self.create(&mut heap, class);
@@ -412,12 +411,7 @@ impl Machine<'_> {
             } = code[target as usize]
             {
                 let to = self.methods[place.method.index()].locals[to.index()];
-                match thrown {
-                    Some(node) => heap.set_variable(to, node),
-                    None => {
-                        heap.remove_variable(to);
-                    }
-                }
+                self.assign(&mut heap, to, thrown);
                 target += 1;
             }
             self.arrive(place.method, target, heap, place.context, out)?;

@@ -12,7 +12,7 @@ use droste_heap::{
 };
 use droste_ltl::ResolvedFormula;
 use droste_pointer::{ClassId, FieldId, Kind, MethodId, Operand, PointerProgram, Statement, Value};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::contract::Contracts;
 use crate::execute::Names;
@@ -363,6 +363,9 @@ impl Task {
             let held = held.filter_map(|local| self.symbols.variable(&local.name));
             names.kept.extend(held);
         }
+        if !self.options.compat {
+            self.note_unmodelled(&mut names, formulas);
+        }
         let mut initial = self.initial.clone();
         if initial.is_empty() {
             initial.push(Heap::new());
@@ -438,6 +441,7 @@ impl Task {
                     .map(|marking| (selector, marking)),
             );
         }
+        self.describe(&mut names, &grammar);
         let mut atoms = vec![
             Atom::Fault(Fault::NullDereference),
             Atom::Fault(Fault::UnknownMemory),
@@ -608,7 +612,71 @@ impl Task {
             result,
             thrown,
             kept: Vec::new(),
+            notes: FxHashMap::default(),
+            noted: FxHashMap::default(),
+            references: FxHashMap::default(),
+            described: FxHashSet::default(),
+            blind: Vec::new(),
+            stored: Vec::new(),
         }
+    }
+
+    /// The variables of which it is noted if their values are not modelled: those that formulas name,
+    /// or all.
+    fn note_unmodelled(&mut self, names: &mut Names, formulas: &[&ResolvedFormula<Proposition>]) {
+        let atoms = || formulas.iter().flat_map(|formula| &formula.atoms);
+        let mut wanted: BTreeSet<String> = atoms()
+            .flat_map(Proposition::variables)
+            .map(str::to_owned)
+            .collect();
+        if atoms().any(|atom| *atom == Proposition::Visited(None)) {
+            let locals = self.program.methods.iter().flat_map(|one| &one.locals);
+            let references = locals.filter(|local| local.kind == Kind::Reference);
+            wanted.extend(references.map(|local| local.name.clone()));
+        }
+        for name in wanted {
+            let variable = self.symbols.add_variable(&name);
+            if !variable.is_constant() {
+                // No variable of Java is called that.
+                let note = self.symbols.add_variable(&format!("{name}?"));
+                names.notes.insert(variable, note);
+                names.noted.insert(note, variable);
+            }
+        }
+    }
+
+    /// Which fields objects have, so that it is known which of them are not modelled.
+    fn describe(&self, names: &mut Names, grammar: &Grammar) {
+        for (class, &object) in self.program.classes.iter().zip(&names.types) {
+            let references = class.fields.iter();
+            let references = references.filter(|(_, kind)| *kind == Kind::Reference);
+            let references = references.map(|(field, _)| names.selectors[field.index()]);
+            names.references.insert(object, references.collect());
+        }
+        for graph in grammar.rules().iter().map(|rule| &rule.graph) {
+            for node in graph.nodes() {
+                let object = graph.node_type(node);
+                let given = graph.edges_of(node).map(|edge| (object, edge.selector));
+                names.described.extend(given);
+                if graph.externals().contains(&node) {
+                    continue;
+                }
+                let missing: Vec<Selector> = (names.references_of(object).iter().copied())
+                    .filter(|&one| graph.target(node, one).is_none())
+                    .filter(|&one| !grammar.hides(graph, node, one))
+                    .collect();
+                names.blind.extend(missing);
+            }
+        }
+        names.blind.sort_unstable();
+        names.blind.dedup();
+        let statements = self.program.methods.iter().flat_map(|method| &method.code);
+        names.stored = (statements)
+            .filter_map(|statement| match statement {
+                Statement::Store { field, .. } => Some(names.selectors[field.index()]),
+                _ => None,
+            })
+            .collect();
     }
 
     /// Takes contracts as they were read.
@@ -723,6 +791,12 @@ impl Task {
                 from: variable(from),
                 to: variable(to),
                 relation: relation(set),
+                by: set.as_ref().map(|names| {
+                    let names = names.iter();
+                    names
+                        .filter_map(|name| self.symbols.selector(name))
+                        .collect()
+                }),
             },
             Proposition::Compare(left, right, equal) => {
                 Atom::Compare(side(left), side(right), *equal)

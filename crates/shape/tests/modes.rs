@@ -29,11 +29,16 @@ use random::{BALANCED, DOUBLE, LISTS, TREES, World, concrete, seen};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A random formula with few operators.
-fn formula(world: &World, random: &mut Random, depth: usize) -> String {
+fn formula(world: &World, random: &mut Random, depth: usize, numbers: bool) -> String {
     if depth == 0 || random.percent(15) {
+        if numbers && random.percent(30) {
+            let relation = if random.percent(60) { "==" } else { "!=" };
+            let name = random.pick(&["n0", "n0", "n1"]);
+            return format!("{{{name} {relation} {}}}", random.below(2));
+        }
         return atom(world, random);
     }
-    let mut inner = || formula(world, random, depth - 1);
+    let mut inner = || formula(world, random, depth - 1, numbers);
     let (left, right) = (inner(), inner());
     match random.below(9) {
         0 => format!("! ({left})"),
@@ -109,6 +114,8 @@ struct Total {
     left_out: AtomicU64,
     covered: AtomicU64,
     about_nothing: AtomicU64,
+    runs: AtomicU64,
+    open: AtomicU64,
 }
 
 fn add(counter: &AtomicU64) {
@@ -117,9 +124,14 @@ fn add(counter: &AtomicU64) {
 
 fn one(world: &World, seed: u64, total: &Total) {
     let random = &mut Random::new(seed);
-    let mut task = world.task(random);
+    let unknowns = random.percent(40);
+    let mut task = if unknowns {
+        world.task_with_unknowns(random)
+    } else {
+        world.task(random)
+    };
     task.options.max_states = 3_000;
-    let text = formula(world, random, 3);
+    let text = formula(world, random, if unknowns { 2 } else { 3 }, unknowns);
     let formulas = [parse(&text, &task.names()).unwrap()];
     let shared = ask(&mut task, &formulas, Mode::Shared, true);
     for mode in [Mode::OnTheFly, Mode::Rsm] {
@@ -138,6 +150,9 @@ fn one(world: &World, seed: u64, total: &Total) {
                 task.program
             );
         }
+    }
+    if let Some(Answer::Holds) = shared.get(1).map(|report| &report.answer) {
+        for_all_values(&mut task, &formulas[0], random, seed, total);
     }
     // An answer is about no run if a formula that no run satisfies holds, too.
     let absurd = [parse(&format!("(({text}) & !({text}))"), &task.names()).unwrap()];
@@ -175,8 +190,16 @@ fn one(world: &World, seed: u64, total: &Total) {
             Answer::Holds => add(&total.held),
             Answer::Violated(run) => {
                 add(&total.violated);
-                if let Reality::Real(heap, run) = &run.reality {
-                    match follow(&task, heap, run, &formulas[0]) {
+                let Reality::Real(heap, run) = &run.reality else {
+                    continue;
+                };
+                for values in [false, true] {
+                    // Whether the program goes that way may depend on values that are chosen.
+                    if values && !run.guesses.is_empty() {
+                        continue;
+                    }
+                    let values = values.then_some(&mut *random);
+                    match follow(&task, heap, run, &formulas[0], values) {
                         Ok(Followed::Violated) => add(&total.followed),
                         Ok(Followed::Fault) => add(&total.faults),
                         Ok(Followed::LeftOut) => add(&total.left_out),
@@ -194,6 +217,7 @@ fn one(world: &World, seed: u64, total: &Total) {
                     }
                 }
             }
+            Answer::Unknown(Unknown::Unmodelled(_), _) => add(&total.open),
             Answer::Unknown(..) => {}
         }
     }
@@ -216,6 +240,7 @@ fn follow(
     heap: &Heap,
     run: &Run,
     formula: &ResolvedFormula<Proposition>,
+    mut values: Option<&mut Random>,
 ) -> Result<Followed, String> {
     // An exception that goes through several methods is one step of the interpreter.
     let thrown = |p: &Position| p.kind == Kind::Fault(Fault::Thrown);
@@ -233,6 +258,10 @@ fn follow(
         .map(|pair| (pair.0, ids[&pair.1]))
         .collect();
     let mut state = Interpreter::new(&task.program, objects, Value::Undefined, parameters);
+    let any_values = values.is_some();
+    if any_values {
+        state = state.with_any_values();
+    }
     take_parameters(task, &mut state);
     let mut word: Vec<Letter> = Vec::new();
     let mut first: Option<(Vec<u32>, droste_heap::Code)> = None;
@@ -256,6 +285,10 @@ fn follow(
                 return Ok(Followed::LeftOut);
             }
             if *first != last {
+                // Other values are chosen the next time.
+                if any_values {
+                    return Ok(Followed::LeftOut);
+                }
                 return Err("the cycle does not close".into());
             }
             let lasso = Lasso {
@@ -274,7 +307,8 @@ fn follow(
             first = Some(configuration(task, &state));
         }
         let atoms = formula.atoms.iter();
-        let letter = atoms.map(|atom| truth(task, &state, position, &markings, atom));
+        let here = (Stage::of(position.kind), position.method.as_str());
+        let letter = atoms.map(|atom| truth(task, &state, here, &markings, atom));
         word.push(letter.collect());
         if matches!(position.kind, Kind::Fault(_)) {
             return if state.uses_null() {
@@ -289,8 +323,8 @@ fn follow(
         // A return and the end are two positions, but one step of the interpreter.
         let stays = matches!(next.kind, Kind::End | Kind::Terminated);
         if !stays {
-            state =
-                step_to(task, &state, next).ok_or_else(|| format!("position {at}: no way on"))?;
+            state = step_to(task, &state, next, values.as_deref_mut())
+                .ok_or_else(|| format!("position {at}: no way on"))?;
         }
     }
     Err("the run has no end".into())
@@ -314,14 +348,29 @@ fn take_parameters(task: &Task, state: &mut Interpreter<'_>) {
 }
 
 /// One step that leads to a position.
-fn step_to<'a>(task: &Task, state: &Interpreter<'a>, next: &Position) -> Option<Interpreter<'a>> {
+fn step_to<'a>(
+    task: &Task,
+    state: &Interpreter<'a>,
+    next: &Position,
+    mut values: Option<&mut Random>,
+) -> Option<Interpreter<'a>> {
+    let frame = state.frames().last()?;
+    let statement = &task.program.method(frame.method).code[frame.pc as usize];
+    let branches = matches!(
+        statement,
+        Statement::Branch { .. } | Statement::Choose { .. } | Statement::Throw { .. }
+    );
+    let is_way = branches || state.uses_null();
     // An exception that is not known asks once for each handler.
     (0..16).find_map(|mut choices| {
         let mut state = state.clone();
-        let outcome = state.step(&mut |_| {
-            let choice = choices % 2;
-            choices /= 2;
-            choice
+        let outcome = state.step(&mut |ways| match &mut values {
+            Some(random) if !is_way => random.below(ways),
+            _ => {
+                let choice = choices % ways;
+                choices /= ways;
+                choice
+            }
         });
         take_parameters(task, &mut state);
         let frame = state.frames().last()?;
@@ -365,15 +414,129 @@ fn configuration(task: &Task, state: &Interpreter<'_>) -> (Vec<u32>, droste_heap
     (stack, heap.code())
 }
 
+/// How far a method has come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Running,
+    /// The innermost method has come to its end.
+    End,
+    /// The program has.
+    Terminated,
+}
+
+impl Stage {
+    fn of(kind: Kind) -> Self {
+        match kind {
+            Kind::Terminated => Stage::Terminated,
+            Kind::End => Stage::End,
+            _ => Stage::Running,
+        }
+    }
+}
+
+/// Runs the program on concrete heaps, and chooses values that are not modelled: the formula, which is
+/// said to hold, holds of every run that comes to its end.
+fn for_all_values(
+    task: &mut Task,
+    formula: &ResolvedFormula<Proposition>,
+    random: &mut Random,
+    seed: u64,
+    total: &Total,
+) {
+    // The shape of the whole heap is a matter of the grammar.
+    let shape =
+        |atom: &Proposition| matches!(atom, Proposition::Language(_) | Proposition::Shape(_));
+    if formula.atoms.iter().any(shape) {
+        return;
+    }
+    task.with_machine(std::slice::from_ref(formula), |task, machine, initial| {
+        for _ in 0..12 {
+            let instances = machine.instances(random.pick(initial));
+            let few = instances.len().min(8);
+            let Some(heap) = instances.get(random.below(few.max(1))) else {
+                continue;
+            };
+            let Some(word) = word_of(task, heap, formula, random) else {
+                continue;
+            };
+            let lasso = Lasso {
+                prefix: word.len() - 1,
+                period: 1,
+            };
+            let good = holds(&formula.formulas, formula.formula, lasso, |atom, at| {
+                word[at][atom.0 as usize]
+            });
+            assert!(
+                good,
+                "SEED={seed}: {} does not hold on {word:?}\n{}\n{}",
+                formula.text,
+                droste_heap::heap_json(&task.symbols, heap),
+                task.program
+            );
+            add(&total.runs);
+        }
+        Some(())
+    });
+}
+
+/// A run on this heap, if it comes to its end, and no exception leaves a method.
+fn word_of(
+    task: &Task,
+    heap: &Heap,
+    formula: &ResolvedFormula<Proposition>,
+    random: &mut Random,
+) -> Option<Vec<Letter>> {
+    let (objects, ids, parameters) = concrete(heap, task);
+    let markings: Vec<(Variable, Value)> = (heap.variables().iter())
+        .filter(|pair| pair.0.is_marking())
+        .map(|pair| (pair.0, ids[&pair.1]))
+        .collect();
+    let run = Interpreter::new(&task.program, objects, Value::Undefined, parameters);
+    let mut run = run.with_any_values();
+    let mut word: Vec<Letter> = Vec::new();
+    for _ in 0..80 {
+        take_parameters(task, &mut run);
+        let frame = run.frames().last()?;
+        let depth = run.frames().len();
+        let method = task.program.method(frame.method);
+        let returns = matches!(method.code[frame.pc as usize], Statement::Return(_));
+        let mut letter = |run: &Interpreter<'_>, stage: Stage| {
+            let here = (stage, method.name.as_str());
+            let atoms = formula.atoms.iter();
+            word.push(
+                atoms
+                    .map(|atom| truth(task, run, here, &markings, atom))
+                    .collect(),
+            );
+        };
+        letter(&run, Stage::Running);
+        if returns {
+            letter(&run, Stage::End);
+            if depth == 1 {
+                letter(&run, Stage::Terminated);
+                return Some(word);
+            }
+        }
+        let outcome = run.step(&mut |ways| random.below(ways));
+        if outcome.is_some() || (run.frames().len() < depth && !returns) {
+            return None;
+        }
+    }
+    None
+}
+
 /// What a variable holds: in the innermost method that has it.
-fn value(task: &Task, state: &Interpreter<'_>, position: &Position, name: &str) -> Value {
+fn value(task: &Task, state: &Interpreter<'_>, stage: Stage, name: &str) -> Value {
+    if let Ok(number) = name.parse::<i64>() {
+        return Value::Int(number);
+    }
     if name == "null" {
         return Value::Null;
     }
-    let ended = match position.kind {
-        Kind::Terminated => return Value::Undefined,
-        Kind::End => 1,
-        _ => 0,
+    let ended = match stage {
+        Stage::Terminated => return Value::Undefined,
+        Stage::End => 1,
+        Stage::Running => 0,
     };
     for frame in state.frames().iter().rev().skip(ended) {
         let method = task.program.method(frame.method);
@@ -390,11 +553,11 @@ fn value(task: &Task, state: &Interpreter<'_>, position: &Position, name: &str) 
 fn truth(
     task: &Task,
     state: &Interpreter<'_>,
-    position: &Position,
+    (stage, method): (Stage, &str),
     markings: &[(Variable, Value)],
     proposition: &Proposition,
 ) -> bool {
-    let get = |name: &str| value(task, state, position, name);
+    let get = |name: &str| value(task, state, stage, name);
     let marked = |name: &str| {
         let variable = task.symbols.variable(name);
         let found = markings.iter().find(|pair| Some(pair.0) == variable);
@@ -409,13 +572,13 @@ fn truth(
         Some(name) => field(get(&side.variable), name),
     };
     match proposition {
-        Proposition::Terminated => matches!(position.kind, Kind::End | Kind::Terminated),
+        Proposition::Terminated => stage != Stage::Running,
         Proposition::Compare(left, right, equal) => {
             let (left, right) = (side(left), side(right));
             let defined = left != Value::Undefined && right != Value::Undefined;
             defined && (left == right) == *equal
         }
-        Proposition::In(name) => position.method == *name,
+        Proposition::In(name) => method == name,
         Proposition::Visited(Some(name)) => {
             let mark = marked("%visited");
             mark != Value::Undefined && get(name) == mark
@@ -462,7 +625,7 @@ fn sweep(world: &World, first: u64, count: u64) {
     println!(
         "{}: {} answers compared, {} hold, {} violated; followed: {} violations and {} null \
          dereferences, {} left out; covering heaps save states in {} programs; {} answers are about \
-         no run",
+         no run; {} runs with any values; {} depend on values",
         world.class,
         total.compared.into_inner(),
         total.held.into_inner(),
@@ -472,6 +635,8 @@ fn sweep(world: &World, first: u64, count: u64) {
         total.left_out.into_inner(),
         total.covered.into_inner(),
         total.about_nothing.into_inner(),
+        total.runs.into_inner(),
+        total.open.into_inner(),
     );
 }
 

@@ -4,20 +4,25 @@
 //! The oracle is naive. If a configuration comes up twice while the same call of the outermost method is
 //! pending, there is a run that never returns from that call.
 
+mod common;
+mod javac;
 mod random;
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use common::{Setting, words};
 use droste_base::Limits;
+use droste_heap::Predefined;
 use droste_pointer::interpret::{Frame, Heap, Interpreter, Value};
 use droste_pointer::{Callees, LocalId, MethodId, Operand, Statement};
 use droste_shape::check::{Answer, Checking, Report, check};
 use droste_shape::proposition::parse;
-use droste_shape::settings::Mode;
+use droste_shape::settings::{Abstraction, Mode};
 use droste_shape::task::Task;
 use droste_testkit::random::Random;
 use droste_testkit::sweep::seeds;
+use javac::has_javac;
 use random::{LISTS, TREES, World, concrete};
 
 /// What is said of a formula that holds of every run.
@@ -122,4 +127,41 @@ fn a_loop_in_a_callee() {
     let calls: Vec<_> = report.endless.into_iter().collect();
     assert_eq!(calls, [("spin".into(), "Random.java".into(), 3)]);
     assert_eq!(report.vacuous, None);
+}
+
+/// The loop asks for null and for the next object. Its state with one object is covered by a more
+/// abstract one, and the search does not go on from it.
+#[test]
+fn a_loop_in_a_state_that_is_covered() {
+    if !has_javac() {
+        return;
+    }
+    let setting = Setting {
+        source: "
+class ListNode { ListNode next; }
+class E {
+  static ListNode f(ListNode h) { s4(h); ListNode b = h; return b; }
+  static void s4(ListNode w) { if (w != null) s5(w.next); }
+  static void s5(ListNode u) { do { } while (u != null && u.next == null); }
+}",
+        class: "E",
+        method: "f",
+        grammar: Some(Predefined::SinglyLinkedList),
+        initial: &["I(@parameter0:{ListNode}) <= RefSLList(@parameter0:, null)"],
+        abstraction: Abstraction {
+            admissible: true,
+            subsumption: true,
+            ..Abstraction::default()
+        },
+    };
+    let reports = setting.check(Mode::TopLevel, &["F {b == h}"]);
+    assert_eq!(words(&reports), ["holds", "holds"]);
+    let calls: Vec<&str> = reports[1]
+        .endless
+        .iter()
+        .map(|call| call.0.as_str())
+        .collect();
+    assert_eq!(calls, ["s4"]);
+    let reports = setting.check(Mode::Shared, &["F {b == h}"]);
+    assert_eq!(words(&reports), ["holds", "violated"]);
 }

@@ -299,7 +299,7 @@ fn worst(reports: &[Report]) -> &Report {
 fn reason(unknown: &Unknown) -> String {
     match unknown {
         Unknown::Stopped(reason) => reason.to_string(),
-        Unknown::UnknownCode(text) => text.clone(),
+        Unknown::UnknownCode(text) | Unknown::Unmodelled(text) => text.clone(),
         Unknown::UnknownMemory => "a value that is not modelled is used as an object".into(),
         Unknown::Hidden => {
             "no violation was found, but the abstraction hides what the formula speaks of".into()

@@ -7,10 +7,11 @@ use std::path::PathBuf;
 use droste_base::Limits;
 use droste_heap::{Grammar, Heap, Predefined, Symbols, predefined, read_symbolic_heap};
 use droste_java::{Options as Which, load};
+use droste_ltl::ResolvedFormula;
 use droste_shape::check::{Answer, Checking, Report, check};
 use droste_shape::contract::Contracts;
 use droste_shape::machine::Options;
-use droste_shape::proposition::parse;
+use droste_shape::proposition::{Proposition, parse};
 use droste_shape::settings::{Abstraction, Mode};
 use droste_shape::task::Task;
 
@@ -77,17 +78,25 @@ impl Setting {
             .map(|text| parse(text, &names).unwrap_or_else(|(problems, _)| panic!("{problems:?}")))
             .collect();
         task.simplify(&formulas);
-        let checking = Checking {
-            mode,
-            limits: Limits::default(),
-            reporter: None,
-            max_steps: 200,
-            concrete: true,
-            contracts: false,
-            skip: &[],
-        };
-        check(&mut task, &formulas, &checking).unwrap().reports
+        answers(&mut task, &formulas, mode)
     }
+}
+
+pub(crate) fn answers(
+    task: &mut Task,
+    formulas: &[ResolvedFormula<Proposition>],
+    mode: Mode,
+) -> Vec<Report> {
+    let checking = Checking {
+        mode,
+        limits: Limits::default(),
+        reporter: None,
+        max_steps: 200,
+        concrete: true,
+        contracts: false,
+        skip: &[],
+    };
+    check(task, formulas, &checking).unwrap().reports
 }
 
 /// The answers in a word each.

@@ -98,6 +98,68 @@ impl World {
     /// A random program, abstracted in a random way.
     pub(crate) fn task(&self, random: &mut Random) -> Task {
         let program = program(self, random);
+        self.random_task(program, random)
+    }
+
+    /// The same, and now and then a value is not modelled. Methods have a number, `n0` and so on.
+    pub(crate) fn task_with_unknowns(&self, random: &mut Random) -> Task {
+        let mut program = program(self, random);
+        for (number, method) in program.methods.iter_mut().enumerate() {
+            method.locals.push(Local {
+                name: format!("n{number}"),
+                kind: Kind::Number,
+            });
+            let any = |operand: &mut Operand, random: &mut Random| {
+                if random.percent(10) {
+                    *operand = Operand::Unknown;
+                }
+            };
+            for at in 3..method.code.len() {
+                match &mut method.code[at] {
+                    Statement::Store { value, .. }
+                    | Statement::Return(Some(value))
+                    | Statement::Assign {
+                        value: Source::Operand(value),
+                        ..
+                    } => any(value, random),
+                    Statement::Call { arguments, .. } => {
+                        for one in arguments.iter_mut() {
+                            any(one, random);
+                        }
+                    }
+                    Statement::Branch { condition, .. } if random.percent(20) => {
+                        condition.left = Operand::Local(LocalId(3));
+                        condition.right = Operand::Int(random.below(2) as i64);
+                    }
+                    statement @ (Statement::Assign { .. } | Statement::Choose { .. })
+                        if random.percent(30) =>
+                    {
+                        let value = match random.below(5) {
+                            0 => Operand::Int(0),
+                            1 => Operand::Int(1),
+                            2 => Operand::Int(2),
+                            _ => Operand::Unknown,
+                        };
+                        *statement = Statement::Assign {
+                            to: LocalId(if random.percent(75) { 3 } else { 1 }),
+                            value: Source::Operand(value),
+                        };
+                        if let Statement::Assign {
+                            to: LocalId(1),
+                            value,
+                        } = statement
+                        {
+                            *value = Source::Operand(Operand::Unknown);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        self.random_task(program, random)
+    }
+
+    fn random_task(&self, program: PointerProgram, random: &mut Random) -> Task {
         let abstraction = Abstraction {
             admissible: random.percent(75),
             admissible_constants: random.percent(20),
