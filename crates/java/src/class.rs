@@ -6,7 +6,7 @@
 use noak::AccessFlags;
 use noak::error::DecodeError;
 use noak::reader::attributes::{Code, LocalVariableTable, Signature, SourceFile};
-use noak::reader::cpool::ConstantPool;
+use noak::reader::cpool::{ConstantPool, Item};
 use noak::reader::{Attribute, Class, DecodeMany, Method};
 
 use crate::descriptor::{MethodType, Type, dotted, field_type, method_type};
@@ -162,6 +162,29 @@ impl ClassFile {
             Ok(class) => Ok(ClassFile { bytes, ..class }),
             Err(message) => Err((path, message)),
         }
+    }
+
+    /// The classes that it names.
+    pub(crate) fn mentions(&self) -> Vec<String> {
+        let Ok(class) = Class::new(&self.bytes) else {
+            return Vec::new();
+        };
+        let pool = class.pool();
+        let names = pool.iter().filter_map(|item| match item {
+            Item::Class(class) => pool.retrieve(class.name).ok(),
+            _ => None,
+        });
+        // An array is named by its descriptor.
+        let plain = |name: String| match name.rsplit_once('[') {
+            Some((_, element)) => element
+                .trim_start_matches('L')
+                .trim_end_matches(';')
+                .to_owned(),
+            None => name,
+        };
+        names
+            .map(|name| dotted(&plain(name.display().to_string())))
+            .collect()
     }
 
     /// The code of the method of this number, or what is wrong with it.

@@ -10,6 +10,7 @@ use droste_source::io_reason;
 use crate::Error;
 use crate::class::ClassFile;
 use crate::compile::compile;
+use crate::descriptor::dotted;
 
 /// A class file larger than this is refused. The largest of current JDKs have less than a
 /// hundredth of it.
@@ -30,14 +31,29 @@ fn neighbours(path: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
+/// What the paths have.
+pub(crate) struct Found {
+    pub(crate) classes: Vec<ClassFile>,
+    /// The class files of archives that cannot be read.
+    pub(crate) broken: Vec<Broken>,
+    /// How long the compiler took, if there were sources.
+    pub(crate) compiling: Option<Duration>,
+}
+
+/// A class file that cannot be read.
+pub(crate) struct Broken {
+    /// The name that the class must have, since the file is called that.
+    pub(crate) name: String,
+    pub(crate) path: String,
+    /// What is wrong.
+    pub(crate) message: String,
+}
+
 /// The class files of all paths. Of two classes of one name the first counts.
 ///
 /// Sources are compiled: files that are named, and of a directory the file named after `class`, or
 /// all of them if there is no such file. The time that took is given too.
-pub(crate) fn class_files(
-    paths: &[PathBuf],
-    class: &str,
-) -> Result<(Vec<ClassFile>, Option<Duration>), Error> {
+pub(crate) fn class_files(paths: &[PathBuf], class: &str) -> Result<Found, Error> {
     let mut sources = Vec::new();
     let mut source_roots = Vec::new();
     let mut found: Vec<PathBuf> = Vec::new();
@@ -101,8 +117,12 @@ pub(crate) fn class_files(
             classes.push(class);
         }
     }
+    let mut broken = Vec::new();
     for path in archives {
-        archive(&path, &mut classes)?;
+        archive(&path, &mut classes, &mut broken)?;
+    }
+    if let ([], [one, ..]) = (&classes[..], &broken[..]) {
+        return Err(one.error());
     }
     if classes.is_empty() {
         let paths = paths
@@ -111,7 +131,11 @@ pub(crate) fn class_files(
             .collect();
         return Err(Error::Empty { paths });
     }
-    Ok((classes, time))
+    Ok(Found {
+        classes,
+        broken,
+        compiling: time,
+    })
 }
 
 /// Where the compiler looks for the other sources: `src` for `src/p/q/X.java` of the package `p.q`.
@@ -202,8 +226,21 @@ fn read(path: &Path) -> Result<ClassFile, Error> {
     class_file(path.display().to_string(), bytes)
 }
 
+impl Broken {
+    pub(crate) fn error(&self) -> Error {
+        Error::ClassFile {
+            path: self.path.clone(),
+            message: self.message.clone(),
+        }
+    }
+}
+
 /// All class files of an archive.
-fn archive(path: &Path, classes: &mut Vec<ClassFile>) -> Result<(), Error> {
+fn archive(
+    path: &Path,
+    classes: &mut Vec<ClassFile>,
+    broken: &mut Vec<Broken>,
+) -> Result<(), Error> {
     let file = fs::File::open(path).map_err(|error| unreadable(path, &error))?;
     let reader = std::io::BufReader::new(file);
     let mut archive = zip::ZipArchive::new(reader).map_err(|error| unreadable(path, &error))?;
@@ -233,7 +270,14 @@ fn archive(path: &Path, classes: &mut Vec<ClassFile>) -> Result<(), Error> {
         if size as u64 > LARGEST {
             return Err(unreadable(Path::new(&here), &"too large for a class file"));
         }
-        classes.push(class_file(here, bytes)?);
+        match ClassFile::read(here, bytes) {
+            Ok(class) => classes.push(class),
+            Err((path, message)) => broken.push(Broken {
+                name: dotted(name.trim_end_matches(".class")),
+                path,
+                message,
+            }),
+        }
     }
     Ok(())
 }

@@ -25,6 +25,7 @@ mod instruction;
 mod slots;
 mod translate;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -33,6 +34,7 @@ use droste_source::suggest::nearest;
 
 use crate::class::ClassFile;
 use crate::descriptor::signature;
+use crate::files::{Broken, Found};
 use crate::hierarchy::{ClassIndex, Hierarchy, MethodIndex};
 
 pub use error::{Error, Place, Warning};
@@ -62,8 +64,12 @@ pub struct Loaded {
 
 /// Loads a method, and all that can be reached from it.
 pub fn load(paths: &[PathBuf], options: &Options) -> Result<Loaded, Error> {
-    let (files, compiling) = files::class_files(paths, &options.class)?;
-    let (program, warnings) = translate(files, options)?;
+    let Found {
+        classes,
+        broken,
+        compiling,
+    } = files::class_files(paths, &options.class)?;
+    let (program, warnings) = translate(classes, &broken, options)?;
     Ok(Loaded {
         program,
         warnings,
@@ -82,17 +88,59 @@ pub fn load_bytes(
             .map_err(|(path, message)| Error::ClassFile { path, message })?;
         classes.push(class);
     }
-    translate(classes, options)
+    translate(classes, &[], options)
 }
 
 fn translate(
     files: Vec<ClassFile>,
+    broken: &[Broken],
     options: &Options,
 ) -> Result<(PointerProgram, Vec<Warning>), Error> {
     let mut hierarchy = Hierarchy::new(files)?;
-    let class = find_class(&hierarchy, &options.class)?;
+    let class = find_class(&hierarchy, &options.class).map_err(|error| {
+        let meant = broken.iter().find(|one| one.name.ends_with(&options.class));
+        meant.map_or(error, Broken::error)
+    })?;
+    if let Some(needed) = first_needed(&hierarchy, class, broken) {
+        return Err(needed.error());
+    }
     let method = find_method(&hierarchy, class, &options.method)?;
-    build::build(&mut hierarchy, method)
+    let (program, mut warnings) = build::build(&mut hierarchy, method)?;
+    warnings.extend(broken.iter().map(|one| Warning {
+        place: Place {
+            file: one.path.clone(),
+            line: 0,
+            method: format!("class {}", one.name),
+        },
+        message: format!(
+            "this is no whole class file, but nothing that is checked names the class: {}",
+            one.message
+        ),
+    }));
+    Ok((program, warnings))
+}
+
+/// A class that cannot be read, and that this class or one that it names, and so on, names.
+fn first_needed<'b>(
+    hierarchy: &Hierarchy,
+    class: ClassIndex,
+    broken: &'b [Broken],
+) -> Option<&'b Broken> {
+    if broken.is_empty() {
+        return None;
+    }
+    let mut seen = BTreeSet::from([class]);
+    let mut waiting = vec![class];
+    while let Some(class) = waiting.pop() {
+        for name in hierarchy.classes[class].mentions() {
+            if let Some(found) = broken.iter().find(|one| one.name == name) {
+                return Some(found);
+            }
+            let next = hierarchy.find(&name);
+            waiting.extend(next.filter(|&next| seen.insert(next)));
+        }
+    }
+    None
 }
 
 fn find_class(hierarchy: &Hierarchy, name: &str) -> Result<ClassIndex, Error> {

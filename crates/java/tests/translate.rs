@@ -340,6 +340,29 @@ fn packages_archives_and_directories() {
     if status.is_ok_and(|status| status.success()) {
         let loaded = load(std::slice::from_ref(&archive), &options("User", "f")).unwrap();
         assert_eq!(method(&loaded.program), expected);
+        // A class that is not whole matters if the class that is checked needs it.
+        for (name, needed) in [("Idle", false), ("List", true)] {
+            let file = classes.join(format!("pkg/{name}.class"));
+            let whole = fs::read(classes.join("pkg/List.class")).unwrap();
+            fs::write(&file, &whole[..whole.len() / 2]).unwrap();
+            let damaged = directory.path().join("damaged.jar");
+            let status = std::process::Command::new("jar")
+                .args(["cf".as_ref(), damaged.as_os_str(), "-C".as_ref()])
+                .args([classes.as_os_str(), "pkg".as_ref()])
+                .status();
+            assert!(status.unwrap().success());
+            let loaded = load(std::slice::from_ref(&damaged), &options("User", "f"));
+            if needed {
+                assert!(matches!(loaded, Err(Error::ClassFile { .. })));
+            } else {
+                let warnings = loaded.unwrap().warnings;
+                let last = warnings.last().unwrap().to_string();
+                assert!(
+                    last.contains("in class pkg.Idle: this is no whole class file"),
+                    "{last}"
+                );
+            }
+        }
         let bytes = fs::read(&archive).unwrap();
         fs::write(&archive, &bytes[..bytes.len() / 2]).unwrap();
         let error = load(&[archive], &options("User", "f")).unwrap_err();
