@@ -180,22 +180,31 @@ impl fmt::Display for StopReason {
             }
             StopReason::Unwritten(reason) | StopReason::Untranslated(reason) => reason.fmt(f),
             StopReason::TooMany(what, most) => {
-                let what = match what {
-                    Countable::Choices => "choices in one state",
-                    Countable::States => "states",
-                    Countable::SpaceStates => "states in one state space",
-                    Countable::PathEdges => "path edges",
-                    Countable::Summaries => "entries and exits of procedures",
-                    Countable::DiagramNodes => "nodes of decision diagrams",
-                    Countable::HeapNodes => "nodes in one heap",
-                    Countable::InitialHeaps => "initial heaps",
-                    Countable::Replacements => {
-                        "rules to apply before a field that a hyperedge hides is found"
+                let (one, many, where_) = match what {
+                    Countable::Choices => ("choice", "choices", " in one state"),
+                    Countable::States => ("state", "states", ""),
+                    Countable::SpaceStates => ("state", "states", " in one state space"),
+                    Countable::PathEdges => ("path edge", "path edges", ""),
+                    Countable::Summaries => {
+                        ("entry or exit", "entries and exits", " of procedures")
                     }
-                    Countable::IndexLength => "levels in one index of a heap",
-                    Countable::Eventualities => "eventualities to be kept apart",
+                    Countable::DiagramNodes => ("node", "nodes", " of decision diagrams"),
+                    Countable::HeapNodes => ("node", "nodes", " in one heap"),
+                    Countable::InitialHeaps => ("initial heap", "initial heaps", ""),
+                    Countable::Replacements => (
+                        "rule",
+                        "rules",
+                        " to apply before a field that a hyperedge hides is found",
+                    ),
+                    Countable::IndexLength => ("level", "levels", " in one index of a heap"),
+                    Countable::Eventualities => {
+                        ("eventuality", "eventualities", " to be kept apart")
+                    }
                 };
-                write!(f, "there are more than {} {what}", count(*most))
+                if *most == 1 {
+                    return write!(f, "there is more than 1 {one}{where_}");
+                }
+                write!(f, "there are more than {} {many}{where_}", count(*most))
             }
         }
     }

@@ -310,7 +310,7 @@ fn idle_names(task: &Task, renaming: &Renaming) -> Vec<String> {
     if !(symbols.types()).any(|id| is_known(symbols.type_name(id))) {
         problems.push(format!("no grammar and no heap has a type `{from}`"));
     }
-    let class = task.program.class_named(to);
+    let class = task.program.class_called(to);
     if class.is_none() {
         problems.push(format!("the program has no class `{to}`"));
     }

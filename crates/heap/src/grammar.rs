@@ -267,6 +267,26 @@ impl Grammar {
         rules.take_while(|rule| !rule.collapsed)
     }
 
+    /// The nonterminals from which no concrete heap is derived, at any index: there is no rule, or
+    /// every rule needs another one of them.
+    pub fn unproductive(&self) -> Vec<Nonterminal> {
+        let mut empty: Vec<Nonterminal> = self.nonterminals().to_vec();
+        loop {
+            let before = empty.len();
+            let ends = |rule: &Rule| {
+                let mut parts = rule.graph.hyperedges();
+                parts.all(|part| !empty.contains(&part.label.nonterminal))
+            };
+            let full: Vec<Nonterminal> = (empty.iter().copied())
+                .filter(|&one| self.rules_of(one).any(&ends))
+                .collect();
+            empty.retain(|one| !full.contains(one));
+            if empty.len() == before {
+                return empty;
+            }
+        }
+    }
+
     /// The nonterminals that have rules, in the order of their first fragments.
     pub fn nonterminals(&self) -> &[Nonterminal] {
         &self.order

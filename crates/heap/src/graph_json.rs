@@ -388,7 +388,11 @@ fn hyperedge(
     };
     let (rank, count) = (symbols.rank(nonterminal), attached.tentacles.len());
     if rank != count {
-        let message = format!("`{name}` has rank {rank}, but {count} tentacles are given");
+        let given = match count {
+            1 => "1 tentacle is given".to_owned(),
+            count => format!("{count} tentacles are given"),
+        };
+        let message = format!("`{name}` has rank {rank}, but {given}");
         return Err(Diagnostic::error(*place, message));
     }
     let tentacles: Result<Vec<Node>, Diagnostic> = attached.tentacles.iter().map(node).collect();

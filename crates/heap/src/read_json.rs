@@ -229,7 +229,15 @@ fn declare(symbols: &mut Symbols, part: &Part<'_>) -> Result<Nonterminal, Diagno
         && tentacles.len() != rank as usize
     {
         let count = tentacles.len();
-        let message = format!("`{name}` has {rank} tentacles, but {count} truth values are given");
+        let tentacles = match rank {
+            1 => "1 tentacle".to_owned(),
+            rank => format!("{rank} tentacles"),
+        };
+        let given = match count {
+            1 => "1 truth value is given".to_owned(),
+            count => format!("{count} truth values are given"),
+        };
+        let message = format!("`{name}` has {tentacles}, but {given}");
         return Err(Diagnostic::error(*place, message));
     }
     symbols
@@ -330,6 +338,22 @@ pub fn read_contracts_noting(
     Ok(result)
 }
 
+/// Whether a text is `<Class: Type name(Types)>`.
+fn is_signature(text: &str) -> bool {
+    let is_name = |name: &str| {
+        !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || "():,".contains(c))
+    };
+    let parts = || {
+        let inner = text.strip_prefix('<')?.strip_suffix(")>")?;
+        let (class, rest) = inner.split_once(": ")?;
+        let (result, rest) = rest.split_once(' ')?;
+        let (name, types) = rest.split_once('(')?;
+        let types = types.is_empty() || types.split(',').all(is_name);
+        Some(types && [class, result, name].into_iter().all(is_name))
+    };
+    parts() == Some(true)
+}
+
 const CONTRACT_KEYS: [&str; 3] = ["precondition", "postconditions", "exceptions"];
 
 /// A contract as it stands in the text.
@@ -349,19 +373,27 @@ fn method<'a>(reading: &mut Reading<'_>, json: &mut Json<'a>) -> Result<Raw<'a>,
         "an object with `method` and `contracts`",
         |json, key, at| {
             match key {
-                "method" => name = Some(json.string("the signature of a method")?),
+                "method" => {
+                    let (text, place) = json.string("the signature of a method")?;
+                    if !is_signature(&text) {
+                        let message = format!("`{text}` is not the signature of a method");
+                        let help = "for example `<List: Node find(Node,int)>`";
+                        return Err(Diagnostic::error(place, message).help(help));
+                    }
+                    name = Some((text, place));
+                }
                 "contracts" => json.array("a list of contracts", |json| {
                     let place = json.here();
                     let mut before = None;
-                    let mut after = Vec::new();
+                    let mut after = None;
                     let mut thrown = None;
                     json.object("a contract", |json, key, at| {
-                        let list = match key {
+                        let list: &mut Vec<Graph<'a>> = match key {
                             "precondition" => {
                                 before = Some(reading.graph(json)?);
                                 return Ok(());
                             }
-                            "postconditions" => &mut after,
+                            "postconditions" => after.get_or_insert_default(),
                             "exceptions" => thrown.get_or_insert_default(),
                             _ => return reading.skip(json, key, at, &CONTRACT_KEYS),
                         };
@@ -370,11 +402,13 @@ fn method<'a>(reading: &mut Reading<'_>, json: &mut Json<'a>) -> Result<Raw<'a>,
                             Ok(())
                         })
                     })?;
-                    let missing = "the key `precondition` is missing";
-                    let before = before.ok_or_else(|| Diagnostic::error(place, missing))?;
+                    let missing = |key: &str| {
+                        let message = format!("the key `{key}` is missing");
+                        Diagnostic::error(place, message).label("in this contract")
+                    };
                     contracts.push(RawContract {
-                        before,
-                        after,
+                        before: before.ok_or_else(|| missing("precondition"))?,
+                        after: after.ok_or_else(|| missing("postconditions"))?,
                         thrown,
                     });
                     Ok(())

@@ -58,11 +58,13 @@ pub fn read_sid(symbols: &mut Symbols, text: &str) -> Result<Vec<Fragment>, Vec<
 
 fn rank_error(name: Name<'_>, first: usize, rank: usize) -> Diagnostic {
     let text = name.text;
-    Diagnostic::error(
-        name.span,
-        format!("`{text}` has {first} parameters elsewhere, but {rank} here"),
-    )
-    .label(format!("{rank} parameters"))
+    let parameters = |count: usize| match count {
+        1 => "1 parameter".to_owned(),
+        count => format!("{count} parameters"),
+    };
+    let first = parameters(first);
+    let message = format!("`{text}` has {first} elsewhere, but {rank} here");
+    Diagnostic::error(name.span, message).label(parameters(rank))
 }
 
 /// Names with nodes, and what was said about them.

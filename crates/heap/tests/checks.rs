@@ -247,7 +247,7 @@ fn wrong_definitions_are_refused_with_a_place() {
         ("A(x{T}) <= B(x);", "no predicate `B`"),
         (
             "A(x{T}) <= A(x, x);",
-            "has 1 parameters elsewhere, but 2 here",
+            "has 1 parameter elsewhere, but 2 here",
         ),
         ("A(x{T}, x{T}) <= x.f -> x;", "declared twice"),
         ("A(x{T}) <= x.f -> x * x.f -> x;", "twice"),

@@ -76,6 +76,21 @@ impl PointerProgram {
         Some(ClassId(at as u32))
     }
 
+    /// The class of this name: the full one, or the end of it if only one class has that end.
+    pub fn class_called(&self, name: &str) -> Option<ClassId> {
+        let full = self.class_named(name);
+        if full.is_some() || name.is_empty() {
+            return full;
+        }
+        let ends = |class: &Class| {
+            let before = class.name.strip_suffix(name);
+            before.is_some_and(|before| before.ends_with(['.', '$']))
+        };
+        let mut found = (0..self.classes.len()).filter(|&at| ends(&self.classes[at]));
+        let first = found.next()?;
+        found.next().is_none().then_some(ClassId(first as u32))
+    }
+
     /// The field of this name.
     pub fn field_named(&self, name: &str) -> Option<FieldId> {
         let at = self.fields.iter().position(|field| field == name)?;

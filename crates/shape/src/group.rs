@@ -76,11 +76,15 @@ impl<'a> Group<'a> {
         };
         let limits = &self.checking.limits;
         let counts = self.counts();
-        let vacuous = matches!(answer, Answer::Holds) && self.machine.uses_nothing(limits);
+        let vacuous = match answer {
+            Answer::Holds if self.machine.initial.is_empty() => Some(Vacuity::NoHeap),
+            Answer::Holds if self.machine.uses_nothing(limits) => Some(Vacuity::NoUse),
+            _ => None,
+        };
         let report = Report {
             property: MEMORY_SAFETY.into(),
             answer,
-            vacuous: vacuous.then_some(Vacuity::NoUse),
+            vacuous,
             endless: BTreeSet::new(),
             name: None,
             counts,
@@ -247,6 +251,9 @@ impl<'a> Group<'a> {
     /// Why it says little that a formula holds, if that is so.
     fn vacuity(&self) -> Option<Vacuity> {
         let (checking, limits) = (self.checking, &self.checking.limits);
+        if self.machine.initial.is_empty() {
+            return Some(Vacuity::NoHeap);
+        }
         let spaces = self.spaces.as_ref();
         let none = match folded(&self.machine, spaces, checking) {
             Some(folded) => has_no_run(&folded, limits),

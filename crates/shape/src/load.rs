@@ -9,6 +9,7 @@ use droste_heap::{
     read_contracts_noting, read_grammar_noting, read_heap_noting, read_sid,
     read_symbolic_heap_noting,
 };
+use droste_pointer::PointerProgram;
 use droste_source::diagnostics::{Diagnostic, Severity, render};
 use droste_source::{SourceFile, io_reason};
 
@@ -101,10 +102,11 @@ pub fn load(
     let program = droste_java::load(&paths, &which).map_err(LoadError::Program)?;
     let mut symbols = Symbols::new();
     let mut remarks = Vec::new();
-    let grammar = grammar(settings, root, &mut symbols, &mut remarks)?;
+    let grammar = grammar(settings, root, &program.program, &mut symbols, &mut remarks)?;
     let mut initial = Vec::new();
     for name in settings.initial.iter().chain(&settings.initial_symbolic) {
-        let (heap, notes, source) = initial_heap(settings, root, name, &mut symbols)?;
+        let (heap, notes, source) =
+            initial_heap(settings, root, name, &program.program, &mut symbols)?;
         let null = |node: &Node| heap.node_type(*node) == TypeId::NULL;
         if !compat && heap.nodes().filter(null).count() > 1 {
             return Err(LoadError::Setting(format!(
@@ -157,9 +159,7 @@ pub fn load(
     }
     for contract in contracts.iter_mut().flat_map(|one| &mut one.contracts) {
         for heap in contract.heaps_mut() {
-            for renaming in &settings.renames {
-                renaming.rename(&mut symbols, heap);
-            }
+            rename(settings, &program.program, &mut symbols, heap);
         }
     }
     let mut task = Task {
@@ -210,6 +210,7 @@ fn is_json(source: &SourceFile, first: &[char]) -> bool {
 fn grammar(
     settings: &Settings,
     root: &Path,
+    program: &PointerProgram,
     symbols: &mut Symbols,
     remarks: &mut Vec<(Vec<Diagnostic>, SourceFile)>,
 ) -> Result<Grammar, LoadError> {
@@ -260,8 +261,8 @@ fn grammar(
         let read = read_sid(symbols, source.text());
         fragments.extend(read.map_err(|problems| LoadError::Wrong(problems, Box::new(source)))?);
     }
-    for renaming in &settings.renames {
-        renaming.rename_all(symbols, &mut fragments);
+    for graph in fragments.iter_mut().flat_map(|one| &mut one.rules) {
+        rename(settings, program, symbols, graph);
     }
     Ok(Grammar::new(symbols, fragments))
 }
@@ -271,6 +272,7 @@ fn initial_heap(
     settings: &Settings,
     root: &Path,
     name: &str,
+    program: &PointerProgram,
     symbols: &mut Symbols,
 ) -> Result<(Heap, Notes, SourceFile), LoadError> {
     let source = source(&root.join(name))?;
@@ -284,10 +286,31 @@ fn initial_heap(
         Ok(heap) => heap,
         Err(problems) => return Err(LoadError::Wrong(problems, Box::new(source))),
     };
-    for renaming in &settings.renames {
-        renaming.rename(symbols, &mut heap);
-    }
+    rename(settings, program, symbols, &mut heap);
     Ok((heap, notes, source))
+}
+
+/// Renames what a heap has. Then a type that is the end of the name of a class is that class.
+pub(crate) fn rename(
+    settings: &Settings,
+    program: &PointerProgram,
+    symbols: &mut Symbols,
+    heap: &mut Heap,
+) {
+    for renaming in &settings.renames {
+        renaming.rename(symbols, heap);
+    }
+    let nodes: Vec<Node> = heap.nodes().collect();
+    for node in nodes {
+        let object = heap.node_type(node);
+        if object.is_constant() {
+            continue;
+        }
+        if let Some(class) = program.class_called(symbols.type_name(object)) {
+            let class = symbols.add_type(&program.class(class).name);
+            heap.set_type(node, class);
+        }
+    }
 }
 
 /// What the paths in a settings file begin with: what it says itself, from where it is.

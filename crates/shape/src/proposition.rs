@@ -398,6 +398,11 @@ fn known(name: &str, names: &BTreeSet<String>, what: &str) -> Result<String, Com
     Err((
         message,
         match list[..] {
+            [] | ["this"] if what == "variable" => {
+                "no name of a variable is known: class files have them if they are made with \
+                 `javac -g`"
+                    .to_owned()
+            }
             [] => format!("there is no {what} at all"),
             _ => format!("there are {}", list.join(", ")),
         },

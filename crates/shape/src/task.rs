@@ -370,6 +370,15 @@ impl Task {
         if initial.is_empty() {
             initial.push(Heap::new());
         }
+        // What stands for no heap is none. (So no rule would give its objects their fields.)
+        let none = self.grammar.unproductive();
+        let is_empty = |heap: &Heap| {
+            let mut parts = heap.hyperedges();
+            parts.any(|part| none.contains(&part.label.nonterminal))
+        };
+        if !self.options.compat {
+            initial.retain(|heap| !is_empty(heap));
+        }
         for heap in &mut initial {
             self.add_constants(heap);
         }

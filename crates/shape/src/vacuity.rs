@@ -24,6 +24,8 @@ pub enum Vacuity {
     NoRun(BTreeSet<Stop>),
     /// No run uses a field or calls a method of an object.
     NoUse,
+    /// The initial heaps stand for no concrete heap.
+    NoHeap,
 }
 
 /// Where runs stop: the way, the file, the line.
@@ -51,6 +53,12 @@ impl fmt::Display for Vacuity {
     /// As a sentence.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let stops = match self {
+            Vacuity::NoHeap => {
+                return f.write_str(
+                    "No run was at stake: the initial heap stands for no heap, since no rules of the \
+                     grammar derive one.",
+                );
+            }
             Vacuity::NoUse => {
                 return f.write_str("No run uses an object: there was nothing to check.");
             }

@@ -8,6 +8,7 @@ use droste_pointer::PointerProgram;
 use droste_source::diagnostics::Diagnostic;
 use droste_source::suggest::nearest;
 
+use crate::load::rename;
 use crate::settings::Settings;
 
 /// What there is.
@@ -40,7 +41,7 @@ impl<'a> Vocabulary<'a> {
         symbols: &mut Symbols,
         mention: &Mention,
     ) -> Option<Diagnostic> {
-        let (object, selector) = renamed(settings, symbols, mention);
+        let (object, selector) = renamed(settings, self.program, symbols, mention);
         if object.is_constant() {
             return None;
         }
@@ -99,6 +100,7 @@ impl<'a> Vocabulary<'a> {
 /// What a type and a selector are after all renamings.
 fn renamed(
     settings: &Settings,
+    program: &PointerProgram,
     symbols: &mut Symbols,
     mention: &Mention,
 ) -> (TypeId, Option<Selector>) {
@@ -107,9 +109,7 @@ fn renamed(
     if let Some(selector) = mention.selector {
         heap.set_selector(node, selector, node);
     }
-    for renaming in &settings.renames {
-        renaming.rename(symbols, &mut heap);
-    }
+    rename(settings, program, symbols, &mut heap);
     let edge = heap.edges_of(node).next();
     (heap.node_type(node), edge.map(|edge| edge.selector))
 }
