@@ -471,7 +471,7 @@ impl Translator<'_, '_> {
                 ));
                 if is_reflection(member) {
                     self.lose(signature.clone(), "or change anything");
-                } else {
+                } else if !is_quiet(member) {
                     given.extend(receiver.filter(|_| !is_of_library(&member.class)));
                     self.hand(signature.clone(), &given);
                 }
@@ -763,6 +763,17 @@ fn is_box(simple: &str) -> bool {
 /// Whether a method of the library does nothing but refuse null.
 fn is_null_check(member: &Member) -> bool {
     member.class == "java.util.Objects" && member.name == "requireNonNull"
+}
+
+/// Whether it is a method of `java.lang.Object` that nobody can override, and that runs no other
+/// method.
+fn is_quiet(member: &Member) -> bool {
+    matches!(
+        (member.name.as_str(), member.descriptor.as_str()),
+        ("getClass", "()Ljava/lang/Class;")
+            | ("notify" | "notifyAll", "()V")
+            | ("wait", "()V" | "(J)V" | "(JI)V")
+    )
 }
 
 /// Whether a method of the library gives something that is not null.
