@@ -16,6 +16,7 @@ mod pieces;
 mod reduction;
 mod summary;
 
+use std::convert::Infallible;
 use std::sync::OnceLock;
 
 use droste_base::StopReason;
@@ -75,6 +76,7 @@ pub struct Automaton<W> {
     control: u32,
     /// The weights of final states.
     accepting: Vec<Option<W>>,
+    /// In the same pieces as the weights.
     transitions: Pieces<Transition>,
     weights: Pieces<W>,
     /// Where a transition is. Made when first asked for.
@@ -180,6 +182,7 @@ impl<W: Clone> Automaton<W> {
 
     /// The transitions and their weights.
     pub fn iter(&self) -> impl Iterator<Item = (Transition, &W)> {
+        debug_assert!(self.transitions.has_pieces_of(&self.weights));
         let pieces = self.transitions.pieces().zip(self.weights.pieces());
         pieces.flat_map(|(transitions, weights)| transitions.iter().copied().zip(weights))
     }
@@ -202,18 +205,8 @@ impl<W: Clone> Automaton<W> {
 
     /// The same automaton without weights: only whether there is a path.
     pub(crate) fn skeleton(&self) -> Automaton<bool> {
-        Automaton {
-            direction: self.direction,
-            control: self.control,
-            accepting: self
-                .accepting
-                .iter()
-                .map(|w| w.as_ref().map(|_| true))
-                .collect(),
-            transitions: self.transitions.clone(),
-            weights: Pieces::new(vec![vec![true; self.weights.len()]]),
-            index: OnceLock::new(),
-        }
+        let Ok(plain) = self.map(|_| Ok::<_, Infallible>(true));
+        plain
     }
 
     /// The same automaton with other weights.
@@ -226,7 +219,7 @@ impl<W: Clone> Automaton<W> {
                 .map(|end| end.as_ref().map(&weight).transpose())
                 .collect::<Result<_, E>>()?,
             transitions: self.transitions.clone(),
-            weights: self.weights.iter().map(&weight).collect::<Result<_, E>>()?,
+            weights: self.weights.map(weight)?,
             index: OnceLock::new(),
         })
     }

@@ -507,6 +507,16 @@ fn at_edges<D: Domain<Weight = i64> + Sync>(
         prestar(domain, pds, to, &options),
         prestar_on(2, domain, pds, to, &options),
     ];
+    for found in automata.iter().flatten() {
+        let weighted = found.iter().filter(|(_, weight)| !domain.is_zero(weight));
+        let plain = found.support(domain);
+        if !weighted
+            .map(|(t, _)| t)
+            .eq(plain.iter().filter_map(|(t, &on)| on.then_some(t)))
+        {
+            return Err("without weights there are other transitions".to_owned());
+        }
+    }
     let [post, post_on, pre, pre_on] = automata.map(|automaton| {
         automaton.map(|all| all.iter().map(|(t, w)| (t, *w)).collect::<BTreeMap<_, _>>())
     });

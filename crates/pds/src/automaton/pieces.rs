@@ -43,6 +43,17 @@ impl<T> Pieces<T> {
         self.0.iter_mut()
     }
 
+    /// Other items in the same pieces.
+    pub(super) fn map<U, E>(&self, item: impl Fn(&T) -> Result<U, E>) -> Result<Pieces<U>, E> {
+        let pieces = self.0.iter().map(|piece| piece.iter().map(&item).collect());
+        Ok(Pieces(pieces.collect::<Result<_, E>>()?))
+    }
+
+    /// Whether the pieces are as long as those of another list.
+    pub(super) fn has_pieces_of<U>(&self, other: &Pieces<U>) -> bool {
+        (self.0.iter().map(Vec::len)).eq(other.0.iter().map(Vec::len))
+    }
+
     /// The piece of an item, and its place there.
     #[inline]
     fn place(&self, mut at: usize) -> (usize, usize) {
@@ -85,6 +96,9 @@ mod tests {
         for place in 0..4 {
             assert_eq!(list[place], place);
         }
+        let Ok(plain) = list.map(|_| Ok::<_, std::convert::Infallible>(true));
+        assert!(plain.has_pieces_of(&list));
+        assert_eq!(plain.len(), 4);
         list[2] = 5;
         assert!(list.iter().copied().eq([0, 1, 5, 3]));
         let mut none = Pieces::new(Vec::new());
