@@ -211,7 +211,7 @@ fn automata_are_saved_and_read_again() {
     assert!(droste(&several).expect(2).err.contains("more than one"));
 }
 
-/// WALi writes the name of its class around a number; other formats have the number.
+/// `WALi` writes the name of its class around a number; other formats have the number.
 #[test]
 fn weights_of_wali_become_numbers() {
     let text = "<WPDS><Rule from='p' fromStack='b' to='p'>\
