@@ -82,13 +82,14 @@ struct Seconds {
 }
 
 /// Waits until nothing runs in this process: a search that was stopped gives its memory back in the
-/// background, and that must not be counted as time of the next question.
+/// background, and that must not be counted as time of the next question. Processor time is counted
+/// in steps of a hundredth of a second, so it has to stand still for longer than that.
 fn settle() {
-    const PAUSE: Duration = Duration::from_millis(20);
+    const PAUSE: Duration = Duration::from_millis(50);
     loop {
         let before = cpu_seconds();
         std::thread::sleep(PAUSE);
-        if cpu_seconds() - before < PAUSE.as_secs_f64() / 2.0 {
+        if cpu_seconds() <= before {
             return;
         }
     }

@@ -365,10 +365,16 @@ impl<'a> Typing<'a, '_> {
                 Role::Free => {}
             }
         }
-        diagnostic = diagnostic.help(if boolean {
-            "a Boolean is not a number; choose one with `if … then … else … fi`"
-        } else {
-            "compare it with a number to get a Boolean, for example `… != 0`"
+        diagnostic = diagnostic.help(match &expr.kind {
+            ExprKind::Var(name) if boolean => format!(
+                "give `{0}` a type where it is declared, for example `{0} : u8`; each parameter \
+                 has a type of its own",
+                name.text
+            ),
+            _ if boolean => {
+                "a Boolean is not a number; choose one with `if … then … else … fi`".into()
+            }
+            _ => "compare it with a number to get a Boolean, for example `… != 0`".into(),
         });
         self.fail(diagnostic);
     }
