@@ -290,7 +290,7 @@ fn tall<D: Domain>(
         // One question: weights that nobody asks for are not evaluated.
         let way = if post { Way::Post } else { Way::Pre };
         let [asked, _, lazy] = options.each_ref().map(|options| {
-            if options.order == Order::FirstIn {
+            if matches!(options.order, Order::FirstIn) {
                 return 0.0;
             }
             average(|| {

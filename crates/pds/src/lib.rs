@@ -47,7 +47,7 @@ pub use parallel::{poststar_on, prestar_on};
 pub use post::{poststar, poststar_until};
 pub use pre::prestar;
 pub use query::{Reached, Way, reach, reach_on};
-pub use saturate::{Method, Options, Order};
+pub use saturate::{Method, Options, Order, Priority};
 pub use system::{MergeId, Pds, PdsBuilder, Replace, Rule, StateId, SymbolId};
 pub use wide::Wide;
 pub use witness::{Move, Witness};

@@ -9,6 +9,7 @@
 //! most heads have one or two, so that looking one up means reading one or two entries. Heads with
 //! many transitions have a hash table.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -29,8 +30,10 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// Heads with that many transitions have them in the hash table, too.
 const MANY: u32 = 24;
 
-/// Which transition that has grown is looked at next. The answer does not depend on it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Which transition that has grown is looked at next. The answer does not depend on it; the time
+/// does. With weights that are counted ([`MinPlus`](crate::domains::MinPlus) and the like),
+/// [`LastIn`](Order::LastIn) may hand on exponentially many weights that turn out not to be the best.
+#[derive(Clone, Debug, Default)]
 pub enum Order {
     /// Callees before callers, and roughly the best weight first, where the domain
     /// [ranks](Domain::rank) weights (Dijkstra). Otherwise the last one, if weights are
@@ -42,6 +45,29 @@ pub enum Order {
     LastIn,
     /// The one that has waited longest.
     FirstIn,
+    /// The one with the least number, by an order of one's own.
+    By(Priority),
+}
+
+/// A number for each transition, asked for whenever it begins to wait: see [`Order::By`].
+#[derive(Clone)]
+pub struct Priority(Arc<dyn Fn(Transition) -> u64 + Send + Sync>);
+
+impl Priority {
+    /// The order of these numbers.
+    pub fn new(number: impl Fn(Transition) -> u64 + Send + Sync + 'static) -> Self {
+        Priority(Arc::new(number))
+    }
+
+    pub(crate) fn of(&self, transition: Transition) -> u64 {
+        (self.0)(transition)
+    }
+}
+
+impl fmt::Debug for Priority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Priority")
+    }
 }
 
 /// How the weights of transitions are found.
@@ -331,7 +357,7 @@ impl<'a, D: Domain> Table<'a, D> {
             single,
             goal,
             done: false,
-            work: Worklist::new(options.order, first, step, pds.procedures()),
+            work: Worklist::new(&options.order, first, step, pds.procedures()),
             guard: options.limits.guard(),
             found: options.found.clone(),
             asked: 0,
@@ -603,7 +629,12 @@ impl<'a, D: Domain> Table<'a, D> {
             let procedure = names.procedure(head).unwrap_or_else(of_callee);
             (names.procedures.part(procedure), procedure)
         };
-        self.work.put(id, waits, procedure, || domain.rank(weight));
+        let transition = || {
+            let (from, symbol) = names.get(head);
+            Transition { from, symbol, to }
+        };
+        let rank = || domain.rank(weight);
+        self.work.put(id, waits, procedure, transition, rank);
     }
 
     /// The next transition that has grown, and what is new about it.

@@ -9,8 +9,9 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use crate::automaton::Transition;
 use crate::procedures::Procedures;
-use crate::saturate::Order;
+use crate::saturate::{Order, Priority};
 
 /// By how many average steps a procedure may be ahead.
 const AHEAD: u64 = 12;
@@ -23,12 +24,14 @@ pub(crate) enum Worklist {
     Queues(Vec<VecDeque<u32>>, Bits),
     /// The best.
     Ranked(Ranked),
+    /// The one with the least number.
+    Numbered(Heap, Priority),
 }
 
 impl Worklist {
     /// `first` says that what has waited longest comes first, if nothing better is known. `step` is
     /// the average rank of a rule, if weights have ranks.
-    pub(crate) fn new(order: Order, first: bool, step: Option<u64>, all: &Procedures) -> Self {
+    pub(crate) fn new(order: &Order, first: bool, step: Option<u64>, all: &Procedures) -> Self {
         let queues = |count: usize| {
             let queues = vec![VecDeque::new(); count];
             Worklist::Queues(queues, Bits::new(count))
@@ -38,6 +41,7 @@ impl Worklist {
             (Order::Best, None) if first => queues(all.parts() as usize),
             (Order::Best, None) | (Order::LastIn, _) => Worklist::Stack(Vec::new()),
             (Order::FirstIn, _) => queues(1),
+            (Order::By(priority), _) => Worklist::Numbered(Heap::new(), priority.clone()),
         }
     }
 
@@ -49,6 +53,7 @@ impl Worklist {
         id: u32,
         waits: bool,
         procedure: impl FnOnce() -> (u32, u32),
+        transition: impl FnOnce() -> Transition,
         rank: impl FnOnce() -> Option<u64>,
     ) {
         match self {
@@ -57,6 +62,9 @@ impl Worklist {
             }
             _ if waits => {}
             Worklist::Stack(stack) => stack.push(id),
+            Worklist::Numbered(heap, priority) => {
+                heap.push(Reverse((priority.of(transition()), id)));
+            }
             Worklist::Queues(queues, busy) => {
                 let part = if queues.len() == 1 {
                     0
@@ -76,6 +84,7 @@ impl Worklist {
         match self {
             Worklist::Ranked(ranked) => ranked.take(),
             Worklist::Stack(stack) => stack.pop(),
+            Worklist::Numbered(heap, _) => heap.pop().map(|Reverse((_, id))| id),
             Worklist::Queues(queues, busy) => {
                 let part = busy.first()?;
                 let taken = queues[part].pop_front();

@@ -135,7 +135,7 @@ fn compare<D: Domain<Weight = i64>>(domain: &D, turn: i64, seed: u64) -> Result<
     let empty = single(domain, &pds, (StateId(0), &[]), Direction::Forward);
     for order in [Order::Best, Order::LastIn, Order::FirstIn] {
         let options = Options {
-            order,
+            order: order.clone(),
             ..Options::default()
         };
         let pre = prestar(domain, &pds, &empty, &options);
@@ -472,7 +472,7 @@ fn at_edges<D: Domain<Weight = i64> + Sync>(
             ] {
                 let options = Options {
                     method,
-                    order,
+                    order: order.clone(),
                     witness,
                     ..Options::default()
                 };

@@ -12,8 +12,8 @@ use droste_pds::domains::{
     Boolean, CopyConstants, GenKill, Lexicographic, MinPlus, Pair, Relations,
 };
 use droste_pds::{
-    Automaton, Direction, Domain, LazyAutomaton, Method, Options, Order, Pds, PdsBuilder, Replace,
-    Rule, StateId, SymbolId, Transition, poststar, poststar_lazy, poststar_on, prestar,
+    Automaton, Direction, Domain, LazyAutomaton, Method, Options, Order, Pds, PdsBuilder, Priority,
+    Replace, Rule, StateId, SymbolId, Transition, poststar, poststar_lazy, poststar_on, prestar,
     prestar_lazy, prestar_on,
 };
 
@@ -167,9 +167,17 @@ where
         let stack = &all[random.below(all.len() as u32) as usize];
         (StateId(random.below(pds.states())), stack.clone())
     };
-    let orders = [Order::Best, Order::LastIn, Order::FirstIn];
+    let order = match random.below(4) {
+        0 => Order::Best,
+        1 => Order::LastIn,
+        2 => Order::FirstIn,
+        // Any numbers will do.
+        _ => Order::By(Priority::new(|t| {
+            u64::from((t.from.0 ^ t.symbol.0 ^ t.to.0).wrapping_mul(2_654_435_761))
+        })),
+    };
     let options = Options {
-        order: orders[random.below(3) as usize],
+        order,
         ..Options::default()
     };
     let (target, bottom) = pick(&mut random);

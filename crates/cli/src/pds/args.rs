@@ -261,7 +261,8 @@ pub(crate) struct SearchArgs {
     /// For `--method chaotic` and `dual`: which of the transitions that have changed comes next
     /// [default: best]
     ///
-    /// The answer does not depend on it, the time may.
+    /// The answer does not depend on it, the time does: `last` may take exponentially many steps
+    /// where weights are numbers.
     #[arg(long, value_enum)]
     pub(crate) order: Option<Order>,
 }
