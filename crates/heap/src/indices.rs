@@ -183,7 +183,7 @@ impl Heap {
     }
 }
 
-/// Balanced trees as the reference tool knows them: the nonterminal `BT` with its height as index,
+/// Balanced trees as ATTESTOR knows them: the nonterminal `BT` with its height as index,
 /// and selectors `left` and `right` that say how much higher their tree is than the other.
 #[derive(Clone, Debug)]
 pub struct Balance {

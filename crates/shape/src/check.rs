@@ -135,7 +135,7 @@ pub struct Checking<'a> {
 /// All answers.
 #[derive(Clone, Debug, Default)]
 pub struct Checked {
-    /// Memory safety first, unless the reference's way is asked for; then contracts that the user
+    /// Memory safety first, unless ATTESTOR's way is asked for; then contracts that the user
     /// gave; then formulas.
     pub reports: Vec<Report>,
     /// The contracts that were found, as JSON, if they were wanted and there is no limit before.
@@ -154,7 +154,7 @@ pub(crate) fn contract_holds(method: &str) -> String {
     format!("the contract of {method} holds")
 }
 
-/// Checks memory safety, unless the reference's way is asked for, and all formulas.
+/// Checks memory safety, unless ATTESTOR's way is asked for, and all formulas.
 ///
 /// With balanced trees a variable in the middle of a tree can keep the way to it concrete, and there is
 /// no end of states. Where it comes to that, the question is asked again with heights forgotten. If that

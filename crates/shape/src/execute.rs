@@ -535,7 +535,7 @@ impl Machine<'_> {
         found.map(|(_, method)| method.as_str())
     }
 
-    /// The object that a variable points to. As in the reference, if that is asked for, null and
+    /// The object that a variable points to. As in ATTESTOR, if that is asked for, null and
     /// undefined values are no object, and nothing happens.
     fn object(&self, heap: &Heap, variable: Variable) -> Result<Option<Node>, Fault> {
         let fault = match heap.variable(variable) {

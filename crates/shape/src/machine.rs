@@ -84,7 +84,7 @@ pub struct Largest {
 pub struct Options {
     /// How heaps are abstracted.
     pub abstraction: Abstraction,
-    /// Null dereferences go unnoticed, and undefined values change nothing: as in the reference.
+    /// Null dereferences go unnoticed, and undefined values change nothing: as in ATTESTOR.
     pub compat: bool,
     /// Formulas are about the states of called methods, too.
     pub hierarchical: bool,

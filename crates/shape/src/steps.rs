@@ -23,7 +23,7 @@ const TOO_LONG: StopReason = StopReason::TooMany(Countable::IndexLength, Index::
 
 impl Machine<'_> {
     /// The states in which a method begins that is entered with this heap: before its first statement,
-    /// and its variables have what it was given. In the reference these are assignments of their own,
+    /// and its variables have what it was given. In ATTESTOR these are assignments of their own,
     /// with a state before each.
     pub(crate) fn begin(
         &self,
