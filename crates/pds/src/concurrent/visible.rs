@@ -20,7 +20,7 @@
 //! Which generators are reachable is not known, but a superset is: those of a finite [`abstraction`].
 //! There, a frame knows the shared state and the symbol with which it was entered (its *entry*), and
 //! a thread remembers for each entry which symbols and entries may be below it. A pop goes on in any
-//! of these. Every run has its like in the abstraction. So if the abstraction does not meet the
+//! of these. Every run has a counterpart in the abstraction. So if the abstraction does not meet the
 //! target, no run does.
 
 use std::collections::hash_map::Entry;
