@@ -1,7 +1,7 @@
 //! Live variables and unassigned variables, by gen/kill bit vectors.
 //!
-//! *Live* at a statement: on some path from there the variable is read before it is assigned. That
-//! is an analysis against the flow of control: weights are extended the other way round.
+//! *Live* at a statement: on some path from there the variable is read before it is assigned. This
+//! analysis goes against the flow of control, so weights are extended in the opposite order.
 //!
 //! *Unassigned* at a statement: on some path to there nothing has been assigned to the variable
 //! since it came into being. A global comes into being at the start of the program, a local when its

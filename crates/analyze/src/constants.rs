@@ -1,7 +1,7 @@
 //! Constants, by copy-constant propagation.
 //!
-//! A value that is assigned is a constant, the value of another variable whose type has no more
-//! values, or anything. What a condition says about single variables counts as an assignment on the
+//! An assignment gives a variable a constant, the value of another variable (whose type must not have more
+//! values), or anything. What a condition says about single variables counts as an assignment on the
 //! paths where it is true: after `x = 3`, `x` is 3.
 
 use droste_base::{Limits, StopReason};

@@ -1,8 +1,8 @@
 //! A program as a weighted pushdown system.
 //!
 //! There is one control state. A symbol stands for a node, or for the return of a call, where the
-//! results are stored. Variables are numbered by *slots*: globals, then locals, the first of every
-//! procedure sharing the same slot, then results on their way to the caller.
+//! results are stored. Variables are numbered by *slots*: first globals, then locals, then results on their
+//! way to the caller. The first locals of all procedures share one slot, and so do the second, and so on.
 
 use std::collections::BTreeMap;
 

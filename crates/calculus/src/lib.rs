@@ -25,8 +25,12 @@
 //! The way of a text: `token`, `parser` and `expressions` make syntax; `resolve` and `formula` make
 //! types, variables and terms in negation normal form; `depend` finds what is recursive and warns;
 //! `unfold` makes recursion direct; `order` (with `layout`) and `trial` choose one order of BDD
-//! variables for everything, which `reorder` may improve; `engine` (with `product` and `ranged`) evaluates terms; `fixpoint` (with `rewrite`) computes values of
-//! predicates; `witness` shows why; `report` writes it down.
+//! variables for everything, which `reorder` may improve; `engine` (with `product` and `ranged`)
+//! evaluates terms; `fixpoint` (with `rewrite`) computes values of predicates; `witness` shows why an
+//! answer is what it is; `report` writes answers as text.
+//!
+//! What keeps it honest: random theories are compared with a naive evaluator over sets of tuples
+//! (`tests/random`).
 
 mod depend;
 mod engine;

@@ -21,13 +21,13 @@
 //! are compared with each other. So where the two differ there are two orders, and
 //! [`crate::trial`] finds out.
 //!
-//! Bits of two classes that are compared one by one, and many of them, come into one cell last,
-//! where nothing else has been decided: a class of globals and a copy of some of them, say.
+//! If many bits of two classes are compared one by one, they are put into one cell, but last of all, and
+//! only where nothing else has been decided. An example is a class of globals and a copy of some of them.
 //!
-//! Parameters that a predicate wants one behind the other (`x < y`), and not interleaved, are never
-//! in one cell, although they are of one type: the program counters of three threads, say. For such
-//! types it is not the type that decides, but what is passed to what, in wide predicates first. The
-//! sets that are computed stay where they are then, and the steps of a program are renamed, once.
+//! Parameters that a predicate wants one behind the other (`x < y`), and not interleaved, are never in one
+//! cell, although they are of one type. An example is the program counters of three threads. For such types
+//! cells are not made by type, but by what is passed to what, in wide predicates first. Then the sets that
+//! are computed keep their variables, and the steps of a program are renamed, once.
 
 use std::ops::Range;
 

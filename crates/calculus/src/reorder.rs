@@ -4,7 +4,8 @@
 //! begins late, a few variables are moved first, and it goes on only if that makes the diagrams much
 //! smaller ([`Sifter::careful`]). It is tried
 //!
-//! * when there are many nodes in use, and four times as many each time after that;
+//! * when there are many nodes in use; the next time when there are four times as many, or sixteen times
+//!   as many if little was saved;
 //! * when one operation takes as many steps as everything before: it is broken off, and done again
 //!   in the new order. What it works on is still small then, and shows what belongs together.
 //!

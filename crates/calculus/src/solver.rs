@@ -1,4 +1,4 @@
-//! Doing what a theory asks for.
+//! Carries out what a theory asks for, action by action: queries, witnesses, counts, lists of tuples.
 
 use std::time::{Duration, Instant};
 

@@ -1,9 +1,9 @@
 //! What the parser makes: a list of commands, and a flat table of expressions.
 //!
 //! Expressions are rows of one table, named by [`ExprId`], operands before operators; lists
-//! (operands of a chain of `&`, arguments, declarations) are ranges of shared tables. So an
-//! expression nested a hundred thousand deep, or with a hundred thousand operands, is nothing
-//! special to anybody who walks the rows in order.
+//! (operands of a chain of `&`, arguments, declarations) are ranges of shared tables. Whoever walks the
+//! rows in order needs no recursion. So an expression may be nested a hundred thousand deep, or have a
+//! hundred thousand operands.
 
 use std::ops::Range;
 

@@ -14,8 +14,8 @@
 //! nowhere else.
 //!
 //! Within a recursion, `p assume g` and `p cofactor g` are `p & g` if they mention what is being
-//! computed. Their values outside of `g` mean nothing, so this is one of the values they may have,
-//! and one that depends neither on the order of variables nor on the round.
+//! computed. Their values outside of `g` are not defined, so this is one of the values they may have, and
+//! one that depends neither on the order of variables nor on the round.
 //!
 //! What keeps it honest: the random theories of `tests/random`, which have all of this in them.
 

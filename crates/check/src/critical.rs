@@ -1,11 +1,11 @@
 //! Critical labels: which of them the run that was found touches, and why not the others.
 //!
 //! The path optimisation of BTRACE (Lal and Reps, *Improving pushdown system model checking*, CAV
-//! 2006, section 5.1). The search is [`Goal::Touch`]. Here is what belongs to programs: the nodes
-//! from which a label is still ahead, found in the control flow alone; where the run touches each
-//! label; and, for every other label, whether any run to the target touches it, and with which of
-//! those that were touched it never goes together. Such a question is again a [`Goal::Touch`], with
-//! one or two labels.
+//! 2006, section 5.1). The search is [`Goal::Touch`]. This file adds what belongs to programs: the nodes
+//! from which a label can still be reached, found in the control flow alone; where the run touches each
+//! label; and, for every label that it does not touch, whether any run to the target touches it, and with
+//! which of the touched labels no run combines it. Such a question is again a [`Goal::Touch`], with one or
+//! two labels.
 //!
 //! What is said to be touched is read off the execution that is replayed. Random programs are
 //! compared with an oracle that keeps every set and every length (`tests/critical.rs`).

@@ -1,4 +1,4 @@
-//! The explicit engine and the tableau: one search, states of any width.
+//! The explicit engine and the tableau. Both are the search of `droste_explicit`, for states of any width.
 
 use droste_base::{Counterexample, Guard, Runs, Verdict};
 use droste_explicit::{Goal, Outcome, search as search_model};

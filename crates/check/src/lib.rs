@@ -5,6 +5,9 @@
 //! (`race`). What is found becomes a concrete execution of the program as it was written, and is
 //! replayed by an interpreter that shares nothing with the engines. Only then is a violation a
 //! verdict. `sequential` drives this for programs without threads, `threads` for programs with.
+//!
+//! What keeps it honest: `tests` compares every engine with naive oracles on random programs, in both
+//! directions.
 
 mod calculus;
 mod critical;

@@ -1,4 +1,4 @@
-//! How to search.
+//! How to search: the engine, its options, bounds and limits.
 
 use std::fmt;
 use std::time::Duration;

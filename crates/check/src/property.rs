@@ -1,4 +1,4 @@
-//! Properties of programs, as they are asked for and with their names resolved.
+//! Properties of programs, in two forms: as they are asked for, and with their names resolved.
 
 use std::fmt;
 use std::sync::Arc;

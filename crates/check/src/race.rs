@@ -4,8 +4,9 @@
 //! for them and the answer does not depend on who is faster. Then both engines run, each on a
 //! thread of its own, and the one that has not answered is stopped. An engine that reaches a bound
 //! of its own (more choices than it can store, more path edges than the trial has) hands over to
-//! the other. This is the only race there is: programs without threads, programs with threads and
-//! temporal logic use it, two formulas for the same question, and two ways to find weights.
+//! the other. This is the only race there is. Programs without threads, programs with threads and temporal
+//! logic use it; so do two formulas for the same question (`calculus`), and two ways to find weights
+//! (`wpds`).
 
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, RecvTimeoutError};

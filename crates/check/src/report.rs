@@ -1,4 +1,4 @@
-//! Answers, and why there is none.
+//! What a check returns: an answer, with what it took, or why there is none.
 
 use std::fmt;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! Programs without threads: an engine or a race, which runs violate the property, a shorter run,
-//! the replay.
+//! Programs without threads. One engine searches, or two race. Then it is found out which kinds of runs
+//! violate the property, a shorter run is looked for, and the run is replayed.
 
 use std::time::{Duration, Instant};
 

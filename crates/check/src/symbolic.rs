@@ -3,7 +3,7 @@
 //! That there is a run is known from sets of states; which run it is, is not. A long run that hardly
 //! branches is found state by state in a fraction of the time that going back through sets takes.
 //! So the explicit engine is asked first, and given about as much time as the search has taken.
-//! Globals that are never written have the values then that they have in some run to the target.
+//! It is told values of the globals that are never written: those that they have in some run to the target.
 
 use std::sync::{Mutex, PoisonError};
 

@@ -1,4 +1,5 @@
-//! Programs with threads: an engine or a race, the execution that a schedule stands for, the replay.
+//! Programs with threads. One engine searches, or two race. The schedule that is found becomes an
+//! execution, which is replayed.
 
 use std::time::Duration;
 

@@ -11,10 +11,9 @@
 //!
 //! For programs with threads only the last two are asked.
 //!
-//! The explicit engine answers them, in the program as it was written. It is given little to do:
-//! where there is a run, the first one it finds will do, and what it cannot find out in
-//! [`Options::vacuity`] is left open. The answers are compared with the oracle's
-//! (`tests/vacuity.rs`).
+//! The explicit engine answers them, in the program as it was written. That is little work: where there is
+//! a run, the first one found is enough, and what is not found out within [`Options::vacuity`] is left open.
+//! The answers are compared with the oracle's (`tests/vacuity.rs`).
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

@@ -142,7 +142,7 @@ fn run(args: &CheckArgs, frame: &mut Frame<'_>) -> Result<u8, Failure> {
         }
     };
     task.options.leaks = args.heap.leaks;
-    // The reference collects no garbage where there are balanced trees, and formulas rely on it.
+    // ATTESTOR collects no garbage where there are balanced trees, and formulas rely on it.
     let as_reference = is_settings(args) || args.heap.compat;
     if as_reference && settings.abstraction.indexed {
         let balanced = task.symbols.nonterminal("BT").is_some();
@@ -232,7 +232,7 @@ fn formulas(
     settings: &Settings,
 ) -> Result<Vec<NamedFormula>, Failure> {
     let names = proposition::Names {
-        // In the reference a variable that does not exist is undefined.
+        // In ATTESTOR a variable that does not exist is undefined.
         any_variable: args.heap.compat,
         ..task.names()
     };
@@ -548,7 +548,7 @@ fn settings(args: &CheckArgs, frame: &mut Frame<'_>) -> Result<Settings, Failure
     if let Some(mode) = heap.mode {
         settings.mode = Some(mode.into());
     } else if from_file {
-        // A settings file means what the reference means by it.
+        // A settings file means what ATTESTOR means by it.
         settings.mode.get_or_insert(Mode::TopLevel);
     }
     apply(heap, &mut settings)?;

@@ -5,9 +5,9 @@
 //! globals gi, and ti active after it, the active thread can come from the entry u of a procedure,
 //! where ecs switches had happened, to v. Differences from the paper:
 //!
-//! * A thread that is switched back to must have been left at the globals of the switch away from
-//!   it: the last clause asks for them. (The paper's formula does not. Without that, a thread could
-//!   be left before or after what it wrote is seen.)
+//! * A thread that is switched back to must have been left with the globals of the switch away from it;
+//!   the last clause asks for this. (The paper's formula does not. Without it, a thread could go on from a
+//!   state other than the one in which it was left.)
 //! * The clause for returns is split as in section 4.2.
 //! * The globals of a `thread` section are kept with the thread, like locals, unless the program
 //!   starts threads, which share them.
@@ -26,8 +26,8 @@
 //! If the calls of threads can be replaced by what is called (`inline`), and threads that are started
 //! get few bits of locals, the formula is another one, about whole configurations: see `flat`.
 //!
-//! What keeps it honest: random programs of all three conventions are asked here and of the
-//! explicit engine.
+//! What keeps it honest: on random programs of all three conventions, the answers are compared with those
+//! of the explicit engine (`check/tests/calculus_threads.rs`).
 
 mod flat;
 mod reach;

@@ -4,11 +4,12 @@
 //! (PLDI 2009), describe a program by a handful of relations and an algorithm for recursive
 //! programs by a page of formulas over them. [`relations()`] writes the relations for a
 //! [`Program`], as text in the language of `droste solve`; [`Algorithm`] has the three algorithms
-//! of its section 4. Both together are a file that anybody can read, change and solve.
-//! `docs/FORMULAS.md` describes the relations for those who write their own algorithm.
+//! of its section 4, and a variant of the first with one predicate for each procedure. Relations and
+//! algorithm together are a file that anybody can read, change and solve. `docs/FORMULAS.md` describes the
+//! relations for those who write their own algorithm.
 //!
-//! What keeps it honest: random programs are asked in all three algorithms, and the answers must be
-//! those of the oracle, which works on the syntax tree.
+//! What keeps it honest: random programs are solved by all algorithms, and the answers must be those of an
+//! oracle that works on the syntax tree (`tests/oracle.rs`).
 
 mod concurrent;
 mod fields;

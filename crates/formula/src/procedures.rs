@@ -1,8 +1,8 @@
 //! Section 4.1 of the paper with one predicate for each procedure, the way GETAFIX writes it.
 //!
-//! `Summary_3(u, v)` has the summaries of procedure 3 alone, from all its entries. Procedures that do
-//! not call each other in a circle are then solved one after the other, callees first, each once, and
-//! a step only looks at the summaries of its own procedure. The clause for returns is split as in
+//! `Summary_3(u, v)` has the summaries of procedure 3 alone, from all its entries. So procedures that are not
+//! mutually recursive are solved one after the other, callees first, each once, and a step only looks at the
+//! summaries of its own procedure. The clause for returns is split as in
 //! section 4.2.
 //!
 //! What keeps it honest: it is one of the algorithms that are compared with an oracle on random

@@ -1,12 +1,12 @@
 //! Backward confluence: whether the order in which rules are applied backward matters.
 //!
 //! Two rules can get in each other's way only where they share a selector or a hyperedge, or a node
-//! on which nothing hangs; the latter is warned about at once. Every
+//! on which nothing hangs; there is a warning about the latter in any case. Every
 //! such overlap of two right-hand sides is abstracted in both ways; if the results differ, the
 //! grammar is not backward confluent (Plump, *Checking graph-transformation systems for
 //! confluence*, ECEASST 26, 2010). Abstraction with admissibility is not looked at: there the
 //! variables decide too. Nor are collapsed rules: they serve rings, and where a ring is closed is
-//! a matter of choice. Effort is bounded; where it is not enough, that is said.
+//! a matter of choice. Effort is bounded; where that was not enough, the answer says so.
 
 use crate::abstraction::{AbstractionOptions, apply};
 use crate::check::{Warning, WarningKind, rule_name};

@@ -1,8 +1,8 @@
 //! Garbage collection: what no variable and no external node leads to is removed.
 //!
-//! A hyperedge stands for many concrete parts of a heap, and in some of them a tentacle may lead to
-//! less than in others. Two questions need two answers. What *may* be reached must not be removed.
-//! What *must* be reached is not lost, in none of the concrete heaps.
+//! A hyperedge stands for many concrete parts of a heap, and in some of them fewer nodes can be reached from
+//! a tentacle than in others. So there are two notions of what is reached. What *may* be reached, in some
+//! concrete heap, must not be removed. What *must* be reached, in every concrete heap, is certainly not lost.
 
 use crate::grammar::Grammar;
 use crate::hypergraph::{Heap, Node};

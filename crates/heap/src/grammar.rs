@@ -1,6 +1,7 @@
-//! Hyperedge replacement grammars (Definition 2.2 of the thesis): what a nonterminal stands for.
+//! Hyperedge replacement grammars (Chau, *Comparing Hierarchical and On-The-Fly Model Checking for Java
+//! Pointer Programs*, 2019, Definition 2.2): what a nonterminal stands for.
 //!
-//! Besides the rules a grammar knows three things that it computes. **Reduction tentacles**: no
+//! Besides its rules, a grammar has three things that are computed from them. **Reduction tentacles**: no
 //! rule ever gives the node at such a tentacle a selector. **Collapsed rules**: a rule with some
 //! of its external nodes fused, used for abstraction only. **Producers**: the rules that give the
 //! node at a tentacle a certain selector at once, used for materialisation.

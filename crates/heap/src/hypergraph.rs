@@ -1,5 +1,5 @@
-//! One heap: a hypergraph after Definition 2.1 of the thesis on hierarchical model checking,
-//! flat and small so that it is copied fast.
+//! One heap: a hypergraph (Chau, *Comparing Hierarchical and On-The-Fly Model Checking for Java Pointer
+//! Programs*, 2019, Definition 2.1), flat and small so that it is copied fast.
 //!
 //! Selectors and variables are hyperedges of rank 2 and 1 in the definition; here they have tables
 //! of their own. Every table is a short sorted or unsorted list, searched without hashing.

@@ -11,8 +11,8 @@
 //! the frame stay as they are. So that the same `X` in both is still the same number when the callee
 //! returns, its part has a hyperedge without tentacles that carries the end with which it was
 //! entered. What is done to all indices is done to this one, and what has become of it says what
-//! has become of the indices in the frame. (The reference glues indices as they are, which compares
-//! heights that have nothing to do with each other.)
+//! has become of the indices in the frame. (ATTESTOR glues indices as they are, which compares heights that
+//! have nothing to do with each other.)
 
 use crate::abstraction::AbstractionOptions;
 use crate::grammar::Grammar;
@@ -183,7 +183,7 @@ impl Heap {
     }
 }
 
-/// Balanced trees as the reference tool knows them: the nonterminal `BT` with its height as index,
+/// Balanced trees as ATTESTOR knows them: the nonterminal `BT` with its height as index,
 /// and selectors `left` and `right` that say how much higher their tree is than the other.
 #[derive(Clone, Debug)]
 pub struct Balance {

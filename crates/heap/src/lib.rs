@@ -7,8 +7,11 @@
 //! **materialise** a selector, applied backward they **abstract**.
 //!
 //! * [`Symbols`] names types, selectors, variables and nonterminals.
-//! * [`Heap`] is one heap, [`Code`] its canonical form: two heaps have the same code just if they
+//! * [`Heap`] is one heap, [`Code`] its canonical form: two heaps have the same code if and only if they
 //!   are isomorphic.
+//!
+//! What keeps it honest: operations are checked on the concrete heaps that an abstract heap stands for
+//! (`tests/grammars.rs`), and codes against isomorphism by brute force (`tests/codes.rs`).
 
 mod abstraction;
 mod canonical;

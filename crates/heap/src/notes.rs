@@ -1,5 +1,5 @@
 //! What a reader of heaps and grammars has met on the way: which types and selectors a text names and
-//! where, and keys that nobody knows.
+//! where, and unknown keys.
 
 use droste_source::Span;
 use droste_source::diagnostics::Diagnostic;

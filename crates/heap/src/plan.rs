@@ -1,8 +1,8 @@
 //! The order in which an embedding of a right-hand side is looked for.
 //!
-//! The search starts at a node that vanishes, for few nodes of a heap may; or else at a node with
-//! selectors, or at a hyperedge. From what is found it follows selectors first, since they
-//! determine their targets.
+//! The search starts at a node that vanishes when the rule is applied backward, because few nodes of a heap
+//! may vanish. If the rule has none, it starts at a node with selectors, or at a hyperedge. From what is
+//! found it follows selectors first, since they determine their targets.
 
 use crate::hypergraph::{Edge, Heap, Node};
 use crate::symbols::{Nonterminal, Selector};

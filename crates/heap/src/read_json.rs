@@ -1,6 +1,6 @@
 //! Reader of heaps, grammars and contracts in JSON.
 //!
-//! Commas behind the last entry of a list and text behind the end are taken, as the files of other
+//! Commas behind the last entry of a list and text behind the end are tolerated, because files of other
 //! tools have them. Keys may come in any order, so a graph is read in whole before it is built.
 
 use droste_source::Span;

@@ -1,4 +1,4 @@
-//! A grammar without its indices, in which a node deep inside of a structure can be held.
+//! A grammar without its indices, which can abstract a structure around a node deep inside of it.
 //!
 //! A variable or a mark in the middle of a balanced tree keeps the whole way from the root to it
 //! concrete: a grammar of trees has no nonterminal for it, and its height would have to be told apart

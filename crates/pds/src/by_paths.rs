@@ -2,17 +2,17 @@
 //!
 //! Transitions are the vertices of a graph, the transition dependence graph. A step of a rule is an
 //! edge that multiplies. A call is an edge whose label has the weight of another transition in it,
-//! the callee's summary: an *out-node*. The graph is made and solved piece by piece, callees first,
-//! and a piece is one procedure or several that call each other. Where a callee's summary is zero,
-//! what is behind its calls is not looked at, and neither are procedures that are not entered.
+//! the callee's summary; that transition is an *out-node*. The graph is made and solved piece by piece,
+//! callees first; a piece is one procedure, or several that call each other. Where a callee's summary is
+//! zero, what is behind its calls is not looked at, and neither are procedures that are not entered.
 //!
 //! If the summaries that a piece uses are known, [its weights](crate::weighing) are computed at once
 //! by elimination. If it uses its own, its out-nodes get [expressions](crate::expression), which are
 //! [evaluated](crate::evaluate) until nothing changes.
 //!
-//! Other weights can be [lazy](LazyAutomaton): only out-nodes, and what they are made of, are
-//! evaluated, and others when somebody asks for them. Where the weight of one transition alone is
-//! asked for, backwards only procedures that the question leads to are looked at.
+//! Other weights can be [lazy](LazyAutomaton): out-nodes, and what they are made of, are evaluated at once,
+//! any other weight when somebody asks for it. If a pre* is asked for the weight of one transition alone,
+//! only procedures that the question leads to are looked at.
 
 mod backwards;
 mod forwards;

@@ -1,13 +1,13 @@
 //! A run that has a weight, chosen from records step by step.
 //!
-//! Where weights are not totally ordered, a transition's weight combines those of many runs, and one
-//! of them may weigh nothing where it is used: of two pops `{0->1}` and `{1->0}` each may come first,
-//! but the second must be the other one. So each choice looks at what is before it and behind it. It
-//! never has to be taken back: `extend` and `merge` distribute over `combine`, and if all that may
-//! stand at a place together weighs something there, one of it does.
+//! Where weights are not totally ordered, a transition's weight combines those of many runs, and some of
+//! these may have the weight zero in the run that is being built. For example, if a symbol can be popped
+//! with the weight `{0->1}` or `{1->0}`, and two such symbols are popped, then either may come first, but
+//! the second must be the other one. So each choice takes into account the weight of the moves before it,
+//! which have been chosen, and the combined weight of all that may still come behind it.
 //!
-//! Before the place there are moves that have been chosen, with the weight they have. Behind it there
-//! is what is still to be chosen, with the weight of all that it may be.
+//! A choice never has to be taken back: `extend` and `merge` distribute over `combine`. So if the combined
+//! weight of all candidates for a place is not zero there, that of at least one candidate is not.
 
 use rustc_hash::FxHashMap;
 

@@ -1,4 +1,5 @@
-//! Weights (section 2.3 of the FWPDS paper): bounded idempotent semirings.
+//! Weights (section 2.3 of the FWPDS paper): bounded idempotent semirings. The laws stand with [`Domain`],
+//! and [`crate::laws`] tests them.
 
 use std::fmt::Debug;
 

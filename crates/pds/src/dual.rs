@@ -1,9 +1,8 @@
-//! dual*: forwards and backwards in turns.
+//! dual*: post* and pre* in turns, as in PDAAAL (Jensen, Schou, Srba and others).
 //!
-//! Where only the existence of a run counts, the two meet as soon as one configuration is in both
+//! Where only the existence of a run counts, the search ends as soon as one configuration is in both
 //! automata. That is seen on their product, which grows with them: pairs of states that the same
-//! stack symbols lead to. (Jensen, Schou, Srba and others use this in PDAAAL.) For other weights
-//! the side that is done first has the answer.
+//! stack symbols lead to. For other weights the side that is done first has the answer.
 
 use droste_base::StopReason;
 use rustc_hash::FxHashSet;

@@ -1,10 +1,10 @@
 //! The weights of path expressions (section 3.2 of the FWPDS paper).
 //!
-//! An expression depends on what it is made of, and a label that stands for a callee on the
-//! callee's expression. Along the strongly connected components of that, most expressions are
-//! evaluated once. The others, where procedures call each other, are evaluated until nothing
-//! changes: when a weight has changed, what is above it in the graph is looked at again, and nothing
-//! else (Fig. 7).
+//! An expression depends on the expressions it is made of, and a label that stands for a callee depends on
+//! the callee's expression. The strongly connected components of this dependence are taken one after the
+//! other, so most expressions are evaluated once. The others, where procedures call each other, are
+//! evaluated until nothing changes: when a weight has changed, only what is above it in the graph is
+//! evaluated again (Fig. 7).
 
 use droste_automata::components::components;
 use droste_base::{Guard, StopReason};

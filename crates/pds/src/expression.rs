@@ -1,7 +1,7 @@
 //! Regular expressions over edges, shared and hash-consed (section 3.2 of the FWPDS paper).
 //!
-//! An expression is a node of a graph without cycles: equal expressions are the same node. What a
-//! node is made of has smaller numbers.
+//! An expression is a node of a graph without cycles. Equal expressions are the same node, and the
+//! expressions that a node is made of have smaller numbers.
 
 use droste_base::interner::Interner;
 use droste_base::{Guard, StopReason};

@@ -9,6 +9,10 @@
 //! The algorithms are those of Reps, Schwoon, Jha and Melski (Weighted pushdown systems and their
 //! application to interprocedural dataflow analysis, 2005) and of Lal and Reps (Improving pushdown
 //! system model checking, 2006), called the FWPDS paper here.
+//!
+//! What keeps it honest: on random systems, pre* and post* are compared with the grammar solved naively,
+//! with each other, and with paths of bounded stacks (`tests/saturation.rs`), and every run is replayed with
+//! its weight (`tests/reach.rs`).
 
 pub mod automaton;
 mod by_paths;

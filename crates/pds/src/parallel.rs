@@ -1,12 +1,12 @@
 //! pre* and post* on several cores.
 //!
-//! Each procedure has an owner, and each transition belongs to the owner of its procedure. Owners
-//! saturate on their own, with tables of their own. They send each other what concerns procedures of
-//! the other. Forwards that is the first call of a callee, and then its summaries: what is behind a
-//! call stays with the caller. Backwards it is how callees have been popped. So there is a letter for
-//! each callee, not for each call. Procedures that are neighbours in the order of calls have the same
-//! owner, and most calls stay where they are. Weights only get better, and the least fixed point is
-//! the same in whatever order it is reached: so is the answer.
+//! Each procedure has an owner, a core, and each transition belongs to the owner of its procedure. Owners
+//! saturate on their own, with tables of their own. They send each other messages about procedures of the
+//! other: in post* the first call of a callee, and back its summaries, while what is behind a call stays
+//! with the caller; in pre* how callees have been popped. So there is a message for each callee, not for each
+//! call. Procedures that are neighbours in the order of calls have the same owner, so most calls need no
+//! message. Weights only get better, and the least fixed point is the same in whatever order it is reached.
+//! So the answer does not depend on the number of cores.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 

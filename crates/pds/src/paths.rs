@@ -1,15 +1,16 @@
 //! Path expressions from one source of a graph (Tarjan, A unified approach to path problems, 1981;
 //! the SSPE problem of section 3.2 of the FWPDS paper).
 //!
-//! Strongly connected parts come one after the other. A vertex that is a part of its own is the sum
-//! of the edges that lead there, each behind what leads to where it starts: so each edge is
-//! multiplied once. Inside a larger part vertices are eliminated, as in Gauss's method for sparse
-//! matrices: next is the one with the fewest ways through it (Markowitz, 1957), and those where the
-//! part is entered come last. So a loop becomes one star at its head, whatever is inside.
+//! Strongly connected parts are taken one after the other. The expression of a vertex that is a part of its
+//! own is the sum over the edges that lead there, each multiplied once with the expression of the vertex
+//! where it starts. Inside a larger part vertices are eliminated, as in Gauss's method for sparse matrices:
+//! next is the vertex with the fewest ways through it (Markowitz, 1957), and those where the part is entered
+//! come last. So a loop becomes one star at its head, whatever is inside.
 //!
-//! Where every vertex that goes would add edges, as in irreducible graphs, there is a *knot*. In
-//! expressions one of its vertices gets a name, and its expression becomes an equation. Weights are
-//! iterated on the knot, which is much smaller than the part was.
+//! In irreducible graphs, eliminating any of the vertices that are left may add edges. What is left is then
+//! called a *knot*. In expressions one of its vertices gets a name, and its expression becomes an equation.
+//! Where weights are computed at once, they are iterated on the knot, which is much smaller than the part
+//! was.
 //!
 //! The FWPDS paper cuts graphs along dominators instead (Tarjan, Fast algorithms for solving path
 //! problems, 1981). For graphs without loops that takes several products for each edge, where one is

@@ -2,8 +2,8 @@
 //! on the grammar of its Fig. 4, and of Fig. 8 where push rules have merge functions.
 //!
 //! A transition from `p` on `γ` to `q` with a weight says that `γ` can be popped from `p` on, ending
-//! in `q`; the weight combines all ways to do so. No states are added, and no heads: those of the
-//! rules and of the given automaton are all there are.
+//! in `q`; the weight combines all ways to do so. pre* adds no states and no heads: those of the rules and
+//! of the given automaton are all there are.
 
 use droste_base::StopReason;
 

@@ -1,9 +1,9 @@
 //! Whether one set of configurations reaches another, with which weight, and by which run.
 //!
-//! The question becomes a part of the system. Rules of its own write a first configuration on the
-//! stack, as the automaton of the first set says, and others read the last one, as that of the
-//! second set says. Then there is one configuration to start from and one to get to, whichever way
-//! the search goes, and its run contains all there is to know.
+//! The question becomes a part of the system. Additional rules write a configuration of the first set on
+//! the stack, as the automaton of that set says, and further rules read a configuration of the second set
+//! off it. Then there is one configuration to start from and one to get to, whichever way the search goes,
+//! and one run between them says where it began, what it did, and where it ended.
 
 use droste_base::StopReason;
 

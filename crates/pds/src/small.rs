@@ -1,4 +1,5 @@
-//! A part of a system as a system of its own, with its own small numbers for states and symbols.
+//! A part of a system as a system of its own. Its states and symbols are numbered anew, without gaps, so
+//! that the tables stay small.
 
 use droste_base::StopReason;
 use rustc_hash::FxHashMap;

@@ -1,7 +1,7 @@
 //! Numbers with more than 64 bits, for sums on the way to a weight that fits.
 //!
-//! Where weights are [numbers](Domain::greatest) of 64 bits and a sum does not fit, the same is
-//! computed once more with these. Only the result has to fit then.
+//! Where weights are [numbers](Domain::greatest) of 64 bits and a sum does not fit, the whole computation is
+//! repeated with these numbers. Only its result has to fit then.
 
 use std::convert::Infallible;
 

@@ -1,10 +1,10 @@
 //! Transitions that wait, and which comes next.
 //!
-//! Of the [parts of the call graph](crate::procedures) where something waits, the one that is called
-//! by the others is emptied first. Inside a part, weights that are ranked come in the order of their
-//! ranks, but roughly: one procedure goes on until it is some steps ahead of the others. So it works
-//! on what is in the cache, and little is done twice. (Meyer and Sanders, Delta-stepping, 2003, have
-//! the same idea for buckets.)
+//! Of the [parts of the call graph](crate::procedures) where transitions wait, the one that is called
+//! by the others comes first. Inside a part, transitions whose weights have ranks come roughly in the order
+//! of these: one procedure goes on until it is some ranks ahead of the others. So the search works on what
+//! is in the cache, and little is done twice. (Meyer and Sanders, Delta-stepping, 2003, have the same idea
+//! for buckets.)
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

@@ -11,12 +11,15 @@
 //! * `rsm`: all state spaces are generated first. Then each formula is checked on the recursive
 //!   state machine.
 //! * `shared`, the default: on the fly, and what was generated for one formula is there for the
-//!   next. The thesis proposes this in its conclusion.
+//!   next.
 //!
-//! Chau, *Comparing Hierarchical and On-The-Fly Model Checking for Java Pointer Programs* (2019),
-//! chapters 3 to 5 and 7. Model-checking contracts are the summaries of the search over the product
-//! of machine and tableau: an entry state with the formulas that are open there, and the exit states
-//! with those that are open then.
+//! The modes are those of Chau, *Comparing Hierarchical and On-The-Fly Model Checking for Java Pointer
+//! Programs* (2019), chapters 3 to 5 and 7; `shared` is proposed in its conclusion. Its model-checking
+//! contracts are the summaries of the search over the product of machine and tableau: an entry state with
+//! the formulas that are open there, and the exit states with those that are open then.
+//!
+//! What keeps it honest: all modes that look into calls must give the same answer to random formulas
+//! (`tests/modes.rs`), and the thesis's table is repeated (`tests/table.rs`).
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -132,7 +135,7 @@ pub struct Checking<'a> {
 /// All answers.
 #[derive(Clone, Debug, Default)]
 pub struct Checked {
-    /// Memory safety first, unless the reference's way is asked for; then contracts that the user
+    /// Memory safety first, unless ATTESTOR's way is asked for; then contracts that the user
     /// gave; then formulas.
     pub reports: Vec<Report>,
     /// The contracts that were found, as JSON, if they were wanted and there is no limit before.
@@ -151,7 +154,7 @@ pub(crate) fn contract_holds(method: &str) -> String {
     format!("the contract of {method} holds")
 }
 
-/// Checks memory safety, unless the reference's way is asked for, and all formulas.
+/// Checks memory safety, unless ATTESTOR's way is asked for, and all formulas.
 ///
 /// With balanced trees a variable in the middle of a tree can keep the way to it concrete, and there is
 /// no end of states. Where it comes to that, the question is asked again with heights forgotten. If that

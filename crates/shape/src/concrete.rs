@@ -1,10 +1,10 @@
 //! Is a violation real? The program is run without abstraction, on concrete heaps.
 //!
-//! The abstract heap in which a violation begins stands for concrete ones, and so do the others in
-//! which the program may start. They are derived by the rules of the grammar, small ones first. On each
-//! of them the same question is asked of the same machine, which abstracts nothing. A violation there is
-//! one of the program, and the heap is an input that shows it. If there is none among the small heaps,
-//! the violation may be one of the abstraction alone.
+//! The abstract heap in which a violation begins stands for concrete heaps, and so do the other heaps in
+//! which the program may start. The concrete heaps are derived by the rules of the grammar, small ones first.
+//! For each of them the same question is asked of the same machine, but nothing is abstracted. A violation
+//! there is one of the program, and the heap is an input that shows it. If there is none among the small
+//! heaps, the violation may be one of the abstraction alone.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,8 +1,9 @@
 //! What is around the part of a heap that a callee sees.
 //!
-//! A context is a heap whose external nodes are those of the part, in the same order: Chau's scope
+//! A context is a heap whose external nodes are those of the part, in the same order. It is Chau's scope
 //! hierarchy (*Comparing Hierarchical and On-The-Fly Model Checking for Java Pointer Programs*, 2019,
-//! section 3.2), all its scopes in one. Where a variable of the same name is inside, that one counts.
+//! section 3.2) with all its scopes in one heap. If the part has a variable of the same name as the context,
+//! the one in the part counts.
 
 use droste_heap::{Frame, Heap, Node};
 

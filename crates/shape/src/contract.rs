@@ -1,12 +1,14 @@
 //! Contracts: what a method makes of a heap. They are saved, loaded, checked and used.
 //!
-//! A contract is a heap in which a method is entered, with those in which it may be left. For a
-//! method with a body the machine finds the contracts itself; contracts that a user gives are then
-//! claims, which are checked: the method is run in the heap of the contract. For a method whose body is not
-//! at hand they are all that is known, and are used. (Heinen, Jansen, Katoen, Noll: procedure
-//! contracts; the format is ATTESTOR's.) Besides, a contract may say in which heaps an exception leaves
-//! the method: `@thrown` is the exception, and its class says who may catch it; without it this is not
-//! known. One that says nothing of exceptions, as those of ATTESTOR, makes no claim about them.
+//! A contract is a heap in which a method is entered, with those in which it may be left (Heinen, Jansen,
+//! Katoen, Noll: procedure contracts; the format is ATTESTOR's). For a method with a body the machine finds
+//! the contracts itself; contracts that a user gives are then claims, which are checked: the method is run
+//! in the heap of the contract. For a method whose body is not at hand they are all that is known, and are
+//! used.
+//!
+//! A contract may also say in which heaps an exception leaves the method: the variable `@thrown` is at the
+//! exception, and its class says who may catch it. In a heap without `@thrown` the class is not known. A
+//! contract that says nothing about exceptions, like those of ATTESTOR, makes no claim about them.
 
 use std::rc::Rc;
 

@@ -5,8 +5,9 @@
 //! of the grammar that bring it to light are applied, each on a copy of the heap: one heap becomes
 //! several, which together stand for the same concrete heaps.
 //!
-//! What is not modelled (numbers other than a few constants, arrays, results of foreign methods) is
-//! *undefined*: no variable points to it. A condition about it goes both ways.
+//! What is not modelled (numbers other than a few constants, arrays, results of methods whose code is not
+//! available) is no node of the heap, so no variable points to it; a *note* beside a variable remembers that
+//! its value is not modelled. A condition about such a value goes both ways.
 
 use droste_heap::{Heap, Node, Selector, TypeId, Variable};
 use droste_pointer::{
@@ -534,7 +535,7 @@ impl Machine<'_> {
         found.map(|(_, method)| method.as_str())
     }
 
-    /// The object that a variable points to. As in the reference, if that is asked for, null and
+    /// The object that a variable points to. As in ATTESTOR, if that is asked for, null and
     /// undefined values are no object, and nothing happens.
     fn object(&self, heap: &Heap, variable: Variable) -> Result<Option<Node>, Fault> {
         let fault = match heap.variable(variable) {

@@ -1,5 +1,5 @@
-//! Questions that share a machine: each is asked by one of the searches that every [`Model`] has. A
-//! violation is looked for on concrete heaps, too.
+//! Questions that share a machine. Each is answered by one of the searches that every [`Model`] has. If
+//! there is a violation, it is looked for on concrete heaps, too.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};

@@ -5,7 +5,11 @@
 //!   [`Machine`](machine::Machine): a [`Model`](droste_base::Model), searched like any other.
 //! * [`check`](check::check) answers the questions; a [`Run`](run::Run) shows a violation, and
 //!   [`vacuity`] says where an answer is about no run.
-//! * [`page`] makes pages for a browser of runs, [`spaces`] of states, heaps and grammars.
+//! * [`page`] makes pages for a browser that show runs, [`spaces`] those that show states, heaps and
+//!   grammars.
+//!
+//! What keeps it honest: random programs run in a concrete interpreter that shares nothing with the abstract
+//! semantics, and every concrete state must be covered by an abstract one (`tests/soundness.rs`).
 
 mod careful;
 pub mod check;

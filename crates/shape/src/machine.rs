@@ -10,8 +10,9 @@
 //! they are asked for, once, and kept: formulas that are checked one after the other share them.
 //!
 //! **Contexts.** Some propositions are about the whole heap, also while a callee sees only a part.
-//! Then a state has a context: what is outside of its part, with no variables but those a formula
-//! names, and abstracted. It is a part of the entry state, so that callees are told apart by it.
+//! Then a state has a context: what is outside of its part, abstracted, with no variables but those that a
+//! formula names. The context belongs to the entry state, so that a callee is explored once for each
+//! context.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -83,7 +84,7 @@ pub struct Largest {
 pub struct Options {
     /// How heaps are abstracted.
     pub abstraction: Abstraction,
-    /// Null dereferences go unnoticed, and undefined values change nothing: as in the reference.
+    /// Null dereferences go unnoticed, and undefined values change nothing: as in ATTESTOR.
     pub compat: bool,
     /// Formulas are about the states of called methods, too.
     pub hierarchical: bool,

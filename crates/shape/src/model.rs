@@ -1,4 +1,4 @@
-//! The machine as a [`Model`]: what was asked for before is not computed again.
+//! The machine as a [`Model`]. Steps that were asked for before are not computed again.
 
 use std::rc::Rc;
 

@@ -1,7 +1,7 @@
 //! What formulas say about heaps: the atomic propositions of ATTESTOR, and places in the program.
 //!
-//! The logic is that of crate `ltl`. This file gives meaning to the texts in braces. The reference
-//! writes `GF` and `XX` where Droste writes `G F` and `X X`: both are accepted.
+//! The logic is that of crate `ltl`. This file gives meaning to the texts in braces. ATTESTOR writes `GF`
+//! and `XX` where Droste writes `G F` and `X X`: both are accepted.
 
 use std::collections::BTreeSet;
 

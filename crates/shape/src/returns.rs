@@ -1,11 +1,13 @@
 //! Calls that may not return, where they are single steps.
 //!
 //! A call that is a single step goes on where the callee returns. A run that stays in the callee for
-//! ever is not there, and a formula holds without it. So a verdict says which calls these may be.
+//! ever is not looked at, and a formula may hold only because of that. So a verdict says which calls may
+//! have such runs.
 //!
 //! The states of all methods are a graph: a state leads to the next one of its method, over a call
-//! to where this comes back, and into the callee. States from which nothing goes on are taken away until
-//! there are none. From those that are left a circle can be reached: a loop, or a recursion.
+//! to where this comes back, and into the callee. States without a successor are taken away until there are
+//! none. From those that are left a cycle can be reached: a loop, or a recursion. `tests/returns.rs` compares
+//! the calls that are named with the concrete interpreter.
 
 use std::collections::BTreeSet;
 

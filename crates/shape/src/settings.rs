@@ -2,10 +2,10 @@
 //!
 //! A settings file is a command line spread over lines. Only blanks separate words; a quote begins
 //! and ends a word with blanks in it; a line that begins with `#` is a comment. Words that belong to
-//! no option are ignored, as the reference ignores them, with a warning. Options that the reference
-//! does not know are refused by name. Of an option that may be given once, the last one counts.
+//! no option are ignored, as ATTESTOR ignores them, with a warning. Options that ATTESTOR does not know are
+//! refused by name. Of an option that may be given once, the last one counts.
 //!
-//! Formats and options: docs/HEAP.md.
+//! `docs/HEAP.md` describes the format and the options.
 
 use std::fmt;
 

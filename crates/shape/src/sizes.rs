@@ -1,13 +1,13 @@
 //! How many states each state space has, where there is a bound on that.
 //!
 //! A state space is what one entry leads to within its method: the initial heaps together have one, and
-//! so has each heap in which a method is called. A state may be in several. Those who ask for the steps of
-//! a state do not say for which entry. So this table has for each state the spaces that it belongs to, and
+//! so has each heap in which a method is called. A state may belong to several. Whoever asks for the steps of
+//! a state does not say for which entry. So this table has for each state the spaces that it belongs to, and
 //! the states that follow it. A new step makes its target a member of these spaces, too. That is as much
 //! work as the search has with pairs of an entry and a state. Without a bound nothing is done.
 //!
-//! A state that is covered in one space, and not gone on from there, may be gone on from in another one.
-//! What follows then counts in both: it would be there if nothing were covered.
+//! A search does not continue from a state that another one covers. The same state may be continued from in
+//! another space. Then what follows counts in both spaces: it would be there if nothing were covered.
 
 use droste_base::{Countable, StopReason};
 use rustc_hash::FxHashMap;

@@ -1,6 +1,7 @@
-//! From a state to the next ones. A statement is executed; then dead variables go, garbage is collected,
-//! the heap is abstracted, and the fields that formulas speak of are shown again. That is the heap which
-//! is stored. A call cuts the heap in two, and the parts are put together when it is over.
+//! From a state to the next ones. A statement is executed; then dead variables are removed, garbage is
+//! collected, the heap is abstracted, and the fields that formulas speak of are made visible again. The
+//! result is the heap that is stored. A call cuts the heap in two, and the parts are put together again when
+//! it returns.
 
 use std::rc::Rc;
 
@@ -22,7 +23,7 @@ const TOO_LONG: StopReason = StopReason::TooMany(Countable::IndexLength, Index::
 
 impl Machine<'_> {
     /// The states in which a method begins that is entered with this heap: before its first statement,
-    /// and its variables have what it was given. In the reference these are assignments of their own,
+    /// and its variables have what it was given. In ATTESTOR these are assignments of their own,
     /// with a state before each.
     pub(crate) fn begin(
         &self,

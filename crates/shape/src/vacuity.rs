@@ -1,9 +1,9 @@
 //! Whether a verdict of `holds` is about any run at all.
 //!
-//! A formula is true of every run if there is none that goes on or comes to its end, and no null is
-//! used where nothing is used. Such an answer is right and says little; most often there is a mistake
-//! in the initial heap or the choice of the method. The notion is that of Boolean programs
-//! (docs/LANGUAGE.md, "Answers about no run"). To find out takes little time, or nothing is said.
+//! If no run goes on for ever and none comes to the end of the program, every formula holds. If no run uses
+//! an object, none uses null. Such an answer is right but says little; most often there is a mistake in the
+//! initial heap or the choice of the method. Boolean programs have the same remark (docs/LANGUAGE.md,
+//! "Answers about no run"). Little time is spent on finding this out; if that is not enough, nothing is said.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

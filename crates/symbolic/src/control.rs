@@ -1,5 +1,5 @@
-//! What the symbolic searches want to know about control: who calls whom, in which order to work,
-//! where sets are kept.
+//! What the symbolic searches need to know about control: which procedure calls which, in which order nodes
+//! are worked on, at which nodes sets are kept.
 
 use droste_program::{NodeId, Op, Program};
 use rustc_hash::FxHashSet;

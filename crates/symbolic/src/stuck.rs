@@ -1,5 +1,5 @@
-//! Returns that a caller refuses: for runs that get stuck. The relations say what is described, and
-//! how (`relations/src/stuck.rs`).
+//! Returns that a caller refuses, because a `constrain` or an `enforce` of the call cannot be met: a run gets
+//! stuck there (`--deadlock`). `relations/src/stuck.rs` says how such a return is described as a relation.
 
 use droste_bdd::Bdd;
 use droste_program::{NodeId, ProcId};

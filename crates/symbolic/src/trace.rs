@@ -11,9 +11,9 @@
 //! The run is one with the fewest rounds. But states that are met after different numbers of steps
 //! are in different layers. Where branches of different lengths follow each other, layers can be
 //! far larger than the sets of the first search, which waits for all branches. When the rounds take
-//! much longer than the first search, that search is made again instead and remembers what it finds
-//! when. Its jobs, one after the other, have what the walk relies on as well. The run is then not
-//! necessarily a shortest one.
+//! much longer than the first search, that search is made again instead and remembers when it finds what.
+//! There, too, what leads to a pair was found before it, which is all that the walk relies on. The run is
+//! then not necessarily a shortest one.
 //!
 //! What a call does inside is walked once for each exit met, however often it is used, so that a
 //! run of exponentially many steps still has a small trace. The walk costs a few operations on

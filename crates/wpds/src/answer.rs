@@ -7,10 +7,10 @@
 //! states, and the values at a node are an image of them.
 
 //!
-//! By path expressions, weights are lazy: only those are evaluated that the procedures' beginnings and
-//! the question need, beginning with `main`, and the rest is left out once something is met. In
-//! chaotic iteration what has been found so far is looked at now and then: weights only grow, so what
-//! is met then is met in the end.
+//! By path expressions, weights are lazy: procedures are taken one after the other, from `main` on, and only
+//! the weights that their beginnings and the question need are evaluated. The search ends when a target is
+//! met. In chaotic iteration what has been found so far is looked at now and then: weights only grow, so a
+//! target that is met then is also met in the end.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;

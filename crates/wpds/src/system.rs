@@ -2,8 +2,8 @@
 //!
 //! There is one control state. Nodes of the program are stack symbols. A step is a rule whose
 //! weight is the relation of the step, a call is a push rule with a merge function, a return is a
-//! pop rule. The weight of a push rule takes the caller's state to the state in which the callee
-//! begins, and a step before the callee's first node gives its locals any values.
+//! pop rule. The weight of a push rule relates the caller's state to the state in which the callee
+//! begins. A step before the callee's first node gives its locals any values.
 
 use std::rc::Rc;
 

@@ -1,10 +1,10 @@
 //! One fixpoint of a whole component: all members side by side, from below; greatest fixpoints as
 //! least ones of the complement.
 //!
-//! Bodies are taken apart ([`bodies`](super::bodies)). What distributes over union becomes
+//! Bodies are taken apart ([`bodies`](super::bodies)). Parts that distribute over union become
 //! [`tasks`](super::tasks), which see only what is new. The cheapest task that has something to do
 //! goes first, so that cheap steps run to their end before an expensive one looks at their results.
-//! What remains sees everything, once no task has anything to do.
+//! The other parts are evaluated with all that has been found, whenever no task has anything left to do.
 
 use std::rc::Rc;
 

@@ -1,4 +1,4 @@
-//! A list in pieces, each of which somebody else has made.
+//! A list in pieces, one for each thread that has made a part of it.
 //!
 //! What several threads have found is put together without moving it. Usually there is one piece.
 

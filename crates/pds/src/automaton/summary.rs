@@ -4,7 +4,8 @@
 //! The combined weight is the least solution of linear equations on the automaton. A shortest
 //! configuration is found by layers, as by Bellman and Ford: layer `k` has for each state the
 //! combined weight of the stacks of at most `k` symbols that lead to a final state. With the layers
-//! a stack is written from the top on, so that what is left to read can always be read.
+//! a stack is written symbol by symbol, from its top: each symbol is chosen such that the rest of the stack
+//! can still be read to its end.
 
 use std::collections::{BTreeMap, BTreeSet};
 

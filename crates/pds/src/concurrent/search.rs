@@ -6,9 +6,9 @@
 //! (`stacks`), and an aggregate that is included in a known one is left out: what it leads to is
 //! included in what that leads to.
 //!
-//! The thread that was active last need not be active again at once. What it would do is included in
-//! what it has done: other aggregates of the same context. That also holds for an aggregate that is
-//! left out because of another.
+//! The thread that was active last need not be active again at once: what it would do then belongs to the
+//! context that it has just finished, whose aggregates are known already. That also holds for an aggregate
+//! that is left out because another one includes it.
 
 use droste_base::{Guard, StopReason};
 use rustc_hash::FxHashMap;

@@ -2,7 +2,7 @@
 //!
 //! A set is a node of one deterministic automaton that all sets share: a stack is read from its top,
 //! and belongs to the set if it leads to an accepting node. Nodes are minimal: two of them never
-//! stand for the same set. So a search over sets of stacks finds out by comparing numbers that it
+//! stand for the same set. So a search over sets of stacks has only to compare numbers to find out that it
 //! has come to a set again.
 //!
 //! Sets are added by [`Stacks::intern`]. It determinises what it gets, and goes through the strongly
@@ -16,8 +16,9 @@
 //!   both automata at the same time. Candidates are known nodes with the same *print*, a hash of what
 //!   can be read within a few steps.
 //!
-//! Determinising may blow up. If it does, the sets are taken as they are: then equal sets may have
-//! different numbers. Nothing that is said about sets becomes wrong by that.
+//! Determinising may take exponentially many states. If it takes too many, the sets are taken as they are:
+//! then equal sets may have different numbers, and the search may not see that it has come to one again.
+//! Answers stay right.
 
 use std::hash::{Hash, Hasher};
 

@@ -2,9 +2,9 @@
 //! 4: the sequence of visible states, and generators).
 //!
 //! A *visible state* is the shared state and the top of every thread's stack. There are finitely
-//! many, so the sequence of the sets `T(k)` of those that are reachable with at most `k` contexts
-//! stops growing some time. That it does not grow from `k` to `k + 1` does not say that this is the
-//! time. A *generator* is a visible state that a pop may lead to.
+//! many. So the sets `T(k)` of those that are reachable with at most `k` contexts stop growing some time.
+//! But they may stay the same from `k` to `k + 1` and grow again later. A *generator* is a visible state
+//! that a pop may lead to.
 //!
 //! **Claim.** If `T(k - 1) = T(k)`, and `T(k)` has all generators that are reachable, then `T(k)` has
 //! all visible states that are reachable.
@@ -20,7 +20,7 @@
 //! Which generators are reachable is not known, but a superset is: those of a finite [`abstraction`].
 //! There, a frame knows the shared state and the symbol with which it was entered (its *entry*), and
 //! a thread remembers for each entry which symbols and entries may be below it. A pop goes on in any
-//! of these. Every run has its like in the abstraction. So if the abstraction does not meet the
+//! of these. Every run has a counterpart in the abstraction. So if the abstraction does not meet the
 //! target, no run does.
 
 use std::collections::hash_map::Entry;

@@ -1,7 +1,8 @@
 //! The contexts of a run that meets the target.
 //!
-//! The aggregates on the way are known. Of the last one, stacks are chosen. From there backwards,
-//! each context is a run of its thread from some stack of the set before to the one that was chosen.
+//! The aggregates on the way are known. In the last one, a stack is chosen for each thread. From there one
+//! goes backwards: each context is a run of its thread from some stack of the set that it began with to the
+//! stack that was chosen.
 
 use droste_base::StopReason;
 use rustc_hash::FxHashSet;

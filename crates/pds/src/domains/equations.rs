@@ -1,9 +1,10 @@
 //! Linear equations modulo a power of two as people read them: each solved for a variable.
 //!
-//! The [echelon form](super::Module) of a module goes by columns, and what stands beside an even
-//! number is then known modulo less than the whole power: `2·x₀ − x₁ = 0` becomes `2·x₀ + (2³¹ − 1)·x₁
-//! = 0` and `2³¹·x₁ = 0`. Here the number with the fewest factors of two comes first, wherever it
-//! stands; it divides all others, and what follows from its equation goes away.
+//! The [echelon form](super::Module) of a module goes from column to column. If the first number of a row is
+//! even, the equation cannot be solved for that variable, and a second equation is needed to say what
+//! follows: `2·x₀ − x₁ = 0` becomes `2·x₀ + (2³¹ − 1)·x₁ = 0` and `2³¹·x₁ = 0`. Here the number with the
+//! fewest factors of two is taken first, wherever it stands: it divides all others. Equations that follow
+//! from its own are left out.
 
 use super::howell::inverse;
 

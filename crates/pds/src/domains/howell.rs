@@ -1,10 +1,10 @@
 //! Modules of vectors of numbers modulo a power of two, in Howell form (Howell 1986; Müller-Olm and
 //! Seidl, Analysis of modular arithmetic, 2005, section 3).
 //!
-//! A module is kept by a matrix in echelon form: rows begin further and further to the right, and
-//! the first entry of each is a power of two. With a row, all its multiples that begin further right
-//! are in the span of the rows below it. Entries above the first entry of a row are smaller than it.
-//! Such a matrix is unique, so that equal modules have equal matrices. Tests compare it with the
+//! A module is kept as a matrix in echelon form: each row begins further to the right than the one above,
+//! and its first entry is a power of two. Those multiples of a row that begin further to the right than the
+//! row itself are sums of multiples of the rows below it. Entries above the first entry of a row are smaller
+//! than it. Such a matrix is unique, so that equal modules have equal matrices. Tests compare it with the
 //! sets of all vectors of small modules.
 
 /// All sums of multiples of some vectors, modulo `2^width`.

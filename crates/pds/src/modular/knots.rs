@@ -1,9 +1,9 @@
-//! Solving the equations of some symbols that depend on each other, where those that they depend on
-//! are known.
+//! Solving the equations of one knot: symbols that depend on each other. The summaries of all other symbols
+//! that they depend on are known.
 //!
 //! A symbol that does not depend on itself is the sum of what its rules say: no iteration is needed.
-//! The others become a small system of their own, in which a symbol of another knot is popped as its
-//! summary says.
+//! Several become a small system of their own, in which a symbol of another knot is popped as its summary
+//! says.
 
 use std::ops::Deref;
 

@@ -1,9 +1,9 @@
 //! In which order the symbols of a system are solved: those that a symbol depends on come first.
 //!
 //! Symbols that depend on each other, a loop or a recursion, are one *knot* and have the same rank.
-//! An order for some rules is one for fewer rules, too, so only rules that come can break it. Then
-//! the ranks between those of the two symbols are given anew, and no others: a new cycle has no
-//! symbol before them or behind them.
+//! An order for some rules is one for fewer rules, too. So only a rule that is added can break it. Then
+//! only the ranks between those of the two symbols of this rule are given anew: a new cycle has no symbol
+//! before them or behind them.
 
 use droste_automata::components::components;
 

@@ -1,5 +1,5 @@
-//! Questions to a [`Modular`] system: pre* and post* of automata. Summaries are there already; what
-//! an automaton adds to them is found for the symbols that have to do with it.
+//! Questions to a [`Modular`] system: pre* and post* of automata. Summaries are known already. What an
+//! automaton adds to them is computed only for the symbols that it concerns.
 
 use std::ops::Deref;
 

@@ -1,23 +1,23 @@
 //! Few configurations: one after the other, without diagrams.
 //!
-//! The same search as in `product`, for sets of configurations that are lists. An entry of the list
-//! is the number of its globals and, for each thread, the number of its stack, or of a set of stacks:
-//! those with which a thread leaves one context with the same globals. It stands for all
+//! The same search as in `product`, with a list of configurations in place of diagrams. An entry of the list
+//! has the number of a valuation of the globals and, for each thread, the number of a stack or of a set of
+//! stacks: those that a thread may have when it leaves one context with the same globals. It stands for all
 //! configurations with one stack of each set. A variable may be without a value and stand for any
 //! (`droste_unfold`). What a thread does in a context depends on its stacks and on the globals alone,
 //! so this is found out once (`context`) and holds for whatever the other threads are doing.
 //! (S. Qadeer and J. Rehof, TACAS 2005, section 4: aggregates.)
 //!
 //! Where there are few configurations, making relations and diagrams takes longer than going through
-//! them. Where there are many, this gets nowhere. Nobody knows beforehand; so the search can be
-//! interrupted, and takes turns with the one that has diagrams. It gives up for good where a step
-//! would multiply: a variable with many values is read.
+//! them. Where there are many, this search gets nowhere. Which is the case is not known beforehand. So the
+//! search can be interrupted, and takes turns with the one that has diagrams. It gives up for good where a
+//! step would multiply the list, because a variable with many values is read.
 //!
 //! **Stacks of any height** are folded, as in `product`: where a frame is pushed that is on the stack
-//! already, what lies above that one is forgotten, and a return from there goes on with either. When
-//! such a return is found out about, the search begins again. There may be configurations then that
-//! the program does not have, but none are missing. So if no target is met, that is an answer; if one
-//! is, it is not.
+//! already, what lies above that one is forgotten, and a return from there may go on as after either push.
+//! When a new place is found where such a return may go on, the search begins again. There may be
+//! configurations then that the program does not have, but none are missing. So if no target is met, that is
+//! an answer; if one is met, it is not.
 //!
 //! What keeps it honest: `check/tests/concurrent.rs` compares it, alone and in turns, with all
 //! interleavings; every schedule becomes a run that is replayed.

@@ -1,4 +1,4 @@
-//! What is special about threads, as ordinary globals.
+//! Turns what is special about threads into ordinary globals of the program.
 
 use droste_program::{Expr, NodeId, Op, ProcId, Program, Threads, Type, VarRef, Variable};
 use droste_source::Span;

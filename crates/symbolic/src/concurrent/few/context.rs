@@ -1,11 +1,11 @@
 //! One thread in one context, state by state.
 //!
 //! States are those of the sequential machine, with the stack below. A thread is interrupted only
-//! after steps that others can notice ([`droste_program::quiet`]): a state that is met by a quiet
-//! step first is as good as the one before that step.
+//! after steps that others can notice ([`droste_program::quiet`]): being interrupted after a quiet step is as
+//! good as being interrupted before it.
 //!
-//! Of the last context of a run nothing matters but whether it meets the target. So all last contexts
-//! are one: a state is gone through once, wherever it comes from.
+//! Only one thing matters about the last context of a run: whether it meets the target. So all last contexts
+//! are explored as one, and each state is gone through once, wherever it comes from.
 
 use droste_base::{CallId, Guard, Interner, Model, Step, Steps};
 use droste_program::{NodeId, Op, Threads};
