@@ -84,13 +84,13 @@ fn relations(prepared: &Prepared<'_>, options: &Options<'_>) -> Result<Relations
              use --engine auto, explicit or bdd for others",
         ));
     };
-    let cleaned = prepared.cleaned_for_sets(options)?;
+    let (program, live, _) = prepared.for_sets_of_states(options)?;
     let question = droste_formula::Reachability {
         targets,
         violations,
-        live: &cleaned.live,
+        live,
     };
-    Ok(droste_formula::relations(&cleaned.program, &question))
+    Ok(droste_formula::relations(program, &question))
 }
 
 /// How many switches or rounds a formula for a program with threads has to look at.

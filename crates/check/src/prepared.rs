@@ -10,7 +10,7 @@ use droste_base::words::counted;
 use droste_base::{Guard, PropId, StopReason, Trace};
 use droste_explicit::{Goal, Mark, Tour};
 use droste_omega::{Buchi, Watcher, WatcherState};
-use droste_passes::{Cleaned, Query, clean_within};
+use droste_passes::{Absorbed, Cleaned, Live, Query, absorb, clean_within};
 use droste_program::execution::Execution;
 use droste_program::monitor::{Monitor, StateKind};
 use droste_program::{NodeId, Op, Program, Proposition};
@@ -35,6 +35,8 @@ pub(crate) struct Prepared<'a> {
     cleaned: OnceLock<Cleaned>,
     /// For sets of states and infinite runs, where that is not the same.
     cleaned_for_sets: OnceLock<Cleaned>,
+    /// For sets of states and reachability, if some procedures are called in one place.
+    absorbed: OnceLock<Option<Absorbed>>,
     compiled: OnceLock<Compiled>,
 }
 
@@ -89,6 +91,7 @@ impl<'a> Prepared<'a> {
             eager: options.eager,
             cleaned: OnceLock::new(),
             cleaned_for_sets: OnceLock::new(),
+            absorbed: OnceLock::new(),
             compiled: OnceLock::new(),
         }
     }
@@ -106,6 +109,7 @@ impl<'a> Prepared<'a> {
             eager: self.eager,
             cleaned: OnceLock::new(),
             cleaned_for_sets: OnceLock::new(),
+            absorbed: OnceLock::new(),
             compiled: OnceLock::new(),
         }
     }
@@ -151,6 +155,30 @@ impl<'a> Prepared<'a> {
             every_position: true,
         };
         self.clean(&self.cleaned_for_sets, &query, options)
+    }
+
+    /// The program for a search with sets of states, which variables matter where, and how runs of it
+    /// become runs of the cleaned program.
+    pub(crate) fn for_sets_of_states(
+        &self,
+        options: &Options<'_>,
+    ) -> Result<(&Program, &Live, Option<&Absorbed>), StopReason> {
+        let cleaned = self.cleaned_for_sets(options)?;
+        if self.absorbed.get().is_none() {
+            let passes = self.passes;
+            let wanted = passes.absorb && passes.dead && self.question.targets().is_some();
+            let absorbed = if wanted && !self.question.stops() {
+                let mut guard = options.limits.guard();
+                absorb(cleaned, &Query::default(), &mut guard)?
+            } else {
+                None
+            };
+            self.absorbed.get_or_init(|| absorbed);
+        }
+        Ok(match self.absorbed.get().and_then(Option::as_ref) {
+            Some(absorbed) => (&absorbed.program, &absorbed.live, Some(absorbed)),
+            None => (&cleaned.program, &cleaned.live, None),
+        })
     }
 
     fn clean<'s>(

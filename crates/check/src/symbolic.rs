@@ -88,7 +88,7 @@ fn decide(
     runs: Runs,
     elsewhere: &Elsewhere<'_>,
 ) -> Result<Outcome, StopReason> {
-    let cleaned = prepared.cleaned_for_sets(options)?;
+    let (program, live, _) = prepared.for_sets_of_states(options)?;
     let search = droste_symbolic::Options {
         tuning: options.tuning,
         limits: options.limits.clone(),
@@ -105,12 +105,7 @@ fn decide(
             violations,
             stops,
         };
-        return Ok(droste_symbolic::reach(
-            &cleaned.program,
-            &cleaned.live,
-            query,
-            &search,
-        ));
+        return Ok(droste_symbolic::reach(program, live, query, &search));
     }
     let Some((propositions, automaton)) = prepared.for_sets() else {
         unreachable!("a question about infinite runs has an automaton");
@@ -121,10 +116,7 @@ fn decide(
         runs,
     };
     Ok(droste_symbolic::repeat::repeat(
-        &cleaned.program,
-        &cleaned.live,
-        question,
-        &search,
+        program, live, question, &search,
     ))
 }
 
@@ -135,6 +127,10 @@ fn concrete(
     trace: Trace<Valued>,
 ) -> Result<Execution, Gap> {
     let cleaned = prepared.cleaned_for_sets(options)?;
+    let trace = match prepared.for_sets_of_states(options)?.2 {
+        Some(absorbed) => absorbed.with_calls(&cleaned.program, trace),
+        None => trace,
+    };
     let machine = Machine::new(&cleaned.program, &AllLive, true);
     let trace = trace.map(|state| -> Box<[u64]> { machine.pack(&state) });
     prepared.concretize(&cleaned.program, trace, &mut options.limits.guard())

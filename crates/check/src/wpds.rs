@@ -6,7 +6,8 @@
 use std::convert::Infallible;
 
 use droste_base::{Certificate, Counterexample, Limits, Reporter, Runs, StopReason, Verdict};
-use droste_passes::Cleaned;
+use droste_passes::Live;
+use droste_program::Program;
 use droste_wpds::{Method, Query, Stats, Tuning};
 
 use crate::prepared::Prepared;
@@ -53,12 +54,13 @@ pub(crate) fn search(
              runs that get stuck (--deadlock); use --engine auto, explicit or bdd for others",
         ));
     };
-    let cleaned = match prepared.cleaned_for_sets(options) {
-        Ok(cleaned) => cleaned,
+    let (program, live) = match prepared.for_sets_of_states(options) {
+        Ok((program, live, _)) => (program, live),
         Err(reason) => return Ok(Answer::nothing(Verdict::Unknown(reason), engine)),
     };
     let question = Question {
-        cleaned,
+        program,
+        live,
         query: Query {
             targets,
             violations,
@@ -114,7 +116,8 @@ impl Contender for Weighed {
 /// A question for this engine.
 #[derive(Clone, Copy)]
 struct Question<'a> {
-    cleaned: &'a Cleaned,
+    program: &'a Program,
+    live: &'a Live,
     query: Query<'a>,
     first_turn: u64,
     sift_from: usize,
@@ -132,12 +135,7 @@ impl Question<'_> {
             limits: limits.clone(),
             reporter,
         };
-        droste_wpds::reach(
-            &self.cleaned.program,
-            &self.cleaned.live,
-            self.query,
-            &options,
-        )
+        droste_wpds::reach(self.program, self.live, self.query, &options)
     }
 
     /// The answer by both methods: the first one counts.

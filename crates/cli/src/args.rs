@@ -523,6 +523,8 @@ pub(crate) enum Pass {
     Slice,
     /// Drop assignments to dead variables
     Dead,
+    /// For sets of states, make procedures that are called in one place a part of their caller
+    Absorb,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -787,6 +787,7 @@ fn passes(args: &SearchArgs) -> Passes {
             Pass::Unreachable => passes.unreachable = false,
             Pass::Slice => passes.slice = false,
             Pass::Dead => passes.dead = false,
+            Pass::Absorb => passes.absorb = false,
         }
     }
     passes

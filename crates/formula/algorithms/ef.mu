@@ -5,7 +5,7 @@
 // 0, and summaries of different procedures share what they have in common.
 
 mu bool Summary(State u, State v) u ~+ v
-      (Init(v) & u.pc = 0 & u.l = v.l & u.g = v.g)
+      (Begin(u, v) & u.pc = 0)
     | (exists State x. Summary(u, x) & ProgramInt(x, v))
     | (exists State x, State y.
           Summary(x, y) & IntoCall(y, v) & u.pc = 0 & u.l = v.l & u.g = v.g)

@@ -21,6 +21,8 @@ pub struct Procedure {
     pub entry: u32,
     /// The numbers of the procedures it calls.
     pub callees: Vec<u32>,
+    /// Whether a procedure calls it. If not, it is `main`, and its entries are not remembered.
+    pub is_called: bool,
 }
 
 /// The formulas, and the query.
@@ -36,10 +38,15 @@ pub(crate) fn text(relations: &Relations) -> String {
     let mut query = Vec::new();
     for procedure in &relations.procedures {
         let (number, entry) = (procedure.number, procedure.entry);
+        let (base, entered_by) = if procedure.is_called {
+            ("EntryState(u) & u = v", "Entered(x) & ")
+        } else {
+            ("Begin(u, v)", "")
+        };
         let _ = write!(
             out,
             "\nmu bool Summary_{number}(State u, State v) u ~+ v\n      \
-             (u.pc = {entry} & EntryState(u) & u = v)\n    \
+             (u.pc = {entry} & {base})\n    \
              | (exists State x. Summary_{number}(u, x) & ProgramInt_{number}(x, v))"
         );
         for callee in &procedure.callees {
@@ -56,11 +63,12 @@ pub(crate) fn text(relations: &Relations) -> String {
         if !procedure.callees.is_empty() {
             let _ = write!(
                 entered,
-                "\n    | (exists State x, State y. Entered(x) & Summary_{number}(x, y) & IntoCall(y, u))"
+                "\n    | (exists State x, State y. {entered_by}Summary_{number}(x, y) & IntoCall(y, u))"
             );
         }
+        let entered = entered_by.replace('x', "u");
         query.push(format!(
-            "(exists State u, State v. Entered(u) & Summary_{number}(u, v) & Target(v.pc))"
+            "(exists State u, State v. {entered}Summary_{number}(u, v) & Target(v.pc))"
         ));
     }
     let _ = writeln!(

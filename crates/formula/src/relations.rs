@@ -370,6 +370,12 @@ impl<'a> Relations<'a> {
         let _ = writeln!(self.out, "{head}\n      {body};\n");
     }
 
+    /// Whether some call is one of this procedure.
+    fn is_called(&self, procedure: ProcId) -> bool {
+        let mut nodes = self.program.nodes.iter();
+        nodes.any(|node| matches!(node.op, Op::Call { callee, .. } if callee == procedure))
+    }
+
     pub(crate) fn finish(self) -> crate::Relations {
         let points = usize::BITS - self.points.list.len().leading_zeros();
         let sites = self.call_sites();
@@ -383,6 +389,7 @@ impl<'a> Relations<'a> {
                 number: id.0,
                 entry: self.points.entry(self.program, id),
                 callees,
+                is_called: self.is_called(id),
             }
         };
         crate::Relations {

@@ -8,6 +8,9 @@
 //! * dead variables: what is computed in vain. The [`Live`] variables are returned as well, so that
 //!   engines can forget the others.
 //!
+//! A fifth is for engines that summarise procedures: [`absorb`] makes procedures that are called in
+//! one place a part of their caller.
+//!
 //! # What stays exact
 //!
 //! Ids of nodes, variables and procedures never change. A run of the cleaned program, as a sequence
@@ -24,6 +27,7 @@
 //!
 //! What keeps it honest: random programs, before and after the passes (`tests/random.rs`).
 
+mod absorb;
 mod constants;
 mod dead;
 mod faint;
@@ -33,6 +37,7 @@ mod live;
 mod simplify;
 mod slice;
 
+pub use absorb::{Absorbed, absorb};
 pub use live::Live;
 
 use constants::Constants;
@@ -69,6 +74,9 @@ pub struct Config {
     pub dead: bool,
     /// Cut what cannot lead to what is asked about.
     pub slice: bool,
+    /// Make procedures that are called in one place a part of their caller, for engines that want
+    /// that. Needs [`dead`](Self::dead).
+    pub absorb: bool,
 }
 
 impl Default for Config {
@@ -79,6 +87,7 @@ impl Default for Config {
             constants: true,
             dead: true,
             slice: true,
+            absorb: true,
         }
     }
 }
@@ -91,6 +100,7 @@ impl Config {
             constants: false,
             dead: false,
             slice: false,
+            absorb: false,
         }
     }
 }

@@ -77,6 +77,22 @@ impl Relations<'_> {
             self.out,
             "// Where runs start.\nbool Init(State u)\n      u.pc = {main} & EntryState(u){calm};\n"
         );
+        if !self.program.is_concurrent() {
+            // Nobody waits for `main` if it is never called.
+            let (why, kept) = if self.is_called(self.program.main) {
+                ("", " & u.l = v.l & u.g = v.g")
+            } else {
+                (
+                    " It is never called, so nothing is remembered of its entry.",
+                    "",
+                )
+            };
+            let _ = writeln!(
+                self.out,
+                "// Where runs start: v, and its entry u without its place.{why}\n\
+                 bool Begin(State u, State v) u ~+ v\n      Init(v){kept};\n"
+            );
+        }
         let mut targets: Vec<u32> = self
             .question
             .targets
