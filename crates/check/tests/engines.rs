@@ -47,6 +47,7 @@ fn configurations(seed: u64) -> Vec<(&'static str, Options<'static>)> {
     };
     let dead = Passes {
         dead: true,
+        absorb: true,
         ..Passes::none()
     };
     // Variables are reordered again and again, and no run is a shortest one.

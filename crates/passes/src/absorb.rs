@@ -2,7 +2,7 @@
 //!
 //! Sets of states are cheap, relations are dear. An engine that summarises procedures relates the
 //! states of a procedure to the values with which it was entered, because a caller has to know
-//! which exit belongs to its call. `main` has no caller, so its states need no entry. Neither do
+//! which exit belongs to its call. If `main` has no caller, its states need no entry. Neither do
 //! those of a procedure that is called in one place of `main`, if the values of `main`'s locals
 //! are kept beside its own: nobody else waits for it. So such a procedure is made a part of `main`,
 //! then those that it alone calls, and so on. A call becomes an assignment to the parameters, with
@@ -55,7 +55,8 @@ pub fn absorb(
     guard: &mut Guard,
 ) -> Result<Option<Absorbed>, StopReason> {
     let given = &cleaned.program;
-    if given.is_concurrent() {
+    let calls_main = |op: &Op| matches!(op, Op::Call { callee, .. } if *callee == given.main);
+    if given.is_concurrent() || given.nodes.iter().any(|node| calls_main(&node.op)) {
         return Ok(None);
     }
     let calls = single_calls(given);
@@ -127,7 +128,7 @@ fn single_calls(program: &Program) -> Vec<Call> {
     let callees = (0..).map(ProcId).zip(found);
     callees
         .filter_map(|(callee, places)| match places[..] {
-            [node] if callee != program.main => Some(Call { node, callee }),
+            [node] => Some(Call { node, callee }),
             _ => None,
         })
         .collect()

@@ -1,8 +1,9 @@
 //! Each pass on a program where one can see what it should find.
 
+use droste_base::Limits;
 use droste_lang::lower::lower;
 use droste_lang::parser::{Dialect, parse};
-use droste_passes::{Cleaned, Config, Query, clean};
+use droste_passes::{Cleaned, Config, Query, absorb, clean};
 use droste_program::labels;
 use droste_program::liveness::Liveness as _;
 use droste_program::{NodeId, Op, Program, VarRef};
@@ -281,4 +282,56 @@ fn large_programs() {
         assert_eq!(cleaned.program.nodes.len(), given.nodes.len());
         assert!(!cleaned.report.is_empty());
     }
+}
+
+/// How many calls are left; nothing if no procedure was absorbed.
+fn calls_left(text: &str) -> Option<usize> {
+    let given = program(text);
+    let cleaned = clean(&given, &Query::default(), &Config::none());
+    let absorbed = absorb(&cleaned, &Query::default(), &mut Limits::default().guard());
+    let absorbed = absorbed.expect("there is no limit")?;
+    let calls = absorbed.program.nodes.iter();
+    Some(
+        calls
+            .filter(|node| matches!(node.op, Op::Call { .. }))
+            .count(),
+    )
+}
+
+#[test]
+fn a_chain_of_procedures_becomes_one() {
+    let text = "decl g; void main() begin decl x; x := p(g); assert(x); end \
+                bool p(a) begin decl y; y := q(!a); return y; end \
+                bool q(b) begin return b | g; end";
+    assert_eq!(calls_left(text), Some(0));
+}
+
+#[test]
+fn what_is_called_twice_stays() {
+    let text = "decl g; void main() begin p(); end void p() begin q(); q(); end void q() begin g := !g; end";
+    assert_eq!(calls_left(text), Some(2));
+}
+
+#[test]
+fn what_calls_itself_stays() {
+    let text = "decl g; void main() begin p(); end void p() begin if (*) then p(); fi end";
+    assert_eq!(calls_left(text), None);
+}
+
+/// A run inside an inner `main` would have its calls to find, too.
+#[test]
+fn nothing_changes_if_main_is_called() {
+    let text =
+        "decl g; void main() begin p(); if (*) then main(); fi end void p() begin g := T; end";
+    assert_eq!(calls_left(text), None);
+}
+
+/// What is stored and what fails would be two steps.
+#[test]
+fn results_that_are_converted_stay_results() {
+    let text = "decl g : int[0..3]; void main() begin g := p(); end u8 p() begin return 2; end";
+    assert_eq!(calls_left(text), None);
+    let text =
+        "decl g; void main() begin g := p() constrain ('g = g); end bool p() begin return T; end";
+    assert_eq!(calls_left(text), None);
 }

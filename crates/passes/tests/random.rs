@@ -31,6 +31,7 @@ fn check(seed: u64) -> bool {
             constants: random.percent(50),
             dead: random.percent(50),
             slice: random.percent(50),
+            ..Config::none()
         }
     };
     for case in 0..6 {
