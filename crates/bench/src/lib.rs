@@ -20,6 +20,7 @@ mod random;
 pub mod raw;
 pub mod recursion;
 pub mod safe_stack;
+pub mod sorting;
 pub mod symbolic;
 pub mod temporal;
 pub mod terminator;

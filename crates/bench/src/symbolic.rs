@@ -10,6 +10,7 @@ use crate::cases::{case, within};
 use crate::driver_large::{self, SEEDS, Shape as Large};
 use crate::papers::{GETAFIX_BLUETOOTH, GETAFIX_SEQUENTIAL};
 use crate::safe_stack::{self, Loops, Version};
+use crate::sorting::{self, Place};
 use crate::terminator::{self, Dead, Flags, Shape as Loop};
 use crate::turns::{self, Turn};
 use crate::yardsticks::{Error, adder, counter, levels, recurse};
@@ -48,6 +49,7 @@ pub fn cases(cases: &mut Vec<Case>) {
     yardsticks(cases);
     twins(cases);
     turns(cases);
+    sortings(cases);
     large(cases);
     terminators(cases);
     bluetooth(cases);
@@ -138,6 +140,25 @@ fn turns(cases: &mut Vec<Case>) {
                     )
                 });
             }
+        }
+    }
+}
+
+/// The same loop in `main` and in procedures that are called in one place.
+fn sortings(cases: &mut Vec<Case>) {
+    for (place, name) in [(Place::Main, "in main"), (Place::Procedure, "in procedures")] {
+        for who in [Engine::Bdd, Engine::Calculus, Engine::Wpds, Engine::Auto] {
+            cases.push(Case {
+                setup: engine(who),
+                goal: within(1.0),
+                quick: who == Engine::Bdd,
+                ..case(
+                    "sorting",
+                    format!("8 numbers of 3 bits, {name}"),
+                    Ask::Default,
+                    sorting::program(8, 3, place),
+                )
+            });
         }
     }
 }
