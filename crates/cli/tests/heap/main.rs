@@ -4,6 +4,7 @@
 mod common;
 
 mod contracts;
+mod dispatch;
 mod edges;
 mod java;
 mod libraries;
