@@ -8,6 +8,7 @@ mod dispatch;
 mod edges;
 mod java;
 mod libraries;
+mod marks;
 mod output;
 mod pictures;
 mod settings;
