@@ -52,7 +52,10 @@ pub(super) fn stopped(file: &str, json: bool, reason: &StopReason, known: &Known
             }
             object
         });
-        object["properties"] = each.collect();
+        let each: Vec<Value> = each.collect();
+        if !each.is_empty() {
+            object["properties"] = json!(each);
+        }
         if Console::print(&format!("{object}\n")).is_err() {
             return crate::COULD_NOT_BE_CHECKED;
         }
