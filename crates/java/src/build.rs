@@ -290,7 +290,9 @@ impl Builder<'_> {
         for (at, reached) in reached.iter().enumerate() {
             if reached.contains(&at) {
                 deep[at] = true;
-                reached.iter().for_each(|&one| deep[one] = true);
+                for &one in reached {
+                    deep[one] = true;
+                }
             }
         }
         let own = |at: usize| match self.methods[at] {
