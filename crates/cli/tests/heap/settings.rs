@@ -46,7 +46,8 @@ fn formulas_in_settings_files() {
     let file = setup.write("wrong.attestor", text);
     let done = check(&file, &[]).expect(2);
     assert!(done.err.contains("wrong.attestor:3:23"), "{}", done.err);
-    let done = check(&file, &["--ltl", "G !{other == a}"]).expect(2);
+    let fine = setup.write("fine.attestor", &text.replace("nobody", "b"));
+    let done = check(&fine, &["--ltl", "G !{other == a}"]).expect(2);
     assert!(done.err.contains("formula:1:"), "{}", done.err);
 }
 
