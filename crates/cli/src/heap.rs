@@ -10,18 +10,22 @@ mod show;
 mod text;
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use droste_base::words::counted;
 use droste_heap::{Heap, Predefined, Renaming, Warning, WarningKind};
 use droste_ltl::ResolvedFormula;
 use droste_report::visible;
-use droste_shape::check::{Answer, Checked, Checking, Report, check};
+use droste_shape::check::{
+    Answer, Checked, Checking, MEMORY_SAFETY, NO_LEAKS, Report, check_telling,
+};
 use droste_shape::load::{LoadError, Loaded, load, root_of};
 use droste_shape::proposition::{self, NamedFormula, Proposition};
 use droste_shape::settings::{Mode, Settings, Verbosity};
 use droste_shape::task::Task;
-use droste_source::io_reason;
+use droste_source::diagnostics::Diagnostic;
+use droste_source::{SourceFile, Span, io_reason};
 
 use crate::args::{CheckArgs, Dialect, Emit, Engine};
 use crate::check::check_trace_file;
@@ -82,8 +86,10 @@ pub(crate) fn check_heaps(args: &CheckArgs, console: &Console) -> Result<u8, Fai
     };
     let mut frame = Frame::new(console, &args.limits, volume);
     let (file, json) = (input::name(&args.file), args.output.json);
-    frame.watch(move |reason| show::stopped(&file, json, &reason));
-    let result = run(args, &mut frame);
+    let known = Arc::new(Mutex::default());
+    let told = Arc::clone(&known);
+    frame.watch(move |reason| show::stopped(&file, json, &reason, &told));
+    let result = run(args, &mut frame, &known);
     frame.claim();
     result
 }
@@ -97,7 +103,10 @@ pub(crate) struct Phases {
     pub(crate) assumed: Vec<(String, u32)>,
 }
 
-fn run(args: &CheckArgs, frame: &mut Frame<'_>) -> Result<u8, Failure> {
+/// What is known before all is: each property, and whether it is violated.
+pub(crate) type Known = Mutex<Vec<(String, bool)>>;
+
+fn run(args: &CheckArgs, frame: &mut Frame<'_>, known: &Known) -> Result<u8, Failure> {
     refuse_other_flags(args)?;
     check_trace_file(args)?;
     if args.file.is_dir() && args.heap.class.is_none() {
@@ -109,7 +118,7 @@ fn run(args: &CheckArgs, frame: &mut Frame<'_>) -> Result<u8, Failure> {
     if is_description(args) {
         return draw::file(args, frame);
     }
-    let settings = settings(args, frame)?;
+    let (settings, written) = settings(args, frame)?;
     let start = Instant::now();
     let mut classpath = args.heap.classpath.clone();
     let root = if is_settings(args) {
@@ -172,7 +181,9 @@ fn run(args: &CheckArgs, frame: &mut Frame<'_>) -> Result<u8, Failure> {
         )
     });
     let (names, formulas): (Vec<_>, Vec<_>) =
-        formulas(args, frame, &task, &settings)?.into_iter().unzip();
+        formulas(args, frame, &task, &settings, written.as_ref())?
+            .into_iter()
+            .unzip();
     task.simplify(&formulas);
     classpath.extend(settings.classpath.iter().map(|path| root.join(path)));
     classpath.push(root.clone());
@@ -195,7 +206,7 @@ fn run(args: &CheckArgs, frame: &mut Frame<'_>) -> Result<u8, Failure> {
     // Whoever wants a picture of the program alone waits for no verdict.
     let needs_run = |wanted: &Vec<Picture>| wanted.contains(&Picture::Run);
     if drawing.as_ref().is_none_or(|(_, wanted)| needs_run(wanted)) {
-        let checked = checked(args, frame, &mut task, &formulas, &settings, &root)?;
+        let checked = checked(args, frame, &mut task, &formulas, &settings, &root, known)?;
         (reports, phases.assumed) = (checked.reports, checked.assumed.into_iter().collect());
         // Formulas come last.
         for (report, name) in reports.iter_mut().rev().zip(names.into_iter().rev()) {
@@ -230,6 +241,7 @@ fn formulas(
     frame: &Frame<'_>,
     task: &Task,
     settings: &Settings,
+    written: Option<&SourceFile>,
 ) -> Result<Vec<NamedFormula>, Failure> {
     let names = proposition::Names {
         // In ATTESTOR a variable that does not exist is undefined.
@@ -237,10 +249,18 @@ fn formulas(
         ..task.names()
     };
     let mut formulas = Vec::new();
-    for text in &settings.formulas {
+    for (at, text) in settings.formulas.iter().enumerate() {
         match proposition::parse(text, &names) {
             Ok(formula) => formulas.push((None, formula)),
-            Err((problems, source)) => frame.refused(&problems, &source)?,
+            Err((problems, source)) => {
+                let place = settings.places.get(at);
+                match written.zip(place).and_then(|(file, place)| {
+                    Some((file, place.start + offset(file, *place, text)?))
+                }) {
+                    Some((file, start)) => frame.refused(&later(problems, start), file)?,
+                    None => frame.refused(&problems, &source)?,
+                }
+            }
         }
     }
     if let Some(file) = &args.property.ltl_file {
@@ -259,6 +279,23 @@ fn formulas(
         }
     }
     Ok(formulas)
+}
+
+/// Where the text of a word begins in it: behind its quote, if it has one.
+fn offset(file: &SourceFile, place: Span, text: &str) -> Option<u32> {
+    let word = file.text().get(place.start as usize..place.end as usize)?;
+    u32::try_from(word.find(text)?).ok()
+}
+
+/// Problems of a text that begins at this place of a file.
+fn later(mut problems: Vec<Diagnostic>, start: u32) -> Vec<Diagnostic> {
+    for problem in &mut problems {
+        let others = problem.secondary.iter_mut().map(|(span, _)| span);
+        for span in std::iter::once(&mut problem.primary.0).chain(others) {
+            *span = Span::new(span.start + start, span.end + start);
+        }
+    }
+    problems
 }
 
 /// So many warnings about a grammar are shown, besides one about the order of rules.
@@ -393,7 +430,24 @@ fn checked(
     formulas: &[ResolvedFormula<Proposition>],
     settings: &Settings,
     root: &Path,
+    known: &Known,
 ) -> Result<Checked, Failure> {
+    let mut asked: Vec<String> = Vec::new();
+    if !task.options.compat {
+        asked.push(MEMORY_SAFETY.to_owned());
+    }
+    if task.options.leaks {
+        asked.push(NO_LEAKS.to_owned());
+    }
+    asked.extend(formulas.iter().map(|formula| formula.text.clone()));
+    let list = || known.lock().unwrap_or_else(PoisonError::into_inner);
+    *list() = asked.into_iter().map(|one| (one, false)).collect();
+    let tell = |report: &Report| {
+        let violated = matches!(report.answer, Answer::Violated(_));
+        let mut list = list();
+        let mut asked = list.iter_mut().filter(|one| one.0 == report.property);
+        asked.by_ref().for_each(|one| one.1 |= violated);
+    };
     frame.watchdog.search_begins();
     let progress = frame.progress();
     let report = |state| progress.show(state);
@@ -406,7 +460,7 @@ fn checked(
         contracts: settings.save_contracts.is_some(),
         skip: &settings.skip,
     };
-    let checked = check(task, formulas, &checking)
+    let checked = check_telling(task, formulas, &checking, &tell)
         .map_err(|error| Failure::Because(format!("a defect in Droste: {error}")))?;
     progress.erase();
     if let (Some(path), Some(text)) = (&settings.save_contracts, &checked.contracts) {
@@ -470,9 +524,13 @@ fn refuse_other_flags(args: &CheckArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What the settings file says, and then the flags.
-fn settings(args: &CheckArgs, frame: &mut Frame<'_>) -> Result<Settings, Failure> {
+/// What the settings file says, and then the flags; and that file.
+fn settings(
+    args: &CheckArgs,
+    frame: &mut Frame<'_>,
+) -> Result<(Settings, Option<SourceFile>), Failure> {
     let heap = &args.heap;
+    let mut written = None;
     let from_file = is_settings(args);
     let mut settings = if from_file {
         // The root comes before everything, also before the settings file.
@@ -493,6 +551,7 @@ fn settings(args: &CheckArgs, frame: &mut Frame<'_>) -> Result<Settings, Failure
             settings.verbosity == Verbosity::More,
         );
         frame.refused(&warnings, &source)?;
+        written = Some(source);
         settings
     } else {
         let mut settings = Settings::default();
@@ -567,7 +626,7 @@ fn settings(args: &CheckArgs, frame: &mut Frame<'_>) -> Result<Settings, Failure
             .is_some_and(|e| e == "java" || e == "class");
         settings.class = stem.filter(|_| source).map(str::to_owned);
     }
-    Ok(settings)
+    Ok((settings, written))
 }
 
 fn apply(args: &HeapArgs, settings: &mut Settings) -> Result<(), Failure> {

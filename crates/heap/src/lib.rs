@@ -41,6 +41,7 @@ mod sid;
 mod sid_syntax;
 mod symbols;
 mod ties;
+mod unreached;
 mod ways;
 mod write;
 

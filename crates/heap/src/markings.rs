@@ -5,6 +5,7 @@
 //! way is an initial heap of its own: together they stand for every node of every concrete heap.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use crate::abstraction::AbstractionOptions;
 use crate::code::Code;
@@ -21,6 +22,18 @@ pub enum Unmarked {
     TooLarge(usize),
     /// There is no end of ways to show a field.
     Endless,
+    /// Somebody wanted it to stop.
+    Stopped,
+}
+
+/// Asks whether to stop.
+#[derive(Clone, Copy)]
+struct Stop<'a>(&'a dyn Fn() -> bool);
+
+impl fmt::Debug for Stop<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Stop")
+    }
 }
 
 /// The marking of a node and those of its successors.
@@ -36,6 +49,8 @@ pub struct Markings<'a> {
     limit: usize,
     /// Larger heaps are not looked at.
     largest: usize,
+    /// Whether to stop.
+    stop: Option<Stop<'a>>,
 }
 
 impl<'a> Markings<'a> {
@@ -66,6 +81,7 @@ impl<'a> Markings<'a> {
             watched: selectors.to_vec(),
             limit,
             largest: 50,
+            stop: None,
         }
     }
 
@@ -73,6 +89,13 @@ impl<'a> Markings<'a> {
     #[must_use]
     pub fn largest(self, largest: usize) -> Markings<'a> {
         Markings { largest, ..self }
+    }
+
+    /// Asks often whether to stop.
+    #[must_use]
+    pub fn stopping(self, stop: &'a dyn Fn() -> bool) -> Markings<'a> {
+        let stop = Some(Stop(stop));
+        Markings { stop, ..self }
     }
 
     /// The heap with `%visited` at each node that is no constant, abstracted as far as possible.
@@ -88,6 +111,7 @@ impl<'a> Markings<'a> {
             self.look_at(&heap, reached.len())?;
             if let Some(node) = heap.variable(marking) {
                 for mut next in self.reveal(&heap, node)? {
+                    self.go_on()?;
                     for &selector in &self.selectors {
                         let target = next.target(node, selector);
                         if let Some(target) = target.filter(|&n| !is_constant(&next, n)) {
@@ -125,6 +149,7 @@ impl<'a> Markings<'a> {
                 continue;
             };
             for mut next in self.reveal(&heap, node)? {
+                self.go_on()?;
                 let targets = (self.selectors.iter()).filter_map(|&one| next.target(node, one));
                 for target in targets.filter(|&one| !is_constant(&next, one)) {
                     let mut moved = next.clone();
@@ -177,6 +202,7 @@ impl<'a> Markings<'a> {
 
     /// Whether it has gone too far with this heap, and so many in all.
     fn look_at(&self, heap: &Heap, reached: usize) -> Result<(), Unmarked> {
+        self.go_on()?;
         if heap.node_count() > self.largest {
             return Err(Unmarked::TooLarge(self.largest));
         }
@@ -184,6 +210,15 @@ impl<'a> Markings<'a> {
             return Err(Unmarked::TooMany(self.limit));
         }
         Ok(())
+    }
+}
+
+impl Markings<'_> {
+    fn go_on(&self) -> Result<(), Unmarked> {
+        match self.stop {
+            Some(Stop(stop)) if stop() => Err(Unmarked::Stopped),
+            _ => Ok(()),
+        }
     }
 }
 

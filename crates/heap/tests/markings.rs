@@ -222,3 +222,25 @@ fn shapes_are_recognised() {
         assert_eq!(found, expected, "{text}");
     }
 }
+
+/// Whoever waits for marks can have it stop.
+#[test]
+fn marking_stops_when_it_is_told_to() {
+    let mut language = Language::new(GRAMMARS[0]);
+    let mut random = Random::new(1);
+    let heap = language.start(&mut random);
+    let selectors: Vec<Selector> = language.symbols.selectors().collect();
+    let grammar = language.grammar.clone();
+    let options = AbstractionOptions::ADMISSIBLE;
+    let markings = Markings::new(&grammar, &options, &selectors, 10_000);
+    assert!(
+        markings
+            .visited(&mut language.symbols, &heap)
+            .is_ok_and(|found| !found.is_empty())
+    );
+    let stopping = markings.stopping(&|| true);
+    let found = stopping.visited(&mut language.symbols, &heap);
+    assert_eq!(found.err(), Some(Unmarked::Stopped));
+    let found = stopping.neighbourhood(&mut language.symbols, &heap);
+    assert_eq!(found.err(), Some(Unmarked::Stopped));
+}

@@ -36,6 +36,10 @@ pub(crate) struct Builder<'a> {
     /// Whether what the machine or a library raises may leave a method. It is so if something would
     /// catch it.
     pub follows: bool,
+    /// Methods that may be far down the stack, if somebody catches its overflow.
+    pub deep: FxHashSet<MethodIndex>,
+    /// Calls whose overflow would be caught: the method, the line, and what is called.
+    overflows: Vec<(MethodIndex, u32, Vec<MethodId>)>,
     /// Where the program begins.
     pub entry: Option<MethodIndex>,
     /// Exceptions of the library that have come up. Their classes are behind those at hand.
@@ -61,9 +65,13 @@ pub(crate) fn build(
     entry: MethodIndex,
 ) -> Result<(PointerProgram, Vec<Warning>), Error> {
     loop {
-        let mut built = build_once(hierarchy, &[entry], false, false)?;
-        if built.misses {
-            built = build_once(hierarchy, &[entry], true, false)?;
+        let none = FxHashSet::default();
+        let mut built = build_once(hierarchy, &[entry], false, false, &none)?;
+        if !built.deep.is_empty() {
+            let deep = std::mem::take(&mut built.deep);
+            built = build_once(hierarchy, &[entry], true, false, &deep)?;
+        } else if built.misses {
+            built = build_once(hierarchy, &[entry], true, false, &none)?;
         }
         if built.lambdas.is_empty() {
             built.lambdas = settle_hands(hierarchy, &mut built.program)?;
@@ -91,7 +99,7 @@ fn settle_hands(
     let starts = classes.filter_map(|class| Some((class, hierarchy.initialiser(class)?)));
     let starts: Vec<(ClassIndex, MethodIndex)> = starts.collect();
     let roots: Vec<MethodIndex> = called.iter().chain(&starts).map(|one| one.1).collect();
-    let built = build_once(hierarchy, &roots, true, true)?;
+    let built = build_once(hierarchy, &roots, true, true, &FxHashSet::default())?;
     if !built.lambdas.is_empty() {
         return Ok(built.lambdas);
     }
@@ -137,6 +145,8 @@ struct Built {
     warnings: Vec<Warning>,
     /// Whether what the machine or a library raises would be caught in a caller, but is not followed.
     misses: bool,
+    /// Methods that may be far down the stack, if somebody catches its overflow.
+    deep: FxHashSet<MethodIndex>,
     /// Classes that are missing.
     lambdas: Vec<ClassFile>,
     /// For each method whether it could not be translated.
@@ -150,6 +160,7 @@ fn build_once(
     entries: &[MethodIndex],
     follows: bool,
     lenient: bool,
+    deep: &FxHashSet<MethodIndex>,
 ) -> Result<Built, Error> {
     let mut builder = Builder {
         hierarchy,
@@ -164,6 +175,8 @@ fn build_once(
         casts: BTreeSet::new(),
         warned: FxHashSet::default(),
         follows,
+        deep: deep.clone(),
+        overflows: Vec::new(),
         // A lenient translation is none of a program.
         entry: entries.first().copied().filter(|_| !lenient),
         exceptions: Vec::new(),
@@ -192,6 +205,7 @@ fn build_once(
         });
     }
     let misses = !follows && catches(&methods, raises);
+    let deep = builder.settle_overflows(&methods);
     settle_handlers(&mut methods);
     let of_null = builder.settle_exceptions(&mut methods);
     let classes = builder.classes();
@@ -209,6 +223,7 @@ fn build_once(
         entries,
         warnings: builder.warnings,
         misses,
+        deep,
         lambdas: builder.lambdas,
         broken,
     })
@@ -229,6 +244,76 @@ impl Builder<'_> {
     pub(crate) fn cast(&mut self, method: MethodIndex, line: u32, to: &str) {
         let place = self.place(method, line);
         self.casts.insert((place, to.to_string()));
+    }
+
+    /// Somebody catches the overflow of the stack if it is in this call.
+    pub(crate) fn note_overflow(&mut self, method: MethodIndex, line: u32, called: &[MethodId]) {
+        self.overflows.push((method, line, called.to_vec()));
+    }
+
+    /// Whether a method may be far down the stack.
+    pub(crate) fn is_deep(&self, method: MethodId) -> bool {
+        match self.methods.get(method.index()) {
+            Some(&Target::Own(class, method)) => self.deep.contains(&(class, method)),
+            _ => false,
+        }
+    }
+
+    /// The methods that a recursion leads to, if somebody catches the overflow of the stack in it.
+    /// There each call may overflow. Otherwise such a run ends, and there are none.
+    fn settle_overflows(&mut self, methods: &[Method]) -> FxHashSet<MethodIndex> {
+        let calls = |method: &Method| {
+            let callees = method.code.iter().filter_map(|one| match one {
+                Statement::Call { callees, .. } => Some(callees),
+                _ => None,
+            });
+            let called: BTreeSet<usize> = callees
+                .flat_map(|one| one.methods().map(MethodId::index))
+                .collect();
+            called
+        };
+        if self.overflows.is_empty() {
+            return FxHashSet::default();
+        }
+        let calls: Vec<BTreeSet<usize>> = methods.iter().map(calls).collect();
+        let reached = |from: usize| {
+            let mut seen = calls[from].clone();
+            let mut todo: Vec<usize> = seen.iter().copied().collect();
+            while let Some(at) = todo.pop() {
+                let new = calls[at].iter().copied().filter(|&one| seen.insert(one));
+                todo.extend(new);
+            }
+            seen
+        };
+        let reached: Vec<BTreeSet<usize>> = (0..methods.len()).map(reached).collect();
+        let mut deep = vec![false; methods.len()];
+        for (at, reached) in reached.iter().enumerate() {
+            if reached.contains(&at) {
+                deep[at] = true;
+                for &one in reached {
+                    deep[one] = true;
+                }
+            }
+        }
+        let own = |at: usize| match self.methods[at] {
+            Target::Own(class, method) => Some((class, method)),
+            Target::Library(..) => None,
+        };
+        let found: FxHashSet<MethodIndex> = (0..deep.len())
+            .filter(|&at| deep[at])
+            .filter_map(own)
+            .collect();
+        let leads =
+            |one: &MethodId| deep[one.index()] || reached[one.index()].iter().any(|&at| deep[at]);
+        let mut caught = self.overflows.iter();
+        let Some(&(method, line, _)) = caught.find(|(_, _, called)| called.iter().any(leads))
+        else {
+            return FxHashSet::default();
+        };
+        let message = "an overflow of the stack is caught here: each call in the recursion may be \
+                       one that overflows";
+        self.warn(method, line, message.to_string());
+        found
     }
 
     /// One warning about all casts that the compiler has made.

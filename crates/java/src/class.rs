@@ -55,6 +55,8 @@ pub(crate) struct MethodInfo {
     pub is_static: bool,
     pub has_code: bool,
     pub is_private: bool,
+    /// Neither public nor protected nor private: only classes of its package see it.
+    pub is_package_private: bool,
     /// Made by the compiler, to call another method of the same name.
     pub is_bridge: bool,
     /// Whether the type of its result is a type variable.
@@ -87,6 +89,8 @@ pub(crate) struct Handler {
     pub target: u32,
     /// The class of the exceptions it takes. If there is none, it takes all.
     pub class: Option<String>,
+    /// Whether the source names a class. What has none is `finally` or the end of `synchronized`.
+    pub is_named: bool,
 }
 
 /// A variable of the source, and where it lives.
@@ -127,6 +131,13 @@ impl ClassFile {
             }
             _ => self.source.clone(),
         }
+    }
+
+    /// The package, with dots; empty if there is none.
+    pub(crate) fn package(&self) -> &str {
+        self.name
+            .rsplit_once('.')
+            .map_or("", |(package, _)| package)
     }
 
     /// A class that is in no file, without members. Its source is that of `outer`.
@@ -265,6 +276,8 @@ fn read(path: &str, bytes: &[u8]) -> Result<ClassFile, String> {
             is_static: flags.contains(AccessFlags::STATIC),
             has_code: !flags.intersects(AccessFlags::ABSTRACT | AccessFlags::NATIVE),
             is_private: flags.contains(AccessFlags::PRIVATE),
+            is_package_private: !flags
+                .intersects(AccessFlags::PUBLIC | AccessFlags::PROTECTED | AccessFlags::PRIVATE),
             is_bridge: flags.contains(AccessFlags::BRIDGE),
             gives_generic: signature(pool, &method.attributes())
                 .and_then(|text| Some(text.rsplit_once(')')?.1.starts_with('T')))
@@ -324,6 +337,7 @@ fn body(class: &Class<'_>, method: &Method<'_>) -> Result<Option<Body>, String> 
             end: handler.end().as_u32(),
             target: handler.handler().as_u32(),
             class,
+            is_named: handler.catch_type().is_some(),
         });
     }
     for attribute in code.attributes() {

@@ -180,6 +180,7 @@ impl Dynamic {
                 is_static: false,
                 has_code: true,
                 is_private: false,
+                is_package_private: false,
                 is_bridge: false,
                 gives_generic: false,
             });

@@ -26,12 +26,13 @@ pub(crate) fn callbacks(hierarchy: &Hierarchy) -> Vec<(usize, MethodIndex)> {
         let open = above.iter().any(open);
         let mut own = Vec::new();
         for at in above.iter().filter_map(|name| hierarchy.find(name)) {
-            for method in &hierarchy.classes[at].methods {
+            for (method, number) in hierarchy.classes[at].methods.iter().zip(0..) {
                 let known = open || OF_OBJECTS.contains(&method.name.as_str());
                 if method.is_static || method.is_private || method.name.starts_with('<') || !known {
                     continue;
                 }
-                let runs = hierarchy.lookup(class, &method.name, &method.descriptor);
+                let key = (method.name.clone(), method.descriptor.clone());
+                let runs = hierarchy.select(class, Some((at, number)), &key);
                 if let Some(runs) = runs
                     && hierarchy.method(runs).has_code
                     && !own.contains(&runs)

@@ -16,6 +16,9 @@ pub(crate) const OF_CASTS: &str = "java.lang.ClassCastException";
 /// What it raises where an integer is divided by zero.
 pub(crate) const OF_DIVISIONS: &str = "java.lang.ArithmeticException";
 
+/// What it raises where calls are nested too deeply.
+pub(crate) const OF_CALLS: &str = "java.lang.StackOverflowError";
+
 /// Each class with its parent, behind it.
 const PARENTS: [(&str, &str); 40] = [
     (ROOT, "java.lang.Object"),
@@ -126,10 +129,7 @@ const PARENTS: [(&str, &str); 40] = [
         "java.lang.OutOfMemoryError",
         "java.lang.VirtualMachineError",
     ),
-    (
-        "java.lang.StackOverflowError",
-        "java.lang.VirtualMachineError",
-    ),
+    (OF_CALLS, "java.lang.VirtualMachineError"),
 ];
 
 /// The class that an exception of the library extends, if it is known.
@@ -140,7 +140,17 @@ pub(crate) fn parent(name: &str) -> Option<&'static str> {
 
 /// Whether a handler for this class takes what is raised where null is used.
 pub(crate) fn is_of_null(class: &str) -> bool {
-    let mut all = std::iter::successors(Some(OF_NULL), |one| parent(one));
+    is_above(OF_NULL, class)
+}
+
+/// Whether a handler for this class takes what is raised where calls are nested too deeply.
+pub(crate) fn is_of_calls(class: &str) -> bool {
+    is_above(OF_CALLS, class)
+}
+
+/// Whether a class is this exception of the library or one above it.
+fn is_above(exception: &'static str, class: &str) -> bool {
+    let mut all = std::iter::successors(Some(exception), |one| parent(one));
     all.any(|one| one == class)
 }
 

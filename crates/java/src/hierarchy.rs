@@ -245,7 +245,24 @@ impl Hierarchy {
         found
     }
 
-    /// The method that `class` declares or inherits: from its ancestors, else a default method.
+    /// The names of a class and of those above it, also of exceptions of the library.
+    pub(crate) fn exception_types(&self, name: &str) -> Vec<String> {
+        let mut found = vec![name.to_string()];
+        let mut at = 0;
+        while let Some(name) = found.get(at).cloned() {
+            let own = self.names.get(&name).map(|&class| &self.classes[class]);
+            let above = match own {
+                Some(class) => class.parent.clone(),
+                None => crate::exceptions::parent(&name).map(str::to_string),
+            };
+            found.extend(above.filter(|one| !found.contains(one)));
+            at += 1;
+        }
+        found
+    }
+
+    /// The method that a name means in `class`: what it or an ancestor declares, else one of its
+    /// interfaces (JVMS 5.4.3.3).
     pub(crate) fn lookup(
         &self,
         class: ClassIndex,
@@ -253,27 +270,95 @@ impl Hierarchy {
         descriptor: &str,
     ) -> Option<MethodIndex> {
         let key = (name.to_string(), descriptor.to_string());
-        let inherited = self
-            .ancestors(class)
-            .find_map(|at| self.methods[at].get(&key).map(|&method| (at, method)));
-        if inherited.is_some() {
-            return inherited;
-        }
-        let defaults = self.supertypes(class).into_iter().filter_map(|name| {
+        self.declared(class, &key)
+            .next()
+            .or_else(|| self.of_interfaces(class, &key))
+    }
+
+    /// What a class and its ancestors declare, from below.
+    fn declared(
+        &self,
+        class: ClassIndex,
+        key: &(String, String),
+    ) -> impl Iterator<Item = MethodIndex> {
+        self.ancestors(class)
+            .filter_map(move |at| self.methods[at].get(key).map(|&method| (at, method)))
+    }
+
+    /// Of the methods that the interfaces of a class declare those that no interface further below
+    /// declares as well are *maximally specific*. If one of them has code, it is meant. If several
+    /// have, none is.
+    fn of_interfaces(&self, class: ClassIndex, key: &(String, String)) -> Option<MethodIndex> {
+        let all = self.supertypes(class).into_iter().filter_map(|name| {
             let at = self.find(&name)?;
-            let method = *self.methods[at].get(&key)?;
-            self.classes[at].is_interface.then_some((at, method))
+            let method = (at, *self.methods[at].get(key)?);
+            let info = self.method(method);
+            let counts = self.classes[at].is_interface && !info.is_private && !info.is_static;
+            counts.then_some(method)
         });
-        // Of a default and a declaration the default is wanted.
-        let mut best = None;
-        for found in defaults {
-            let has_code = self.method(found).has_code;
-            if has_code {
-                return Some(found);
-            }
-            best = best.or(Some(found));
+        let all: Vec<MethodIndex> = all.collect();
+        let above: Vec<Vec<String>> = all.iter().map(|one| self.supertypes(one.0)).collect();
+        let is_hidden = |(at, _): MethodIndex| {
+            let name = &self.classes[at].name;
+            let mut below = all.iter().zip(&above);
+            below.any(|(one, above)| one.0 != at && above.contains(name))
+        };
+        let specific = all.iter().copied().filter(|&one| !is_hidden(one));
+        let (with, without): (Vec<_>, Vec<_>) =
+            specific.partition(|&one| self.method(one).has_code);
+        match with[..] {
+            [] => without.first().copied(),
+            [one] => Some(one),
+            _ => None,
         }
-        best
+    }
+
+    /// The method that runs when `meant` is called for an object of this class (JVMS 5.4.6). If it is
+    /// not known which is meant, it is one that every class may override.
+    pub(crate) fn select(
+        &self,
+        class: ClassIndex,
+        meant: Option<MethodIndex>,
+        key: &(String, String),
+    ) -> Option<MethodIndex> {
+        if let Some(meant) = meant
+            && self.method(meant).is_private
+        {
+            return Some(meant);
+        }
+        let can_be_meant = |&one: &MethodIndex| {
+            let info = self.method(one);
+            let overrides = meant.is_none_or(|meant| self.overrides(one, meant, key));
+            !info.is_private && !info.is_static && overrides
+        };
+        self.declared(class, key)
+            .find(can_be_meant)
+            .or_else(|| self.of_interfaces(class, key))
+    }
+
+    /// Whether a method overrides another one of that name that an ancestor declares (JVMS 5.4.5). One
+    /// that only its package can see is overridden in that package, and wherever something that
+    /// overrides it is overridden.
+    fn overrides(&self, lower: MethodIndex, upper: MethodIndex, key: &(String, String)) -> bool {
+        let at_once = |lower: MethodIndex, upper: MethodIndex| {
+            !self.method(upper).is_package_private
+                || self.classes[lower.0].package() == self.classes[upper.0].package()
+        };
+        if at_once(lower, upper) {
+            return true;
+        }
+        let between = self.declared(lower.0, key);
+        let mut between: Vec<MethodIndex> = between.take_while(|&one| one != upper).collect();
+        between.reverse();
+        let mut overriding = vec![upper];
+        for one in between {
+            let info = self.method(one);
+            let is_open = !info.is_private && !info.is_static;
+            if is_open && overriding.iter().any(|&upper| at_once(one, upper)) {
+                overriding.push(one);
+            }
+        }
+        overriding.contains(&lower)
     }
 
     /// For a virtual call: each class that the receiver may have, and the method that runs then,
@@ -283,10 +368,14 @@ impl Hierarchy {
             .concrete
             .get(&member.class)
             .map_or(&[][..], Vec::as_slice);
-        let lookup = |&class: &ClassIndex| {
-            let method = self.lookup(class, &member.name, &member.descriptor);
+        let meant = self
+            .find(&member.class)
+            .and_then(|class| self.lookup(class, &member.name, &member.descriptor));
+        let key = (member.name.clone(), member.descriptor.clone());
+        let select = |&class: &ClassIndex| {
+            let method = self.select(class, meant, &key);
             (class, method.filter(|&method| self.method(method).has_code))
         };
-        classes.iter().map(lookup).collect()
+        classes.iter().map(select).collect()
     }
 }

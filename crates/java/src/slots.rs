@@ -28,6 +28,8 @@ pub(crate) struct Graph {
     pub handlers: Vec<Vec<(usize, Option<String>)>>,
     /// For each block: whether an exception may escape its handlers.
     pub escapes: Vec<bool>,
+    /// For each block: whether a handler that the source names takes a stack overflow in it.
+    pub takes_overflow: Vec<bool>,
     /// Where a block goes on if it uses null and a handler takes that.
     pub null: Vec<Option<usize>>,
     /// The block that begins at a position of the code.
@@ -56,21 +58,25 @@ impl Graph {
         leader[0] = true;
         let mut covered: Vec<Vec<(usize, Option<String>)>> = vec![Vec::new(); code.len()];
         let mut escapes = vec![true; code.len()];
+        let mut takes_overflow = vec![false; code.len()];
         let mut null = vec![None; code.len()];
         for handler in &body.handlers {
             let target = find(handler.target)?;
             leader[target] = true;
             let from = code.partition_point(|one| one.at < handler.start);
             let to = code.partition_point(|one| one.at < handler.end);
+            let class = handler.class.as_ref();
+            let of_calls = class.is_none_or(|class| exceptions::is_of_calls(class));
             for at in from..to {
                 leader[at] = true;
+                // Also behind a `finally` further inside, which throws it once more.
+                takes_overflow[at] |= handler.is_named && of_calls;
                 if let Some(next) = leader.get_mut(at + 1) {
                     *next = true;
                 }
                 if !escapes[at] {
                     continue;
                 }
-                let class = handler.class.as_ref();
                 let is_null = class.is_none_or(|class| exceptions::is_of_null(class));
                 if is_null && null[at].is_none() {
                     null[at] = Some(target);
@@ -138,6 +144,7 @@ impl Graph {
             next: Vec::with_capacity(count),
             handlers: Vec::with_capacity(count),
             escapes: Vec::with_capacity(count),
+            takes_overflow: Vec::with_capacity(count),
             null: Vec::with_capacity(count),
             block_at,
         };
@@ -161,6 +168,7 @@ impl Graph {
             let covered = covered.map(|(at, class)| (block_of[at], class));
             graph.handlers.push(covered.collect());
             graph.escapes.push(escapes[first]);
+            graph.takes_overflow.push(takes_overflow[first]);
             graph.null.push(null[first].map(|at| block_of[at]));
         }
         Ok(graph)

@@ -50,6 +50,9 @@ pub enum Unknown {
     Hidden,
     /// The formula speaks of a value that is not modelled: of which, and where.
     Unmodelled(String),
+    /// A mark is not put on every object: by a rule of this nonterminal there is one to which no field
+    /// leads.
+    Unmarked(String),
     /// There is a violation if heights of trees are forgotten, as they are where there are marks. On
     /// so many heaps, with their heights, it was not found.
     Heights(usize),
@@ -164,14 +167,25 @@ pub fn check(
     formulas: &[ResolvedFormula<Proposition>],
     checking: &Checking<'_>,
 ) -> Result<Checked, Error> {
+    check_telling(task, formulas, checking, &|_| ())
+}
+
+/// The same; `tell` is told of each report as soon as it is there. A violation is final, what holds may
+/// become unknown.
+pub fn check_telling(
+    task: &mut Task,
+    formulas: &[ResolvedFormula<Proposition>],
+    checking: &Checking<'_>,
+    tell: &dyn Fn(&Report),
+) -> Result<Checked, Error> {
     task.options.hierarchical = checking.mode != Mode::TopLevel;
     let all: Vec<&ResolvedFormula<Proposition>> = formulas.iter().collect();
     let most = task.options.max_states;
     if !task.options.abstraction.indexed {
-        return Ok(answers(task, &all, checking, true)?.checked());
+        return Ok(answers(task, &all, checking, true, tell)?.checked());
     }
     task.options.max_states = most.min(FEW_STATES);
-    let first = answers(task, &all, checking, true);
+    let first = answers(task, &all, checking, true, tell);
     task.options.max_states = most;
     let mut first = first?;
     let open = |report: &Report| {
@@ -185,7 +199,7 @@ pub fn check(
         .collect();
     if first.safety.iter().any(open) || !again.is_empty() {
         let some: Vec<&ResolvedFormula<Proposition>> = again.iter().map(|&at| all[at]).collect();
-        let other = answers(task, &some, checking, false)?;
+        let other = answers(task, &some, checking, false, tell)?;
         first.assumed.extend(other.assumed);
         let known = |report: &Report| !matches!(report.answer, Answer::Unknown(..));
         for (old, new) in first.safety.iter_mut().zip(other.safety) {
@@ -201,7 +215,7 @@ pub fn check(
     }
     let unsaved = checking.contracts && first.saved.is_none();
     if most > FEW_STATES && (first.reports().any(open) || unsaved) {
-        let mut last = answers(task, &all, checking, true)?;
+        let mut last = answers(task, &all, checking, true, tell)?;
         first.assumed.append(&mut last.assumed);
         let (old, new) = (first.reports_mut(), last.reports());
         for (old, new) in old.zip(new) {
@@ -262,6 +276,7 @@ fn answers(
     formulas: &[&ResolvedFormula<Proposition>],
     checking: &Checking<'_>,
     heights: bool,
+    tell: &dyn Fn(&Report),
 ) -> Result<Answers, Error> {
     let mut reports: Vec<Option<Report>> = vec![None; formulas.len()];
     let mut answers = Answers::default();
@@ -302,7 +317,7 @@ fn answers(
             checking: start.elapsed(),
         };
         let (is_basic, is_leaks) = (*need == basic, *need == leaks);
-        let prepared = task.prepare(need, &own);
+        let prepared = task.prepare(need, &own, &checking.limits);
         let machine = match &prepared {
             Ok(prepared) => {
                 let machine = task.machine(prepared);
@@ -313,6 +328,22 @@ fn answers(
         let (machine, prepared) = match machine {
             Ok(made) => made,
             Err(reason) => {
+                let most = task.options.max_heap;
+                let heaps = match &prepared {
+                    Ok(prepared) => &prepared.initial,
+                    Err(_) => &task.initial,
+                };
+                let heap = heaps.iter().max_by_key(|heap| heap.node_count());
+                let largest = heap.filter(|heap| heap.node_count() > most);
+                let largest = largest.map(|heap| Largest {
+                    method: task.program.entry,
+                    pc: 0,
+                    heap: heap.clone(),
+                });
+                let stopped = |reason, property| Report {
+                    largest: largest.clone(),
+                    ..stopped(reason, property)
+                };
                 // What is asked besides the formulas has no answer either.
                 let mut safety = Vec::new();
                 if is_basic && !task.options.compat {
@@ -336,11 +367,14 @@ fn answers(
         let mut group = Group::new(task, prepared, machine, checking);
         if is_basic && !task.options.compat {
             let (report, unknown) = group.memory_safety(!formulas.is_empty())?;
+            tell(&report);
             answers.safety.push(report);
             in_doubt = unknown;
         }
         if is_leaks {
-            answers.safety.push(group.leaks()?);
+            let report = group.leaks()?;
+            tell(&report);
+            answers.safety.push(report);
         }
         if is_basic && contracts {
             (answers.contracts, answers.saved) = group.contracts();
@@ -364,9 +398,16 @@ fn answers(
                     }
                 };
             }
-            reports[i] = Some(group.formula(&formula)?);
+            let report = group.formula(&formula)?;
+            tell(&report);
+            reports[i] = Some(report);
         }
         answers.assumed.extend(group.machine.assumed());
+        // To free millions of states takes longer than there is time for an answer when a limit has
+        // been reached. Nothing large is made any more.
+        if checking.limits.guard().check_now().is_err() {
+            std::mem::forget(group);
+        }
     }
     // If the program uses unknown memory anywhere, that goes for every formula, whichever part of
     // the program its proof has seen: so that all modes give the same answers.

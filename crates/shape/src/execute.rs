@@ -407,6 +407,10 @@ impl Machine<'_> {
     /// Whether the statement of a state is a branch on something that is not modelled.
     pub(crate) fn is_guess(&self, state: State) -> bool {
         let place = self.place(state);
+        // What the statement decides has been decided in the state before the fault.
+        if place.fault.is_some() {
+            return false;
+        }
         let locals = &self.methods[place.method.index()].locals;
         match self
             .program

@@ -203,6 +203,9 @@ impl<'a> Group<'a> {
         {
             answer = Answer::Unknown(Unknown::Hidden, None);
         }
+        if let (Answer::Holds, Some(nonterminal)) = (&answer, &self.prepared.unreached) {
+            answer = Answer::Unknown(Unknown::Unmarked(nonterminal.clone()), None);
+        }
         let (checking, counts) = (start.elapsed(), self.counts());
         let endless = match answer {
             Answer::Holds => self.endless(),
@@ -251,6 +254,9 @@ impl<'a> Group<'a> {
     /// Why it says little that a formula holds, if that is so.
     fn vacuity(&self) -> Option<Vacuity> {
         let (checking, limits) = (self.checking, &self.checking.limits);
+        if self.prepared.has_no_object {
+            return Some(Vacuity::NoObject);
+        }
         if self.machine.initial.is_empty() {
             return Some(Vacuity::NoHeap);
         }
@@ -299,7 +305,7 @@ impl<'a> Group<'a> {
             verdict = match (verdict, other) {
                 (Verdict::Holds(_), Verdict::Violated(trace))
                 | (Verdict::Violated(trace), Verdict::Holds(_)) => {
-                    let mut run = Run::new(self.task, machine, &trace, checking.max_steps);
+                    let mut run = Run::new(self.task, machine, &trace, checking.max_steps, spaces);
                     run.mark(machine, question.propositions());
                     let why = Unknown::Unmodelled(reason(self.task, machine, formula, &run));
                     return Ok(Answer::Unknown(why, Some(Box::new(run))));
@@ -311,7 +317,7 @@ impl<'a> Group<'a> {
             Verdict::Holds(_) => Answer::Holds,
             Verdict::Unknown(reason) => Answer::Unknown(Unknown::Stopped(reason), None),
             Verdict::Violated(trace) => {
-                let mut run = Run::new(self.task, &self.machine, &trace, checking.max_steps);
+                let mut run = Run::new(self.task, machine, &trace, checking.max_steps, spaces);
                 run.mark(&self.machine, question.propositions());
                 let forgetful = self.prepared.forgets_heights();
                 if (checking.concrete || forgetful)
@@ -384,7 +390,13 @@ impl<'a> Group<'a> {
                 verdict = question.ask(&machine, spaces.as_ref(), checking, &limits)?;
             }
             if let Verdict::Violated(trace) = &verdict {
-                let mut run = Run::new(self.task, &machine, trace, self.checking.max_steps);
+                let mut run = Run::new(
+                    self.task,
+                    &machine,
+                    trace,
+                    checking.max_steps,
+                    spaces.as_ref(),
+                );
                 run.mark(&machine, question.propositions());
                 return Ok(Reality::Real(heap.clone(), Box::new(run)));
             }

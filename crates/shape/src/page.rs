@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use droste_heap::{Grammar, Heap, Label, Symbols, label_text};
 
-use crate::picture::{ARROW, Change, escape, svg};
+use crate::picture::{ARROW, Change, escape, rule_svg, svg};
 use crate::run::{Kind, Position, Reality, Run};
 
 const STYLE: &str = include_str!("page.css");
@@ -202,7 +202,7 @@ pub fn grammar_sheet(grammar: &Grammar, symbols: &Symbols) -> Option<Sheet> {
         entries.push(Entry {
             heading: new.then(|| name.clone()),
             text: format!("rule {}", rule.number + 1),
-            svg: svg(&rule.graph, symbols, &Change::default()),
+            svg: rule_svg(&rule.graph, symbols),
             caption: format!("{name} has rank {rank}: the numbers stand where its tentacles are"),
             ..Entry::default()
         });

@@ -259,6 +259,15 @@ fn layout(picture: &Picture<'_>) -> Layout {
 
 /// A heap as an SVG picture.
 pub fn svg(heap: &Heap, symbols: &Symbols, change: &Change) -> String {
+    draw(heap, symbols, change, false)
+}
+
+/// The right-hand side of a rule. Which tentacles are null or a number is told below.
+pub(crate) fn rule_svg(rule: &Heap, symbols: &Symbols) -> String {
+    draw(rule, symbols, &Change::default(), true)
+}
+
+fn draw(heap: &Heap, symbols: &Symbols, change: &Change, is_rule: bool) -> String {
     // Where all objects are of one class, nobody has to be told.
     let mut types: Vec<TypeId> = heap.nodes().map(|node| heap.node_type(node)).collect();
     types.retain(|one| !one.is_constant());
@@ -274,6 +283,7 @@ pub fn svg(heap: &Heap, symbols: &Symbols, change: &Change) -> String {
         change,
         changed_field,
         with_types: types.len() > 1,
+        is_rule,
         lines: String::new(),
         names: String::new(),
         taken: Vec::new(),
@@ -322,6 +332,8 @@ struct Picture<'a> {
     changed_field: Option<(Node, Selector)>,
     /// Whether the class is written at each node.
     with_types: bool,
+    /// Whether external nodes are where the tentacles of a nonterminal are.
+    is_rule: bool,
     lines: String,
     names: String,
     /// The names that have been drawn: their centres and half their widths.
@@ -396,11 +408,17 @@ impl<'a> Picture<'a> {
         let mut told = Vec::new();
         for node in heap.nodes().filter(|&node| is_constant(heap, node)) {
             let own = heap.variables_at(node).filter(|one| !one.is_constant());
-            let names: Vec<&str> = own.map(|one| symbols.variable_name(one)).collect();
+            let mut names: Vec<String> = own
+                .map(|one| symbols.variable_name(one).to_owned())
+                .collect();
+            let tentacles = heap.externals().iter().enumerate();
+            let tentacles = tentacles.filter(|&(_, &one)| self.is_rule && one == node);
+            names.extend(tentacles.map(|(at, _)| format!("tentacle {}", at + 1)));
             if !names.is_empty() {
                 let value = number(heap, symbols, node).unwrap_or("null");
                 let changed = self.change.variable.as_deref();
-                let changed = changed.is_some_and(|name| names.contains(&name));
+                let changed =
+                    changed.is_some_and(|changed| names.iter().any(|name| name == changed));
                 told.push((format!("{value}: {}", names.join(", ")), changed));
             }
         }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use droste_base::{Event, Model as _, PropId, Trace};
+use droste_base::{Event, Model as _, PropId, Step, Steps, Trace, Via};
+use droste_explicit::Spaces;
 use droste_heap::Heap;
 use droste_pointer::{Method, MethodId, Pc, Statement, Value};
 
@@ -98,12 +99,14 @@ pub enum Reality {
 }
 
 impl Run {
-    /// Writes a run out, in about so many steps.
+    /// Writes a run out, in about so many steps. If calls are single steps, `spaces` say what they may
+    /// have been.
     pub(crate) fn new(
         task: &Task,
         machine: &Machine<'_>,
         trace: &Trace<State>,
         limit: usize,
+        spaces: Option<&Spaces<State>>,
     ) -> Self {
         let flat = trace.flatten(limit);
         let mut positions: Vec<Position> = Vec::with_capacity(flat.positions.len());
@@ -165,14 +168,9 @@ impl Run {
                 state: Some(*position.state),
             });
         }
-        let guessed =
-            |position: &&Position| position.state.is_some_and(|one| machine.is_guess(one));
-        let guesses = positions.iter().filter(guessed);
-        let guesses = guesses.map(|position| (position.file.clone(), position.line));
-        let guesses = guesses.collect();
         Run {
             positions,
-            guesses,
+            guesses: guesses(machine, trace, spaces),
             cycle: flat.cycle,
             length: trace.length(),
             ..Run::default()
@@ -235,6 +233,53 @@ impl Run {
             ..Run::default()
         }
     }
+}
+
+/// Where a run takes a branch on something that is not modelled, also in what is not written out. Of
+/// a call that is a single step it is not known which way it went: all that its callee may do counts.
+fn guesses(
+    machine: &Machine<'_>,
+    trace: &Trace<State>,
+    spaces: Option<&Spaces<State>>,
+) -> BTreeSet<(String, u32)> {
+    let runs = trace.runs.iter().map(|run| &run.positions);
+    let mut states: BTreeSet<State> = BTreeSet::new();
+    for positions in runs.chain([&trace.positions]) {
+        states.extend(positions.iter().map(|one| one.state));
+        for pair in positions.windows(2) {
+            if pair[1].via == Via::Step
+                && let Some(spaces) = spaces
+            {
+                states.extend(inside(machine, spaces, pair[0].state));
+            }
+        }
+    }
+    let guessed = states.into_iter().filter(|&one| machine.is_guess(one));
+    let places = guessed.map(|one| machine.place(one));
+    places
+        .map(|place| machine.spot(place.method, place.pc))
+        .collect()
+}
+
+/// The states of all methods that run if the statement of this state is a call.
+fn inside(machine: &Machine<'_>, spaces: &Spaces<State>, caller: State) -> BTreeSet<State> {
+    let mut found = BTreeSet::new();
+    let mut known = BTreeSet::new();
+    let mut todo = vec![caller];
+    let mut steps = Steps::new();
+    while let Some(state) = todo.pop() {
+        machine.steps(&state, &mut steps);
+        for step in steps.drain() {
+            if let Step::Call(_, entry) = step
+                && known.insert(entry)
+                && let Some(space) = spaces.of(&entry)
+            {
+                found.extend(space.states.iter().copied());
+                todo.extend(space.states.iter().copied());
+            }
+        }
+    }
+    found
 }
 
 /// The variables of a method that have a value when it begins.

@@ -160,6 +160,8 @@ pub struct Settings {
     pub canonical: bool,
     /// Formulas.
     pub formulas: Vec<String>,
+    /// Where the first of them stand in the settings file, with their quotes.
+    pub places: Vec<Span>,
     /// The most states, of all state spaces together.
     pub max_states: Option<u64>,
     /// The most states of one state space.
@@ -404,7 +406,10 @@ impl Settings {
             }
             "method" => self.method = Some(text),
             "mode" => self.mode = Some(mode(&text, place)?),
-            "model-checking" => self.formulas.push(text),
+            "model-checking" => {
+                self.formulas.push(text);
+                self.places.push(place);
+            }
             "no-chain-abstraction" => abstraction.no_chain = true,
             "no-garbage-collector" => abstraction.garbage_collection = false,
             "no-rule-collapsing" => abstraction.collapsing = false,

@@ -26,6 +26,8 @@ pub enum Vacuity {
     NoUse,
     /// The initial heaps stand for no concrete heap.
     NoHeap,
+    /// No initial heap has an object on which a mark could be put.
+    NoObject,
 }
 
 /// Where runs stop: the way, the file, the line.
@@ -57,6 +59,12 @@ impl fmt::Display for Vacuity {
                 return f.write_str(
                     "No run was at stake: the initial heap stands for no heap, since no rules of the \
                      grammar derive one.",
+                );
+            }
+            Vacuity::NoObject => {
+                return f.write_str(
+                    "No run was at stake: the formula is about a marked object, and the initial heap \
+                     has none to mark.",
                 );
             }
             Vacuity::NoUse => {

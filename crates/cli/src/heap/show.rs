@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::sync::PoisonError;
 
 use droste_base::words::{counted, seconds};
 use droste_base::{Countable, StopReason};
@@ -20,30 +21,54 @@ use serde_json::{Value, json};
 use crate::args::CheckArgs;
 use crate::console::{Console, Failure};
 use crate::frame::{Frame, UNKNOWN};
-use crate::heap::Phases;
 use crate::heap::draw::first_run;
 use crate::heap::text::{Sources, largest, lines, reality};
+use crate::heap::{Known, Phases};
 use crate::{input, output};
 
-/// Says that a limit was reached before there was any answer; the exit code.
-pub(crate) fn stopped(file: &str, json: bool, reason: &StopReason) -> u8 {
+/// Says that a limit was reached before there were all answers, and which there were; the exit code.
+pub(super) fn stopped(file: &str, json: bool, reason: &StopReason, known: &Known) -> u8 {
+    let known = known.lock().unwrap_or_else(PoisonError::into_inner);
+    let word = |violated: bool| if violated { "violated" } else { "unknown" };
+    let violated = known.iter().find(|one| one.1);
+    let worst = violated.or(known.first());
+    let worst = worst.map_or((MEMORY_SAFETY, false), |one| (one.0.as_str(), one.1));
     if json {
-        let object = json!({
-            "verdict": "unknown",
-            "property": MEMORY_SAFETY,
+        let mut object = json!({
+            "verdict": word(worst.1),
+            "property": worst.0,
             "engine": "explicit",
             "file": file,
             "version": env!("CARGO_PKG_VERSION"),
-            "reason": reason.to_string(),
             "stats": {},
         });
+        if !worst.1 {
+            object["reason"] = json!(reason.to_string());
+        }
+        let each = known.iter().map(|(property, violated)| {
+            let mut object = json!({ "property": property, "verdict": word(*violated) });
+            if !violated {
+                object["reason"] = json!(reason.to_string());
+            }
+            object
+        });
+        let each: Vec<Value> = each.collect();
+        if !each.is_empty() {
+            object["properties"] = json!(each);
+        }
         if Console::print(&format!("{object}\n")).is_err() {
             return crate::COULD_NOT_BE_CHECKED;
+        }
+    } else if violated.is_some() {
+        for (property, violated) in known.iter() {
+            let text = format!("{}: {}", word(*violated), visible(property));
+            let why = format!("\n  {reason}");
+            Console::note(&format!("{text}{}\n", if *violated { "" } else { &why }));
         }
     } else {
         Console::note(&format!("unknown: {reason}\n"));
     }
-    UNKNOWN
+    if worst.1 { 1 } else { UNKNOWN }
 }
 
 /// Shows all answers.
@@ -304,6 +329,11 @@ fn reason(unknown: &Unknown) -> String {
         Unknown::Hidden => {
             "no violation was found, but the abstraction hides what the formula speaks of".into()
         }
+        Unknown::Unmarked(nonterminal) => format!(
+            "no violation was found, but not every object gets the mark: by a rule of `{}` there is \
+             one to which no field leads from outside",
+            visible(nonterminal)
+        ),
         Unknown::Heights(tried) => format!(
             "there is a violation if heights of trees are forgotten, as they are where there are \
              marks; on the {} it was not found",

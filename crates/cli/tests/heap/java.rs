@@ -210,3 +210,81 @@ fn two_nulls() {
         done.err
     );
 }
+
+/// Where somebody catches the overflow of the stack, a recursion may overflow it.
+#[test]
+fn an_overflow_of_the_stack_is_caught() {
+    let Some(setup) = Setup::new("heap-overflow") else {
+        return;
+    };
+    let source = "class N { N next; }
+class S {
+  static void deep() { deep(); }
+  static void flat() { }
+  static void other() { inner(); }
+  static void inner() { if (new N().next != null) return; other(); }
+  static N named() { N x = new N(); try { deep(); } catch (StackOverflowError e) { x = null; } return x.next; }
+  static N above() { N x = new N(); try { other(); } catch (Error e) { x = null; } return x.next; }
+  static N all() { N x = new N(); try { try { deep(); } finally { x.next = x; } } catch (Throwable e) { x = null; } return x.next; }
+  static N caller() { N x = new N(); try { named(); } catch (RuntimeException e) { x = null; } return x.next; }
+  static N calls() { N x = new N(); try { flat(); } catch (Throwable e) { x = null; } return x.next; }
+  static N exceptions() { N x = new N(); try { deep(); } catch (Exception e) { x = null; } return x.next; }
+  static N last() { N x = new N(); try { deep(); } finally { x.next = x; } return x.next; }
+  static N self(N x) { try { flat(); } catch (Throwable e) { x = null; } if (x.next == null) return x; return self(x.next); }
+  static N selfCalled() { N x = new N(); return self(x); }
+}
+";
+    let file = setup.write("S.java", source);
+    for method in ["named", "above", "all", "caller", "selfCalled"] {
+        let done = check_method(&file, method, &[]).expect(1);
+        let said = "an overflow of the stack is caught here";
+        assert!(done.err.contains(said), "{method}: {}", done.err);
+    }
+    for method in ["calls", "exceptions", "last"] {
+        let done = check_method(&file, method, &[]).expect(0);
+        assert!(!done.err.contains("overflow"), "{method}: {}", done.err);
+    }
+}
+
+/// An exception that is certain to be caught where it is thrown is nothing to be warned of.
+#[test]
+fn exceptions_that_are_caught_at_once() {
+    let Some(setup) = Setup::new("heap-caught-at-once") else {
+        return;
+    };
+    let source = "class E extends IllegalStateException { }
+class C {
+  static void own() { try { throw new E(); } catch (E e) { } }
+  static void above() { try { throw new E(); } catch (RuntimeException e) { } }
+  static void other() { try { throw new E(); } catch (IllegalArgumentException e) { } }
+}
+";
+    let file = setup.write("C.java", source);
+    for (method, warns) in [("own", false), ("above", false), ("other", true)] {
+        let done = check_method(&file, method, &[]).expect(0);
+        let said = done.err.contains("an exception may be thrown here");
+        assert_eq!(said, warns, "{method}: {}", done.err);
+    }
+}
+
+/// A throw that nothing decides about is no guess, also if the exception leaves the method.
+#[test]
+fn thrown_for_certain() {
+    let Some(setup) = Setup::new("heap-thrown-for-certain") else {
+        return;
+    };
+    let source = "class N { N next; }
+class E extends RuntimeException { }
+class X {
+  static void always() { throw new E(); }
+  static void maybe(int n) { if (n > 7) throw new E(); }
+  static N certain() { N x = new N(); try { always(); } catch (E e) { x = null; } return x.next; }
+  static N guessed(int n) { N x = new N(); try { maybe(n); } catch (E e) { x = null; } return x.next; }
+}
+";
+    let file = setup.write("X.java", source);
+    let done = check_method(&file, "certain", &[]).expect(1);
+    assert!(done.out.contains("This is real"), "{}", done.out);
+    let done = check_method(&file, "guessed", &[]).expect(1);
+    assert!(!done.out.contains("This is real"), "{}", done.out);
+}

@@ -4,9 +4,11 @@
 mod common;
 
 mod contracts;
+mod dispatch;
 mod edges;
 mod java;
 mod libraries;
+mod marks;
 mod output;
 mod pictures;
 mod settings;

@@ -62,3 +62,11 @@ fn pictures_of_everything() {
     let drawn = check(&rules, &["--emit", "dot"]).expect(0).out;
     assert!(drawn.contains("Chain, rule 2"), "{drawn}");
 }
+
+/// A tentacle that a rule attaches to null has no circle with its number: it is told below.
+#[test]
+fn tentacles_at_null() {
+    let page = check(&example("grammars/skip-list.json"), &["--emit", "html"]);
+    let page = page.expect(0).out;
+    assert!(page.contains("null: tentacle 3"), "{page}");
+}

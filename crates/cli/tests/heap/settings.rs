@@ -36,6 +36,21 @@ fn settings_files() {
     assert!(done.err.contains("nowhere"), "{}", done.err);
 }
 
+/// What is wrong with a formula is shown where it stands in the file.
+#[test]
+fn formulas_in_settings_files() {
+    let Some((setup, _)) = Setup::lists("heap-formulas-in-settings") else {
+        return;
+    };
+    let text = "--class L --classpath \".\"\n--method two\n--model-checking \"G !{nobody == a}\"\n";
+    let file = setup.write("wrong.attestor", text);
+    let done = check(&file, &[]).expect(2);
+    assert!(done.err.contains("wrong.attestor:3:23"), "{}", done.err);
+    let fine = setup.write("fine.attestor", &text.replace("nobody", "b"));
+    let done = check(&fine, &["--ltl", "G !{other == a}"]).expect(2);
+    assert!(done.err.contains("formula:1:"), "{}", done.err);
+}
+
 /// The options of a settings file do what they say, and so do the flags.
 #[test]
 fn every_setting() {

@@ -107,7 +107,7 @@ impl Translator<'_, '_> {
                 return Ok(true);
             }
             Op::Throw => {
-                self.throw()?;
+                self.throw(at)?;
                 return Ok(true);
             }
             Op::Subroutine => {
@@ -478,6 +478,7 @@ impl Translator<'_, '_> {
                 Callees::Unavailable(signature)
             }
         };
+        self.overflow(&callees)?;
         let known = !matches!(callees, Callees::Unavailable(_));
         let receiver = match receiver {
             // Something is there.
@@ -507,6 +508,21 @@ impl Translator<'_, '_> {
                     wide: result.wide,
                 },
             );
+        }
+        Ok(())
+    }
+
+    /// Where somebody catches it, calls of methods that may be far down the stack may overflow it.
+    fn overflow(&mut self, callees: &Callees) -> Result<(), String> {
+        let deep = &self.builder.deep;
+        let mut called = callees.methods();
+        let may = deep.contains(&self.method) && called.any(|one| self.builder.is_deep(one));
+        if self.graph.takes_overflow[self.block] {
+            let called: Vec<MethodId> = callees.methods().collect();
+            self.builder.note_overflow(self.method, self.line, &called);
+        }
+        if may {
+            self.may_raise(Some(exceptions::OF_CALLS))?;
         }
         Ok(())
     }
@@ -720,14 +736,33 @@ impl Translator<'_, '_> {
         Ok(())
     }
 
-    fn throw(&mut self) -> Result<(), String> {
+    /// The class of an object that the instruction before has made, if nothing else leads here.
+    fn made_before(&self, at: usize) -> Option<&str> {
+        let before = &self.body.instructions[at.checked_sub(1)?].op;
+        let Op::Invoke(Invoke::Special, member) = before else {
+            return None;
+        };
+        let begins = at == self.graph.starts[self.block];
+        let mut blocks = self.graph.next.iter().enumerate();
+        let jumps = blocks.any(|(one, next)| one + 1 != self.block && next.contains(&self.block));
+        (member.name == "<init>" && !(begins && jumps)).then_some(&member.class)
+    }
+
+    fn throw(&mut self, at: usize) -> Result<(), String> {
         let value = self.pop()?.operand;
         if !self.is_caught(value) {
             self.require(value)?;
         }
         let handlers = self.handlers()?;
         let escapes = self.graph.escapes[self.block];
-        if escapes {
+        let above = self
+            .made_before(at)
+            .map(|name| self.builder.hierarchy.exception_types(name));
+        let taken = above.is_some_and(|above| {
+            let mut taken = self.graph.handlers[self.block].iter();
+            taken.any(|(_, class)| class.as_ref().is_some_and(|class| above.contains(class)))
+        });
+        if escapes && !taken {
             self.warn(
                 "an exception may be thrown here: runs end where nobody catches it".to_string(),
             );

@@ -4,6 +4,7 @@
 //! This is phase 2 of ATTESTOR, as Chau's thesis tells it (section 2.1). Formulas with the same
 //! [`Needs`] share what is prepared here.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use droste_base::{Countable, Limits, StopReason};
@@ -118,7 +119,11 @@ pub(crate) struct Prepared {
     /// With indices, if callees have to know the whole heap.
     holes: Option<Holes>,
     balance: Option<Balance>,
-    initial: Vec<Heap>,
+    pub(crate) initial: Vec<Heap>,
+    /// If there are marks: a nonterminal with an object that none is put on.
+    pub(crate) unreached: Option<String>,
+    /// Whether no initial heap has an object that could be marked.
+    pub(crate) has_no_object: bool,
     /// If heights are forgotten: the initial heaps with them, and without marks.
     originals: Option<Originals>,
     /// What the user says about methods, in the heaps of this machine.
@@ -157,7 +162,9 @@ impl Task {
         let formulas: Vec<&ResolvedFormula<Proposition>> = formulas.iter().collect();
         let needs = formulas.first();
         let needs = needs.map(|formula| Needs::of(formula, &self.options, true));
-        let prepared = self.prepare(&needs.unwrap_or_default(), &formulas).ok()?;
+        let prepared = self
+            .prepare(&needs.unwrap_or_default(), &formulas, &Limits::default())
+            .ok()?;
         let machine = self.machine(&prepared).ok()?;
         look(self, &machine, &prepared.initial)
     }
@@ -174,20 +181,14 @@ impl Task {
         let markings = Markings::new(&self.grammar, &abstraction, watched, MOST_INITIAL);
         let mut heaps = crate::concrete::instances(&self.grammar, &originals.heaps, limits);
         heaps.iter_mut().for_each(Heap::forget_heights);
-        // Where there is nothing to mark, the heap stays as it is.
-        let or_itself = |marked: Vec<Heap>, heap: &Heap| match marked {
-            none if none.is_empty() => vec![heap.clone()],
-            marked => marked,
-        };
+        // Where there is nothing to mark, no run begins.
         if originals.marks.visited {
-            let mut mark = |heap: &Heap| markings.visited_concretely(&mut symbols, heap);
-            let marked = heaps.iter().flat_map(|heap| or_itself(mark(heap), heap));
-            heaps = marked.collect();
+            let mark = |heap: &Heap| markings.visited_concretely(&mut symbols, heap);
+            heaps = heaps.iter().flat_map(mark).collect();
         }
         if originals.marks.neighbourhood {
-            let mut mark = |heap: &Heap| markings.neighbourhood_concretely(&mut symbols, heap);
-            let marked = heaps.iter().flat_map(|heap| or_itself(mark(heap), heap));
-            heaps = marked.collect();
+            let mark = |heap: &Heap| markings.neighbourhood_concretely(&mut symbols, heap);
+            heaps = heaps.iter().flat_map(mark).collect();
         }
         heaps
     }
@@ -197,6 +198,7 @@ impl Task {
         &mut self,
         needs: &Needs,
         formulas: &[&ResolvedFormula<Proposition>],
+        limits: &Limits,
     ) -> Result<Prepared, StopReason> {
         let mut names = self.heap_names();
         for formula in formulas {
@@ -232,6 +234,11 @@ impl Task {
         }
         for heap in &mut initial {
             self.add_constants(heap);
+            // What is too large may become smaller before anything is marked.
+            if heap.node_count() > self.options.max_heap && !self.options.compat {
+                let abstraction = self.options.abstraction.matching();
+                self.grammar.abstract_heap(heap, &abstraction);
+            }
         }
         let selectors = self.used_selectors(&initial);
         let abstraction = self.options.abstraction.matching();
@@ -254,6 +261,27 @@ impl Task {
         };
         let markings = Markings::new(base, &abstraction, &selectors, MOST_INITIAL);
         let markings = markings.largest(self.options.max_heap);
+        let guard = RefCell::new(limits.guard());
+        let why = RefCell::new(None);
+        let stop = || match guard.borrow_mut().check_now() {
+            Ok(()) => false,
+            Err(reason) => {
+                *why.borrow_mut() = Some(reason);
+                true
+            }
+        };
+        let markings = markings.stopping(&stop);
+        let unmarked = |reason: Unmarked| match reason {
+            Unmarked::Stopped => why.take().unwrap_or(StopReason::Cancelled),
+            Unmarked::TooMany(most) => StopReason::TooMany(Countable::InitialHeaps, most as u64),
+            Unmarked::TooLarge(most) => StopReason::TooMany(Countable::HeapNodes, most as u64),
+            Unmarked::Endless => HIDDEN,
+        };
+        let marks = needs.marks != Marks::default();
+        let unreached = initial.iter().find_map(|heap| base.unreached(heap));
+        let unreached = unreached.filter(|_| marks);
+        let unreached = unreached.map(|one| symbols.nonterminal_name(one).to_owned());
+        let is_empty = initial.is_empty();
         if needs.marks.visited {
             initial = expanded(&initial, |heap| {
                 markings.visited(symbols, heap).map_err(unmarked)
@@ -264,6 +292,7 @@ impl Task {
                 markings.neighbourhood(symbols, heap).map_err(unmarked)
             })?;
         }
+        let has_no_object = !is_empty && initial.is_empty();
         let relations: Vec<Option<BTreeSet<String>>> = needs.relations.iter().cloned().collect();
         let refinement = if relations.is_empty() {
             None
@@ -339,6 +368,8 @@ impl Task {
             holes,
             balance,
             initial,
+            unreached,
+            has_no_object,
             originals,
             contracts,
             names,
@@ -588,15 +619,6 @@ impl Task {
     }
 }
 
-/// Why nothing can be asked about marks.
-fn unmarked(why: Unmarked) -> StopReason {
-    match why {
-        Unmarked::TooMany(most) => StopReason::TooMany(Countable::InitialHeaps, most as u64),
-        Unmarked::TooLarge(most) => StopReason::TooMany(Countable::HeapNodes, most as u64),
-        Unmarked::Endless => HIDDEN,
-    }
-}
-
 /// The heaps that each of the initial ones becomes, without repetition.
 fn expanded(
     initial: &[Heap],
@@ -605,11 +627,7 @@ fn expanded(
     let mut seen = FxHashSet::default();
     let mut all = Vec::new();
     for heap in initial {
-        let mut heaps = expand(heap)?;
-        // Where there is nothing to mark, the heap stays as it is.
-        if heaps.is_empty() {
-            heaps.push(heap.clone());
-        }
+        let heaps = expand(heap)?;
         all.extend(heaps.into_iter().filter(|heap| seen.insert(heap.code())));
     }
     Ok(all)
