@@ -2,12 +2,13 @@
 //!
 //! An assignment gives a variable a constant, the value of another variable (whose type must not have more
 //! values), or anything. What a condition says about single variables counts as an assignment on the
-//! paths where it is true: after `x = 3`, `x` is 3.
+//! paths where it is true: after `x = 3`, `x` is 3. If `x` has two values only, it is the other one where
+//! the condition is false.
 
 use droste_base::{Limits, StopReason};
 use droste_pds::Domain as _;
 use droste_pds::domains::{Assignments, CopyConstants, Known, Source};
-use droste_program::{Expr, ExprNode, Node, Op, Operator, ProcId, Program, Type, Value};
+use droste_program::{Expr, ExprNode, Node, Op, Operator, ProcId, Program, Type, Value, VarRef};
 
 use crate::flow::{Flow, Passing, Semantics, Slots};
 use crate::{Fact, nodes, visible};
@@ -60,7 +61,7 @@ impl Constants<'_> {
     }
 
     /// What a condition says about variables if it has this value. Nothing if it cannot have it.
-    fn said(&self, condition: &Expr, value: bool) -> Option<Vec<(u32, Source)>> {
+    fn said(&self, procedure: ProcId, condition: &Expr, value: bool) -> Option<Vec<(u32, Source)>> {
         let mut said = Vec::new();
         let mut work = vec![(condition.nodes.len() - 1, value)];
         // A variable and what it is compared with.
@@ -70,6 +71,15 @@ impl Constants<'_> {
                 _ => None,
             };
             one_way(a, b).or_else(|| one_way(b, a))
+        };
+        let other = |(var, known): (VarRef, Value)| {
+            let ty = self.program.variable(procedure, var).ty;
+            match (ty.lo(), ty.hi()) {
+                (lo, hi) if lo.checked_add(1) != Some(hi) => None,
+                (lo, hi) if known == lo => Some((var, hi)),
+                (lo, hi) if known == hi => Some((var, lo)),
+                _ => None,
+            }
         };
         while let Some((at, value)) = work.pop() {
             match condition.nodes[at] {
@@ -83,8 +93,14 @@ impl Constants<'_> {
                 ExprNode::Binary(Operator::Or, a, b) if !value => {
                     work.extend([(a as usize, false), (b as usize, false)]);
                 }
-                ExprNode::Binary(Operator::Eq, a, b) if value => said.extend(compared(a, b)),
-                ExprNode::Binary(Operator::Ne, a, b) if !value => said.extend(compared(a, b)),
+                ExprNode::Binary(operator @ (Operator::Eq | Operator::Ne), a, b) => {
+                    let known = compared(a, b);
+                    said.extend(if (operator == Operator::Eq) == value {
+                        known
+                    } else {
+                        known.and_then(other)
+                    });
+                }
                 _ => {}
             }
         }
@@ -131,7 +147,10 @@ impl Semantics for Constants<'_> {
                 });
                 Some(domain.assign_all(&assigns.collect::<Vec<_>>()))
             }
-            (_, Some((condition, value))) => Some(domain.assign_all(&self.said(condition, value)?)),
+            (_, Some((condition, value))) => {
+                let said = self.said(procedure, condition, value)?;
+                Some(domain.assign_all(&said))
+            }
             _ => Some(domain.one()),
         }
     }

@@ -485,6 +485,35 @@ fn there_are_facts() {
     assert!(facts > 500, "{facts}");
 }
 
+/// If a variable has two values only, a comparison that is false says which one it has.
+#[test]
+fn what_a_false_comparison_says() {
+    for (condition, values) in [
+        ("g = F", [Some(0), Some(1)]),
+        ("F = g", [Some(0), Some(1)]),
+        ("g != F", [Some(1), Some(0)]),
+        ("!(g = T)", [Some(0), Some(1)]),
+        ("n = 1", [Some(1), None]),
+        ("n != 1", [None, Some(1)]),
+    ] {
+        let ast = droste_testkit::source::parse(&format!(
+            "decl g; decl n : u2;
+             void main() begin if ({condition}) then A: skip; else B: skip; fi; end"
+        ));
+        assert!(values_agree(&ast).is_ok());
+        let program = program_of(&ast).expect("a program");
+        let facts = facts(&program, Question::Constants);
+        let known = ["A", "B"].map(|label| {
+            let at = droste_program::labels::find(&program, label).expect("a label")[0];
+            match &facts[at.0 as usize] {
+                Some(Fact::Constants(known)) => known.first().map(|(_, value)| *value),
+                other => panic!("{other:?}"),
+            }
+        });
+        assert_eq!(known, values, "{condition}");
+    }
+}
+
 #[test]
 fn bits_are_exact() {
     sweep::programs(&Config::tiny(), 0, 300, |ast, _| bits_agree(ast).err());

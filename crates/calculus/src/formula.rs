@@ -30,8 +30,9 @@ enum Task {
     /// Variables come into scope, and then this expression is visited, negated if the first flag is
     /// set; the result is negated if the second is. The third says that nothing is to be told.
     Enter(List, ExprId, bool, bool, bool),
-    /// Variables leave the scope, and are quantified; the result is negated if the flag is set.
-    Exists(Vec<VarId>, bool),
+    /// The first variables leave the scope, and are quantified together with the others; the result is
+    /// negated if the flag is set.
+    Exists(Vec<VarId>, Vec<VarId>, bool),
     /// `assume` or `cofactor`; the result is negated if the second flag is set.
     Care(bool, bool),
 }
@@ -90,14 +91,14 @@ impl Resolver {
                 }
                 Task::Enter(list, body, inner, negated, quiet) => {
                     if let Ok(vars) = self.enter(&list, quiet) {
-                        tasks.push(Task::Exists(vars, negated));
+                        tasks.push(Task::Exists(vars, Vec::new(), negated));
                         tasks.push(Task::Visit(body, inner));
                     } else {
                         fine = false;
                         values.push(FALSE);
                     }
                 }
-                Task::Exists(vars, negated) => {
+                Task::Exists(vars, mut all, negated) => {
                     for id in &vars {
                         let name = &self.theory.variables[id.0 as usize].name;
                         if let Some(stack) = self.scope.get_mut(name) {
@@ -113,8 +114,22 @@ impl Resolver {
                             scope.1 = self.time;
                         }
                     }
+                    let several = !all.is_empty();
+                    all.extend(vars);
+                    // Of quantifiers right inside each other there is one term: a term for each, with
+                    // all variables so far, would take space quadratic in their number.
+                    if !negated
+                        && let Some(Task::Exists(_, inner, _)) = tasks.last_mut()
+                        && inner.is_empty()
+                    {
+                        *inner = all;
+                        continue;
+                    }
                     let [body] = pop(&mut values);
-                    let term = self.theory.terms.exists(&vars, body);
+                    if several {
+                        all.sort_unstable();
+                    }
+                    let term = self.theory.terms.exists(&all, body);
                     values.push(self.theory.terms.not_if(term, negated));
                 }
                 Task::Care(assume, negated) => {
@@ -613,4 +628,25 @@ impl Resolver {
 fn pop<const N: usize>(values: &mut Vec<TermId>) -> [TermId; N] {
     let tail = values.split_off(values.len() - N);
     tail.try_into().unwrap_or([FALSE; N])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantifiers_inside_each_other_take_linear_space() {
+        for quantifier in ["exists", "forall"] {
+            let depth = 1000;
+            let nested = format!("{quantifier} bool y. ").repeat(depth);
+            let text = format!("bool A(bool x) {nested} x = y;\nA(1);\n");
+            let theory = crate::load_text("t.mu", text);
+            assert!(!theory.has_errors());
+            let variables = theory.terms.iter().map(|term| match term {
+                Term::Exists(vars, _) => vars.len(),
+                _ => 0,
+            });
+            assert_eq!(variables.sum::<usize>(), depth);
+        }
+    }
 }

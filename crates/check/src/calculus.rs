@@ -158,7 +158,7 @@ pub(crate) fn search(
     if theory.has_errors() {
         let messages = theory.messages(false, false);
         return Err(match options.algorithm {
-            Algorithm::Better | Algorithm::Named(_) => Halt::wrong(messages),
+            Algorithm::Better | Algorithm::Named(_) => Halt::broken(messages),
             Algorithm::Own(_) => Halt::refused(format!(
                 "`{}` is not an algorithm\n{}",
                 algorithm.name(),

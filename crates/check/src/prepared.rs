@@ -273,7 +273,7 @@ impl<'a> Prepared<'a> {
             }
             Resolved::Ltl(..) | Resolved::Automaton(_) => match self.question.automaton() {
                 Some((automaton, _)) => Goal::Accept(Buchi::new(automaton), asked.clone()),
-                None => return Err(Halt::wrong("an automaton is missing")),
+                None => return Err(Halt::broken("an automaton is missing")),
             },
         })
     }

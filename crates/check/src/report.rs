@@ -159,6 +159,8 @@ pub enum Fault {
     Refused(String),
     /// A fault of ours: what the engine found is not an execution of the program.
     Wrong(String),
+    /// A fault of ours before anything was found: what was made of the program makes no sense.
+    Broken(String),
 }
 
 impl fmt::Display for Fault {
@@ -169,6 +171,12 @@ impl fmt::Display for Fault {
                 f,
                 "the engine found a violation that does not replay ({reason}); this is a defect in Droste, \
                  please report it together with the program"
+            ),
+            Fault::Broken(reason) => write!(
+                f,
+                "what was made of the program makes no sense ({}); this is a defect in Droste, \
+                 please report it together with the program",
+                reason.trim_end()
             ),
         }
     }
@@ -192,6 +200,10 @@ impl Halt {
 
     pub(crate) fn wrong(reason: impl Into<String>) -> Self {
         Halt::Fault(Fault::Wrong(reason.into()))
+    }
+
+    pub(crate) fn broken(reason: impl Into<String>) -> Self {
+        Halt::Fault(Fault::Broken(reason.into()))
     }
 }
 

@@ -278,7 +278,7 @@ fn ask_formula(
 ) -> Result<(Finding, Effort), Halt> {
     let theory = load_text("<threads>", relations.text);
     if theory.has_errors() {
-        return Err(Halt::wrong(theory.messages(false, false)));
+        return Err(Halt::broken(theory.messages(false, false)));
     }
     let (answer, statistics) = solve(theory, relations.bits, options);
     let found = match answer {
@@ -290,7 +290,7 @@ fn ask_formula(
             found => found,
         },
         Err(Unanswered::Stopped(reason)) => Finding::Stopped(reason, known),
-        Ok(None) | Err(_) => return Err(Halt::wrong("the formula has no answer")),
+        Ok(None) | Err(_) => return Err(Halt::broken("the formula has no answer")),
     };
     Ok((found, Effort::Calculus(answer_stats(&statistics))))
 }

@@ -186,3 +186,21 @@ fn an_atomic_section_ends_with_its_thread_and_not_with_a_call() {
     both(text, Bound::Rounds(1), false);
     both(text, Bound::Rounds(2), true);
 }
+
+#[test]
+fn a_thread_may_be_started_by_no_step() {
+    // The slots may hold a thread that `p` starts, but no step of `p` does.
+    let text = "decl g; void main() begin start_thread p(); goto on; bad: skip; on: skip; end
+        void p() begin enforce F; start_thread p(); end";
+    for most in 0..4 {
+        both(text, Bound::Switches(most), false);
+        both(text, Bound::Rounds(most + 1), false);
+    }
+    // `q` starts threads, `p` none, in the same slot.
+    let text = "decl g; void main() begin start_thread p(); start_thread q(); end
+        void p() begin enforce F; start_thread p(); end
+        void q() begin start_thread r(); end
+        void r() begin bad: skip; end";
+    both(text, Bound::Switches(0), false);
+    both(text, Bound::Switches(2), true);
+}

@@ -84,7 +84,7 @@ fn tuned(
         ..options(engine)
     };
     match check(program, property, &options) {
-        Err(Fault::Wrong(reason)) => Err(format!("wrong: {reason}")),
+        Err(Fault::Wrong(reason) | Fault::Broken(reason)) => Err(format!("wrong: {reason}")),
         Err(Fault::Refused(reason)) => Err(format!("refused: {reason}")),
         Ok(report) => match report.verdict {
             Verdict::Holds(_) => Ok(None),

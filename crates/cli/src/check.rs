@@ -228,6 +228,11 @@ impl Run<'_> {
             self.frame
                 .warn("--algorithm has no effect: it is for --engine calculus");
         }
+        let formulas = matches!(search.engine, Engine::Auto | Engine::Calculus);
+        if !formulas && output.emit == Some(Emit::Formula) {
+            self.frame
+                .warn("--engine has no effect: with --emit formula, nothing is checked");
+        }
         if search.method.is_some() && search.engine != Engine::Wpds {
             self.frame
                 .warn("--method has no effect: it is for --engine wpds");
@@ -330,7 +335,12 @@ impl Run<'_> {
     /// Parses and resolves the program; `None` if it was to be printed only, and has been.
     fn front_end(&self, source: &SourceFile) -> Result<Option<Program>, Failure> {
         let parsed = parse(source, self.dialect());
-        self.refused(&parsed.diagnostics, source)?;
+        if let Err(failure) = self.refused(&parsed.diagnostics, source) {
+            if input::is_of_the_calculus(source) {
+                Console::note("help: this looks like the fixed-point calculus: `droste solve`\n");
+            }
+            return Err(failure);
+        }
         self.frame.say(|| "parsed".to_owned());
         let (program, diagnostics) = lower(&parsed.ast);
         self.refused(&diagnostics, source)?;
@@ -707,7 +717,7 @@ impl Run<'_> {
         let written = if is_json {
             output::write_file(file, &json())
         } else {
-            std::fs::write(file, text(false, Style::default().width))
+            output::save_text(file, &text(false, Style::default().width))
         };
         written.map_err(|error| {
             let (file, why) = (file.display(), io_reason(&error));
@@ -747,7 +757,10 @@ fn engine(engine: Engine) -> droste_check::Engine {
 fn effort(report: &Report) -> String {
     let engine = report.engine;
     match &report.effort {
-        None => format!("{engine} engine: stopped before the first step"),
+        None => match report.verdict {
+            Verdict::Unknown(_) => format!("{engine} engine: stopped before the first step"),
+            _ => format!("{engine} engine: nothing to search"),
+        },
         Some(Effort::Explicit(stats)) => format!(
             "{engine} engine: {}, {}, {}, {}, {} bytes in tables",
             counted(stats.path_edges, "path edge"),

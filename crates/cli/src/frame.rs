@@ -8,7 +8,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use droste_base::memory::{available_bytes, resident_bytes};
@@ -19,9 +19,9 @@ use droste_source::diagnostics::{Diagnostic, Severity};
 
 use crate::args::LimitArgs;
 use crate::console::{Console, Failure};
-use crate::input;
 use crate::progress::{ProgressLine, Shown};
 use crate::watchdog::Watchdog;
+use crate::{input, output};
 
 /// The exit code of a shell command that Ctrl-C killed.
 const KILLED: i32 = 130;
@@ -48,6 +48,8 @@ pub(crate) struct Frame<'a> {
     pub(crate) watchdog: Arc<Watchdog>,
     volume: Volume,
     limits: Limits,
+    /// Whether an answer that was interrupted while it was written counts as unknown.
+    cut_is_unknown: Arc<AtomicBool>,
 }
 
 impl<'a> Frame<'a> {
@@ -66,6 +68,8 @@ impl<'a> Frame<'a> {
         }
         let watchdog = Watchdog::new(deadline, memory);
         let heard = Arc::clone(&watchdog);
+        let cut_is_unknown = Arc::new(AtomicBool::new(false));
+        let cut = Arc::clone(&cut_is_unknown);
         // The first signal ends the search. The second one ends the process, and so does the first
         // one when the answer is being written. If there are no signals here, nobody can send one.
         let mut first: Option<Instant> = None;
@@ -75,8 +79,15 @@ impl<'a> Frame<'a> {
             if again && since < ONE_SIGNAL {
                 return;
             }
-            if again || heard.is_answering() {
-                std::process::exit(KILLED);
+            if again {
+                output::exit(KILLED);
+            }
+            if heard.is_answering() {
+                if cut.load(Ordering::Relaxed) {
+                    Console::note(&format!("unknown: {}\n", StopReason::Cancelled));
+                    output::exit(i32::from(UNKNOWN));
+                }
+                output::exit(KILLED);
             }
         });
         let limits = Limits {
@@ -91,7 +102,14 @@ impl<'a> Frame<'a> {
             watchdog,
             volume,
             limits,
+            cut_is_unknown,
         }
+    }
+
+    /// What is written is all that is asked for: who interrupts it does not have it, and the exit code
+    /// says so.
+    pub(crate) fn cut_is_unknown(&self) {
+        self.cut_is_unknown.store(true, Ordering::Relaxed);
     }
 
     /// The file itself says how much is printed, unless the command line does.
@@ -124,7 +142,7 @@ impl<'a> Frame<'a> {
             if erase {
                 Console::note(ProgressLine::ERASE);
             }
-            std::process::exit(i32::from(answer(reason)));
+            output::exit(i32::from(answer(reason)));
         });
     }
 

@@ -34,7 +34,7 @@ use crate::frame::{Frame, UNKNOWN, Volume};
 use crate::heap::args::{HeapArgs, Picture, Word};
 use crate::heap::draw::Drawing;
 use crate::heap::text::Sources;
-use crate::input;
+use crate::{input, output};
 
 /// Whether a file is a heap program, says how to check one, or describes heaps.
 pub(crate) fn is_heap_program(args: &CheckArgs) -> bool {
@@ -465,7 +465,7 @@ fn checked(
     progress.erase();
     if let (Some(path), Some(text)) = (&settings.save_contracts, &checked.contracts) {
         let path = root.join(path);
-        std::fs::write(&path, text).map_err(|error| {
+        output::save_text(&path, text).map_err(|error| {
             Failure::Because(format!(
                 "cannot write the contracts to `{}`: {}",
                 path.display(),

@@ -13,6 +13,30 @@ use droste_source::{SourceFile, io_reason};
 /// How many bytes are read before the limits are checked.
 const CHUNK: u64 = 1 << 20;
 
+/// Whether a text that is no program looks like the calculus.
+pub(crate) fn is_of_the_calculus(source: &SourceFile) -> bool {
+    let by_name = Path::new(source.name()).extension();
+    by_name.is_some_and(|e| e == "mu")
+        || source.text().lines().any(|line| {
+            let line = line.trim_start();
+            ["mu bool ", "nu bool ", "#load "]
+                .iter()
+                .any(|start| line.starts_with(start))
+        })
+}
+
+/// Whether a text that is not of the calculus looks like a program.
+pub(crate) fn is_program(source: &SourceFile) -> bool {
+    let by_name = Path::new(source.name()).extension();
+    by_name.is_some_and(|e| e == "bp")
+        || source.text().lines().any(|line| {
+            let line = line.trim_start();
+            ["decl ", "void "]
+                .iter()
+                .any(|start| line.starts_with(start))
+        })
+}
+
 /// What a file is called.
 pub(crate) fn name(path: &Path) -> String {
     if path.as_os_str() == "-" {

@@ -41,7 +41,7 @@ fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|panic| {
         console::report_panic(panic);
         // Wherever it happened, nothing that is still computed can be relied upon.
-        std::process::exit(i32::from(COULD_NOT_BE_CHECKED));
+        output::exit(i32::from(COULD_NOT_BE_CHECKED));
     }));
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,

@@ -1,11 +1,14 @@
-//! JSON on standard output and in files.
+//! JSON on standard output; files that are there completely or not at all.
 //!
 //! The trace of a violation may be long. It is not kept as a tree or as a text: it is made while it
-//! is written.
+//! is written. So it may take long to write a file, and a signal may come in between: a file gets its
+//! name when it is complete, see [`save`], and whoever ends the process does so with [`exit`].
 
-use std::fs::File;
+use std::ffi::OsString;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use droste_source::io_reason;
 use serde::Serialize;
@@ -51,10 +54,143 @@ pub(crate) fn print(value: &impl Serialize) -> Result<(), Failure> {
     }
 }
 
+/// The file that is being written, under the name that it has until it is complete.
+static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
+
+fn unfinished() -> MutexGuard<'static, Option<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Ends the process. A file that is not complete is removed.
+pub(crate) fn exit(code: i32) -> ! {
+    // It stays locked, so that no other file is begun.
+    let mut unfinished = unfinished();
+    if let Some(file) = unfinished.take() {
+        let _ = fs::remove_file(file);
+    }
+    std::process::exit(code)
+}
+
 /// Writes a file of indented JSON.
 pub(crate) fn write_file(file: &Path, value: &impl Serialize) -> io::Result<()> {
-    let mut out = BufWriter::with_capacity(BUFFER, File::create(file)?);
-    serde_json::to_writer_pretty(&mut out, value)?;
-    writeln!(out)?;
+    save(file, |out| {
+        serde_json::to_writer_pretty(&mut *out, value)?;
+        writeln!(out)
+    })
+}
+
+/// Writes a text to a file.
+pub(crate) fn save_text(file: &Path, text: &str) -> io::Result<()> {
+    save(file, |out| out.write_all(text.as_bytes()))
+}
+
+/// Writes a file. It is written under another name beside its place, and gets its name when it is
+/// complete; if that is not possible (it is a device or a pipe, or nothing can be added to the
+/// directory), it is written where it is.
+pub(crate) fn save(
+    file: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let Some((place, partial, target)) = beside(file)? else {
+        return fill(File::create(file)?, write);
+    };
+    let written = fill(target, write);
+    let mut unfinished = unfinished();
+    let renamed = written.and_then(|()| fs::rename(&partial, &place));
+    if renamed.is_err() {
+        let _ = fs::remove_file(&partial);
+    }
+    *unfinished = None;
+    renamed
+}
+
+fn fill(target: File, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(BUFFER, target);
+    write(&mut out)?;
     out.flush()
+}
+
+/// Where a file is, links followed, and a new file beside it; nothing if it is to be written in its
+/// place. An error if it may not be written.
+fn beside(file: &Path) -> io::Result<Option<(PathBuf, PathBuf, File)>> {
+    let (place, known) = match fs::metadata(file) {
+        Ok(data) if data.is_file() => {
+            // Whoever may not write the file shall not replace it either.
+            drop(File::options().write(true).open(file)?);
+            (fs::canonicalize(file)?, Some(data.permissions()))
+        }
+        Ok(_) => return Ok(None),
+        // A link to a file that is not there yet.
+        Err(_) if fs::symlink_metadata(file).is_ok() => return Ok(None),
+        Err(_) => (file.to_path_buf(), None),
+    };
+    let Some(name) = place.file_name() else {
+        return Ok(None);
+    };
+    let mut other = OsString::from(".");
+    other.push(name);
+    other.push(format!(".{}.part", std::process::id()));
+    let partial = place.with_file_name(other);
+    let mut unfinished = unfinished();
+    let Ok(target) = File::options().write(true).create_new(true).open(&partial) else {
+        return Ok(None);
+    };
+    *unfinished = Some(partial.clone());
+    if let Some(permissions) = known {
+        let _ = target.set_permissions(permissions);
+    }
+    Ok(Some((place, partial, target)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A directory of this test alone.
+    fn scratch(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("droste-{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a directory");
+        folder
+    }
+
+    fn names(folder: &Path) -> Vec<OsString> {
+        let entries = fs::read_dir(folder).expect("a directory");
+        let mut names: Vec<_> = entries.map(|e| e.expect("an entry").file_name()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_file_is_complete_or_what_it_was() {
+        let folder = scratch("save");
+        let file = folder.join("a");
+        save_text(&file, "first").expect("written");
+        let failed = save(&file, |out| {
+            out.write_all(b"sec")?;
+            Err(io::Error::other("no more"))
+        });
+        assert_eq!(failed.map_err(|e| e.to_string()), Err("no more".to_owned()));
+        assert_eq!(fs::read_to_string(&file).expect("a text"), "first");
+        save_text(&file, "second").expect("written");
+        assert_eq!(fs::read_to_string(&file).expect("a text"), "second");
+        assert_eq!(names(&folder), ["a"]);
+        fs::remove_dir_all(folder).expect("removed");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn links_and_devices_stay_what_they_are() {
+        let folder = scratch("links");
+        let (file, link) = (folder.join("a"), folder.join("b"));
+        std::os::unix::fs::symlink(&file, &link).expect("a link");
+        for text in ["first", "second"] {
+            save_text(&link, text).expect("written");
+            assert_eq!(fs::read_to_string(&file).expect("a text"), text);
+        }
+        assert!(fs::symlink_metadata(&link).expect("there").is_symlink());
+        save_text(Path::new("/dev/null"), "gone").expect("written");
+        assert!(!fs::metadata("/dev/null").expect("there").is_file());
+        assert_eq!(names(&folder), ["a", "b"]);
+        fs::remove_dir_all(folder).expect("removed");
+    }
 }

@@ -66,6 +66,7 @@ pub(crate) fn run(command: &PdsCommand, console: &Console) -> Result<u8, Failure
         verbose: show.verbose,
     };
     let frame = Frame::new(console, limits, volume);
+    frame.cut_is_unknown();
     let known = Arc::new(Known::new(command, frame.start));
     let shown = command.json().then(|| Arc::clone(&known));
     watch(&frame, shown.clone());
@@ -335,10 +336,8 @@ fn refuse(command: &PdsCommand) -> Result<(), Failure> {
         PdsCommand::Pre(args) | PdsCommand::Post(args) => {
             args.search.refuse(args.method.into(), false)
         }
-        PdsCommand::Reach(args) => args.way.search.refuse(args.way.method(), false),
-        PdsCommand::Path(PathArgs { reach, .. }) => {
-            reach.way.search.refuse(reach.way.method(), true)
-        }
+        PdsCommand::Reach(args) => args.way.refuse(false),
+        PdsCommand::Path(PathArgs { reach, .. }) => reach.way.refuse(true),
         PdsCommand::Convert(_) => Ok(()),
     }
 }
@@ -664,15 +663,16 @@ impl Solve<'_> {
                 object["automaton"] = shown.json();
             }
             output::print(&object)?;
-        } else if to_output || !quiet {
-            if to_output || weights.is_empty() && file.is_none() {
+        } else {
+            if to_output || !quiet && weights.is_empty() && file.is_none() {
                 shown.print(args.dot)?;
             }
-            for (text, weight) in weights.iter().filter(|_| !quiet) {
+            // No exit code says what they are, so they are told in any case.
+            for (text, weight) in &weights {
                 let relations = show::relations(domain, weight);
                 Console::print(&format!("{text} : {}\n{relations}", domain.shown(weight)))?;
             }
-            if file.is_some() {
+            if file.is_some() && !quiet {
                 let states = count(u64::from(result.states()));
                 let transitions = counted(result.len() as u64, "transition");
                 Console::print(&format!(

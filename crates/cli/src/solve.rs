@@ -126,9 +126,13 @@ fn loader(main: &Path) -> impl FnMut(&str) -> Result<SourceFile, String> + use<>
 fn answer(args: &SolveArgs, frame: &Frame<'_>, known: &Arc<Mutex<Known>>) -> Result<u8, Failure> {
     let (console, start) = (frame.console, frame.start);
     let source = frame.read_until(&args.file, quits)?;
+    let is_program = input::is_program(&source);
     let theory = load(source, &mut loader(&args.file));
     let messages = theory.messages(!args.quiet, console.err_color());
     Console::note(&messages);
+    if theory.has_errors() && is_program {
+        Console::note("help: this looks like a program: `droste check`\n");
+    }
     let lock = || known.lock().unwrap_or_else(PoisonError::into_inner);
     lock().errors = theory.has_errors();
     if theory.actions().is_empty() && !theory.has_errors() {

@@ -469,7 +469,11 @@ pub(crate) fn statistics(report: &Report, total: Duration) -> String {
     let engine = report.engine;
     let (numbers, search) = match &report.effort {
         None if matches!(engine, EngineId::Bdd | EngineId::Calculus | EngineId::Wpds) => {
-            ("stopped before the first step".to_owned(), None)
+            let what = match report.verdict {
+                Verdict::Unknown(_) => "stopped before the first step",
+                _ => "nothing to search",
+            };
+            (what.to_owned(), None)
         }
         None => ("0 path edges, 0 states".to_owned(), None),
         Some(Effort::Explicit(stats)) => (

@@ -134,6 +134,72 @@ fn one_is_enough_while_an_object_is_written() {
     assert_eq!(code, Some(130));
 }
 
+/// A large pushdown system in a file.
+fn large(folder: &std::path::Path, rules: usize) -> String {
+    let mut text = format!("wpds {rules} 1 {rules}\n");
+    for i in 0..rules {
+        text += &format!("r1 {i} 0 {} 0 1\n", (i + 1) % rules);
+    }
+    text += "init 0 0\n";
+    let file = folder.join("large.num");
+    std::fs::write(&file, text).expect("written");
+    file.display().to_string()
+}
+
+/// What `pds convert` writes is all that is asked for: without it, nothing is known.
+#[test]
+fn it_ends_writing_a_system() {
+    let folder = common::scratch("ctrl-c-convert");
+    let system = large(&folder, 400_000);
+    let mut command = command(&["pds", "convert", &system, "--to", "pdaaal"]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("droste runs");
+    let mut out = child.stdout.take().expect("a pipe");
+    out.read_exact(&mut [0]).expect("it has begun");
+    interrupt(&child);
+    let mut said = String::new();
+    let mut err = child.stderr.take().expect("a pipe");
+    err.read_to_string(&mut said).expect("text");
+    assert_eq!(said, "unknown: interrupted\n");
+    assert_eq!(child.wait().expect("droste ends").code(), Some(3));
+}
+
+/// A file is there completely, or it is what it was.
+#[test]
+fn it_leaves_no_half_of_a_file() {
+    let folder = common::scratch("ctrl-c-output");
+    let system = large(&folder, 1_000_000);
+    let result = folder.join("out.json");
+    std::fs::write(&result, "before").expect("written");
+    let names = || {
+        let entries = std::fs::read_dir(&folder).expect("a directory");
+        let names = entries.map(|e| e.expect("an entry").file_name().into_string());
+        names.collect::<Result<Vec<_>, _>>().expect("names")
+    };
+    let output = result.display().to_string();
+    let mut command = command(&[
+        "pds", "convert", &system, "--to", "pdaaal", "--output", &output,
+    ]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("droste runs");
+    while !names().iter().any(|name| name.ends_with(".part")) {
+        assert!(child.try_wait().expect("droste runs").is_none(), "too fast");
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        assert_eq!(
+            std::fs::read_to_string(&result).ok().as_deref(),
+            Some("before"),
+            "it is not complete yet"
+        );
+    }
+    signal(&child, "-TERM");
+    let done = Done::of(&child.wait_with_output().expect("droste ends")).expect(3);
+    assert_eq!(done.err, "unknown: interrupted\n");
+    assert_eq!(std::fs::read_to_string(&result).expect("a text"), "before");
+    let mut names = names();
+    names.sort();
+    assert_eq!(names, ["large.num", "out.json"]);
+}
+
 /// A heap program that never ends, and whose heaps nothing makes smaller.
 #[test]
 fn it_ends_a_check_of_heaps() {

@@ -342,6 +342,44 @@ fn the_calculus_engine_takes_algorithms_by_name_or_from_a_file() {
     let done = droste(&["check", "lock.bp", "--emit", "formula"]).expect(0);
     assert!(done.out.contains("bool ProgramInt(State u, State v)"));
     assert!(done.out.contains("mu bool Summary"));
+    assert_eq!(done.err, "");
+    let args = ["check", "lock.bp", "--emit", "formula", "--engine", "bdd"];
+    let done = droste(&args).expect(0);
+    assert!(done.err.contains("--engine has no effect"), "{done:#?}");
+}
+
+/// No step of `p` starts a thread, but the thread may be one that `p` has started.
+#[test]
+fn the_formula_of_a_thread_that_nobody_starts() {
+    let program = b"decl g; void main() begin start_thread p(); goto M; L: skip; M: skip; end
+        void p() begin enforce F; start_thread p(); end";
+    let args = ["check", "-", "--reach", "L", "--contexts", "2"];
+    droste_with(program, &[&args[..], &["--engine", "calculus"]].concat()).expect(0);
+    let formula = droste_with(program, &[&args[..], &["--emit", "formula"]].concat()).expect(0);
+    droste_with(formula.out.as_bytes(), &["solve", "-"]).expect(1);
+}
+
+#[test]
+fn the_other_language_is_named() {
+    let done = droste_with(b"mu bool R(bool x) x | R(x);\nR(1);\n", &["check", "-"]).expect(2);
+    assert!(done.err.contains("`droste solve`"), "{done:#?}");
+    let program = b"void main() begin skip; end";
+    let done = droste_with(program, &["solve", "-"]).expect(2);
+    assert!(done.err.contains("`droste check`"), "{done:#?}");
+    let done = droste_with(b"void main( begin skip; end", &["check", "-"]).expect(2);
+    assert!(!done.err.contains("droste solve"), "{done:#?}");
+}
+
+/// Without a question there is nothing to search, which is no abort.
+#[test]
+fn nothing_to_search() {
+    let program = b"void main() begin start_thread f(); end void f() begin skip; end";
+    for engine in ["bdd", "calculus"] {
+        let args = ["check", "-", "--contexts", "2", "--engine", engine];
+        let done = droste_with(program, &args).expect(0);
+        let last = format!("{engine}: nothing to search, ");
+        assert!(done.out.contains(&last), "{done:#?}");
+    }
 }
 
 #[test]

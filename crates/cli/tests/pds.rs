@@ -74,12 +74,11 @@ fn long_runs_are_folded() {
 fn ways_agree() {
     for method in ["chaotic", "path", "dual"] {
         for direction in ["pre", "post"] {
-            let way = ["--method", method, "--direction", direction, "--json"];
-            let args: Vec<&str> = ["pds", "reach", "calls.wpds"]
-                .iter()
-                .chain(&way)
-                .copied()
-                .collect();
+            let mut args = vec!["pds", "reach", "calls.wpds", "--json", "--method", method];
+            // It goes from both ends.
+            if method != "dual" {
+                args.extend(["--direction", direction]);
+            }
             let object = droste(&args).expect(1).json();
             assert_eq!(object["weight"], json!(15), "{object}");
             for field in ["reachable", "seconds", "transitions", "rules", "domain"] {
@@ -129,6 +128,11 @@ fn cores_and_orders() {
             "reach",
             &["--method", "dual", "--cores", "2"],
             "--cores: `--method dual`",
+        ),
+        (
+            "reach",
+            &["--method", "dual", "--direction", "pre"],
+            "--direction: `--method dual`",
         ),
         (
             "post",
@@ -534,6 +538,40 @@ fn threads_with_a_stack_each() {
     let args = ["--initial", "0|1,4", "--target", "2|*,5"];
     let done = of(text, "path", &args).expect(1);
     assert!(done.out.contains("thread 2: 1|4 to 2|5"), "{}", done.out);
+}
+
+/// A text without `|` is the name of a file, as CUBA has them.
+#[test]
+fn states_of_threads_come_from_files() {
+    let folder = scratch("pds-states");
+    let file = |name: &str, text: &str| {
+        let path = folder.join(name);
+        fs::write(&path, text).expect("written");
+        path.display().to_string()
+    };
+    let text = "3\nPDA 1 2\n0 1 -> 1 2\nPDA 4 5\n1 4 -> 2 5\n";
+    let (initial, target) = (file("a.init", "0|1,4  # start"), file("a.spec", "2|*,5\n"));
+    let args = ["--initial", &initial, "--target", &target];
+    of(text, "reach", &args).expect(1);
+    let two = file("two.init", "0|1,4\n0|2,4\n");
+    let done = of(text, "reach", &["--initial", &two, "--target", &target]).expect(2);
+    assert!(done.err.contains("two.init:2:1"), "{}", done.err);
+    let done = of(text, "reach", &["--initial", "0,1,4", "--target", &target]).expect(2);
+    assert!(
+        done.err.contains("--initial: a state is written '0|1.2,4'"),
+        "{}",
+        done.err
+    );
+}
+
+/// The exit code does not say what a weight is.
+#[test]
+fn a_weight_that_is_asked_for_is_told() {
+    let args = ["pds", "post", "calls.wpds", "--of", "<run, end>"];
+    let all = droste(&args).expect(0).out;
+    assert!(all.starts_with("<run, end> : "), "{all}");
+    let quiet = droste(&[&args[..], &["-q"]].concat()).expect(0);
+    assert_eq!((quiet.out, quiet.err), (all, String::new()));
 }
 
 /// `bool` asks for paths, whatever the weights are, and whatever calls do with them.

@@ -10,8 +10,10 @@
 //! ```
 //!
 //! `PDA lo hi` gives the symbols of a thread. A rule has a shared state and a top symbol on its
-//! left (`-` for an empty stack), a shared state and at most two symbols on its right, the new top
-//! first. The initial state is given apart: `0|1,4`, with the symbols of each stack between dots.
+//! left (`-` or `-1` for an empty stack), a shared state and at most two symbols on its right, the new
+//! top first. CUBA does not look at `lo` and `hi`, and there are files whose rules have other symbols:
+//! these are symbols of the thread, too. The initial state is given apart: `0|1,4`, with the symbols
+//! of each stack between dots.
 
 use droste_base::Limits;
 use droste_source::diagnostics::Diagnostic;
@@ -27,8 +29,11 @@ pub(crate) fn looks_like(line: &str) -> bool {
     !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The words of a line, each with where it begins.
-fn words(line: &str, start: usize) -> impl Iterator<Item = (usize, &str)> {
+/// A word and where it begins.
+type Word<'a> = (usize, &'a str);
+
+/// The words of a line.
+fn words(line: &str, start: usize) -> impl Iterator<Item = Word<'_>> {
     let line = line.split('#').next().unwrap_or_default();
     let place = move |word: &str| start + (word.as_ptr() as usize - line.as_ptr() as usize);
     line.split_ascii_whitespace()
@@ -71,7 +76,7 @@ pub(crate) fn read(
         };
         let rest: Vec<(usize, &str)> = words.take(8).collect();
         let result = if header {
-            line_of(&mut system, first, &rest)
+            line_of(&mut system, first, &rest, &mut problems)
         } else {
             header = true;
             number(first, "the number of shared states").map(|count| system.shared = count)
@@ -94,6 +99,7 @@ fn line_of(
     system: &mut Concurrent,
     first: (usize, &str),
     rest: &[(usize, &str)],
+    problems: &mut Problems,
 ) -> Result<(), Diagnostic> {
     let place = |(at, word): (usize, &str)| span(at, at + word.len());
     if first.1 == "PDA" {
@@ -128,13 +134,21 @@ fn line_of(
         )))
     };
     let (low, high) = thread.symbols;
-    let symbol = |word: (usize, &str)| {
+    let mut symbol = |word: (usize, &str)| {
         let symbol = number(word, "a symbol")?;
         if (low..=high).contains(&symbol) {
             return Ok(symbol);
         }
-        let what = format!("the thread has no symbol {symbol}");
-        Err(Diagnostic::error(place(word), what).help(format!("it has {low} to {high}")))
+        if thread.others.is_empty() {
+            let what =
+                format!("the thread has the symbols {low} to {high}, but a rule has {symbol}");
+            let warning = Diagnostic::warning(place(word), what);
+            problems.warning(warning.help(
+                "this and other symbols of its rules are taken for symbols of the thread, as by CUBA",
+            ));
+        }
+        thread.others.insert(symbol);
+        Ok(symbol)
     };
     let from = state(first)?;
     let (top, arrow, to, right) = if let [top, arrow, to, right @ ..] = rest {
@@ -149,7 +163,8 @@ fn line_of(
             format!("expected `->`, found `{}`", arrow.1),
         ));
     }
-    let top = if top.1 == "-" {
+    // CUBA's programs that make such files write -1.
+    let top = if matches!(top.1, "-" | "-1") {
         None
     } else {
         Some(symbol(top)?)
@@ -173,25 +188,90 @@ fn line_of(
     Ok(())
 }
 
-/// A shared state and the stacks of the threads, top first: `0|1.2,4`; `-` is an empty stack.
-pub fn concurrent_state(text: &str) -> Result<(u32, Vec<Vec<u32>>), Diagnostic> {
-    let whole = text.trim();
-    let at = |part: &str| part.as_ptr() as usize - text.as_ptr() as usize;
-    let Some((state, stacks)) = whole.split_once('|') else {
-        let error = Diagnostic::error(span(at(whole), at(whole) + whole.len()), "expected `|`");
-        return Err(error.help("a state is written `0|1.2,4`: shared state, then the stacks"));
+/// The only line of a text that has more than a comment, as long as the text: what is no part of it
+/// is blank, so that places stay the same.
+fn only_line(text: &str, help: &str) -> Result<String, Diagnostic> {
+    let mut only = String::with_capacity(text.len());
+    let mut seen = false;
+    for line in text.split_inclusive('\n') {
+        let state = line.split('#').next().unwrap_or_default().trim_end();
+        if !state.is_empty() && seen {
+            let start = only.len() + (state.len() - state.trim_start().len());
+            let place = span(start, only.len() + state.len());
+            return Err(Diagnostic::error(place, "there is a second line").help(help.to_owned()));
+        }
+        seen |= !state.is_empty();
+        only.push_str(state);
+        only.push_str(&" ".repeat(line.len() - state.len()));
+    }
+    Ok(only)
+}
+
+/// Shared state and what follows for each thread, each with where it begins.
+fn parts<'a>(text: &'a str, help: &str) -> Result<(Word<'a>, Vec<Word<'a>>), Diagnostic> {
+    let word = |part: &'a str| {
+        let part = part.trim();
+        (part.as_ptr() as usize - text.as_ptr() as usize, part)
     };
-    let state = number((at(state.trim()), state.trim()), "a shared state")?;
+    let Some((state, stacks)) = text.split_once('|') else {
+        let (at, whole) = word(text);
+        let error = Diagnostic::error(span(at, at + whole.len()), "expected `|`");
+        return Err(error.help(help.to_owned()));
+    };
+    Ok((word(state), stacks.split(',').map(word).collect()))
+}
+
+/// A shared state and the stacks of the threads, top first: `0|1.2,4`; `-` is an empty stack. The
+/// text may be a file of CUBA's, with a comment.
+pub fn concurrent_state(text: &str) -> Result<(u32, Vec<Vec<u32>>), Diagnostic> {
+    let help = "a state is written `0|1.2,4`: shared state, then the stacks";
+    let line = only_line(text, help)?;
+    let (state, stacks) = parts(&line, help)?;
+    let state = number(state, "a shared state")?;
     let mut all = Vec::new();
-    for stack in stacks.split(',') {
-        let stack = stack.trim();
+    for (at, stack) in stacks {
         let mut symbols = Vec::new();
-        if !matches!(stack, "-" | "") {
+        if !matches!(stack, "-" | "-1" | "") {
+            let mut at = at;
             for symbol in stack.split('.') {
-                symbols.push(number((at(symbol), symbol), "a symbol")?);
+                symbols.push(number((at, symbol), "a symbol")?);
+                at += symbol.len() + 1;
             }
         }
         all.push(symbols);
     }
     Ok((state, all))
+}
+
+/// The top of a stack that is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StackTop {
+    /// Whatever the stack.
+    Any,
+    /// There is no symbol.
+    Empty,
+    /// This symbol.
+    Symbol(u32),
+}
+
+/// What is looked for: a shared state, unless any will do, and the top of each stack: `3|2,*`. The
+/// text may be a file of CUBA's, with a comment.
+pub fn concurrent_target(text: &str) -> Result<(Option<u32>, Vec<StackTop>), Diagnostic> {
+    let help = "a target is written `3|2,*`: the shared state, then the top of each stack, `-` for an \
+                empty one, `*` for anything";
+    let line = only_line(text, help)?;
+    let (state, tops) = parts(&line, help)?;
+    let number = |word: Word<'_>, what: &str| {
+        number(word, what).map_err(|error| error.help(help.to_owned()))
+    };
+    let state = match state.1 {
+        "*" => None,
+        _ => Some(number(state, "a shared state")?),
+    };
+    let top = |word: Word<'_>| match word.1 {
+        "*" => Ok(StackTop::Any),
+        "-" | "-1" => Ok(StackTop::Empty),
+        _ => number(word, "a symbol").map(StackTop::Symbol),
+    };
+    Ok((state, tops.into_iter().map(top).collect::<Result<_, _>>()?))
 }

@@ -28,7 +28,7 @@ pub mod weight;
 mod write;
 mod xml;
 
-pub use cuba::concurrent_state;
+pub use cuba::{StackTop, concurrent_state, concurrent_target};
 pub use names::Names;
 pub use problems::{Enough, Problems};
 pub use read::{Document, Format, ReadError, detect, read, read_as};

@@ -146,8 +146,13 @@ impl Reader<'_> {
             "" => "the line ends".to_owned(),
             word => format!("found `{word}`"),
         };
-        Diagnostic::error(span(start, end), format!("expected {what}, {found}"))
-            .label(format!("expected {what}"))
+        let error = Diagnostic::error(span(start, end), format!("expected {what}, {found}"))
+            .label(format!("expected {what}"));
+        // The last line has no end.
+        if end == self.bytes.len() {
+            return error.help("is the file cut short?");
+        }
+        error
     }
 
     /// A number below a bound.

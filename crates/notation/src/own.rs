@@ -45,7 +45,10 @@ struct Reader<'a> {
 pub(crate) fn read(text: &str, limits: &Limits) -> Result<(System, Vec<Diagnostic>), ReadError> {
     let mut reader = Reader {
         text,
-        system: System::default(),
+        system: System {
+            declares_states: true,
+            ..System::default()
+        },
         problems: Problems::default(),
         sets: Vec::new(),
         merges: Vec::new(),

@@ -61,7 +61,10 @@ impl<'a> Scope<'a> {
             let error = error.label("no rule has it");
             match suggestion(name, &self.system.states) {
                 Some(near) => error.help(format!("did you mean `{near}`?")),
-                None => error.help("a state without rules is declared with a line `states …`"),
+                None if self.system.declares_states => {
+                    error.help("a state without rules is declared with a line `states …`")
+                }
+                None => error,
             }
         })
     }

@@ -6,6 +6,7 @@
 //! seen first, so that a weight that does not fit can be shown where it stands.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use droste_source::Span;
 
@@ -184,6 +185,8 @@ pub struct System {
     pub initial: Configurations,
     /// Where they are to lead.
     pub target: Configurations,
+    /// Whether its format has a line that declares control states without rules.
+    pub declares_states: bool,
 }
 
 impl System {
@@ -346,11 +349,21 @@ impl PartialEq for System {
 /// A thread of a concurrent pushdown system.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Thread {
-    /// The least and the greatest stack symbol.
+    /// The least and the greatest stack symbol that are announced.
     pub symbols: (u32, u32),
+    /// Other symbols that its rules have nevertheless.
+    pub others: BTreeSet<u32>,
     /// Its rules: shared state and top symbol; shared state and at most two symbols, the new top
     /// first. No top symbol stands for an empty stack.
     pub rules: Vec<ThreadRule>,
+}
+
+impl Thread {
+    /// Whether this is one of its stack symbols.
+    pub fn has(&self, symbol: u32) -> bool {
+        let (least, greatest) = self.symbols;
+        (least..=greatest).contains(&symbol) || self.others.contains(&symbol)
+    }
 }
 
 /// A rule of a [`Thread`].

@@ -243,7 +243,15 @@ impl<'a> Reader<'a> {
                     let what = format!("`<{}>` is there twice", inner.name);
                     return Err(Diagnostic::error(inner.place, what));
                 }
-                _ => return Err(foreign(&inner, "`<Weight>`")),
+                _ => {
+                    let known = match (weight, merge) {
+                        (None, None) if push => "`<Weight>` or `<MergeFn>`".to_owned(),
+                        (None, _) => "`<Weight>`".to_owned(),
+                        (_, None) if push => "`<MergeFn>`".to_owned(),
+                        _ => format!("`</{}>`", tag.name),
+                    };
+                    return Err(foreign(&inner, &known));
+                }
             };
             *place = Some(ONE);
             if inner.is_empty {

@@ -8,12 +8,22 @@ use droste_source::diagnostics::Diagnostic;
 
 use crate::problems::span;
 
+/// An attribute of a tag.
+#[derive(Debug)]
+pub(crate) struct Attribute<'a> {
+    name: &'a str,
+    name_place: Span,
+    value: Cow<'a, str>,
+    value_place: Span,
+}
+
 /// A tag that opens an element.
 #[derive(Debug)]
 pub(crate) struct Tag<'a> {
     pub(crate) name: &'a str,
     pub(crate) place: Span,
-    pub(crate) attributes: Vec<(&'a str, Cow<'a, str>, Span)>,
+    /// Names and values.
+    pub(crate) attributes: Vec<Attribute<'a>>,
     /// Whether the element has no content: `<a/>`.
     pub(crate) is_empty: bool,
 }
@@ -21,8 +31,8 @@ pub(crate) struct Tag<'a> {
 impl Tag<'_> {
     /// The value of an attribute, if it is there.
     pub(crate) fn get(&self, name: &str) -> Option<(&str, Span)> {
-        let found = self.attributes.iter().find(|(known, ..)| *known == name)?;
-        Some((&found.1, found.2))
+        let found = self.attributes.iter().find(|a| a.name == name)?;
+        Some((&found.value, found.value_place))
     }
 
     /// The value of an attribute that must be there.
@@ -34,15 +44,12 @@ impl Tag<'_> {
 
     /// Only these attributes may be there.
     pub(crate) fn only(&self, names: &[&str]) -> Result<(), Diagnostic> {
-        let foreign = self
-            .attributes
-            .iter()
-            .find(|(name, ..)| !names.contains(name));
-        match foreign {
+        let mut attributes = self.attributes.iter();
+        match attributes.find(|a| !names.contains(&a.name)) {
             None => Ok(()),
-            Some((name, _, place)) => {
-                let what = format!("`<{}>` has no attribute `{name}`", self.name);
-                let error = Diagnostic::error(*place, what);
+            Some(foreign) => {
+                let what = format!("`<{}>` has no attribute `{}`", self.name, foreign.name);
+                let error = Diagnostic::error(foreign.name_place, what);
                 Err(error.help(format!("it may have {}", names.join(", "))))
             }
         }
@@ -198,7 +205,7 @@ impl<'a> Xml<'a> {
         self.at += 1;
         let name = self.name()?;
         let place = span(start, self.at);
-        let mut attributes: Vec<(&str, Cow<'_, str>, Span)> = Vec::new();
+        let mut attributes: Vec<Attribute<'_>> = Vec::new();
         loop {
             self.skip_space();
             let rest = self.rest();
@@ -218,7 +225,7 @@ impl<'a> Xml<'a> {
             let key_start = self.at;
             let key = self.name()?;
             let key_place = span(key_start, self.at);
-            if attributes.iter().any(|(known, ..)| *known == key) {
+            if attributes.iter().any(|known| known.name == key) {
                 return Err(Diagnostic::error(
                     key_place,
                     format!("`{key}` is there twice"),
@@ -247,7 +254,12 @@ impl<'a> Xml<'a> {
             }
             self.at += 1;
             let value = decode(value, value_start)?;
-            attributes.push((key, value, span(value_start, self.at - 1)));
+            attributes.push(Attribute {
+                name: key,
+                name_place: key_place,
+                value,
+                value_place: span(value_start, self.at - 1),
+            });
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use droste_base::Limits;
 use droste_notation::{
-    ANY, Document, DomainName, Format, Label, Place, ReadError, Right, System, read, read_set,
+    ANY, Document, DomainName, Format, Label, Place, ReadError, Right, SetError, System, read,
+    read_set,
 };
 use droste_source::SourceFile;
 use droste_source::diagnostics::render;
@@ -339,7 +340,7 @@ fn walis_xml_says_what_is_wrong_and_where() {
     );
     wrong(
         &change("fromStack='n0'", "stack='n0'"),
-        "10:25",
+        "10:18",
         "no attribute `stack`",
     );
     wrong(
@@ -401,13 +402,106 @@ fn cubas_form_is_read() {
         (system.threads[1].rules[3].top, system.threads[0].symbols),
         (None, (1, 2))
     );
-    wrong("2\nPDA 1 2\n0 3 -> 1\n", "3:3", "no symbol 3");
     wrong("2\nPDA 1 2\n0 1 -> 2\n", "3:8", "no shared state 2");
     wrong("2\nPDA 1 2\n0 1 -> 1 1 1 1\n", "3:14", "at most two");
     wrong("2\n0 1 -> 1\n", "2:1", "PDA lo hi");
     wrong("2\n", "1:2", "no thread");
     let state = droste_notation::concurrent_state("0|1.2,-,4\n").unwrap();
     assert_eq!(state, (0, vec![vec![1, 2], vec![], vec![4]]));
+}
+
+/// As in the files that come with CUBA: -1 for an empty stack, symbols beyond those announced, states
+/// with comments in files of their own.
+#[test]
+fn cubas_files_are_read() {
+    use droste_notation::StackTop::{Any, Empty, Symbol};
+    let text = "3\nPDA 1 2\n0 -1 -> 1 7 1\n0 9 -> 1\nPDA 4 5\n1 4 -> 2 5\n";
+    let Ok((Document::Concurrent(system), Format::Cuba, warnings)) = read(text, &Limits::default())
+    else {
+        panic!("refused");
+    };
+    assert_eq!(system.threads[0].rules[0].top, None);
+    let warnings = render(&warnings, &SourceFile::new("t", text), false);
+    assert_eq!(warnings.matches("warning").count(), 1, "{warnings}");
+    assert!(
+        warnings.contains("t:3:11") && warnings.contains("7"),
+        "{warnings}"
+    );
+    let has = |thread: usize, symbol| system.threads[thread].has(symbol);
+    assert!(has(0, 1) && has(0, 7) && has(0, 9) && !has(0, 3) && !has(1, 7));
+    wrong("2\nPDA 1 2\n0 -2 -> 1\n", "3:3", "expected a symbol");
+    let state = droste_notation::concurrent_state;
+    assert_eq!(
+        state("# initial\n\n 0|0,7 # here").unwrap(),
+        (0, vec![vec![0], vec![7]])
+    );
+    assert_eq!(state("0|-1,2").unwrap(), (0, vec![vec![], vec![2]]));
+    let error = state("0|0,7\n1|0,7").unwrap_err();
+    assert!(format!("{error:?}").contains("a second line"), "{error:?}");
+    let target = droste_notation::concurrent_target;
+    assert_eq!(
+        target("3|2,*,- # t\n").unwrap(),
+        (Some(3), vec![Symbol(2), Any, Empty])
+    );
+    assert_eq!(target("*|-1").unwrap(), (None, vec![Empty]));
+    for wrong in ["", "3", "3|2.1", "x|1", "3|"] {
+        assert!(target(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn walis_mistakes_are_shown_where_they_are() {
+    wrong(
+        "<WPDS><Rule from='p' x='p' fromStack='a' to='p'/></WPDS>",
+        "1:22",
+        "`<Rule>` has no attribute `x`",
+    );
+    for (right, inside, expected) in [
+        ("", "<Weight>1</Weight><x/>", "`</Rule>`"),
+        (
+            "toStack1='a' toStack2='a'",
+            "<Weight>1</Weight><x/>",
+            "`<MergeFn>`",
+        ),
+        (
+            "toStack1='a' toStack2='a'",
+            "<x/>",
+            "`<Weight>` or `<MergeFn>`",
+        ),
+        ("", "<x/>", "`<Weight>`"),
+    ] {
+        let text =
+            format!("<WPDS><Rule from='p' fromStack='a' to='p' {right}>{inside}</Rule></WPDS>");
+        let said = refused(&text);
+        assert!(said.contains(&format!("expected {expected}\n")), "{said}");
+    }
+}
+
+/// The line that is cut need not be a rule.
+#[test]
+fn files_that_end_in_a_line_are_cut_short() {
+    let whole = "wpds 3 3 2\nr1 0 0 1 1\nr2 1 1 2 2 2\n";
+    for end in [
+        "wpds 3 3 2\nr1 0 0 1 1\nr2 1 1".len(),
+        "wpds 3 3 2\nr".len(),
+    ] {
+        let said = refused(&whole[..end]);
+        assert!(said.contains("cut short"), "{said}");
+    }
+    assert!(!refused("wpds 3 3 1\nr1 0 0\n").contains("cut short"));
+}
+
+#[test]
+fn only_droste_own_form_declares_states() {
+    let said = |text: &str, set: &str| {
+        let mut system = system(text);
+        match read_set(&SourceFile::new("s", set), &mut system, &Limits::default()) {
+            Err(SetError::Wrong(list)) => render(&list, &SourceFile::new("s", set), false),
+            _ => panic!("accepted"),
+        }
+    };
+    assert!(said("rule p a -> p\n", "<nowhere, a>").contains("a line `states"));
+    assert!(!said("(p <a>)\np <a> --> p <>\n", "<nowhere, a>").contains("a line `states"));
 }
 
 #[test]

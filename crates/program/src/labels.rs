@@ -17,7 +17,7 @@ pub fn find(program: &Program, query: &str) -> Result<Vec<NodeId>, String> {
     let query = query.trim();
     // Labels hold no colon, names of procedures may (`T::f`).
     match query.rsplit_once(':') {
-        Some((procedure, _)) if procedure.ends_with(':') => {
+        Some((procedure, _)) if procedure.ends_with(':') || procedure.trim().is_empty() => {
             Err(format!("`{query}` is not a label; write PROC:LABEL"))
         }
         Some((procedure, label)) if label.trim().is_empty() => Err(format!(

@@ -35,6 +35,10 @@ fn a_label_is_looked_up_everywhere_or_in_one_procedure() {
         error(&program, "mian:L"),
         "there is no procedure `mian`; did you mean `main`?"
     );
+    for query in [":", ":L", " : "] {
+        let message = format!("`{}` is not a label; write PROC:LABEL", query.trim());
+        assert_eq!(error(&program, query), message);
+    }
     assert_eq!(
         error(&program, "x:L"),
         "there is no procedure `x`; there are `main` and `f`"

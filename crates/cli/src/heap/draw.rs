@@ -21,7 +21,7 @@ use crate::console::{Console, Failure};
 use crate::frame::Frame;
 use crate::heap::args::Picture;
 use crate::heap::text::Sources;
-use crate::input;
+use crate::{input, output};
 use droste_source::io_reason;
 
 /// A page shows so many states at most.
@@ -208,7 +208,7 @@ impl Drawing<'_> {
 
 fn write(folder: &Path, name: &str, text: &str) -> Result<(), Failure> {
     let path = folder.join(name);
-    let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, text));
+    let written = std::fs::create_dir_all(folder).and_then(|()| output::save_text(&path, text));
     written.map_err(|error| {
         let (path, why) = (path.display(), io_reason(&error));
         Failure::Because(format!("cannot write `{path}`: {why}"))

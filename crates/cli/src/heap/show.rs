@@ -157,10 +157,10 @@ fn write_trace(
         Some("html") => {
             let line = |file: &str, number: u32| sources.line(file, number).map(str::to_owned);
             let sheets = run_sheets(run, &task.symbols, &report.property, &line);
-            std::fs::write(path, page(file, &sheets))
+            output::save_text(path, &page(file, &sheets))
         }
         _ if path.as_os_str() == "-" => return Console::print(&lines(task, sources, run)),
-        _ => std::fs::write(path, lines(task, sources, run)),
+        _ => output::save_text(path, &lines(task, sources, run)),
     };
     written.map_err(|error| {
         Failure::Because(format!(

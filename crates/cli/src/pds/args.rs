@@ -198,7 +198,7 @@ pub(crate) struct AutomatonArgs {
     pub(crate) method: OneWay,
     #[command(flatten)]
     pub(crate) search: SearchArgs,
-    /// Say only the weight of a configuration, as in '<p, a b>' (repeatable)
+    /// Say only the weight of a configuration, as in '<p, a b>', even with -q (repeatable)
     #[arg(long, value_name = "CONFIG")]
     pub(crate) of: Vec<String>,
     #[command(flatten)]
@@ -265,6 +265,17 @@ pub(crate) struct SearchArgs {
     /// where weights are numbers.
     #[arg(long, value_enum)]
     pub(crate) order: Option<Order>,
+}
+
+impl WayArgs {
+    /// The flags that say nothing about the method, or about this command.
+    pub(crate) fn refuse(&self, run: bool) -> Result<(), Failure> {
+        if self.direction.is_some() && self.method() == Method::Dual {
+            let what = "--direction: `--method dual` goes from both ends";
+            return Err(Failure::Because(what.to_owned()));
+        }
+        self.search.refuse(self.method(), run)
+    }
 }
 
 impl SearchArgs {

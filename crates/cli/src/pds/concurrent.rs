@@ -1,15 +1,17 @@
 //! Systems with several threads, as CUBA has them: `droste pds reach` and `path`.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use droste_base::words::{counted, seconds};
-use droste_notation::{Concurrent as System, concurrent_state};
+use droste_notation::{
+    Concurrent as System, StackTop, Thread, concurrent_state, concurrent_target,
+};
 use droste_pds::concurrent::{
     Concurrent, Context, Finding, Options, Proof, Stats, Target, Top, search,
 };
 use droste_pds::{Move, Replace, Rule, StateId, SymbolId};
 use droste_source::SourceFile;
-use droste_source::diagnostics::Diagnostic;
 use serde_json::{Value, json};
 
 use super::args::{PathArgs, ReachArgs};
@@ -18,6 +20,9 @@ use super::{Stop, tell};
 use crate::console::{Console, Failure};
 use crate::frame::Frame;
 use crate::output;
+
+const INITIAL: &str = "--initial";
+const TARGET: &str = "--target";
 
 /// Whether a state is reached, with which contexts.
 pub(super) fn answer(
@@ -47,7 +52,7 @@ pub(super) fn answer(
     }
     let threads = rules(system);
     let (shared, stacks) = initial(name, system, args, frame)?;
-    let target = target(name, system, args)?;
+    let target = target(name, system, args, frame)?;
     let threads: Vec<(Vec<Rule>, Vec<SymbolId>)> = threads.into_iter().zip(stacks).collect();
     let read = known.solving(None);
     frame.watchdog.search_begins();
@@ -150,6 +155,32 @@ fn rules(system: &System) -> Vec<Vec<Rule>> {
         .collect()
 }
 
+/// What a flag says: a state, or the name of a file with one.
+fn given(flag: &str, text: &str, frame: &Frame<'_>) -> Result<SourceFile, Failure> {
+    if text.contains('|') {
+        return Ok(SourceFile::new(flag, text));
+    }
+    let file = Path::new(text);
+    frame.read(file).map_err(|failure| match failure {
+        // Perhaps it was not meant as a file.
+        Failure::Because(what) if text != "-" && !file.exists() => Failure::Because(format!(
+            "{flag}: {}; otherwise it is the name of a file: {what}",
+            form(flag)
+        )),
+        other => other,
+    })
+}
+
+fn form(flag: &str) -> &'static str {
+    if flag == INITIAL {
+        "a state is written '0|1.2,4', the shared state, then a stack for each thread, with dots \
+         between symbols"
+    } else {
+        "a target is written '3|2,*', the shared state, then the top of each stack, `-` for an \
+         empty one, `*` for anything"
+    }
+}
+
 /// Shared state and stacks at the start.
 fn initial(
     name: &str,
@@ -159,7 +190,9 @@ fn initial(
 ) -> Result<(u32, Vec<Vec<SymbolId>>), Stop> {
     let (shared, stacks) = match (&args.system.initial, &system.initial) {
         (Some(text), _) => {
-            concurrent_state(text).map_err(|wrong| refuse(frame, "--initial", text, wrong))?
+            let source = given(INITIAL, text, frame)?;
+            let state = concurrent_state(source.text());
+            state.map_err(|wrong| tell(frame, source.name(), source.text(), &[wrong]))?
         }
         (None, Some(initial)) => initial.clone(),
         (None, None) => {
@@ -170,19 +203,14 @@ fn initial(
             return Err(Failure::Because(what).into());
         }
     };
-    check("--initial", system, Some(shared), stacks.len())?;
+    check(INITIAL, system, Some(shared), stacks.len())?;
     for (stack, thread) in stacks.iter().zip(&system.threads) {
         for &symbol in stack {
-            within("--initial", symbol, thread.symbols)?;
+            within(INITIAL, symbol, thread)?;
         }
     }
     let stack = |stack: Vec<u32>| stack.into_iter().map(SymbolId).collect();
     Ok((shared, stacks.into_iter().map(stack).collect()))
-}
-
-fn refuse(frame: &Frame<'_>, flag: &str, text: &str, wrong: Diagnostic) -> Failure {
-    let source = SourceFile::new(flag, text);
-    tell(frame, source.name(), source.text(), &[wrong])
 }
 
 fn check(flag: &str, system: &System, shared: Option<u32>, stacks: usize) -> Result<(), Failure> {
@@ -207,46 +235,53 @@ fn check(flag: &str, system: &System, shared: Option<u32>, stacks: usize) -> Res
     Ok(())
 }
 
-fn within(flag: &str, symbol: u32, (least, greatest): (u32, u32)) -> Result<(), Failure> {
-    if (least..=greatest).contains(&symbol) {
+fn within(flag: &str, symbol: u32, thread: &Thread) -> Result<(), Failure> {
+    if thread.has(symbol) {
         return Ok(());
     }
-    let what = format!("{flag}: the thread has the symbols {least} to {greatest}, not {symbol}");
-    Err(Failure::Because(what))
+    let (least, greatest) = thread.symbols;
+    let others = match thread.others.len() {
+        0 => String::new(),
+        // They may be many.
+        _ => ", and others that its rules have".to_owned(),
+    };
+    Err(Failure::Because(format!(
+        "{flag}: the thread has the symbols {least} to {greatest}{others}, not {symbol}"
+    )))
 }
 
-/// What is looked for: `3|2,*`, a shared state and the top of each stack.
-fn target(name: &str, system: &System, args: &ReachArgs) -> Result<Target, Failure> {
-    const FORM: &str = "a target is written '3|2,*': the shared state, then the top of each stack, \
-                        `-` for an empty one, `*` for anything";
+/// What is looked for: a shared state and the top of each stack.
+fn target(
+    name: &str,
+    system: &System,
+    args: &ReachArgs,
+    frame: &Frame<'_>,
+) -> Result<Target, Failure> {
     let Some(text) = &args.system.target else {
-        let what =
-            format!("`{name}` does not say where runs are to lead; say it with --target. {FORM}");
+        let what = format!(
+            "`{name}` does not say where runs are to lead; say it with --target: {}",
+            form(TARGET)
+        );
         return Err(Failure::Because(what));
     };
-    let wrong = |part: &str| Failure::Because(format!("--target: unexpected `{part}`; {FORM}"));
-    let (shared, tops) = text.split_once('|').ok_or_else(|| wrong(text))?;
-    let number = |part: &str| part.trim().parse::<u32>().map_err(|_| wrong(part.trim()));
-    let shared = match shared.trim() {
-        "*" => None,
-        shared => Some(number(shared)?),
-    };
-    let tops: Vec<Top> = (tops.split(','))
-        .map(|top| match top.trim() {
-            "*" => Ok(Top::Any),
-            "-" => Ok(Top::Empty),
-            top => number(top).map(|top| Top::Is(SymbolId(top))),
-        })
-        .collect::<Result<_, _>>()?;
-    check("--target", system, shared, tops.len())?;
+    let source = given(TARGET, text, frame)?;
+    let target = concurrent_target(source.text());
+    let (shared, tops) =
+        target.map_err(|wrong| tell(frame, source.name(), source.text(), &[wrong]))?;
+    check(TARGET, system, shared, tops.len())?;
     for (top, thread) in tops.iter().zip(&system.threads) {
-        if let Top::Is(symbol) = top {
-            within("--target", symbol.0, thread.symbols)?;
+        if let StackTop::Symbol(symbol) = *top {
+            within(TARGET, symbol, thread)?;
         }
     }
+    let top = |top: &StackTop| match *top {
+        StackTop::Any => Top::Any,
+        StackTop::Empty => Top::Empty,
+        StackTop::Symbol(symbol) => Top::Is(SymbolId(symbol)),
+    };
     Ok(Target {
         shared: shared.map(StateId),
-        tops,
+        tops: tops.iter().map(top).collect(),
     })
 }
 

@@ -1,6 +1,5 @@
 //! `droste pds convert`: the same system in another format.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -13,7 +12,7 @@ use super::args::{self, ConvertArgs, Set};
 use super::{CheckWeights, Stop, document, load, threads_refused, unknown, watch};
 use crate::console::{Console, Failure};
 use crate::frame::{Frame, Volume};
-use crate::input;
+use crate::{input, output};
 
 /// Runs the command; the exit code.
 pub(super) fn convert(args: &ConvertArgs, console: &Console) -> Result<u8, Failure> {
@@ -23,6 +22,7 @@ pub(super) fn convert(args: &ConvertArgs, console: &Console) -> Result<u8, Failu
         verbose: args.volume.verbose,
     };
     let frame = Frame::new(console, &args.limits, volume);
+    frame.cut_is_unknown();
     watch(&frame, None);
     let result = answer(args, &frame);
     frame.claim();
@@ -90,16 +90,16 @@ fn answer(args: &ConvertArgs, frame: &Frame<'_>) -> Result<(), Stop> {
         Err(WriteError::Io(error)) => return Err(failed(&named, &error).into()),
     }
     frame.claim();
-    let to = |out: &mut dyn Write| {
-        let mut out = BufWriter::with_capacity(1 << 16, out);
-        match write(&loaded.system, format, &mut out) {
-            Err(WriteError::Io(error)) => Err(error),
-            _ => out.flush(),
-        }
+    let to = |mut out: &mut dyn Write| match write(&loaded.system, format, &mut out) {
+        Err(WriteError::Io(error)) => Err(error),
+        _ => Ok(()),
     };
     let written = match file {
-        Some(file) => File::create(file).and_then(|mut file| to(&mut file)),
-        None => to(&mut io::stdout().lock()),
+        Some(file) => output::save(file, to),
+        None => {
+            let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+            to(&mut out).and_then(|()| out.flush())
+        }
     };
     if written.is_ok() && !args.volume.quiet {
         warn_of_states(&format.lost_states(&loaded.system), format, frame);

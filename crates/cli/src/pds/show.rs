@@ -1,6 +1,5 @@
 //! Automata with the names of the system: as text that is read again, as JSON, for Graphviz.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -13,6 +12,7 @@ use serde_json::{Value, json};
 use super::{Stop, tell};
 use crate::console::Failure;
 use crate::frame::Frame;
+use crate::output;
 
 /// A configuration: control state and stack, the top first.
 pub(super) type Configuration = (StateId, Vec<SymbolId>);
@@ -180,12 +180,8 @@ impl<D: Notation> Shown<'_, D> {
 
     /// Writes it to a file.
     pub(super) fn save(&self, file: &Path, dot: bool) -> Result<(), Failure> {
-        let write = || {
-            let mut out = BufWriter::new(File::create(file)?);
-            self.write(&mut out, dot)?;
-            out.flush()
-        };
-        write().map_err(|error| {
+        let written = output::save(file, |mut out| self.write(&mut out, dot));
+        written.map_err(|error| {
             let (file, why) = (file.display(), io_reason(&error));
             Failure::Because(format!("cannot write to `{file}`: {why}"))
         })

@@ -243,7 +243,13 @@ impl Relations<'_> {
             let _ = writeln!(self.out, "// Steps within {title}.");
             let head = format!("bool {name}({head}");
             self.define(&head, clauses, |r| &r.u, |r| &r.v);
-            if before.is_some() && !self.starts.is_empty() {
+            // A procedure may start a thread though no step of it gets that far: an `enforce` may
+            // rule out all of them.
+            let may_start = |flat: super::Flat<'_>| {
+                let mut nodes = flat.starts.keys();
+                nodes.any(|&node| self.program.node(node).procedure == procedure)
+            };
+            if self.flat.is_some_and(may_start) {
                 let starts = std::mem::take(&mut self.starts);
                 let _ = writeln!(self.out, "// It starts a thread at b with the locals n.");
                 let head = format!(
