@@ -146,7 +146,10 @@ fn turns(cases: &mut Vec<Case>) {
 
 /// The same loop in `main` and in procedures that are called in one place.
 fn sortings(cases: &mut Vec<Case>) {
-    for (place, name) in [(Place::Main, "in main"), (Place::Procedure, "in procedures")] {
+    for (place, name) in [
+        (Place::Main, "in main"),
+        (Place::Procedure, "in procedures"),
+    ] {
         for who in [Engine::Bdd, Engine::Calculus, Engine::Wpds, Engine::Auto] {
             cases.push(Case {
                 setup: engine(who),
