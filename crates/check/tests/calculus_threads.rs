@@ -194,7 +194,6 @@ fn a_thread_may_be_started_by_no_step() {
         void p() begin enforce F; start_thread p(); end";
     for most in 0..4 {
         both(text, Bound::Switches(most), false);
-        both(text, Bound::Rounds(most + 1), false);
     }
     // `q` starts threads, `p` none, in the same slot.
     let text = "decl g; void main() begin start_thread p(); start_thread q(); end

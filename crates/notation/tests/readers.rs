@@ -424,7 +424,7 @@ fn cubas_files_are_read() {
     let warnings = render(&warnings, &SourceFile::new("t", text), false);
     assert_eq!(warnings.matches("warning").count(), 1, "{warnings}");
     assert!(
-        warnings.contains("t:3:11") && warnings.contains("7"),
+        warnings.contains("t:3:11") && warnings.contains('7'),
         "{warnings}"
     );
     let has = |thread: usize, symbol| system.threads[thread].has(symbol);

@@ -94,12 +94,11 @@ fn answer(args: &ConvertArgs, frame: &Frame<'_>) -> Result<(), Stop> {
         Err(WriteError::Io(error)) => Err(error),
         _ => Ok(()),
     };
-    let written = match file {
-        Some(file) => output::save(file, to),
-        None => {
-            let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-            to(&mut out).and_then(|()| out.flush())
-        }
+    let written = if let Some(file) = file {
+        output::save(file, to)
+    } else {
+        let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+        to(&mut out).and_then(|()| out.flush())
     };
     if written.is_ok() && !args.volume.quiet {
         warn_of_states(&format.lost_states(&loaded.system), format, frame);
