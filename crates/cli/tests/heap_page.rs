@@ -119,7 +119,7 @@ fn one_steps_through_a_run() {
     let Some(seen) = look(browser, &page, "run.html", script) else {
         return;
     };
-    let steps = "18";
+    let steps = "16";
     assert_eq!(
         seen[..6],
         [
