@@ -146,7 +146,7 @@ fn nested_calls_take_no_exponential_time() {
     for order in [Order::Best, Order::FirstIn] {
         for way in [Way::Pre, Way::Post] {
             let options = Options {
-                order,
+                order: order.clone(),
                 ..Options::default()
             };
             let found = ask(&pds, ((0, last + 2), (0, last + 1)), way, &options);
