@@ -1,4 +1,4 @@
-//! A verification task. How it becomes a machine is in [`prepare`].
+//! A verification task. How it becomes a machine is in `prepare.rs`.
 //!
 //! Formulas that need the same preparation share a machine: the same markings on the initial heaps,
 //! the same refinement of the grammar. So `G true` is not made slow by a formula about neighbours.
