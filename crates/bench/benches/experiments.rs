@@ -23,6 +23,7 @@ struct Arguments {
     quick: bool,
     strict: bool,
     list: bool,
+    print: bool,
     cap: Cap,
     filter: Option<String>,
     /// The one case to run in this very process.
@@ -34,6 +35,7 @@ fn arguments() -> Result<Arguments, String> {
         quick: false,
         strict: false,
         list: false,
+        print: false,
         cap: Cap::DEFAULT,
         filter: None,
         child: None,
@@ -49,6 +51,7 @@ fn arguments() -> Result<Arguments, String> {
             }
             "--strict" => found.strict = true,
             "--list" => found.list = true,
+            "--print" => found.print = true,
             "--seconds" => {
                 let seconds = arguments.next().and_then(|n| n.parse().ok());
                 found.cap.seconds = seconds.ok_or("--seconds needs a number")?;
@@ -91,6 +94,10 @@ fn main() -> ExitCode {
         });
     if arguments.list {
         chosen.for_each(|case| println!("{}", case.name()));
+        return ExitCode::SUCCESS;
+    }
+    if arguments.print {
+        chosen.take(1).for_each(|case| print!("{}", case.text));
         return ExitCode::SUCCESS;
     }
     let (mut wrong, mut missed) = (0, 0);

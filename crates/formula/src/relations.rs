@@ -9,6 +9,8 @@
 //!   matter, and is left open.
 //! * Steps that change the same components are put together, so that what they do not change is
 //!   written, and computed, once.
+//! * Globals that neither a procedure nor anything it calls mentions are 0 while it runs, and the caller keeps
+//!   their values. GETAFIX leaves them open there.
 //! * A value that cannot matter any more is forgotten: the step that it mattered to last leaves it
 //!   open. Otherwise it would have to be told apart for ever, and with it what it was computed of.
 
@@ -20,6 +22,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use droste_blast::{After, Blaster, Destination, Effect, New, State, Store, bits, in_range};
+use droste_program::effects::Effects;
 use droste_program::liveness::Liveness;
 use droste_program::{NodeId, Op, ProcId, Program, Threads, VarRef, Violation};
 
@@ -107,6 +110,9 @@ pub(crate) struct Relations<'a> {
     starts: Clauses,
     /// Where started threads begin: the values of `Beginning`.
     pub(crate) beginnings: Vec<u32>,
+    /// For each procedure, the components of `Global` that it or something it calls mentions. With threads
+    /// these are all, because other threads may look at any global while a procedure runs.
+    touched: Vec<Vec<u32>>,
     pub(crate) out: String,
 }
 
@@ -142,6 +148,7 @@ impl<'a> Relations<'a> {
         let mut terms = Terms::new();
         let u = copy(&mut terms, &fields, "u");
         let v = copy(&mut terms, &fields, "v");
+        let touched = touched(program, &fields, threads.is_some());
         Relations {
             program,
             question,
@@ -154,6 +161,7 @@ impl<'a> Relations<'a> {
             idle,
             starts: Clauses::new(),
             beginnings: Vec::new(),
+            touched,
             out: String::new(),
         }
     }
@@ -370,6 +378,12 @@ impl<'a> Relations<'a> {
         let _ = writeln!(self.out, "{head}\n      {body};\n");
     }
 
+    /// The components of `Global` that a procedure does not touch.
+    fn untouched(&self, procedure: ProcId) -> impl Iterator<Item = u32> + '_ {
+        let touched = &self.touched[procedure.0 as usize];
+        (0..self.fields.global_bits()).filter(|place| touched.binary_search(place).is_err())
+    }
+
     /// Whether some call is one of this procedure.
     fn is_called(&self, procedure: ProcId) -> bool {
         let mut nodes = self.program.nodes.iter();
@@ -450,6 +464,24 @@ impl<'a> Relations<'a> {
             " }};\nclass State {{ PC pc; Local l; Global g; }};\n"
         );
     }
+}
+
+/// The components of `Global` that each procedure, or something it calls, mentions; sorted.
+fn touched(program: &Program, fields: &Fields, all: bool) -> Vec<Vec<u32>> {
+    if all {
+        return vec![(0..fields.global_bits()).collect(); program.procedures.len()];
+    }
+    let effects = Effects::new(program);
+    let procedures = (0..program.procedures.len() as u32).map(ProcId);
+    let of = |procedure| {
+        let globals = (0..program.globals.len() as u32).filter(|&i| effects.touches(procedure, i));
+        let mut places: Vec<u32> = globals
+            .flat_map(|i| fields.globals[i as usize].iter().copied())
+            .collect();
+        places.sort_unstable();
+        places
+    };
+    procedures.map(of).collect()
 }
 
 fn copy(terms: &mut Terms, fields: &Fields, name: &str) -> Copy {

@@ -8,7 +8,7 @@
 //! * dead variables: what is computed in vain. The [`Live`] variables are returned as well, so that
 //!   engines can forget the others.
 //!
-//! A fifth is for engines that summarise procedures: [`absorb`](mod@absorb) makes procedures that are called in
+//! A fifth is for engines that summarise procedures: [`absorb()`] makes procedures that are called in
 //! one place a part of their caller.
 //!
 //! # What stays exact

@@ -1,5 +1,6 @@
 //! `IntoCall`, `ReturnA`, `ReturnB`, `Across`: calls, and how callers go on.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use droste_blast::{Blaster, Destination};
@@ -54,7 +55,8 @@ impl Relations<'_> {
                 parts.join(" & ")
             );
         }
-        let mut clauses = Vec::new();
+        // Calls of procedures that touch the same globals are put together.
+        let mut clauses: BTreeMap<Vec<String>, Vec<String>> = BTreeMap::new();
         for (node, callee) in self.call_sites() {
             let mark = self.terms.mark();
             let effect = self.effect(node);
@@ -70,15 +72,20 @@ impl Relations<'_> {
             for store in &effect.stores {
                 self.stored(procedure, store, Some(callee), |r| &r.v, &[], &mut pieces);
             }
-            clauses.extend(conjunction(&self.terms, &pieces));
+            if let Some(clause) = conjunction(&self.terms, &pieces) {
+                clauses.entry(self.passed(callee)).or_default().push(clause);
+            }
             self.terms.forget(mark);
         }
         self.v = saved;
-        let body = if clauses.is_empty() {
-            "false".to_owned()
-        } else {
-            format!("g = u.g\n      & ({})", clauses.join("\n        | "))
-        };
+        let bodies: Vec<String> = clauses
+            .into_iter()
+            .map(|(passed, clauses)| {
+                let (passed, clauses) = (passed.join(" & "), clauses.join("\n        | "));
+                format!("{passed}\n      & ({clauses})")
+            })
+            .collect();
+        let body = or_false(&bodies, "\n    | ");
         let _ = writeln!(
             self.out,
             "// u calls the procedure whose exit is e, which is entered with locals l and globals g.\n\
@@ -96,6 +103,23 @@ impl Relations<'_> {
              bool IntoCall(State u, State v) u ~+ v\n      {};\n",
             entries.join("\n    | ")
         );
+    }
+
+    /// That the globals g with which a procedure is entered are those of the caller u; what it does not touch
+    /// is 0 there.
+    fn passed(&self, callee: ProcId) -> Vec<String> {
+        let touched = &self.touched[callee.0 as usize];
+        if touched.len() == self.fields.names.len() {
+            return vec!["g = u.g".to_owned()];
+        }
+        let name = |place: u32| &self.fields.names[place as usize];
+        let same = touched
+            .iter()
+            .map(|&place| format!("g.{0} = u.g.{0}", name(place)));
+        let none = self
+            .untouched(callee)
+            .map(|place| format!("!g.{}", name(place)));
+        same.chain(none).collect()
     }
 
     pub(super) fn returns(&mut self) {
@@ -137,13 +161,13 @@ impl Relations<'_> {
                 across.push((here, to));
                 let text = format!("u.pc = {here} & e = {exit} & v.pc = {to}");
                 let pieces = [Piece::Text(text), Piece::Holds(*bit)];
-                let frame = self.caller_frame(procedure, targets, &[]);
+                let frame = self.caller_frame(procedure, callee, targets, &[]);
                 self.add(&mut a, frame, &pieces);
             }
             let text = format!("u.pc = {here} & e = {exit} & v.pc = {next}");
             let mut pieces = vec![Piece::Text(text)];
             pieces.extend(after.as_ref().map(|after| Piece::Holds(after.holds)));
-            let frame = self.caller_frame(procedure, targets, &open);
+            let frame = self.caller_frame(procedure, callee, targets, &open);
             self.add(&mut a, frame, &pieces);
             // The part of the callee.
             let text = format!("u.pc = {exit} & c = {here} & {}", one_of("v.pc", ends));
@@ -153,7 +177,8 @@ impl Relations<'_> {
             }
             let places = effect.stores.iter();
             let places = places.flat_map(|s| self.places(procedure, s.place, None));
-            let mut frame = Frame::changing(places.chain(open));
+            let untouched = self.untouched(callee).map(Component::Global);
+            let mut frame = Frame::changing(places.chain(open).chain(untouched));
             frame.locals = None;
             self.add(&mut b, frame, &pieces);
             for (violation, bit) in &effect.failures {
@@ -221,24 +246,37 @@ impl Relations<'_> {
             targets.contains(&Some(var))
                 || match var {
                     VarRef::Local(_) => live.live(call, var),
-                    VarRef::Global(i) => live.live_at_exit(callee, i),
+                    VarRef::Global(i) if self.touches(callee, i) => live.live_at_exit(callee, i),
+                    VarRef::Global(_) => live.live(call, var),
                 }
         };
         let procedure = self.program.node(call).procedure;
         self.dying(procedure, &before, &|var| self.keeps(next, var))
     }
 
-    /// The locals of the caller stay, but for those that get results or are `open`.
+    /// Whether a procedure, or something it calls, mentions a global.
+    fn touches(&self, procedure: ProcId, global: u32) -> bool {
+        let touched = &self.touched[procedure.0 as usize];
+        let places = &self.fields.globals[global as usize];
+        places
+            .iter()
+            .all(|place| touched.binary_search(place).is_ok())
+    }
+
+    /// The locals of the caller stay, and the globals that the callee does not touch, but for those that get
+    /// results or are `open`.
     fn caller_frame(
         &self,
         procedure: ProcId,
+        callee: ProcId,
         targets: &[Option<VarRef>],
         open: &[Component],
     ) -> Frame {
         let vars = targets.iter().flatten();
         let places = vars.flat_map(|&var| self.places(procedure, Destination::Var(var), None));
-        let mut frame = Frame::changing(places.chain(open.iter().copied()));
-        frame.globals = None;
-        frame
+        let touched = self.touched[callee.0 as usize]
+            .iter()
+            .map(|&place| Component::Global(place));
+        Frame::changing(places.chain(open.iter().copied()).chain(touched))
     }
 }

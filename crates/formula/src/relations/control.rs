@@ -40,6 +40,11 @@ impl Relations<'_> {
             };
             let text = format!("{} = {entry} & Blank_{number}({})", state.pc, state.locals);
             let mut pieces = vec![Piece::Text(text)];
+            let globals = &state.globals;
+            let untouched = self.untouched(procedure);
+            let name = |place| &self.fields.names[place as usize];
+            pieces
+                .extend(untouched.map(|place| Piece::Text(format!("!{globals}.{}", name(place)))));
             let params = self.program.procedure(procedure).params;
             let vars = (0..params).map(VarRef::Local);
             let vars = vars.chain((0..self.program.globals.len() as u32).map(VarRef::Global));
