@@ -22,9 +22,10 @@ use crate::{Effort, Engine, EngineId, Fault, Options, Property, SymbolicStats, s
 /// The formulas that decide whether a target can be reached.
 #[derive(Clone, Debug, Default)]
 pub enum Algorithm {
-    /// The better one of `ef` and `procedures`: `ef` alone for a while, then both side by side.
+    /// The better one of `ef` and `procedures`: one alone for a while, then both side by side.
     /// Summaries from the entries that are reached may be fewer, those from all entries more regular,
     /// and procedures are then solved one by one; which counts more, the program does not tell.
+    /// `procedures` begins, unless there are many of them.
     #[default]
     Better,
     /// One that comes with Droste.
@@ -37,7 +38,7 @@ impl Algorithm {
     /// The formulas; of two, those that begin.
     fn source(&self, relations: &Relations) -> SourceFile {
         match self {
-            Algorithm::Better => named(droste_formula::Algorithm::Ef, relations),
+            Algorithm::Better => named(first(relations), relations),
             Algorithm::Named(algorithm) => named(*algorithm, relations),
             Algorithm::Own(source) => source.clone(),
         }
@@ -48,8 +49,20 @@ fn named(algorithm: droste_formula::Algorithm, relations: &Relations) -> SourceF
     SourceFile::new(format!("{algorithm}.mu"), algorithm.text(relations))
 }
 
-/// `ef` takes so many steps of diagram operations before `procedures` begins, too.
+/// The first algorithm takes so many steps of diagram operations before the second begins, too.
 const TRIAL: u64 = 400_000;
+
+/// With more procedures than this, `ef` begins: a predicate for each costs more than it brings.
+const MANY_PROCEDURES: usize = 100;
+
+/// Of `ef` and `procedures`, the one that begins.
+fn first(relations: &Relations) -> droste_formula::Algorithm {
+    if relations.procedures.len() > MANY_PROCEDURES {
+        droste_formula::Algorithm::Ef
+    } else {
+        droste_formula::Algorithm::Procedures
+    }
+}
 
 /// The complete input for the calculus: relations, algorithm, query. For a program with threads,
 /// for the bound in the options.
@@ -248,31 +261,31 @@ impl Contender for Solution {
     fn raced(&mut self) {}
 }
 
-/// The answer of `ef`, given as a theory, or of `procedures`.
-fn better(ef: Theory, relations: &Relations, options: &Options<'_>) -> Result<Solution, Halt> {
-    if let Some(solution) = solve_within(ef, relations.bits, options, Some(TRIAL)) {
+/// The answer of `ef` or of `procedures`: of the one that begins, given as a theory, or of the other.
+fn better(begins: Theory, relations: &Relations, options: &Options<'_>) -> Result<Solution, Halt> {
+    if let Some(solution) = solve_within(begins, relations.bits, options, Some(TRIAL)) {
         return Ok(solution);
     }
-    options.log("ef takes long: procedures is solved beside it");
-    let bits = relations.bits;
+    let first = first(relations);
+    let second = match first {
+        droste_formula::Algorithm::Ef => droste_formula::Algorithm::Procedures,
+        _ => droste_formula::Algorithm::Ef,
+    };
+    options.log(&format!("{first} takes long: {second} is solved beside it"));
     let theory = |algorithm| load(&relations.text, &named(algorithm, relations));
-    let by_ef = |limits: &Limits, _: &dyn Fn()| {
+    let by_first = |limits: &Limits, _: &dyn Fn()| {
         let mut own = options.clone();
         own.limits = limits.clone();
-        Ok(solve(theory(droste_formula::Algorithm::Ef), bits, &own))
+        Ok(solve(theory(first), relations.bits, &own))
     };
-    let by_procedures = |limits: &Limits| {
+    let by_second = |limits: &Limits| {
         let own = Options {
             limits: limits.clone(),
             ..Options::default()
         };
-        Ok(solve(
-            theory(droste_formula::Algorithm::Procedures),
-            bits,
-            &own,
-        ))
+        Ok(solve(theory(second), relations.bits, &own))
     };
-    side_by_side(&options.limits, 0, by_ef, by_procedures)
+    side_by_side(&options.limits, 0, by_first, by_second)
 }
 
 /// More BDD variables than an algorithm has for every bit of a state, by far.

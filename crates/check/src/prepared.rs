@@ -169,7 +169,14 @@ impl<'a> Prepared<'a> {
             let wanted = passes.absorb && passes.dead && self.question.targets().is_some();
             let absorbed = if wanted && !self.question.stops() {
                 let mut guard = options.limits.guard();
-                absorb(cleaned, &Query::default(), &mut guard)?
+                let absorbed = absorb(cleaned, &Query::default(), &mut guard)?;
+                if let Some(absorbed) = &absorbed {
+                    let procedures = counted(absorbed.procedures() as u64, "procedure");
+                    options.log(&format!(
+                        "absorb: {procedures} called in one place made a part of the caller"
+                    ));
+                }
+                absorbed
             } else {
                 None
             };

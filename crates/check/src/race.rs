@@ -66,9 +66,7 @@ pub(crate) fn race<A: Contender + Send, E: Send>(
         Some(reason) if reason.is_own_bound() => drop(first),
         _ => return Ok(first),
     }
-    let mut winner = side_by_side(limits, 0, explicit, rival)?;
-    winner.raced();
-    Ok(winner)
+    side_by_side(limits, 0, explicit, rival)
 }
 
 /// Both at once: the first answer wins, and the other one is stopped. `own` runs on this thread; it
@@ -128,7 +126,9 @@ pub(crate) fn side_by_side<A: Contender + Send, E: Send>(
         {
             answered();
         }
-        decide(answer, rivals(rival))
+        let mut winner = decide(answer, rivals(rival))?;
+        winner.raced();
+        Ok(winner)
     })
 }
 

@@ -18,7 +18,7 @@ use droste_threads::NotRebuilt;
 use crate::calculus::{answer_stats, most_levels, solve, threads_formula};
 use crate::prepared::Prepared;
 use crate::property::Resolved;
-use crate::race::{Contender, race, side_by_side};
+use crate::race::{Contender, side_by_side};
 use crate::report::{Answer, Halt};
 use crate::vacuity::vacuity_of_threads;
 use crate::{Effort, Engine, EngineId, Evidence, Explored, Options, Report, Run, sequential};
@@ -202,42 +202,46 @@ fn by_sets(query: &ThreadQuery<'_>, options: &Options<'_>, limits: &Limits) -> A
 }
 
 /// Few configurations are gone through at once. Otherwise the explicit and the symbolic engine
-/// race. What made configurations many says who begins: where stacks may be of any height, the
-/// explicit engine tries first; otherwise the symbolic one, which is well on its way, has a head
-/// start.
+/// race. What made configurations many says who begins: where stacks may be of any height, the explicit
+/// engine has a head start; otherwise the symbolic one, which is well on its way.
 fn by_both(query: &ThreadQuery<'_>, options: &Options<'_>) -> Result<Answer<Finding>, Halt> {
     let limits = &options.limits;
     let listen = listener(query, options);
-    begin(query, options.tuning, limits, listen, |begun, _| {
+    begin(query, options.tuning, limits, listen, |begun, listen| {
         let rest = match begun {
             Begun::Answer(found, stats) => {
                 return Ok(Answer::new(found, EngineId::Bdd, Effort::Symbolic(stats)));
             }
             Begun::Rest(rest) => rest,
         };
-        let obstacle = rest.obstacle;
-        let explicit = |limits: &Limits, _: &dyn Fn()| Ok(by_explicit(query, options, limits));
-        let symbolic = move |limits: &Limits| {
-            let (found, stats) = rest.finish(limits, |_| {});
-            Ok(Answer::new(found, EngineId::Bdd, Effort::Symbolic(stats)))
+        let explicit_begins = rest.obstacle == Obstacle::Stacks;
+        let by_diagrams = |limits: &Limits, listen: &mut dyn FnMut(News)| {
+            let (found, stats) = rest.finish(limits, listen);
+            Ok::<_, Halt>(Answer::new(found, EngineId::Bdd, Effort::Symbolic(stats)))
         };
-        if obstacle == Obstacle::Stacks {
-            return race(limits, options.trial.min(TRIAL), explicit, symbolic);
+        if explicit_begins {
+            // Nobody listens to who runs on another thread.
+            let explicit = |limits: &Limits| Ok(by_explicit(query, &Options::default(), limits));
+            let mut listen = listen;
+            let symbolic = |limits: &Limits, _: &dyn Fn()| by_diagrams(limits, &mut listen);
+            side_by_side(limits, EXPLICIT_START, symbolic, explicit)
+        } else {
+            let explicit = |limits: &Limits, _: &dyn Fn()| Ok(by_explicit(query, options, limits));
+            let symbolic = |limits: &Limits| by_diagrams(limits, &mut |_| {});
+            side_by_side(limits, SYMBOLIC_START, explicit, symbolic)
         }
-        let mut winner = side_by_side(limits, HEAD_START, explicit, symbolic)?;
-        winner.raced();
-        Ok(winner)
     })
 }
-
-/// The trial has no more path edges than this: with threads, the symbolic engine often answers in
-/// the time of a few thousand.
-const TRIAL: u64 = 4_000;
 
 /// The symbolic engine answers most questions about variables with many values before it has looked
 /// at its limits so often, which takes it about 10 ms, and many of those whose configurations are not
 /// quite few.
-const HEAD_START: u32 = 8;
+const SYMBOLIC_START: u32 = 8;
+
+/// The explicit engine looks at its limits before it explores what a thread does in a context. Most
+/// questions about threads that recurse are answered after fewer contexts. Path edges would not do as a
+/// measure: contexts with few of them may be many.
+const EXPLICIT_START: u32 = 512;
 
 /// A formula that is true says that there is a run, not which: the schedule comes from the symbolic
 /// engine. Bounds are asked one after the other, as violations mostly need few switches, and each

@@ -86,7 +86,7 @@ fn stopped(json: Option<&Object>, reason: &StopReason) -> u8 {
 fn answer(args: &AnalyzeArgs, object: &Object, frame: &Frame<'_>) -> Result<u8, Failure> {
     let source = frame.read(&args.file)?;
     let parsed = parse(&source, args.dialect.into());
-    frame.refused(&parsed.diagnostics, &source)?;
+    frame.refused_program(&parsed.diagnostics, &source)?;
     let (program, diagnostics) = lower(&parsed.ast);
     frame.refused(&diagnostics, &source)?;
     let program = program.ok_or_else(|| {

@@ -335,12 +335,7 @@ impl Run<'_> {
     /// Parses and resolves the program; `None` if it was to be printed only, and has been.
     fn front_end(&self, source: &SourceFile) -> Result<Option<Program>, Failure> {
         let parsed = parse(source, self.dialect());
-        if let Err(failure) = self.refused(&parsed.diagnostics, source) {
-            if input::is_of_the_calculus(source) {
-                Console::note("help: this looks like the fixed-point calculus: `droste solve`\n");
-            }
-            return Err(failure);
-        }
+        self.frame.refused_program(&parsed.diagnostics, source)?;
         self.frame.say(|| "parsed".to_owned());
         let (program, diagnostics) = lower(&parsed.ast);
         self.refused(&diagnostics, source)?;

@@ -19,9 +19,10 @@ use droste_source::diagnostics::{Diagnostic, Severity};
 
 use crate::args::LimitArgs;
 use crate::console::{Console, Failure};
+use crate::input::{self, Language};
+use crate::output;
 use crate::progress::{ProgressLine, Shown};
 use crate::watchdog::Watchdog;
-use crate::{input, output};
 
 /// The exit code of a shell command that Ctrl-C killed.
 const KILLED: i32 = 130;
@@ -193,6 +194,19 @@ impl<'a> Frame<'a> {
             ));
         }
         Err(Failure::Told)
+    }
+
+    /// The same for the syntax of a program. If the text looks like another language, that is said, too.
+    pub(crate) fn refused_program(
+        &self,
+        diagnostics: &[Diagnostic],
+        source: &SourceFile,
+    ) -> Result<(), Failure> {
+        self.refused(diagnostics, source).inspect_err(|_| {
+            if let Some(hint) = Language::Program.hint(source.name(), source.text()) {
+                Console::note(hint);
+            }
+        })
     }
 
     /// The text of a file that may be large, unless a limit is reached.

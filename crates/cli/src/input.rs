@@ -13,28 +13,50 @@ use droste_source::{SourceFile, io_reason};
 /// How many bytes are read before the limits are checked.
 const CHUNK: u64 = 1 << 20;
 
-/// Whether a text that is no program looks like the calculus.
-pub(crate) fn is_of_the_calculus(source: &SourceFile) -> bool {
-    let by_name = Path::new(source.name()).extension();
-    by_name.is_some_and(|e| e == "mu")
-        || source.text().lines().any(|line| {
-            let line = line.trim_start();
-            ["mu bool ", "nu bool ", "#load "]
-                .iter()
-                .any(|start| line.starts_with(start))
-        })
+/// What a file may be written in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Language {
+    Program,
+    Calculus,
+    Pushdown,
 }
 
-/// Whether a text that is not of the calculus looks like a program.
-pub(crate) fn is_program(source: &SourceFile) -> bool {
-    let by_name = Path::new(source.name()).extension();
-    by_name.is_some_and(|e| e == "bp")
-        || source.text().lines().any(|line| {
+impl Language {
+    /// What a text looks like: by the end of its name, or else by how lines begin.
+    fn of(name: &str, text: &str) -> Option<Language> {
+        let ending = Path::new(name).extension().and_then(|e| e.to_str());
+        match ending {
+            Some("bp") => return Some(Language::Program),
+            Some("mu") => return Some(Language::Calculus),
+            Some("wpds" | "cpds" | "pds") => return Some(Language::Pushdown),
+            _ => {}
+        }
+        text.lines().find_map(|line| {
             let line = line.trim_start();
-            ["decl ", "void "]
-                .iter()
-                .any(|start| line.starts_with(start))
+            let begins = |words: &[&str]| words.iter().any(|word| line.starts_with(word));
+            if begins(&["decl ", "void "]) {
+                Some(Language::Program)
+            } else if begins(&["mu bool ", "nu bool ", "#load "]) {
+                Some(Language::Calculus)
+            } else if begins(&["rule ", "wpds ", "PDA ", "<WPDS", "<Query"]) {
+                Some(Language::Pushdown)
+            } else {
+                None
+            }
         })
+    }
+
+    /// For a text that is none of this language, but looks like one of another: which, and what reads it.
+    pub(crate) fn hint(self, name: &str, text: &str) -> Option<&'static str> {
+        let other = Language::of(name, text).filter(|&other| other != self)?;
+        Some(match other {
+            Language::Program => "help: this looks like a program: `droste check`\n",
+            Language::Calculus => {
+                "help: this looks like the fixed-point calculus: `droste solve`\n"
+            }
+            Language::Pushdown => "help: this looks like a pushdown system: `droste pds reach`\n",
+        })
+    }
 }
 
 /// What a file is called.

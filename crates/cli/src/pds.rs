@@ -29,8 +29,9 @@ use serde_json::{Value, json};
 
 use crate::console::{Console, Failure};
 use crate::frame::{Frame, UNKNOWN, Volume};
+use crate::input::{self, Language};
+use crate::output;
 use crate::progress::show_while;
-use crate::{input, output};
 use args::{
     AutomatonArgs, Method, PathArgs, PdsCommand, ReachArgs, SearchArgs, SystemArgs, WayArgs,
 };
@@ -183,7 +184,13 @@ fn document(
     let text = frame.text(&args.file)?;
     let (document, format, warnings) = match read(&text, &frame.limits()) {
         Ok(read) => read,
-        Err(ReadError::Wrong(list)) => return Err(tell(frame, &name, &text, &list).into()),
+        Err(ReadError::Wrong(list)) => {
+            let failure = tell(frame, &name, &text, &list);
+            if let Some(hint) = Language::Pushdown.hint(&name, &text) {
+                Console::note(hint);
+            }
+            return Err(failure.into());
+        }
         Err(ReadError::Stopped(reason)) => return Err(reason.into()),
     };
     if !warnings.is_empty() && !quiet {

@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use crate::args::SolveArgs;
 use crate::console::{Console, Failure};
 use crate::frame::{Frame, Volume};
-use crate::input;
+use crate::input::{self, Language};
 use droste_base::words::{count, counted, seconds};
 
 /// What is known so far; shared with the watchdog.
@@ -126,12 +126,12 @@ fn loader(main: &Path) -> impl FnMut(&str) -> Result<SourceFile, String> + use<>
 fn answer(args: &SolveArgs, frame: &Frame<'_>, known: &Arc<Mutex<Known>>) -> Result<u8, Failure> {
     let (console, start) = (frame.console, frame.start);
     let source = frame.read_until(&args.file, quits)?;
-    let is_program = input::is_program(&source);
+    let hint = Language::Calculus.hint(source.name(), source.text());
     let theory = load(source, &mut loader(&args.file));
     let messages = theory.messages(!args.quiet, console.err_color());
     Console::note(&messages);
-    if theory.has_errors() && is_program {
-        Console::note("help: this looks like a program: `droste check`\n");
+    if let Some(hint) = hint.filter(|_| theory.has_errors()) {
+        Console::note(hint);
     }
     let lock = || known.lock().unwrap_or_else(PoisonError::into_inner);
     lock().errors = theory.has_errors();

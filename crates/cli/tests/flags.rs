@@ -368,6 +368,49 @@ fn the_other_language_is_named() {
     assert!(done.err.contains("`droste check`"), "{done:#?}");
     let done = droste_with(b"void main( begin skip; end", &["check", "-"]).expect(2);
     assert!(!done.err.contains("droste solve"), "{done:#?}");
+    let done = droste_with(program, &["pds", "reach", "-"]).expect(2);
+    assert!(done.err.contains("`droste check`"), "{done:#?}");
+    for command in [&["check", "-"][..], &["analyze", "-", "--live"]] {
+        let done = droste_with(b"rule p a -> p\n", command).expect(2);
+        assert!(done.err.contains("`droste pds reach`"), "{done:#?}");
+    }
+}
+
+/// A callee assigns to a global, and then its result is assigned to it, too.
+#[test]
+fn a_trace_shows_what_a_return_changes() {
+    let program = |result: &str, ending: &str| {
+        format!(
+            "decl g; void main() begin g := F; g := f(); assert({ending}); end
+             bool f() begin g := T; return {result}; end"
+        )
+    };
+    for engine in ["explicit", "bdd"] {
+        let args = ["check", "-", "--engine", engine];
+        let done = droste_with(program("F", "g").as_bytes(), &args).expect(1);
+        assert!(done.out.contains("← returns F; g = F"), "{done:#?}");
+        let done = droste_with(program("T", "!g").as_bytes(), &args).expect(1);
+        assert!(!done.out.contains("← returns T;"), "{done:#?}");
+    }
+}
+
+/// The formula that is printed is the one that `check` begins with.
+#[test]
+fn the_formula_is_that_of_procedures() {
+    let done = droste(&["check", "lock.bp", "--emit", "formula"]).expect(0);
+    assert!(done.out.contains("mu bool Summary_0"), "{done:#?}");
+    let args = ["check", "lock.bp", "--emit", "formula", "--algorithm", "ef"];
+    let done = droste(&args).expect(0);
+    assert!(!done.out.contains("mu bool Summary_0"), "{done:#?}");
+}
+
+/// Procedures that are made a part of their caller are told.
+#[test]
+fn what_is_absorbed_is_told() {
+    let program =
+        b"decl g; void main() begin g := F; f(); assert(!g); end void f() begin g := g; end";
+    let done = droste_with(program, &["check", "-", "-v", "--engine", "bdd"]).expect(0);
+    assert!(done.err.contains("absorb: 1 procedure "), "{done:#?}");
 }
 
 /// Without a question there is nothing to search, which is no abort.

@@ -39,6 +39,13 @@ pub struct Absorbed {
     places: Vec<Option<Vec<u32>>>,
 }
 
+impl Absorbed {
+    /// How many procedures have become a part of `main`.
+    pub fn procedures(&self) -> usize {
+        self.places.iter().flatten().count()
+    }
+}
+
 /// The call of a procedure that can be made a part of its caller.
 #[derive(Clone, Copy)]
 struct Call {

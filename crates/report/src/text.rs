@@ -317,9 +317,12 @@ impl<'a> Writer<'a> {
             let Some(open) = stack.last_mut() else { break };
             let Some(step) = open.steps.get(open.index) else {
                 if let Some((run, call)) = open.call {
-                    let remark = self.returns(run, call);
-                    self.step(Kind::Step, run.exit, open.depth, remark);
-                    self.mark(open.after.map(simple));
+                    let (depth, after) = (open.depth, open.after);
+                    if let [.., caller, callee] = &stack[..] {
+                        let remark = self.returns(run, call, &callee.now, &caller.now);
+                        self.step(Kind::Step, run.exit, depth, remark);
+                    }
+                    self.mark(after.map(simple));
                     let place = self.place(&stack);
                     self.give_reasons(&place, false);
                 }

@@ -86,7 +86,9 @@ pub enum Obstacle {
     Time,
     /// A variable has many values.
     Values,
-    /// Stacks may be of any height, or there are many threads.
+    /// More threads may become active than are told apart.
+    Threads,
+    /// Stacks may be of any height.
     Stacks,
 }
 

@@ -106,14 +106,25 @@ impl Parser<'_> {
 
     fn global_decl(&mut self) -> Parse<Decl> {
         self.bump();
+        let begin = self.pos;
         let decl = self.decl()?;
         if self.eat(TokenKind::Semi).is_none() {
+            let typed = (begin..self.pos).any(|at| self.tokens[at].kind == TokenKind::Colon);
             let end = self.previous_end();
-            let diagnostic = Diagnostic::error(
-                Span::new(end, end),
-                format!("expected `,`, `:` or `;`, found {}", self.found()),
-            )
-            .label("`;` is missing here");
+            let span = Span::new(end, end);
+            if typed && self.kind() == TokenKind::Comma {
+                let diagnostic = Diagnostic::error(self.span(), "expected `;`, found `,`")
+                    .label("a declaration ends with its type")
+                    .help("declare variables of another type on their own: `decl x : u8; decl y : u4;`");
+                self.report(diagnostic);
+                self.skip_to(&[TokenKind::Semi]);
+                self.eat(TokenKind::Semi);
+                return Ok(decl);
+            }
+            let expected = if typed { "`;`" } else { "`,`, `:` or `;`" };
+            let diagnostic =
+                Diagnostic::error(span, format!("expected {expected}, found {}", self.found()))
+                    .label("`;` is missing here");
             self.report(diagnostic);
             let begins_item = matches!(self.kind(), TokenKind::Decl | TokenKind::End)
                 || self.type_word(0)

@@ -894,6 +894,14 @@ fn mistakes_at_the_top_level() {
             "decl x\nvoid main() begin end",
             "expected `,`, `:` or `;`, found `void`",
         ),
+        (
+            "decl x : u8, y : u8; void main() begin end",
+            "expected `;`, found `,`",
+        ),
+        (
+            "decl x : u8\nvoid main() begin end",
+            "expected `;`, found `void`",
+        ),
         ("bool<9999999> f() begin end", "at most 4096 results"),
         (
             "thread a begin void main() begin end",

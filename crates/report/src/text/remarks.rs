@@ -1,7 +1,7 @@
 //! What stands beside the steps: values that change, are passed, and come back.
 
 use droste_program::display::value_to_string;
-use droste_program::execution::{Action, CalleeRun, Step};
+use droste_program::execution::{Action, CalleeRun, Step, Valuation};
 use droste_program::{NodeId, Op, ProcId, Procedure, Value, VarRef, Variable};
 
 use super::Writer;
@@ -80,23 +80,39 @@ impl<'a> Writer<'a> {
         text
     }
 
-    /// `← returns T; x = T`: with the variables of the caller that the results changed.
-    pub(super) fn returns(&self, run: &CalleeRun, call: &Step) -> String {
+    /// `← returns T; x = T`: with the variables of the caller that the results changed. The callee may have
+    /// assigned to a global, too, so its values at the exit are what counts there.
+    pub(super) fn returns(
+        &self,
+        run: &CalleeRun,
+        call: &Step,
+        exit: &Valuation,
+        after: &Valuation,
+    ) -> String {
         let mut text = format!("← {}", self.results(run));
-        let stored = match self.view.node(call.node).map(|node| &node.op) {
+        let targets = match self.view.node(call.node).map(|node| &node.op) {
             Some(Op::Call { targets, .. }) => &targets[..],
             _ => &[],
         };
-        if let Action::Folded { changes, .. } = &call.action {
-            let stored: Vec<(VarRef, Value)> = changes
-                .iter()
-                .copied()
-                .filter(|(var, _)| stored.contains(&Some(*var)))
-                .collect();
-            if !stored.is_empty() {
-                text.push_str("; ");
-                text.push_str(&self.changes(call.node, &stored));
-            }
+        let Action::Folded { changes, .. } = &call.action else {
+            return text;
+        };
+        let is_target = |var: VarRef| targets.contains(&Some(var));
+        let locals = changes
+            .iter()
+            .copied()
+            .filter(|&(var, _)| matches!(var, VarRef::Local(_)));
+        let globals = (0..).zip(after.globals.iter().zip(&exit.globals));
+        let globals = globals
+            .filter(|(_, (after, exit))| after != exit)
+            .map(|(i, (&after, _))| (VarRef::Global(i), after));
+        let stored: Vec<(VarRef, Value)> = locals
+            .chain(globals)
+            .filter(|&(var, _)| is_target(var))
+            .collect();
+        if !stored.is_empty() {
+            text.push_str("; ");
+            text.push_str(&self.changes(call.node, &stored));
         }
         text
     }

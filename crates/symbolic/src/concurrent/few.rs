@@ -652,7 +652,7 @@ impl<W: Words + Send> Enumeration for Few<'_, W> {
             }
             match self.next(level) {
                 Next::Answer(found) => return Ok(Pace::Answer(found)),
-                Next::Over => return Ok(Pace::Over(Obstacle::Stacks)),
+                Next::Over => return Ok(Pace::Over(Obstacle::Threads)),
                 Next::Last => self.current = Some(self.enter_last(&model)?),
                 Next::From(id, thread) => {
                     left -= 1;
