@@ -66,7 +66,9 @@ pub(crate) fn race<A: Contender + Send, E: Send>(
         Some(reason) if reason.is_own_bound() => drop(first),
         _ => return Ok(first),
     }
-    side_by_side(limits, 0, explicit, rival)
+    let mut winner = side_by_side(limits, 0, explicit, rival)?;
+    winner.raced();
+    Ok(winner)
 }
 
 /// Both at once: the first answer wins, and the other one is stopped. `own` runs on this thread; it
@@ -298,7 +300,7 @@ mod tests {
             Ok(said("own"))
         };
         let found = side_by_side(&Limits::default(), 3, own, rival);
-        assert_eq!(found, Ok(said("own")));
+        assert_eq!(found, Ok(Said("own", None, true)));
     }
 
     #[test]
@@ -309,7 +311,7 @@ mod tests {
         let bound = |_: &Limits| Ok(stopped(CHOICES));
         let found: Result =
             side_by_side(&Limits::default(), u32::MAX, |_, _| Ok(said("own")), bound);
-        assert_eq!(found, Ok(said("own")));
+        assert_eq!(found, Ok(Said("own", None, true)));
     }
 
     #[test]

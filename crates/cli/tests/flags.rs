@@ -407,8 +407,8 @@ fn the_formula_is_that_of_procedures() {
 /// Procedures that are made a part of their caller are told.
 #[test]
 fn what_is_absorbed_is_told() {
-    let program =
-        b"decl g; void main() begin g := F; f(); assert(!g); end void f() begin g := g; end";
+    let program = b"decl g, h; void main() begin g := h; f(); assert(!g | h); end
+        void f() begin if (g) then h := T; fi end";
     let done = droste_with(program, &["check", "-", "-v", "--engine", "bdd"]).expect(0);
     assert!(done.err.contains("absorb: 1 procedure "), "{done:#?}");
 }

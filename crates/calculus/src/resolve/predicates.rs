@@ -195,7 +195,8 @@ impl Resolver {
 
     pub(super) fn question(&mut self, expr: ExprId, span: Span) -> Option<ClosedFormula> {
         let told = self.theory.diagnostics.len();
-        let both = self.formula(expr, false).zip(self.formula(expr, true));
+        let root = self.formula(expr, false);
+        let both = root.and_then(|root| Some((root, self.formula(expr, true)?)));
         if both.is_none() && self.theory.diagnostics.len() == told {
             // What is wrong has been said where it is defined; that there is no answer has not.
             let what = "this cannot be evaluated: something that it uses has errors";
