@@ -94,7 +94,7 @@ fn relations(prepared: &Prepared<'_>, options: &Options<'_>) -> Result<Relations
     let Some((targets, violations)) = prepared.question.targets() else {
         return Err(Halt::refused(
             "the calculus answers questions about reachability (assertions, --reach); \
-             use --engine auto, explicit or bdd for others",
+             use --engine auto, explicit or bdd for others (wpds, too, for --deadlock)",
         ));
     };
     let (program, live, _) = prepared.for_sets_of_states(options)?;
