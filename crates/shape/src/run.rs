@@ -301,6 +301,7 @@ fn is_silent(method: &Method, pc: Pc) -> bool {
         Some(
             Statement::Goto(_)
                 | Statement::Nop
+                | Statement::Doubt(_)
                 | Statement::Throw { .. }
                 | Statement::Caught { .. }
                 | Statement::Assign {
