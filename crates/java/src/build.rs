@@ -11,8 +11,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::class::ClassFile;
 use crate::descriptor::{method_type, signature};
 use crate::dynamic::Dynamic;
-use crate::enums::of_maps;
 use crate::effects::{Loud, callbacks, loud, made, may_use_null};
+use crate::enums::of_maps;
 use crate::exceptions;
 use crate::hierarchy::{ClassIndex, Hierarchy, MethodIndex};
 use crate::instruction::Member;
@@ -180,7 +180,8 @@ fn fails(
     }
     let program = &built.program;
     let methods = &program.methods;
-    let own = |errors: &dyn Fn(&Method) -> bool| -> Vec<bool> { methods.iter().map(errors).collect() };
+    let own =
+        |errors: &dyn Fn(&Method) -> bool| -> Vec<bool> { methods.iter().map(errors).collect() };
     let mut left = throws(methods);
     for (left, broken) in left.iter_mut().zip(&built.broken) {
         *left |= broken;

@@ -25,13 +25,15 @@ fn is_ordinal(op: Option<&Op>) -> bool {
 
 /// If a class does nothing but hold the cases of a `switch`: the enums of which it asks the values.
 pub(crate) fn of_maps(class: &ClassFile) -> Option<Vec<String>> {
-    let map = |field: &crate::class::FieldInfo| field.is_synthetic && field.name.starts_with(PREFIX);
+    let map =
+        |field: &crate::class::FieldInfo| field.is_synthetic && field.name.starts_with(PREFIX);
     if class.fields.is_empty() || !class.fields.iter().all(map) || class.methods.len() != 1 {
         return None;
     }
     let body = class.body(0).ok()?;
     let of_fields = |class: &Option<String>| class.as_deref() == Some("java.lang.NoSuchFieldError");
-    if class.methods[0].name != "<clinit>" || !body.handlers.iter().all(|one| of_fields(&one.class)) {
+    if class.methods[0].name != "<clinit>" || !body.handlers.iter().all(|one| of_fields(&one.class))
+    {
         return None;
     }
     let mut enums = Vec::new();

@@ -69,10 +69,7 @@ const PARENTS: [(&str, &str); 44] = [
         "java.lang.IndexOutOfBoundsException",
         "java.lang.RuntimeException",
     ),
-    (
-        OF_INDICES,
-        "java.lang.IndexOutOfBoundsException",
-    ),
+    (OF_INDICES, "java.lang.IndexOutOfBoundsException"),
     (
         "java.lang.StringIndexOutOfBoundsException",
         "java.lang.IndexOutOfBoundsException",

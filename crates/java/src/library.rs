@@ -161,7 +161,9 @@ pub(crate) fn is_harmless(member: &Member) -> bool {
             Some("Class") => name == "desiredAssertionStatus" || name == "getName",
             Some("Enum") => none && matches!(name, "ordinal" | "name"),
             Some("Math" | "StrictMath") => {
-                !name.ends_with("Exact") && !name.contains("Div") && !name.contains("Mod")
+                !name.ends_with("Exact")
+                    && !name.contains("Div")
+                    && !name.contains("Mod")
                     && !name.starts_with("clamp")
             }
             Some("System") => matches!(name, "currentTimeMillis" | "nanoTime"),

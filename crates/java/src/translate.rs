@@ -294,7 +294,11 @@ impl Translator<'_, '_> {
     fn then(&mut self, piece: Pc, next: Pc) {
         let line = self.line;
         let counts = false;
-        self.pieces[piece as usize].next = Some(Next { to: next, line, counts });
+        self.pieces[piece as usize].next = Some(Next {
+            to: next,
+            line,
+            counts,
+        });
     }
 
     fn emit(&mut self, statement: Statement) {
@@ -345,7 +349,11 @@ impl Translator<'_, '_> {
 
     fn push(&mut self, operand: Operand, slot: Slot) {
         let known = Known::Nothing;
-        self.stack.push(Entry { operand, slot, known });
+        self.stack.push(Entry {
+            operand,
+            slot,
+            known,
+        });
     }
 
     fn pop(&mut self) -> Result<Entry, String> {

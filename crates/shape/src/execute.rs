@@ -454,6 +454,19 @@ impl Machine<'_> {
         }
     }
 
+    /// Whether the run may end at the statement of a state by something that is not followed. What a
+    /// contract says of a method is all that it does.
+    pub(crate) fn is_doubt(&self, state: State) -> bool {
+        let place = self.place(state);
+        let code = &self.program.method(place.method).code;
+        match code.get(place.pc as usize) {
+            Some(Statement::Doubt(what)) => {
+                place.fault.is_none() && !self.contracts.methods().contains(what)
+            }
+            _ => false,
+        }
+    }
+
     /// What happens to the caller's heap when a callee has returned: its result is assigned.
     pub(crate) fn after_call(&self, method: MethodId, pc: Pc, heap: &mut Heap) {
         let result = heap.remove_variable(self.names.result);

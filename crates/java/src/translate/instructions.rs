@@ -84,7 +84,11 @@ impl Translator<'_, '_> {
                     true => (self.line, true),
                     false => (0, false),
                 };
-                self.pieces[self.piece as usize].next = Some(Next { to: next, line, counts });
+                self.pieces[self.piece as usize].next = Some(Next {
+                    to: next,
+                    line,
+                    counts,
+                });
                 return Ok(true);
             }
             Op::Switch { cases, default } => {
@@ -237,8 +241,7 @@ impl Translator<'_, '_> {
     /// The lengths of a new array are on top: none must be negative.
     fn check_lengths(&mut self, pops: u8) -> Result<(), String> {
         let lengths = self.stack.iter().rev().take(pops.into());
-        let lengths: Vec<(Operand, Known)> =
-            lengths.map(|one| (one.operand, one.known)).collect();
+        let lengths: Vec<(Operand, Known)> = lengths.map(|one| (one.operand, one.known)).collect();
         let negative = |one: &(Operand, Known)| matches!(one.0, Operand::Int(length) if length < 0);
         let fine = |one: &(Operand, Known)| match *one {
             (Operand::Int(length), _) => length >= 0,
@@ -324,6 +327,15 @@ impl Translator<'_, '_> {
         let Some(load) = at.checked_sub(1) else {
             return false;
         };
+        // A copy of an array is one of that type.
+        if let Op::Invoke(_, member) = &code[load].op
+            && member.name == "clone"
+            && member.class == to
+            && to.starts_with('[')
+            && !self.is_entered(at)
+        {
+            return true;
+        }
         let Op::Load(slot, _) = code[load].op else {
             return false;
         };
@@ -341,14 +353,14 @@ impl Translator<'_, '_> {
             Op::Jump { target: to, .. } | Op::Goto(to) => to == target,
             _ => false,
         });
-        let zero = |jump: usize, wanted: bool| {
-            matches!(code[jump].op, Op::Jump { test: Test::Zero { equal }, .. } if equal == wanted)
-        };
+        let zero = |jump: usize, wanted: bool| matches!(code[jump].op, Op::Jump { test: Test::Zero { equal }, .. } if equal == wanted);
         if self.is_entered(at) {
             return false;
         }
         if !self.is_entered(load) {
-            return load.checked_sub(1).is_some_and(|jump| zero(jump, true) && asks(jump));
+            return load
+                .checked_sub(1)
+                .is_some_and(|jump| zero(jump, true) && asks(jump));
         }
         let falls = load.checked_sub(1).is_some_and(|before| {
             !matches!(
@@ -768,7 +780,9 @@ impl Translator<'_, '_> {
             || hierarchy
                 .find(&member.class)
                 .is_some_and(|class| own(class).iter().any(|one| one == "java.lang.Enum"));
-        is_enum && matches!(member.name.as_str(), "ordinal" | "name") && member.descriptor.starts_with("()")
+        is_enum
+            && matches!(member.name.as_str(), "ordinal" | "name")
+            && member.descriptor.starts_with("()")
     }
 
     /// Whether a method of the library certainly raises nothing, and whether nobody expects it to.
