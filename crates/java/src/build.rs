@@ -325,7 +325,12 @@ fn build_once(
     let misses = !follows && catches(&methods, raises);
     let deep = builder.settle_overflows(&methods);
     settle_handlers(&mut methods);
-    let of_null = builder.settle_exceptions(&mut methods);
+    // Who asks what initialisers raise asks for classes.
+    let of_null = if lenient {
+        None
+    } else {
+        builder.settle_exceptions(&mut methods)
+    };
     let classes = builder.classes();
     builder.warn_of_casts();
     let program = PointerProgram {

@@ -144,6 +144,11 @@ impl Hierarchy {
         Ok(())
     }
 
+    /// How many classes objects of this type may have.
+    pub(crate) fn concrete_of(&self, name: &str) -> usize {
+        self.concrete.get(name).map_or(0, Vec::len)
+    }
+
     pub(crate) fn find(&self, name: &str) -> Option<ClassIndex> {
         let found = self.names.get(name).copied();
         if found.is_none() {

@@ -91,6 +91,8 @@ struct Translator<'a, 'b> {
     stack: Vec<Entry>,
     piece: Pc,
     block: usize,
+    /// The instruction that is translated.
+    at: usize,
     line: u32,
 }
 
@@ -130,6 +132,7 @@ pub(crate) fn translate(
         stack: Vec::new(),
         piece: 0,
         block: 0,
+        at: 0,
         line: start,
     };
     translator.shapes[0] = Some(Vec::new());
@@ -147,6 +150,7 @@ impl Translator<'_, '_> {
             let mut ended = false;
             for at in instructions {
                 self.line = self.body.line(self.body.instructions[at].at);
+                self.at = at;
                 ended = self.instruction(at)?;
             }
             if !ended {

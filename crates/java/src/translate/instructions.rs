@@ -241,7 +241,13 @@ impl Translator<'_, '_> {
     /// The lengths of a new array are on top: none must be negative.
     fn check_lengths(&mut self, pops: u8) -> Result<(), String> {
         let lengths = self.stack.iter().rev().take(pops.into());
-        let lengths: Vec<(Operand, Known)> = lengths.map(|one| (one.operand, one.known)).collect();
+        let mut lengths: Vec<(Operand, Known)> =
+            lengths.map(|one| (one.operand, one.known)).collect();
+        if pops == 1
+            && let Some(length) = self.number_before()
+        {
+            lengths = vec![(Operand::Int(length), Known::Nothing)];
+        }
         let negative = |one: &(Operand, Known)| matches!(one.0, Operand::Int(length) if length < 0);
         let fine = |one: &(Operand, Known)| match *one {
             (Operand::Int(length), _) => length >= 0,
@@ -278,6 +284,15 @@ impl Translator<'_, '_> {
             return Ok(());
         }
         self.may_raise(None, "an element of an array")
+    }
+
+    /// The number on top, if the instruction before has put it there, also in another block.
+    fn number_before(&self) -> Option<i64> {
+        let before = self.at.checked_sub(1)?;
+        match self.body.instructions[before].op {
+            Op::Push(Operand::Int(number), _) if !self.is_entered(self.at) => Some(number),
+            _ => None,
+        }
     }
 
     /// The value stays what it is. A cast of null succeeds, and that of an object is decided by its
@@ -565,7 +580,8 @@ impl Translator<'_, '_> {
         let own = self.builder.class(&member.class).is_some();
         // Arrays of numbers hold no objects.
         let numbers = member.descriptor.starts_with('[') && !member.descriptor.contains('L');
-        if own && one.kind == Kind::Reference && !numbers && !is_of_library(&one.name) {
+        let plain = numbers || is_of_library(&one.name) || self.is_plain_enum(&one.name);
+        if own && one.kind == Kind::Reference && !plain {
             self.emit(Statement::Hand {
                 to: format!("what static field {}.{} holds", member.class, member.name),
                 objects: Vec::new(),
@@ -648,6 +664,11 @@ impl Translator<'_, '_> {
                     ));
                 }
                 let signature = signature(&member.class, &member.name, &types);
+                if arguments.len() == 1
+                    && let Some(number) = self.number_before()
+                {
+                    arguments[0] = Operand::Int(number);
+                }
                 if library::constructor_raises(member, &arguments) {
                     self.may_raise(None, &signature)?;
                 }
@@ -783,6 +804,21 @@ impl Translator<'_, '_> {
         is_enum
             && matches!(member.name.as_str(), "ordinal" | "name")
             && member.descriptor.starts_with("()")
+    }
+
+    /// Whether a type is that of an enum without methods, or of arrays of it: nobody can run anything on
+    /// what is there.
+    fn is_plain_enum(&self, name: &str) -> bool {
+        let hierarchy = self.builder.hierarchy;
+        let Some(class) = hierarchy.find(name.trim_end_matches("[]")) else {
+            return false;
+        };
+        let below = hierarchy.concrete_of(&hierarchy.classes[class].name);
+        let class = &hierarchy.classes[class];
+        let mut methods = class.methods.iter();
+        let plain = methods.all(|one| one.is_static || one.name == "<init>");
+        let of_enums = class.parent.as_deref() == Some("java.lang.Enum");
+        of_enums && plain && !class.is_abstract && below == 1
     }
 
     /// Whether a method of the library certainly raises nothing, and whether nobody expects it to.
