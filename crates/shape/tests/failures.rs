@@ -200,7 +200,7 @@ fn methods_that_constructors_run() {
     }
     match report("seeded").answer {
         Answer::Unknown(Unknown::UnknownCode(text), _) => {
-            assert!(text.contains("setSeed"), "{text}")
+            assert!(text.contains("setSeed"), "{text}");
         }
         other => panic!("{}", other.word()),
     }

@@ -80,10 +80,8 @@ impl Translator<'_, '_> {
                 self.flush(&mut []);
                 let next = self.go(self.graph.block(*target))?;
                 // Compilers jump back from the end of a loop: that is no part of its last line.
-                let (line, counts) = match body.is_of_its_line(at) {
-                    true => (self.line, true),
-                    false => (0, false),
-                };
+                let counts = body.is_of_its_line(at);
+                let line = if counts { self.line } else { 0 };
                 self.pieces[self.piece as usize].next = Some(Next {
                     to: next,
                     line,
