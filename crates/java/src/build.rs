@@ -12,9 +12,11 @@ use crate::class::ClassFile;
 use crate::descriptor::{method_type, signature};
 use crate::dynamic::Dynamic;
 use crate::effects::{Loud, callbacks, loud, made, may_use_null};
+use crate::enums::of_maps;
 use crate::exceptions;
 use crate::hierarchy::{ClassIndex, Hierarchy, MethodIndex};
 use crate::instruction::Member;
+use crate::library;
 use crate::translate::translate;
 use crate::{Error, Place, Warning};
 
@@ -38,6 +40,9 @@ pub(crate) struct Builder<'a> {
     pub follows: bool,
     /// Methods that may be far down the stack, if somebody catches its overflow.
     pub deep: FxHashSet<MethodIndex>,
+    /// Static initialisers that an exception may leave, each with whether it may be another error than
+    /// the machine makes of it.
+    pub failing: FxHashMap<MethodIndex, bool>,
     /// Calls whose overflow would be caught: the method, the line, and what is called.
     overflows: Vec<(MethodIndex, u32, Vec<MethodId>)>,
     /// Where the program begins.
@@ -66,12 +71,24 @@ pub(crate) fn build(
 ) -> Result<(PointerProgram, Vec<Warning>), Error> {
     loop {
         let none = FxHashSet::default();
-        let mut built = build_once(hierarchy, &[entry], false, false, &none)?;
-        if !built.deep.is_empty() {
-            let deep = std::mem::take(&mut built.deep);
-            built = build_once(hierarchy, &[entry], true, false, &deep)?;
-        } else if built.misses {
-            built = build_once(hierarchy, &[entry], true, false, &none)?;
+        let mut failing = FxHashMap::default();
+        let mut built = build_once(hierarchy, &[entry], false, false, &none, &failing)?;
+        if built.lambdas.is_empty() && uses_initialisers(&built.program) {
+            match fails(hierarchy)? {
+                Ok(found) => failing = found,
+                Err(lambdas) => built.lambdas = lambdas,
+            }
+            if !failing.is_empty() {
+                built = build_once(hierarchy, &[entry], false, false, &none, &failing)?;
+            }
+        }
+        if built.lambdas.is_empty() {
+            if !built.deep.is_empty() {
+                let deep = std::mem::take(&mut built.deep);
+                built = build_once(hierarchy, &[entry], true, false, &deep, &failing)?;
+            } else if built.misses {
+                built = build_once(hierarchy, &[entry], true, false, &none, &failing)?;
+            }
         }
         if built.lambdas.is_empty() {
             built.lambdas = settle_hands(hierarchy, &mut built.program)?;
@@ -99,7 +116,8 @@ fn settle_hands(
     let starts = classes.filter_map(|class| Some((class, hierarchy.initialiser(class)?)));
     let starts: Vec<(ClassIndex, MethodIndex)> = starts.collect();
     let roots: Vec<MethodIndex> = called.iter().chain(&starts).map(|one| one.1).collect();
-    let built = build_once(hierarchy, &roots, true, true, &FxHashSet::default())?;
+    let (deep, failing) = (FxHashSet::default(), FxHashMap::default());
+    let built = build_once(hierarchy, &roots, true, true, &deep, &failing)?;
     if !built.lambdas.is_empty() {
         return Ok(built.lambdas);
     }
@@ -137,6 +155,104 @@ fn settle_hands(
     Ok(Vec::new())
 }
 
+/// Whether the first use of a class runs anything.
+fn uses_initialisers(program: &PointerProgram) -> bool {
+    let mut code = program.methods.iter().flat_map(|method| &method.code);
+    code.any(|one| {
+        matches!(one, Statement::Hand { objects, runs, .. } if objects.is_empty() && !runs.is_empty())
+    })
+}
+
+/// The static initialisers that an exception may leave, each with whether it may be an error that
+/// the program raises. It needs the classes of these lambdas, which are not at hand yet.
+#[allow(clippy::type_complexity)]
+fn fails(
+    hierarchy: &Hierarchy,
+) -> Result<Result<FxHashMap<MethodIndex, bool>, Vec<ClassFile>>, Error> {
+    let classes = 0..hierarchy.classes.len();
+    let starts = classes.filter(|&class| of_maps(&hierarchy.classes[class]).is_none());
+    let starts = starts.filter_map(|class| hierarchy.initialiser(class));
+    let starts: Vec<MethodIndex> = starts.collect();
+    let (deep, failing) = (FxHashSet::default(), FxHashMap::default());
+    let built = build_once(hierarchy, &starts, true, true, &deep, &failing)?;
+    if !built.lambdas.is_empty() {
+        return Ok(Err(built.lambdas));
+    }
+    let program = &built.program;
+    let methods = &program.methods;
+    let own =
+        |errors: &dyn Fn(&Method) -> bool| -> Vec<bool> { methods.iter().map(errors).collect() };
+    let mut left = throws(methods);
+    for (left, broken) in left.iter_mut().zip(&built.broken) {
+        *left |= broken;
+    }
+    let mut errors = own(&|method| raises_error(program, method));
+    // Who uses a class for the first time gets what its initialiser raises.
+    let names: FxHashMap<&str, usize> = (built.entries.iter())
+        .map(|one| (methods[one.index()].signature.as_str(), one.index()))
+        .collect();
+    loop {
+        let before = (left.clone(), errors.clone());
+        inherit(methods, &mut left);
+        for (at, method) in methods.iter().enumerate() {
+            for statement in &method.code {
+                match statement {
+                    Statement::Hand { runs, .. } => {
+                        for (_, one) in runs {
+                            if let Some(&start) = names.get(one.as_str()) {
+                                left[at] |= left[start];
+                                errors[at] |= errors[start];
+                            }
+                        }
+                    }
+                    Statement::Call { callees, .. } => {
+                        errors[at] |= callees.methods().any(|one| errors[one.index()]);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        if before == (left.clone(), errors.clone()) {
+            break;
+        }
+    }
+    let found = starts.iter().zip(&built.entries);
+    let found = found.filter(|(_, one)| left[one.index()]);
+    Ok(Ok(found
+        .map(|(&start, one)| (start, errors[one.index()]))
+        .collect()))
+}
+
+/// Whether a method itself may throw an error on purpose: something of which it is not known that it
+/// is none.
+fn raises_error(program: &PointerProgram, method: &Method) -> bool {
+    let is_error = |class: ClassId| {
+        let class = program.class(class);
+        let mut above = program.ancestors_of(class);
+        class.is_open || above.any(|one| one.is_open || exceptions::is_error(&one.name))
+    };
+    let may_be = |local: LocalId| {
+        method.code.iter().any(|one| match one {
+            _ if one.defines() != Some(local) => false,
+            Statement::Assign { value, .. } => match *value {
+                Value::New(class) => is_error(class),
+                // What is caught has been counted where it was raised.
+                Value::Exception => false,
+                _ => true,
+            },
+            _ => true,
+        })
+    };
+    method.code.iter().any(|one| match one {
+        Statement::Throw { value, .. } => match *value {
+            Operand::Local(local) => may_be(local),
+            Operand::Unknown => false,
+            _ => true,
+        },
+        _ => false,
+    })
+}
+
 /// What has been translated.
 struct Built {
     program: PointerProgram,
@@ -161,6 +277,7 @@ fn build_once(
     follows: bool,
     lenient: bool,
     deep: &FxHashSet<MethodIndex>,
+    failing: &FxHashMap<MethodIndex, bool>,
 ) -> Result<Built, Error> {
     let mut builder = Builder {
         hierarchy,
@@ -176,6 +293,7 @@ fn build_once(
         warned: FxHashSet::default(),
         follows,
         deep: deep.clone(),
+        failing: failing.clone(),
         overflows: Vec::new(),
         // A lenient translation is none of a program.
         entry: entries.first().copied().filter(|_| !lenient),
@@ -207,7 +325,12 @@ fn build_once(
     let misses = !follows && catches(&methods, raises);
     let deep = builder.settle_overflows(&methods);
     settle_handlers(&mut methods);
-    let of_null = builder.settle_exceptions(&mut methods);
+    // Who asks what initialisers raise asks for classes.
+    let of_null = if lenient {
+        None
+    } else {
+        builder.settle_exceptions(&mut methods)
+    };
     let classes = builder.classes();
     builder.warn_of_casts();
     let program = PointerProgram {
@@ -535,7 +658,12 @@ impl Builder<'_> {
             objects: own.map(|(_, at)| LocalId(at)).collect(),
             runs: Vec::new(),
         });
-        if self.follows {
+        let member = Member {
+            class: "java.lang.Object".to_string(),
+            name: name.to_string(),
+            descriptor: descriptor.to_string(),
+        };
+        if self.follows && !library::is_harmless(&member) {
             let next = code.len() as u32 + 1;
             let targets = vec![next + 1, next];
             let throw = Statement::Throw {
@@ -544,6 +672,8 @@ impl Builder<'_> {
                 escapes: true,
             };
             code.extend([Statement::Choose { targets }, throw]);
+        } else if !library::is_ordinary(&member) {
+            code.push(Statement::Doubt(signature(&member.class, name, &types)));
         }
         code.push(Statement::Return(
             types.result.as_ref().map(|_| Operand::Unknown),
@@ -671,17 +801,7 @@ fn catches(methods: &[Method], mut raises: Vec<bool>) -> bool {
 /// contract may say what is thrown. A method throws where it uses null, too.
 fn settle_handlers(methods: &mut [Method]) {
     let uses: Vec<Vec<bool>> = methods.iter().map(may_use_null).collect();
-    let throws = methods.iter().zip(&uses);
-    let mut throws: Vec<bool> = throws
-        .map(|(method, uses)| {
-            let escapes = |pc: usize| method.code[pc].handlers(method.code.get(pc + 1)).1;
-            let uses = uses.iter().enumerate();
-            let mut uses = uses.filter(|&(_, &uses)| uses);
-            let leaves = |one: &Statement| matches!(one, Statement::Throw { escapes: true, .. });
-            method.code.iter().any(leaves) || uses.any(|(pc, _)| escapes(pc))
-        })
-        .collect();
-    inherit(methods, &mut throws);
+    let throws = throws(methods);
     let quiet = |statement: &Statement| match statement {
         Statement::Call { callees, .. } => {
             let unavailable = matches!(callees, Callees::Unavailable(_));
@@ -695,6 +815,20 @@ fn settle_handlers(methods: &mut [Method]) {
     for (at, pc) in idle {
         methods[at].code[pc] = Statement::Nop;
     }
+}
+
+/// For each method whether an exception may leave it, also where null is used.
+fn throws(methods: &[Method]) -> Vec<bool> {
+    let throws = methods.iter().map(|method| {
+        let escapes = |pc: usize| method.code[pc].handlers(method.code.get(pc + 1)).1;
+        let uses = may_use_null(method).into_iter().enumerate();
+        let mut uses = uses.filter(|&(_, uses)| uses);
+        let leaves = |one: &Statement| matches!(one, Statement::Throw { escapes: true, .. });
+        method.code.iter().any(leaves) || uses.any(|(pc, _)| escapes(pc))
+    });
+    let mut throws: Vec<bool> = throws.collect();
+    inherit(methods, &mut throws);
+    throws
 }
 
 /// A method may be left by an exception if one that it calls may, and nothing catches it on the

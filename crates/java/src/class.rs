@@ -42,6 +42,8 @@ pub(crate) struct FieldInfo {
     pub is_static: bool,
     /// Whether its type is a type variable: `T value` in `class Box<T>`.
     pub is_generic: bool,
+    /// Whether the compiler has made it.
+    pub is_synthetic: bool,
 }
 
 /// A method of a class.
@@ -119,6 +121,18 @@ impl Body {
     pub(crate) fn line(&self, at: u32) -> u32 {
         let next = self.lines.partition_point(|&(start, _)| start <= at);
         if next == 0 { 0 } else { self.lines[next - 1].1 }
+    }
+}
+
+impl Body {
+    /// Whether a jump is a statement of the source: it begins a line, and nothing else is there. Other
+    /// jumps are the compiler's, and have the line of what happens to stand before them.
+    pub(crate) fn is_of_its_line(&self, at: usize) -> bool {
+        let jump = &self.instructions[at];
+        let begins = self.lines.iter().any(|&(start, _)| start == jump.at);
+        let line = self.line(jump.at);
+        let mut others = self.instructions.iter();
+        begins && others.all(|one| one.at == jump.at || self.line(one.at) != line)
     }
 }
 
@@ -251,6 +265,7 @@ fn read(path: &str, bytes: &[u8]) -> Result<ClassFile, String> {
             one,
             is_static,
             is_generic: signature.is_some_and(|text| text.starts_with('T')),
+            is_synthetic: field.access_flags().contains(AccessFlags::SYNTHETIC),
         });
     }
     let mut methods = Vec::new();

@@ -166,6 +166,7 @@ impl Dynamic {
                 one: one.clone(),
                 is_static: false,
                 is_generic: false,
+                is_synthetic: true,
             });
         }
         for descriptor in &lambda.descriptors {

@@ -295,6 +295,7 @@ fn non_null(method: &Method, given: &[bool], trusting: bool) -> Vec<Option<Vec<b
                     Value::Operand(Operand::Present | Operand::Int(_))
                     | Value::New(_)
                     | Value::IsInstance(..)
+                    | Value::Fits { .. }
                     | Value::This
                     | Value::Exception => true,
                     Value::Operand(Operand::Unknown) => trusting,

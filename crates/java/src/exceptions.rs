@@ -16,11 +16,24 @@ pub(crate) const OF_CASTS: &str = "java.lang.ClassCastException";
 /// What it raises where an integer is divided by zero.
 pub(crate) const OF_DIVISIONS: &str = "java.lang.ArithmeticException";
 
+/// What it raises where the length of a new array is negative.
+pub(crate) const OF_LENGTHS: &str = "java.lang.NegativeArraySizeException";
+
+/// What it raises where an array has no element of the number.
+pub(crate) const OF_INDICES: &str = "java.lang.ArrayIndexOutOfBoundsException";
+
+/// What it raises at the first use of a class if an exception leaves its static initialiser, and at
+/// each further use.
+pub(crate) const OF_INITIALISERS: [&str; 2] = [
+    "java.lang.ExceptionInInitializerError",
+    "java.lang.NoClassDefFoundError",
+];
+
 /// What it raises where calls are nested too deeply.
 pub(crate) const OF_CALLS: &str = "java.lang.StackOverflowError";
 
 /// Each class with its parent, behind it.
-const PARENTS: [(&str, &str); 40] = [
+const PARENTS: [(&str, &str); 44] = [
     (ROOT, "java.lang.Object"),
     ("java.lang.Exception", ROOT),
     ("java.lang.Error", ROOT),
@@ -56,18 +69,12 @@ const PARENTS: [(&str, &str); 40] = [
         "java.lang.IndexOutOfBoundsException",
         "java.lang.RuntimeException",
     ),
-    (
-        "java.lang.ArrayIndexOutOfBoundsException",
-        "java.lang.IndexOutOfBoundsException",
-    ),
+    (OF_INDICES, "java.lang.IndexOutOfBoundsException"),
     (
         "java.lang.StringIndexOutOfBoundsException",
         "java.lang.IndexOutOfBoundsException",
     ),
-    (
-        "java.lang.NegativeArraySizeException",
-        "java.lang.RuntimeException",
-    ),
+    (OF_LENGTHS, "java.lang.RuntimeException"),
     ("java.lang.SecurityException", "java.lang.RuntimeException"),
     (
         "java.lang.UnsupportedOperationException",
@@ -124,6 +131,16 @@ const PARENTS: [(&str, &str); 40] = [
     ),
     ("java.lang.AssertionError", "java.lang.Error"),
     ("java.lang.LinkageError", "java.lang.Error"),
+    (OF_INITIALISERS[0], "java.lang.LinkageError"),
+    (OF_INITIALISERS[1], "java.lang.LinkageError"),
+    (
+        "java.lang.IncompatibleClassChangeError",
+        "java.lang.LinkageError",
+    ),
+    (
+        "java.lang.NoSuchFieldError",
+        "java.lang.IncompatibleClassChangeError",
+    ),
     ("java.lang.VirtualMachineError", "java.lang.Error"),
     (
         "java.lang.OutOfMemoryError",
@@ -146,6 +163,12 @@ pub(crate) fn is_of_null(class: &str) -> bool {
 /// Whether a handler for this class takes what is raised where calls are nested too deeply.
 pub(crate) fn is_of_calls(class: &str) -> bool {
     is_above(OF_CALLS, class)
+}
+
+/// Whether an exception of this class is an error, as far as that is known.
+pub(crate) fn is_error(class: &str) -> bool {
+    let mut all = std::iter::successors(Some(class), |one| parent(one));
+    all.any(|one| one == "java.lang.Error")
 }
 
 /// Whether a class is this exception of the library or one above it.

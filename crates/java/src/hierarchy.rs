@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 
 use crate::Error;
 use crate::class::{ClassFile, FieldInfo, MethodInfo};
+use crate::enums::of_maps;
 use crate::files::Broken;
 use crate::instruction::Member;
 
@@ -143,6 +144,11 @@ impl Hierarchy {
         Ok(())
     }
 
+    /// How many classes objects of this type may have.
+    pub(crate) fn concrete_of(&self, name: &str) -> usize {
+        self.concrete.get(name).map_or(0, Vec::len)
+    }
+
     pub(crate) fn find(&self, name: &str) -> Option<ClassIndex> {
         let found = self.names.get(name).copied();
         if found.is_none() {
@@ -177,12 +183,24 @@ impl Hierarchy {
     }
 
     /// The static initialisers that run when a class is used for the first time: its own and those of
-    /// its supertypes.
+    /// its supertypes. Where it holds the cases of a `switch`, they are those of the enums.
     pub(crate) fn initialisers(&self, class: ClassIndex) -> Vec<MethodIndex> {
-        let types = self.supertypes(class).into_iter();
-        types
-            .filter_map(|name| self.initialiser(self.find(&name)?))
-            .collect()
+        let mut types = self.supertypes(class);
+        if let Some(enums) = of_maps(&self.classes[class]) {
+            types = Vec::new();
+            for name in enums {
+                match self.find(&name) {
+                    Some(class) => types.extend(self.supertypes(class)),
+                    None => types.push(name),
+                }
+            }
+        }
+        let mut found = Vec::new();
+        for name in types {
+            let start = self.find(&name).and_then(|class| self.initialiser(class));
+            found.extend(start.filter(|one| !found.contains(one)));
+        }
+        found
     }
 
     /// The class and its ancestors, as far as they are available.

@@ -18,11 +18,13 @@ mod compile;
 mod descriptor;
 mod dynamic;
 mod effects;
+mod enums;
 mod error;
 mod exceptions;
 mod files;
 mod hierarchy;
 mod instruction;
+mod library;
 mod slots;
 mod translate;
 

@@ -9,12 +9,13 @@
 
 mod instructions;
 
-use droste_pointer::{Handler, Kind, Local, LocalId, Operand, Pc, Statement, Value};
+use droste_pointer::{Condition, Handler, Kind, Local, LocalId, Operand, Pc, Statement, Value};
 use rustc_hash::FxHashMap;
 
 use crate::build::Builder;
 use crate::class::{Body, MethodInfo};
 use crate::descriptor::signature;
+use crate::exceptions;
 use crate::hierarchy::{ClassIndex, MethodIndex};
 use crate::instruction::{Op, Slot};
 use crate::slots::{Graph, Webs, webs};
@@ -29,6 +30,27 @@ const REFERENCE: Slot = Slot {
 struct Entry {
     operand: Operand,
     slot: Slot,
+    known: Known,
+}
+
+/// What else is known of a value on the stack, until control flow joins or splits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Known {
+    Nothing,
+    /// A new array of this length, which is nowhere else.
+    Array(i64),
+    /// The length of an array: it is not negative.
+    Length,
+}
+
+/// Where control goes at the end of a piece.
+#[derive(Clone, Copy)]
+struct Next {
+    to: Pc,
+    /// The line of the jump.
+    line: u32,
+    /// Whether it is a statement of its own, and stays where no jump is needed.
+    counts: bool,
 }
 
 /// Statements with one way in, at the beginning.
@@ -36,9 +58,8 @@ struct Entry {
 struct Piece {
     /// With their lines.
     code: Vec<(Statement, u32)>,
-    /// The piece where control goes on at the end, if the last statement does not say, and the line
-    /// of the jump.
-    next: Option<(Pc, u32)>,
+    /// Where control goes on at the end, if the last statement does not say.
+    next: Option<Next>,
 }
 
 /// A translated body.
@@ -70,6 +91,8 @@ struct Translator<'a, 'b> {
     stack: Vec<Entry>,
     piece: Pc,
     block: usize,
+    /// The instruction that is translated.
+    at: usize,
     line: u32,
 }
 
@@ -109,6 +132,7 @@ pub(crate) fn translate(
         stack: Vec::new(),
         piece: 0,
         block: 0,
+        at: 0,
         line: start,
     };
     translator.shapes[0] = Some(Vec::new());
@@ -126,6 +150,7 @@ impl Translator<'_, '_> {
             let mut ended = false;
             for at in instructions {
                 self.line = self.body.line(self.body.instructions[at].at);
+                self.at = at;
                 ended = self.instruction(at)?;
             }
             if !ended {
@@ -147,7 +172,7 @@ impl Translator<'_, '_> {
         self.stack.clear();
         for (depth, slot) in shape.into_iter().enumerate() {
             let operand = Operand::Local(self.between(depth, slot.kind));
-            self.stack.push(Entry { operand, slot });
+            self.push(operand, slot);
         }
     }
 
@@ -195,11 +220,14 @@ impl Translator<'_, '_> {
                 code.push(statement.clone());
                 lines.push(*line);
             }
-            if let Some((next, line)) = one.next
-                && order.get(at + 1) != Some(&next)
-            {
-                code.push(Statement::Goto(next));
-                lines.push(line);
+            if let Some(next) = one.next {
+                if order.get(at + 1) != Some(&next.to) {
+                    code.push(Statement::Goto(next.to));
+                    lines.push(next.line);
+                } else if next.counts {
+                    code.push(Statement::Nop);
+                    lines.push(next.line);
+                }
             }
         }
         for statement in &mut code {
@@ -232,20 +260,49 @@ impl Translator<'_, '_> {
     }
 
     /// A class is used here, perhaps for the first time.
-    fn initialise(&mut self, class: &str) {
+    fn initialise(&mut self, class: &str) -> Result<(), String> {
         let hierarchy = self.builder.hierarchy;
-        if let Some(class) = hierarchy.find(class) {
-            // The class of this method has been used before.
-            let own = hierarchy.supertypes(self.method.0);
-            for statement in self.initialisers(class, &own) {
-                self.emit(statement);
-            }
+        let Some(class) = hierarchy.find(class) else {
+            return Ok(());
+        };
+        // The class of this method has been used before.
+        let own = hierarchy.supertypes(self.method.0);
+        for statement in self.initialisers(class, &own) {
+            self.emit(statement);
         }
+        let all = hierarchy.initialisers(class).into_iter();
+        let mut all = all.filter(|one| !own.contains(&hierarchy.classes[one.0].name));
+        let failing = &self.builder.failing;
+        let Some(errors) = all
+            .clone()
+            .filter_map(|one| failing.get(&one).copied())
+            .reduce(|a, b| a || b)
+        else {
+            return Ok(());
+        };
+        let name = &hierarchy.classes[class].name;
+        let what = format!("the first use of class {name}");
+        if all.any(|one| one == self.method) {
+            return Ok(());
+        }
+        let [first, second] = exceptions::OF_INITIALISERS;
+        self.may_raise(Some(first), &what)?;
+        self.raise_or(Some(second), None)?;
+        if errors {
+            self.raise_or(None, None)?;
+        }
+        Ok(())
     }
 
     /// From the end of one piece control goes to another.
     fn then(&mut self, piece: Pc, next: Pc) {
-        self.pieces[piece as usize].next = Some((next, self.line));
+        let line = self.line;
+        let counts = false;
+        self.pieces[piece as usize].next = Some(Next {
+            to: next,
+            line,
+            counts,
+        });
     }
 
     fn emit(&mut self, statement: Statement) {
@@ -295,7 +352,12 @@ impl Translator<'_, '_> {
     }
 
     fn push(&mut self, operand: Operand, slot: Slot) {
-        self.stack.push(Entry { operand, slot });
+        let known = Known::Nothing;
+        self.stack.push(Entry {
+            operand,
+            slot,
+            known,
+        });
     }
 
     fn pop(&mut self) -> Result<Entry, String> {
@@ -440,14 +502,23 @@ impl Translator<'_, '_> {
         Ok(found)
     }
 
-    /// The instruction may raise an exception, of this class if that is known. If there are
-    /// handlers, control may go there, and out of the method if a caller catches it.
-    fn may_raise(&mut self, class: Option<&str>) -> Result<(), String> {
+    /// The instruction may raise an exception, of this class if that is known, by `what`. If there are
+    /// handlers, control may go there, and out of the method if a caller catches it. Otherwise the run
+    /// may end here.
+    fn may_raise(&mut self, class: Option<&str>, what: &str) -> Result<(), String> {
+        self.raise_or(class, Some(what))
+    }
+
+    /// The same. If nothing is said, nobody thinks that the run ends here.
+    fn raise_or(&mut self, class: Option<&str>, what: Option<&str>) -> Result<(), String> {
         let handlers = self.handlers()?;
         let leaves = self.graph.escapes[self.block];
         self.raises |= leaves;
         let escapes = leaves && self.builder.follows;
         if handlers.is_empty() && !escapes {
+            if let Some(what) = what {
+                self.emit(Statement::Doubt(what.to_string()));
+            }
             return Ok(());
         }
         let (raises, rest) = (self.new_piece(), self.new_piece());
@@ -455,6 +526,13 @@ impl Translator<'_, '_> {
             targets: vec![rest, raises],
         });
         self.piece = raises;
+        self.raise(class, handlers, escapes);
+        self.piece = rest;
+        Ok(())
+    }
+
+    /// An exception is raised, of this class if that is known.
+    fn raise(&mut self, class: Option<&str>, handlers: Vec<Handler>, escapes: bool) {
         let mut value = Operand::Unknown;
         if let Some(class) = class {
             let class = self.builder.exception(class);
@@ -467,6 +545,32 @@ impl Translator<'_, '_> {
             handlers,
             escapes,
         });
+    }
+
+    /// The instruction raises an exception of this class: control does not go on behind it.
+    fn fails(&mut self, class: &str) -> Result<(), String> {
+        let handlers = self.handlers()?;
+        self.raise(Some(class), handlers, self.graph.escapes[self.block]);
+        self.piece = self.new_piece();
+        Ok(())
+    }
+
+    /// The same if a number is zero.
+    fn fails_if(&mut self, zero: Operand, class: &str) -> Result<(), String> {
+        let (fails, rest) = (self.new_piece(), self.new_piece());
+        let condition = Condition {
+            left: zero,
+            right: Operand::Int(0),
+            equal: true,
+        };
+        self.emit(Statement::Branch {
+            condition,
+            yes: fails,
+            no: rest,
+        });
+        self.piece = fails;
+        let handlers = self.handlers()?;
+        self.raise(Some(class), handlers, self.graph.escapes[self.block]);
         self.piece = rest;
         Ok(())
     }

@@ -182,7 +182,8 @@ pub(crate) fn replace(
             change(one);
         }
         Statement::Assign {
-            value: Value::Field(base, _) | Value::IsInstance(base, _),
+            value:
+                Value::Field(base, _) | Value::IsInstance(base, _) | Value::Fits { value: base, .. },
             ..
         }
         | Statement::Require(base) => *base = local(*base),
@@ -223,6 +224,7 @@ pub(crate) fn replace(
         | Statement::Caught { .. }
         | Statement::Goto(_)
         | Statement::Return(None)
+        | Statement::Doubt(_)
         | Statement::Nop => {}
     }
 }

@@ -252,6 +252,19 @@ impl<'a> Interpreter<'a> {
                         Value::Null => Value::Int(0),
                         Value::Undefined | Value::Int(_) => Value::Undefined,
                     },
+                    Source::Fits {
+                        value,
+                        class,
+                        trusting,
+                    } => match self.local(value) {
+                        Value::Object(object) => {
+                            let own = self.heap.object(object).class;
+                            Value::Int(program.is_subclass(own, class).into())
+                        }
+                        Value::Null => Value::Int(1),
+                        Value::Undefined | Value::Int(_) if trusting => Value::Int(1),
+                        Value::Undefined | Value::Int(_) => Value::Undefined,
+                    },
                     Source::This => self.frames[at].this,
                     Source::Parameter(number) => {
                         let parameters = &self.frames[at].parameters;
@@ -347,7 +360,10 @@ impl<'a> Interpreter<'a> {
                     return self.fail(Outcome::NullDereference, choose);
                 }
             }
-            Statement::Nop | Statement::Caught { .. } | Statement::Hand { .. } => {}
+            Statement::Nop
+            | Statement::Caught { .. }
+            | Statement::Hand { .. }
+            | Statement::Doubt(_) => {}
         }
         self.frames[at].pc = next;
         None

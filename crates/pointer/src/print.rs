@@ -78,6 +78,10 @@ impl PointerProgram {
                         let class = &self.class(class).name;
                         format!("{} instanceof {class}", operand(Operand::Local(local)))
                     }
+                    Value::Fits { value, class, .. } => {
+                        let class = &self.class(class).name;
+                        format!("{} fits {class}", operand(Operand::Local(value)))
+                    }
                     Value::This => "@this".to_string(),
                     Value::Parameter(number) => format!("@parameter{number}"),
                     Value::Exception => "@thrown".to_string(),
@@ -151,8 +155,16 @@ impl PointerProgram {
             Statement::Hand { to, objects, runs } => {
                 let objects: Vec<&str> = objects.iter().map(|&one| method.local(one)).collect();
                 let runs: Vec<&str> = runs.iter().map(|(_, method)| method.as_str()).collect();
-                format!("hand {} to {to}: {}", objects.join(", "), runs.join(", "))
+                match (&objects[..], &runs[..]) {
+                    ([], []) => to.clone(),
+                    ([], runs) => format!("{to} runs {}", runs.join(", ")),
+                    (objects, []) => format!("hand {} to {to}", objects.join(", ")),
+                    (objects, runs) => {
+                        format!("hand {} to {to}: {}", objects.join(", "), runs.join(", "))
+                    }
+                }
             }
+            Statement::Doubt(what) => format!("perhaps the end: {what}"),
             Statement::Nop => "nop".to_string(),
         }
     }

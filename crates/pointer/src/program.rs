@@ -127,6 +127,13 @@ impl PointerProgram {
         self.ancestors(class).any(|one| one == ancestor)
     }
 
+    /// A class, its parent, and so on.
+    pub fn ancestors_of<'a>(&'a self, class: &'a Class) -> impl Iterator<Item = &'a Class> {
+        let above = class.parent.map(|parent| self.ancestors(parent));
+        let above = above.into_iter().flatten().map(|one| self.class(one));
+        std::iter::once(class).chain(above)
+    }
+
     /// The class, its parent, and so on.
     fn ancestors(&self, class: ClassId) -> impl Iterator<Item = ClassId> + '_ {
         let all = std::iter::successors(Some(class), |&one| self.class(one).parent);
@@ -294,6 +301,17 @@ pub enum Value {
     /// Whether this is an object of the class or of a descendant: 1 or 0. Null is none; of what is
     /// not known it is not known.
     IsInstance(LocalId, ClassId),
+    /// Whether a cast to this class succeeds: 1 for null and for what [`Value::IsInstance`] accepts, 0 for
+    /// other objects; of what is not known it is not known.
+    Fits {
+        /// What is cast.
+        value: LocalId,
+        /// To which class.
+        class: ClassId,
+        /// Whether it is taken to succeed where it is not known, as casts do that the compiler has
+        /// made for generics.
+        trusting: bool,
+    },
     /// The receiver, at the beginning of a method.
     This,
     /// The parameter of this number, from 0, at the beginning of a method.
@@ -399,6 +417,10 @@ pub enum Statement {
         /// Whether it leaves this method if no handler takes it. Otherwise the run is not followed.
         escapes: bool,
     },
+    /// Here the run may end by something that is not followed, since nobody catches it: a division by
+    /// zero, say, or an exception of a library method. Otherwise nothing happens. What is meant is said in
+    /// words or as a signature.
+    Doubt(String),
     /// Nothing happens.
     Nop,
 }
@@ -472,7 +494,7 @@ impl Statement {
             | Statement::Throw { value: operand, .. }
             | Statement::Return(Some(operand)) => found(*operand),
             Statement::Assign {
-                value: Value::IsInstance(local, _),
+                value: Value::IsInstance(local, _) | Value::Fits { value: local, .. },
                 ..
             } => found(Operand::Local(*local)),
             Statement::Call { arguments, .. } => arguments.iter().copied().for_each(found),
@@ -551,6 +573,7 @@ impl Statement {
             | Statement::Call { .. }
             | Statement::Require(_)
             | Statement::Hand { .. }
+            | Statement::Doubt(_)
             | Statement::Nop => found(pc + 1),
         }
     }

@@ -157,7 +157,7 @@ pub fn eliminate_dead_assignments(method: &mut Method, kept: &LocalSet) -> bool 
             }
             Statement::Assign {
                 to,
-                value: Value::IsInstance(..) | Value::Exception,
+                value: Value::IsInstance(..) | Value::Fits { .. } | Value::Exception,
             } if dead(*to) => {
                 *statement = Statement::Nop;
                 changed = true;

@@ -164,7 +164,9 @@ impl Machine<'_> {
         let variable = |local: LocalId| locals[local.index()];
         let next = pc + 1;
         match &self.program.method(method).code[pc as usize] {
-            Statement::Nop | Statement::Caught { .. } => out(Event::Go(next, heap)),
+            Statement::Nop | Statement::Caught { .. } | Statement::Doubt(_) => {
+                out(Event::Go(next, heap));
+            }
             Statement::Goto(target) => out(Event::Go(*target, heap)),
             Statement::Require(base) => match self.object(&heap, variable(*base)) {
                 Err(fault @ Fault::NullDereference) => out(Event::Fault(fault)),
@@ -271,6 +273,23 @@ impl Machine<'_> {
                         let is = is.and_then(|node| self.is_instance(heap.node_type(node), class));
                         let is = is.map(|is| Operand::Int(is.into()));
                         let node = is.and_then(|is| Self::value(&heap, locals, is));
+                        self.assign(&mut heap, to, node);
+                        out(Event::Go(next, heap));
+                    }
+                    Value::Fits {
+                        value,
+                        class,
+                        trusting,
+                    } => {
+                        let fits = heap.variable(variable(value)).and_then(|node| {
+                            let object = heap.node_type(node);
+                            (object == TypeId::NULL)
+                                .then_some(true)
+                                .or_else(|| self.is_instance(object, class))
+                        });
+                        let fits = fits.or(trusting.then_some(true));
+                        let fits = fits.map(|fits| Operand::Int(fits.into()));
+                        let node = fits.and_then(|fits| Self::value(&heap, locals, fits));
                         self.assign(&mut heap, to, node);
                         out(Event::Go(next, heap));
                     }
@@ -430,6 +449,19 @@ impl Machine<'_> {
             }
             Some(Statement::Branch { condition, .. }) => {
                 Self::decide(&self.stored_heap(state), locals, condition).is_none()
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the run may end at the statement of a state by something that is not followed. What a
+    /// contract says of a method is all that it does.
+    pub(crate) fn is_doubt(&self, state: State) -> bool {
+        let place = self.place(state);
+        let code = &self.program.method(place.method).code;
+        match code.get(place.pc as usize) {
+            Some(Statement::Doubt(what)) => {
+                place.fault.is_none() && !self.contracts.methods().contains(what)
             }
             _ => false,
         }

@@ -59,8 +59,12 @@ pub fn run_sheets(
     source: SourceLine<'_>,
 ) -> Vec<Sheet> {
     let real = match &run.reality {
-        Reality::Real(_, run) if run.guesses.is_empty() => {
+        Reality::Real(_, run) if run.guesses.is_empty() && run.doubts.is_empty() => {
             " It happens on a concrete heap, too: see the next sheet."
+        }
+        Reality::Real(_, run) if run.guesses.is_empty() => {
+            " It happens on a concrete heap, too, if no exception ends the program before: see the next \
+             sheet."
         }
         Reality::Real(..) => {
             " It happens on a concrete heap, too, if branches on values that are not modelled go that \

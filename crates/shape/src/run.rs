@@ -52,6 +52,8 @@ pub struct Position {
     pub change: Change,
     /// Whether the statement is not worth a line: a jump, say, or a parameter gets its name.
     pub silent: bool,
+    /// Whether it gives something to code that is not at hand, or is the first use of a class.
+    pub hands: bool,
     /// Which way a branch goes: whether its condition holds.
     pub branch: Option<bool>,
     /// The heap before it.
@@ -78,6 +80,9 @@ pub struct Run {
     /// The files and lines in which it takes a branch on something that is not modelled: nobody knows
     /// whether the program goes that way.
     pub guesses: BTreeSet<(String, u32)>,
+    /// The files and lines in which the program may end before the run does, by an exception that is not
+    /// followed since nobody catches it.
+    pub doubts: BTreeSet<(String, u32)>,
     /// Whether a proposition does not recognise a structure that is there: `L(N)` where null is at
     /// several ends of a list.
     pub overlooks: bool,
@@ -153,6 +158,10 @@ impl Run {
                     Vec::new()
                 },
                 change: change(task, place.method, place.pc),
+                hands: matches!(
+                    method.code.get(place.pc as usize),
+                    Some(Statement::Hand { .. })
+                ),
                 silent: place.fault.is_none() && is_silent(method, place.pc),
                 branch: branch(
                     method,
@@ -168,9 +177,11 @@ impl Run {
                 state: Some(*position.state),
             });
         }
+        let states = states(machine, trace, spaces);
         Run {
             positions,
-            guesses: guesses(machine, trace, spaces),
+            guesses: spots(machine, &states, |one| machine.is_guess(one)),
+            doubts: spots(machine, &states, |one| machine.is_doubt(one)),
             cycle: flat.cycle,
             length: trace.length(),
             ..Run::default()
@@ -206,6 +217,7 @@ impl Run {
             given: Vec::new(),
             change: Change::default(),
             silent: false,
+            hands: false,
             branch: None,
             heap: heap.clone(),
             holds: Vec::new(),
@@ -235,13 +247,13 @@ impl Run {
     }
 }
 
-/// Where a run takes a branch on something that is not modelled, also in what is not written out. Of
-/// a call that is a single step it is not known which way it went: all that its callee may do counts.
-fn guesses(
+/// The states of a run, also those that are not written out. Of a call that is a single step it is not
+/// known which way it went: all that its callee may do counts.
+fn states(
     machine: &Machine<'_>,
     trace: &Trace<State>,
     spaces: Option<&Spaces<State>>,
-) -> BTreeSet<(String, u32)> {
+) -> BTreeSet<State> {
     let runs = trace.runs.iter().map(|run| &run.positions);
     let mut states: BTreeSet<State> = BTreeSet::new();
     for positions in runs.chain([&trace.positions]) {
@@ -254,8 +266,17 @@ fn guesses(
             }
         }
     }
-    let guessed = states.into_iter().filter(|&one| machine.is_guess(one));
-    let places = guessed.map(|one| machine.place(one));
+    states
+}
+
+/// The files and lines of those states of which this is true.
+fn spots(
+    machine: &Machine<'_>,
+    states: &BTreeSet<State>,
+    wanted: impl Fn(State) -> bool,
+) -> BTreeSet<(String, u32)> {
+    let found = states.iter().filter(|&&one| wanted(one));
+    let places = found.map(|&one| machine.place(one));
     places
         .map(|place| machine.spot(place.method, place.pc))
         .collect()
@@ -301,6 +322,7 @@ fn is_silent(method: &Method, pc: Pc) -> bool {
         Some(
             Statement::Goto(_)
                 | Statement::Nop
+                | Statement::Doubt(_)
                 | Statement::Throw { .. }
                 | Statement::Caught { .. }
                 | Statement::Assign {

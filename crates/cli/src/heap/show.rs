@@ -423,6 +423,9 @@ fn trace(task: &Task, run: &Run) -> Value {
             object["input"] = heap(task, input);
             object["concrete"] = trace(task, concrete);
             object["guesses"] = json!(!concrete.guesses.is_empty());
+            if !concrete.doubts.is_empty() {
+                object["doubts"] = json!(true);
+            }
             if concrete.overlooks {
                 object["overlooks"] = json!(true);
             }

@@ -1,6 +1,6 @@
 //! A run of a heap program as lines of text, and heaps as text.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -72,10 +72,26 @@ pub(super) fn reality(task: &Task, run: &Run) -> String {
 
 /// What has to be true so that a run on a concrete heap is one of the program, if that is not certain.
 fn condition(run: &Run) -> Option<String> {
-    if run.guesses.is_empty() {
-        return None;
+    let mut all = Vec::new();
+    if !run.guesses.is_empty() {
+        all.push(format!(
+            "the program takes the branches of this run on values that are not modelled, such as \
+             numbers{}",
+            places(&run.guesses)
+        ));
     }
-    let places = run.guesses.iter().filter(|(_, line)| *line > 0);
+    if !run.doubts.is_empty() {
+        all.push(format!(
+            "no exception ends the program before{}",
+            places(&run.doubts)
+        ));
+    }
+    (!all.is_empty()).then(|| all.join(", and if "))
+}
+
+/// Some files and lines, in parentheses.
+fn places(all: &BTreeSet<(String, u32)>) -> String {
+    let places = all.iter().filter(|(_, line)| *line > 0);
     let places: Vec<String> = places
         .map(|(file, line)| format!("{}:{line}", visible(file)))
         .collect();
@@ -83,14 +99,10 @@ fn condition(run: &Run) -> Option<String> {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let places = match &places[..places.len().min(GUESSES)] {
+    match &places[..places.len().min(GUESSES)] {
         [] => String::new(),
         shown => format!(" ({}{more})", shown.join(", ")),
-    };
-    Some(format!(
-        "the program takes the branches of this run on values that are not modelled, such as \
-         numbers{places}"
-    ))
+    }
 }
 
 /// The heap that was too large, and what to do.
@@ -416,6 +428,9 @@ fn changes(run: &Run, position: &Position, next: Option<&Position>) -> Vec<Strin
 fn remark(task: &Task, position: &Position, next: Option<&Position>) -> Option<String> {
     Some(match position.kind {
         Kind::Fault(Fault::NullDereference) => "✗ null is dereferenced here".into(),
+        Kind::Fault(Fault::UnknownMemory) if position.hands => {
+            "✗ what this runs is not followed".into()
+        }
         Kind::Fault(Fault::UnknownMemory) => "✗ what this points to is not modelled".into(),
         Kind::Fault(Fault::Thrown) => "↯ an exception leaves the method".into(),
         Kind::Fault(Fault::Leak) => "✗ before this, an object has become unreachable".into(),

@@ -1,13 +1,15 @@
 //! What each instruction of the Java machine becomes.
 
-use droste_pointer::{Callees, Condition, Kind, MethodId, Operand, Statement, Value};
+use droste_pointer::{Callees, Condition, Kind, LocalId, MethodId, Operand, Statement, Value};
 
-use super::{REFERENCE, Translator};
+use super::{Known, Next, REFERENCE, Translator};
 use crate::descriptor::{field_type, method_type, signature};
 use crate::dynamic::{Dynamic, captured};
+use crate::enums::{is_map, reads_map};
 use crate::exceptions;
 use crate::hierarchy::ClassIndex;
 use crate::instruction::{Compute, Invoke, Member, Op, Slot, Test};
+use crate::library;
 
 impl Translator<'_, '_> {
     /// One instruction. Says whether control does not go on after it.
@@ -28,7 +30,7 @@ impl Translator<'_, '_> {
                 self.save(local);
                 self.assign(local, Value::Operand(Operand::Unknown));
             }
-            Op::Compute { pops, gives, what } => self.compute(*pops, *gives, *what)?,
+            Op::Compute { pops, gives, what } => self.compute(at, *pops, *gives, *what)?,
             Op::Dup { count, below } => {
                 let copied = self.pop_slots(*count)?;
                 let under = self.pop_slots(*below)?;
@@ -49,7 +51,7 @@ impl Translator<'_, '_> {
             Op::GetStatic(member) => self.get_static(member)?,
             Op::PutStatic(member) => {
                 let value = self.pop()?;
-                self.initialise(&member.class);
+                self.initialise(&member.class)?;
                 let to = format!(
                     "whoever reads static field {}.{}",
                     member.class, member.name
@@ -60,23 +62,10 @@ impl Translator<'_, '_> {
                     member.class, member.name
                 ));
             }
-            Op::New(class) => self.new_object(class),
+            Op::New(class) => self.new_object(class)?,
             Op::Invoke(how, member) => self.invoke(*how, member)?,
             Op::Dynamic(dynamic) => self.dynamic(at, dynamic)?,
-            // The value stays what it is. A cast that fails ends the run, which is not modelled.
-            Op::Cast(to) => {
-                let top = self.stack.last().map(|entry| entry.operand);
-                if top != Some(Operand::Null) {
-                    self.may_raise(Some(exceptions::OF_CASTS))?;
-                    if self.casts_generic(at) {
-                        self.builder.cast(self.method, self.line, to);
-                    } else {
-                        self.warn(format!(
-                            "a cast to {to}: runs end where it fails and nobody catches that"
-                        ));
-                    }
-                }
-            }
+            Op::Cast(to) => self.cast(at, to)?,
             Op::InstanceOf(class) => {
                 let operand = self.pop()?.operand;
                 let value = self.is_instance(operand, class);
@@ -90,7 +79,14 @@ impl Translator<'_, '_> {
             Op::Goto(target) => {
                 self.flush(&mut []);
                 let next = self.go(self.graph.block(*target))?;
-                self.then(self.piece, next);
+                // Compilers jump back from the end of a loop: that is no part of its last line.
+                let counts = body.is_of_its_line(at);
+                let line = if counts { self.line } else { 0 };
+                self.pieces[self.piece as usize].next = Some(Next {
+                    to: next,
+                    line,
+                    counts,
+                });
                 return Ok(true);
             }
             Op::Switch { cases, default } => {
@@ -162,24 +158,26 @@ impl Translator<'_, '_> {
         Ok(())
     }
 
-    fn compute(&mut self, pops: u8, gives: Option<Slot>, what: Compute) -> Result<(), String> {
+    fn compute(
+        &mut self,
+        at: usize,
+        pops: u8,
+        gives: Option<Slot>,
+        what: Compute,
+    ) -> Result<(), String> {
+        // The length is a number among others: only what is in an array is worth a word.
+        let length = what == Compute::Array && pops == 1;
         match what {
             Compute::Arithmetic | Compute::Text | Compute::Unbox => {}
-            Compute::Division => {
-                let divisor = self.stack.last().map(|entry| entry.operand);
-                if !matches!(divisor, Some(Operand::Int(divisor)) if divisor != 0) {
-                    self.may_raise(Some(exceptions::OF_DIVISIONS))?;
-                    self.warn(
-                        "a division: runs end where it is by zero and nobody catches that"
-                            .to_string(),
-                    );
-                }
-            }
+            Compute::Division => self.divide()?,
             Compute::Array | Compute::NewArray => {
-                self.may_raise(None)?;
-                // The length is a number among others: only what is in an array is worth a word.
-                let length = what == Compute::Array && pops == 1;
-                if !length {
+                let map = what == Compute::Array && pops == 2 && reads_map(self.body, at);
+                if what == Compute::NewArray {
+                    self.check_lengths(pops)?;
+                } else if !length && !map {
+                    self.check_index(pops)?;
+                }
+                if !length && !map {
                     self.warn(
                         "arrays are not modelled: what they hold is unknown, and runs end where \
                          an index or a length is wrong and nobody catches that"
@@ -193,6 +191,14 @@ impl Translator<'_, '_> {
         }
         let operands = self.pop_slots(pops)?;
         let lowest = operands.first().map(|entry| entry.operand);
+        let known = match (what, &operands[..]) {
+            (Compute::NewArray, [one]) => match one.operand {
+                Operand::Int(length) => Known::Array(length),
+                _ => Known::Nothing,
+            },
+            _ if length => Known::Length,
+            _ => Known::Nothing,
+        };
         if let (Compute::Array | Compute::Monitor | Compute::Unbox, Some(lowest)) = (what, lowest) {
             self.require(lowest)?;
         }
@@ -210,8 +216,201 @@ impl Translator<'_, '_> {
                 _ => Operand::Unknown,
             };
             self.push(value, slot);
+            if let Some(top) = self.stack.last_mut() {
+                top.known = known;
+            }
         }
         Ok(())
+    }
+
+    /// The number on top divides: by zero it fails.
+    fn divide(&mut self) -> Result<(), String> {
+        let class = exceptions::OF_DIVISIONS;
+        match self.stack.last().map(|entry| entry.operand) {
+            Some(Operand::Int(0)) => self.fails(class)?,
+            Some(Operand::Int(_)) => return Ok(()),
+            Some(divisor @ Operand::Local(_)) => self.fails_if(divisor, class)?,
+            _ => self.may_raise(Some(class), "a division")?,
+        }
+        self.warn("a division: runs end where it is by zero and nobody catches that".to_string());
+        Ok(())
+    }
+
+    /// The lengths of a new array are on top: none must be negative.
+    fn check_lengths(&mut self, pops: u8) -> Result<(), String> {
+        let lengths = self.stack.iter().rev().take(pops.into());
+        let mut lengths: Vec<(Operand, Known)> =
+            lengths.map(|one| (one.operand, one.known)).collect();
+        if pops == 1
+            && let Some(length) = self.number_before()
+        {
+            lengths = vec![(Operand::Int(length), Known::Nothing)];
+        }
+        let negative = |one: &(Operand, Known)| matches!(one.0, Operand::Int(length) if length < 0);
+        let fine = |one: &(Operand, Known)| match *one {
+            (Operand::Int(length), _) => length >= 0,
+            (_, known) => known == Known::Length,
+        };
+        if lengths.iter().any(negative) {
+            self.fails(exceptions::OF_LENGTHS)
+        } else if lengths.iter().all(fine) {
+            Ok(())
+        } else {
+            self.may_raise(Some(exceptions::OF_LENGTHS), "the length of a new array")
+        }
+    }
+
+    /// An array, an index, and perhaps what is stored there are on top: there must be such an element.
+    fn check_index(&mut self, pops: u8) -> Result<(), String> {
+        let mut entries = Vec::new();
+        let mut slots = 0;
+        for entry in self.stack.iter().rev() {
+            if slots >= pops {
+                break;
+            }
+            slots += if entry.slot.wide { 2 } else { 1 };
+            entries.push(entry);
+        }
+        entries.reverse();
+        if let [array, index, ..] = entries[..]
+            && let (Known::Array(length), Operand::Int(index)) = (array.known, index.operand)
+        {
+            if !(0..length).contains(&index) {
+                return self.fails(exceptions::OF_INDICES);
+            }
+            // What is stored at once in a new array has its type: the compiler has seen to that.
+            return Ok(());
+        }
+        self.may_raise(None, "an element of an array")
+    }
+
+    /// The number on top, if the instruction before has put it there, also in another block.
+    fn number_before(&self) -> Option<i64> {
+        let before = self.at.checked_sub(1)?;
+        match self.body.instructions[before].op {
+            Op::Push(Operand::Int(number), _) if !self.is_entered(self.at) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// The value stays what it is. A cast of null succeeds, and that of an object is decided by its
+    /// class, where the class to which it is cast is one of the program.
+    fn cast(&mut self, at: usize, to: &str) -> Result<(), String> {
+        let top = self.stack.last().map(|entry| entry.operand);
+        if top == Some(Operand::Null) || to == "java.lang.Object" || self.casts_what_is(at, to) {
+            return Ok(());
+        }
+        let generic = self.casts_generic(at);
+        if generic {
+            self.builder.cast(self.method, self.line, to);
+        } else {
+            self.warn(format!(
+                "a cast to {to}: runs end where it fails and nobody catches that"
+            ));
+        }
+        let class = exceptions::OF_CASTS;
+        let hierarchy = self.builder.hierarchy;
+        let own = hierarchy.find(to);
+        let own = own.filter(|&own| !hierarchy.classes[own].is_interface);
+        let leaves = self.graph.escapes[self.block];
+        let caught = !self.graph.handlers[self.block].is_empty();
+        let followed = caught || (leaves && self.builder.follows);
+        if let (Some(Operand::Local(value)), Some(own)) = (top, own) {
+            self.raises |= leaves;
+            let fits = self.fresh(Kind::Boolean);
+            let value = Value::Fits {
+                value,
+                class: self.builder.class_id(own),
+                trusting: generic && !followed,
+            };
+            self.assign(fits, value);
+            return self.fails_if(Operand::Local(fits), class);
+        }
+        if generic && !followed {
+            self.raises |= leaves;
+            return Ok(());
+        }
+        self.may_raise(Some(class), &format!("a cast to {to}"))
+    }
+
+    /// Whether a cast is one of a variable that has just been found to have the type: `x instanceof T y`,
+    /// or `if (x instanceof T) { T y = (T) x;`.
+    fn casts_what_is(&self, at: usize, to: &str) -> bool {
+        let code = &self.body.instructions;
+        let Some(load) = at.checked_sub(1) else {
+            return false;
+        };
+        // A copy of an array is one of that type.
+        if let Op::Invoke(_, member) = &code[load].op
+            && member.name == "clone"
+            && member.class == to
+            && to.starts_with('[')
+            && !self.is_entered(at)
+        {
+            return true;
+        }
+        let Op::Load(slot, _) = code[load].op else {
+            return false;
+        };
+        let asks = |jump: usize| {
+            let Some(first) = jump.checked_sub(2) else {
+                return false;
+            };
+            let same = matches!(code[first].op, Op::Load(one, _) if one == slot);
+            let of_type = matches!(&code[jump - 1].op, Op::InstanceOf(one) if one == to);
+            same && of_type && !self.is_entered(jump) && !self.is_entered(jump - 1)
+        };
+        // Either control falls through to here, or a single jump leads here.
+        let target = code[load].at;
+        let mut jumps = (0..code.len()).filter(|&one| match code[one].op {
+            Op::Jump { target: to, .. } | Op::Goto(to) => to == target,
+            _ => false,
+        });
+        let zero = |jump: usize, wanted: bool| matches!(code[jump].op, Op::Jump { test: Test::Zero { equal }, .. } if equal == wanted);
+        if self.is_entered(at) {
+            return false;
+        }
+        if !self.is_entered(load) {
+            return load
+                .checked_sub(1)
+                .is_some_and(|jump| zero(jump, true) && asks(jump));
+        }
+        let falls = load.checked_sub(1).is_some_and(|before| {
+            !matches!(
+                code[before].op,
+                Op::Goto(_) | Op::Return { .. } | Op::Throw | Op::Switch { .. } | Op::Subroutine
+            )
+        });
+        let (only, more) = (jumps.next(), jumps.next());
+        match only {
+            Some(jump) if more.is_none() && !falls && !self.is_switched_to(target) => {
+                zero(jump, false) && asks(jump)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a jump, a switch or an exception leads to an instruction.
+    fn is_entered(&self, at: usize) -> bool {
+        let target = self.body.instructions[at].at;
+        let mut all = self.body.instructions.iter();
+        let jumps = all.any(|one| match one.op {
+            Op::Jump { target: to, .. } | Op::Goto(to) => to == target,
+            _ => false,
+        });
+        jumps || self.is_switched_to(target)
+    }
+
+    /// Whether a switch or an exception leads to this position.
+    fn is_switched_to(&self, target: u32) -> bool {
+        let mut all = self.body.instructions.iter();
+        let switches = all.any(|one| match &one.op {
+            Op::Switch { cases, default } => {
+                *default == target || cases.iter().any(|&(_, to)| to == target)
+            }
+            _ => false,
+        });
+        switches || self.body.handlers.iter().any(|one| one.target == target)
     }
 
     /// Whether a cast is one that the compiler makes by itself: its value comes at once from a field or a
@@ -367,13 +566,20 @@ impl Translator<'_, '_> {
             self.push(Operand::Int(1), slot);
             return Ok(());
         }
+        self.initialise(&member.class)?;
+        if is_map(member) {
+            self.push(Operand::Present, slot);
+            return Ok(());
+        }
         self.warn(format!(
             "static field {}.{}: reading it gives an unknown value",
             member.class, member.name
         ));
-        self.initialise(&member.class);
         let own = self.builder.class(&member.class).is_some();
-        if own && one.kind == Kind::Reference && !is_of_library(&one.name) {
+        // Arrays of numbers hold no objects.
+        let numbers = member.descriptor.starts_with('[') && !member.descriptor.contains('L');
+        let plain = numbers || is_of_library(&one.name) || self.is_plain_enum(&one.name);
+        if own && one.kind == Kind::Reference && !plain {
             self.emit(Statement::Hand {
                 to: format!("what static field {}.{} holds", member.class, member.name),
                 objects: Vec::new(),
@@ -391,8 +597,8 @@ impl Translator<'_, '_> {
         Ok(())
     }
 
-    fn new_object(&mut self, class: &str) {
-        self.initialise(class);
+    fn new_object(&mut self, class: &str) -> Result<(), String> {
+        self.initialise(class)?;
         let own = self.builder.class(class);
         let known = own.or_else(|| {
             let is_exception = exceptions::parent(class).is_some();
@@ -408,6 +614,7 @@ impl Translator<'_, '_> {
             ));
             self.push(Operand::Present, REFERENCE);
         }
+        Ok(())
     }
 
     fn invoke(&mut self, how: Invoke, member: &Member) -> Result<(), String> {
@@ -422,7 +629,7 @@ impl Translator<'_, '_> {
         }
         arguments.reverse();
         let receiver = if how == Invoke::Static {
-            self.initialise(&member.class);
+            self.initialise(&member.class)?;
             None
         } else {
             Some(self.pop()?.operand)
@@ -454,26 +661,44 @@ impl Translator<'_, '_> {
                         member.class
                     ));
                 }
-                // These constructors run no method of the object.
-                let plain = ["java.lang.", "java.util.", "java.io."];
-                if !plain.iter().any(|one| member.class.starts_with(one)) {
+                let signature = signature(&member.class, &member.name, &types);
+                if arguments.len() == 1
+                    && let Some(number) = self.number_before()
+                {
+                    arguments[0] = Operand::Int(number);
+                }
+                if library::constructor_raises(member, &arguments) {
+                    self.may_raise(None, &signature)?;
+                }
+                if library::constructor_runs(member) {
                     given.extend(receiver);
                 }
-                self.hand(signature(&member.class, &member.name, &types), &given);
-                return Ok(());
+                self.hand(signature, &given);
+                return self.fill_in(member, receiver, &arguments);
             }
             None => {
                 let signature = signature(&member.class, &member.name, &types);
-                self.may_raise(None)?;
+                let (harmless, ordinary) = self.is_harmless(member);
+                if !harmless {
+                    self.raise_or(None, (!ordinary).then_some(signature.as_str()))?;
+                }
                 self.warn(format!(
                     "the code of {signature} is not at hand: its result is unknown, and it is \
                      taken to change no object"
                 ));
                 if is_reflection(member) {
                     self.lose(signature.clone(), "or change anything");
-                } else if !is_quiet(member) {
+                } else if !is_quiet(member) && !self.is_of_enums(member) {
                     given.extend(receiver.filter(|_| !is_of_library(&member.class)));
                     self.hand(signature.clone(), &given);
+                }
+                if library::ends_program(member) {
+                    self.emit(Statement::Throw {
+                        value: Operand::Unknown,
+                        handlers: Vec::new(),
+                        escapes: false,
+                    });
+                    self.piece = self.new_piece();
                 }
                 Callees::Unavailable(signature)
             }
@@ -512,6 +737,94 @@ impl Translator<'_, '_> {
         Ok(())
     }
 
+    /// What the constructor of an exception of the library runs of a class that extends it: that
+    /// notes where it was made.
+    fn fill_in(
+        &mut self,
+        member: &Member,
+        receiver: Option<Operand>,
+        arguments: &[Operand],
+    ) -> Result<(), String> {
+        let class = &self.builder.hierarchy.classes[self.method.0];
+        let fills = Member {
+            class: class.name.clone(),
+            name: "fillInStackTrace".to_string(),
+            descriptor: "()Ljava/lang/Throwable;".to_string(),
+        };
+        let this = self.webs.parameters.first();
+        let this = this.map(|&one| Operand::Local(LocalId(one as u32)));
+        let above = self.info.name == "<init>" && class.parent.as_ref() == Some(&member.class);
+        let Some(receiver) = receiver.filter(|&one| above && Some(one) == this) else {
+            return Ok(());
+        };
+        if exceptions::parent(&member.class).is_none() {
+            return Ok(());
+        }
+        let receivers = self.builder.hierarchy.receivers(&fills);
+        if receivers.iter().all(|(_, method)| method.is_none()) {
+            return Ok(());
+        }
+        // The last of four parameters says whether it is done.
+        let mut rest = None;
+        if let [_, _, _, writable] = *arguments {
+            let (runs, skips) = (self.new_piece(), self.new_piece());
+            let condition = Condition {
+                left: writable,
+                right: Operand::Int(0),
+                equal: true,
+            };
+            self.emit(Statement::Branch {
+                condition,
+                yes: skips,
+                no: runs,
+            });
+            self.piece = runs;
+            rest = Some(skips);
+        }
+        self.push(receiver, REFERENCE);
+        self.invoke(Invoke::Virtual, &fills)?;
+        self.pop()?;
+        if let Some(rest) = rest {
+            self.then(self.piece, rest);
+            self.piece = rest;
+        }
+        Ok(())
+    }
+
+    /// Whether a method of the library is one of all enums that nobody can override.
+    fn is_of_enums(&self, member: &Member) -> bool {
+        let hierarchy = self.builder.hierarchy;
+        let own = |class: ClassIndex| hierarchy.supertypes(class);
+        let is_enum = member.class == "java.lang.Enum"
+            || hierarchy
+                .find(&member.class)
+                .is_some_and(|class| own(class).iter().any(|one| one == "java.lang.Enum"));
+        is_enum
+            && matches!(member.name.as_str(), "ordinal" | "name")
+            && member.descriptor.starts_with("()")
+    }
+
+    /// Whether a type is that of an enum without methods, or of arrays of it: nobody can run anything on
+    /// what is there.
+    fn is_plain_enum(&self, name: &str) -> bool {
+        let hierarchy = self.builder.hierarchy;
+        let Some(class) = hierarchy.find(name.trim_end_matches("[]")) else {
+            return false;
+        };
+        let below = hierarchy.concrete_of(&hierarchy.classes[class].name);
+        let class = &hierarchy.classes[class];
+        let mut methods = class.methods.iter();
+        let plain = methods.all(|one| one.is_static || one.name == "<init>");
+        let of_enums = class.parent.as_deref() == Some("java.lang.Enum");
+        of_enums && plain && !class.is_abstract && below == 1
+    }
+
+    /// Whether a method of the library certainly raises nothing, and whether nobody expects it to.
+    fn is_harmless(&self, member: &Member) -> (bool, bool) {
+        let harmless = library::is_harmless(member) || self.is_of_enums(member);
+        (harmless, harmless || library::is_ordinary(member))
+    }
+
     /// Where somebody catches it, calls of methods that may be far down the stack may overflow it.
     fn overflow(&mut self, callees: &Callees) -> Result<(), String> {
         let deep = &self.builder.deep;
@@ -522,7 +835,7 @@ impl Translator<'_, '_> {
             self.builder.note_overflow(self.method, self.line, &called);
         }
         if may {
-            self.may_raise(Some(exceptions::OF_CALLS))?;
+            self.raise_or(Some(exceptions::OF_CALLS), None)?;
         }
         Ok(())
     }
@@ -572,8 +885,9 @@ impl Translator<'_, '_> {
         if dynamic.lambda.is_some() {
             return self.lambda(at, dynamic, &arguments);
         }
-        self.may_raise(None)?;
         let concatenates = dynamic.linker == "java.lang.invoke.StringConcatFactory";
+        let linked = format!("<{}: {}>", dynamic.linker, dynamic.name);
+        self.raise_or(None, (!concatenates).then_some(linked.as_str()))?;
         self.warn(if concatenates {
             "strings are not modelled: the result is unknown".to_string()
         } else {
@@ -585,7 +899,7 @@ impl Translator<'_, '_> {
         let to = if concatenates {
             "string concatenation".to_string()
         } else {
-            format!("<{}: {}>", dynamic.linker, dynamic.name)
+            linked
         };
         self.hand(to, &given);
         if let Some(result) = types.result {
@@ -785,14 +1099,7 @@ fn is_of_library(name: &str) -> bool {
     matches!(
         simple,
         "String" | "StringBuilder" | "StringBuffer" | "Class" | "Math"
-    ) || is_box(simple)
-}
-
-fn is_box(simple: &str) -> bool {
-    matches!(
-        simple,
-        "Integer" | "Long" | "Short" | "Byte" | "Character" | "Boolean" | "Float" | "Double"
-    )
+    ) || library::is_box(simple)
 }
 
 /// Whether a method of the library does nothing but refuse null.
@@ -819,7 +1126,8 @@ fn gives_something(member: &Member) -> bool {
     let name = member.name.as_str();
     match member.class.strip_prefix("java.lang.") {
         Some("String" | "StringBuilder" | "StringBuffer") => true,
-        Some(simple) if is_box(simple) => name == "valueOf" || name == "toString",
+        Some(simple) if library::is_box(simple) => name == "valueOf" || name == "toString",
+        _ if member.class.starts_with('[') => name == "clone",
         _ => name == "getClass" && member.descriptor == "()Ljava/lang/Class;",
     }
 }
