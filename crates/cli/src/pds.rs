@@ -701,7 +701,13 @@ impl Solve<'_> {
             // No exit code says what they are, so they are told in any case.
             for (text, weight) in &weights {
                 let relations = show::relations(domain, weight);
-                Console::print(&format!("{text} : {}\n{relations}", domain.shown(weight)))?;
+                let note = match (domain.is_zero(weight), forward) {
+                    (false, _) => "",
+                    (true, true) => "   # does not reach the target",
+                    (true, false) => "   # not reached",
+                };
+                let weight = domain.shown(weight);
+                Console::print(&format!("{text} : {weight}{note}\n{relations}"))?;
             }
             if file.is_some() && !quiet {
                 let states = count(u64::from(result.states()));
