@@ -233,11 +233,11 @@ pub(crate) struct WayArgs {
     /// How weights are found [default: chaotic]
     #[arg(long, value_enum)]
     pub(crate) method: Option<Method>,
-    /// From which end; `--method dual` goes from both [default: post; without --method and --cores,
-    /// the one that is done first]
+    /// From which end; `--method dual` goes from both [default: the one that is done first; with
+    /// --method or several cores, post]
     ///
-    /// The answer does not depend on it, the time does, by a factor of hundreds. Without --direction,
-    /// --method and --cores, `post` works alone at first, and then both in turns, until one is done.
+    /// The answer does not depend on it, the time does, by a factor of hundreds. By default `post` works
+    /// alone at first, and then both in turns, until one is done.
     #[arg(long, value_enum)]
     pub(crate) direction: Option<Direction>,
     #[command(flatten)]
