@@ -10,8 +10,10 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use droste_base::{Guard, Limits, StopReason};
 use droste_source::io_reason;
-use serde::Serialize;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -35,6 +37,127 @@ impl<T: Serialize> Answer<T> {
     /// The same as text.
     pub(crate) fn raw(&self) -> Result<Box<RawValue>, Failure> {
         to_raw_value(self).map_err(|error| Failure::Because(error.to_string()))
+    }
+}
+
+/// An object with a further field, which may be large and is made while it is written.
+pub(crate) struct With<'a, T> {
+    pub(crate) object: &'a Value,
+    pub(crate) name: &'static str,
+    pub(crate) value: T,
+}
+
+impl<T: Serialize> Serialize for With<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let fields = || self.object.as_object().into_iter().flatten();
+        let (name, mut map) = (self.name, serializer.serialize_map(None)?);
+        for (key, value) in fields().filter(|(key, _)| key.as_str() < name) {
+            map.serialize_entry(key, value)?;
+        }
+        map.serialize_entry(name, &self.value)?;
+        for (key, value) in fields().filter(|(key, _)| key.as_str() > name) {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}
+
+/// Why an answer was not written, or not to its end.
+pub(crate) enum Cut {
+    Failure(Failure),
+    /// A limit was reached on the way.
+    Limit(StopReason),
+}
+
+/// Passes on what is written until a limit is reached. Short answers are written in any case.
+struct Watched<W> {
+    out: W,
+    guard: Guard,
+    begun: bool,
+    reached: Option<StopReason>,
+}
+
+impl<W: Write> Write for Watched<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if std::mem::replace(&mut self.begun, true) {
+            self.guard.check_now().map_err(|reason| {
+                let error = io::Error::other(reason.to_string());
+                self.reached = Some(reason);
+                error
+            })?;
+        }
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Writes what may be long, until a limit is reached.
+fn watched(
+    out: impl Write,
+    limits: &Limits,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<io::Result<()>, StopReason> {
+    let watched = Watched {
+        out,
+        guard: limits.guard(),
+        begun: false,
+        reached: None,
+    };
+    let mut out = BufWriter::with_capacity(BUFFER, watched);
+    let written = write(&mut out).and_then(|()| out.flush());
+    let (watched, _) = out.into_parts();
+    watched.reached.map_or(Ok(written), Err)
+}
+
+/// Writes what may be long to standard output, until a limit is reached. It is not an error if the
+/// reader has gone.
+pub(crate) fn print_until(
+    limits: &Limits,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Cut> {
+    match watched(io::stdout().lock(), limits, write).map_err(Cut::Limit)? {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            let why = io_reason(&error);
+            let what = format!("cannot write to standard output: {why}");
+            Err(Cut::Failure(Failure::Because(what)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// One line of JSON, see [`print_until`].
+pub(crate) fn print_json_until(limits: &Limits, value: &impl Serialize) -> Result<(), Cut> {
+    print_until(limits, |mut out| {
+        serde_json::to_writer(&mut out, value)?;
+        writeln!(out)
+    })
+}
+
+/// Writes a file that may be long, see [`save`], until a limit is reached. Then there is no file.
+pub(crate) fn save_until(
+    file: &Path,
+    limits: &Limits,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Cut> {
+    let mut reached = None;
+    let written = save(file, |out| {
+        watched(out, limits, write).unwrap_or_else(|reason| {
+            let error = io::Error::other(reason.to_string());
+            reached = Some(reason);
+            Err(error)
+        })
+    });
+    match (reached, written) {
+        (Some(reason), _) => Err(Cut::Limit(reason)),
+        (None, Ok(())) => Ok(()),
+        (None, Err(error)) => {
+            let (file, why) = (file.display(), io_reason(&error));
+            let what = format!("cannot write to `{file}`: {why}");
+            Err(Cut::Failure(Failure::Because(what)))
+        }
     }
 }
 

@@ -30,10 +30,10 @@ use serde_json::{Value, json};
 use crate::console::{Console, Failure};
 use crate::frame::{Frame, UNKNOWN, Volume};
 use crate::input::{self, Language};
-use crate::output;
+use crate::output::{self, Cut};
 use crate::progress::show_while;
 use args::{
-    AutomatonArgs, Method, PathArgs, PdsCommand, ReachArgs, SearchArgs, SystemArgs, WayArgs,
+    AutomatonArgs, Ends, Method, PathArgs, PdsCommand, ReachArgs, SearchArgs, SystemArgs, WayArgs,
 };
 use known::Known;
 
@@ -41,6 +41,17 @@ use known::Known;
 enum Stop {
     Failure(Failure),
     Limit(StopReason),
+    /// A limit was reached while the answer was written.
+    Cut(StopReason),
+}
+
+impl From<Cut> for Stop {
+    fn from(cut: Cut) -> Self {
+        match cut {
+            Cut::Failure(failure) => Stop::Failure(failure),
+            Cut::Limit(reason) => Stop::Cut(reason),
+        }
+    }
 }
 
 impl From<Failure> for Stop {
@@ -76,6 +87,8 @@ pub(crate) fn run(command: &PdsCommand, console: &Console) -> Result<u8, Failure
     match result {
         Ok(code) => Ok(code),
         Err(Stop::Failure(failure)) => Err(failure),
+        // A part of the object may have been written: no other one comes behind it.
+        Err(Stop::Cut(reason)) => Ok(unknown(&reason, None)),
         Err(Stop::Limit(reason)) => {
             let code = unknown(&reason, shown.as_deref());
             if let (StopReason::OutOfRange, Some(what)) = (&reason, command.in_range()) {
@@ -522,7 +535,6 @@ impl Solve<'_> {
         let mut options = self.options(args.way.method(), &args.way.search);
         options.witness = path.is_some();
         let read = self.known.solving(options.found.clone());
-        self.frame.watchdog.search_begins();
         let pds = &tables.built.pds;
         let reached = self.shown(&options, || {
             let cores = args.way.search.cores.unwrap_or(1);
@@ -530,7 +542,8 @@ impl Solve<'_> {
         })?;
         let time = self.frame.elapsed().saturating_sub(read);
         let reachable = !domain.is_zero(&reached.weight);
-        path::replay(&reached, domain, pds, from, to)?;
+        let mut guard = self.limits().guard();
+        path::replay(&reached, domain, pds, (from, to), &mut guard)?;
         self.frame.claim();
         let system = &self.loaded.system;
         let shown = reached.witness.as_ref().map(|witness| path::Path {
@@ -550,16 +563,24 @@ impl Solve<'_> {
             let mut object = self.known.object(json!({
                 "reachable": reachable,
                 "weight": weight,
+                "direction": direction(reached.way),
                 "transitions": reached.transitions,
                 "seconds": time.as_secs_f64(),
             }));
             if domain.vaguely(&reached.weight).is_some() && !self.loaded.counted {
                 object["saturated"] = json!(true);
             }
-            if let Some(shown) = &shown {
-                object["witness"] = shown.json();
+            match shown {
+                Some(shown) => {
+                    let whole = output::With {
+                        object: &object,
+                        name: "witness",
+                        value: shown,
+                    };
+                    output::print_json_until(&self.limits(), &whole)?;
+                }
+                None => output::print(&object)?,
             }
-            output::print(&object)?;
         } else if !args.show.volume.quiet {
             let verdict = if reachable {
                 let word = self.frame.console.paint("1;31", "reachable");
@@ -575,7 +596,10 @@ impl Solve<'_> {
                 format!("{word}\n")
             };
             let run = match (&shown, path) {
-                (Some(shown), Some(args)) => format!("\n{}\n", shown.text(args.max_steps)),
+                (Some(shown), Some(args)) => {
+                    let text = shown.text(args.max_steps, &mut guard);
+                    format!("\n{}\n", text.map_err(Stop::Cut)?)
+                }
                 (None, Some(_)) if reachable => "There is no single run to show.\n".to_owned(),
                 _ => String::new(),
             };
@@ -619,7 +643,6 @@ impl Solve<'_> {
         };
         let options = self.options(args.method.into(), &args.search);
         let read = self.known.solving(options.found.clone());
-        self.frame.watchdog.search_begins();
         let cores = args.search.cores.unwrap_or(1);
         let start = start.normalised(domain)?;
         let pds = &tables.built.pds;
@@ -648,7 +671,7 @@ impl Solve<'_> {
             )
         });
         if let Some(file) = file {
-            shown.save(file, args.dot)?;
+            shown.save(file, args.dot, &self.limits())?;
         }
         if args.show.json {
             let mut object = self.known.object(json!({
@@ -666,18 +689,31 @@ impl Solve<'_> {
                     of
                 });
                 object["of"] = of.collect();
-            } else if file.is_none() {
-                object["automaton"] = shown.json();
             }
-            output::print(&object)?;
+            if weights.is_empty() && file.is_none() {
+                let whole = output::With {
+                    object: &object,
+                    name: "automaton",
+                    value: shown,
+                };
+                output::print_json_until(&self.limits(), &whole)?;
+            } else {
+                output::print(&object)?;
+            }
         } else {
             if to_output || !quiet && weights.is_empty() && file.is_none() {
-                shown.print(args.dot)?;
+                shown.print(args.dot, &self.limits())?;
             }
             // No exit code says what they are, so they are told in any case.
             for (text, weight) in &weights {
                 let relations = show::relations(domain, weight);
-                Console::print(&format!("{text} : {}\n{relations}", domain.shown(weight)))?;
+                let note = match (domain.is_zero(weight), forward) {
+                    (false, _) => "",
+                    (true, true) => "   # does not reach the target",
+                    (true, false) => "   # not reached",
+                };
+                let weight = domain.shown(weight);
+                Console::print(&format!("{text} : {weight}{note}\n{relations}"))?;
             }
             if file.is_some() && !quiet {
                 let states = count(u64::from(result.states()));
@@ -694,9 +730,19 @@ impl Solve<'_> {
 
 /// From which end it is solved.
 fn way(args: &WayArgs) -> Way {
-    match args.direction() {
-        None => Way::Dual,
-        Some(args::Direction::Pre) => Way::Pre,
-        Some(args::Direction::Post) => Way::Post,
+    match args.ends() {
+        Ends::Both => Way::Dual,
+        Ends::Either => Way::Either,
+        Ends::One(args::Direction::Pre) => Way::Pre,
+        Ends::One(args::Direction::Post) => Way::Post,
+    }
+}
+
+/// From which end it was solved.
+fn direction(way: Way) -> &'static str {
+    match way {
+        Way::Pre => args::Direction::Pre.name(),
+        Way::Post => args::Direction::Post.name(),
+        Way::Dual | Way::Either => "both",
     }
 }

@@ -3,6 +3,10 @@
 mod common;
 
 use std::fs;
+use std::io::Read as _;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
 
 use common::{Done, droste, droste_with, golden, scratch};
 use serde_json::json;
@@ -68,6 +72,80 @@ fn long_runs_are_folded() {
     );
     let few = of(&text, "path", &["--max-steps", "5"]).expect(1);
     assert!(few.out.contains("--max-steps"), "{}", few.out);
+}
+
+/// Each symbol becomes two of the next one.
+fn doubled(depth: usize) -> String {
+    let mut text = String::from("domain minplus\ninit <p, f0>\ntarget <p>\n");
+    for i in 0..depth {
+        let next = i + 1;
+        text += &format!("rule p f{i} -> p f{next} f{next} : 1\n");
+    }
+    text + &format!("rule p f{depth} -> p : 1\n")
+}
+
+/// What a caller ends with is what it called before: that is shown once, too.
+#[test]
+fn ends_are_shared() {
+    shows_of("pds-path-ends", &doubled(5), "path", &[]);
+    let text = doubled(100);
+    for direction in ["pre", "post"] {
+        let done = of(&text, "path", &["--direction", direction]).expect(1);
+        assert!(done.out.contains("then   as in ("), "{}", done.out);
+        assert!(done.out.contains("  100 deep  "), "{}", done.out);
+        assert!(done.out.lines().count() < 220, "{}", done.out);
+        let done = of(&text, "path", &["--direction", direction, "--json"]).expect(1);
+        let object = done.json();
+        let runs = object["witness"]["runs"].as_array().expect("runs");
+        let steps: usize = runs
+            .iter()
+            .map(|run| run.as_array().map_or(0, Vec::len))
+            .sum();
+        assert!(runs.len() <= 101 && steps < 220, "{steps} steps");
+    }
+}
+
+/// post* finds a quadratic number of transitions here, pre* a linear one. Who does not say which, gets
+/// what is done first.
+#[test]
+fn the_better_direction_answers() {
+    let text = doubled(400);
+    for command in ["reach", "path"] {
+        let object = of(&text, command, &["--json"]).expect(1).json();
+        assert_eq!(object["direction"], "pre");
+        let again = of(&text, command, &["--json"]).expect(1).json();
+        assert_eq!(object["witness"], again["witness"]);
+        let post = of(&text, command, &["--json", "--direction", "post"]).expect(1);
+        assert_eq!(post.json()["direction"], "post");
+        assert_eq!(post.json()["weight"], object["weight"]);
+    }
+    let small = droste(&["pds", "reach", "calls.wpds", "--json"]).json();
+    assert_eq!(small["direction"], "post");
+    let several = of(&text, "reach", &["--json", "--cores", "2"]).expect(1);
+    assert_eq!(several.json()["direction"], "post");
+}
+
+/// A reader that takes nothing for longer than there is time.
+#[test]
+fn limits_hold_while_an_answer_is_written() {
+    let folder = scratch("written");
+    let file = folder.join("doubled.wpds");
+    fs::write(&file, doubled(300)).expect("a file");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_droste"))
+        .args(["pds", "post", "--json", "--timeout", "2"])
+        .arg(&file)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("a process");
+    sleep(Duration::from_millis(2500));
+    let mut out = Vec::new();
+    let stdout = child.stdout.as_mut().expect("its output");
+    stdout.read_to_end(&mut out).expect("bytes");
+    let done = child.wait_with_output().expect("an end");
+    let told = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(3), "{told}");
+    assert!(told.contains("the time limit of 2 s was reached"), "{told}");
 }
 
 #[test]
@@ -861,6 +939,24 @@ fn affine_answers_have_relations() {
     let object = of(text, "reach", &["--json"]).expect(1).json();
     let relations = &object["weight"]["relations"];
     assert_eq!(*relations, json!(["x1 = 2*x0 mod 2^32"]));
+}
+
+#[test]
+fn messages_point_to_the_mistake() {
+    let rules = "domain minplus\nrule p a -> p b\ninit <p, a>\n";
+    let done = of(rules, "post", &["--of", "<p, b>", "--of", "<p>"]).expect(0);
+    assert_eq!(done.out, "<p, b> : 0\n<p> : inf   # not reached\n");
+    let done = of(rules, "pre", &["--target", "<p, b>", "--of", "<p>"]).expect(0);
+    assert_eq!(done.out, "<p> : inf   # does not reach the target\n");
+    let done = of(rules, "post", &["--weight", "RELATION:3"]).expect(2);
+    assert!(
+        done.err.contains("did you mean `relation`?"),
+        "{}",
+        done.err
+    );
+    let numeric = "wpds 4294967200 3 1\nr0 0 0 1 2\ninit 0 0\ntarget 1 0\n";
+    let done = of(numeric, "reach", &[]).expect(2);
+    assert!(done.err.contains("<stdin>:1:6"), "{}", done.err);
 }
 
 #[test]

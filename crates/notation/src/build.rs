@@ -7,7 +7,6 @@ use droste_base::{Countable, Limits, StopReason, words};
 use droste_pds::{
     Automaton, Direction, MergeId, Pds, PdsBuilder, Replace, StateId, SymbolId, Transition,
 };
-use droste_source::Span;
 use droste_source::diagnostics::Diagnostic;
 
 use crate::problems::{Enough, Problems};
@@ -151,7 +150,7 @@ fn affordable(system: &System, limits: &Limits) -> Result<(), BuildError> {
             "there are too many states and symbols: {}",
             words::count(count)
         );
-        let error = Diagnostic::error(Span::default(), what);
+        let error = Diagnostic::error(system.announced, what);
         return Err(BuildError::Wrong(vec![error]));
     }
     Ok(())

@@ -16,6 +16,7 @@
 
 use droste_base::Limits;
 use droste_base::words::counted;
+use droste_source::Span;
 use droste_source::diagnostics::Diagnostic;
 
 use crate::names::Names;
@@ -193,6 +194,7 @@ impl Reader<'_> {
             _ => return Err(self.wrong((start, end), "`wpds STATES SYMBOLS RULES`")),
         }
         let mut counts = [0; 3];
+        let mut announced: Option<Span> = None;
         for (place, what) in counts.iter_mut().zip(["states", "symbols", "rules"]) {
             let (start, end) = self.word();
             let word = &self.text[start..end];
@@ -205,10 +207,16 @@ impl Reader<'_> {
                 }
                 self.wrong((start, end), &format!("the number of {what}"))
             })?;
+            // Those of states and symbols.
+            if what != "rules" {
+                let place = span(start, end);
+                announced = Some(announced.map_or(place, |first| first.to(place)));
+            }
         }
         self.over()?;
         let [states, symbols, rules] = counts;
         (self.states, self.symbols) = (states, symbols);
+        self.system.announced = announced.unwrap_or_default();
         self.system.states = Names::numbered(states);
         self.system.symbols = Names::numbered(symbols);
         // What is announced may not come: not more than the text can hold.

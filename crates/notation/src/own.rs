@@ -87,11 +87,28 @@ impl Reader<'_> {
             let length = rest.find('\n').unwrap_or(rest.len());
             if let Err(error) = self.line(start, start + length) {
                 self.problems.error(error)?;
+                self.broken(start, start + length);
             }
             start += length + 1;
         }
         self.merges()?;
         self.configurations(guard)
+    }
+
+    /// The names of a line that is no line may be those of a rule: that others are missing is said only
+    /// where no such line could have had them.
+    fn broken(&mut self, start: usize, end: usize) {
+        let mut scanner = Scanner::new(self.text, start, end);
+        while scanner.peek().is_some() {
+            let at = scanner.at();
+            if let Ok(Some((name, _))) = scanner.name() {
+                self.system.states.intern(&name);
+                self.system.symbols.intern(&name);
+            } else {
+                let sign = self.text[at..].chars().next();
+                scanner.jump(at + sign.map_or(1, char::len_utf8));
+            }
+        }
     }
 
     fn line(&mut self, start: usize, end: usize) -> Result<(), Diagnostic> {
@@ -238,7 +255,8 @@ impl Reader<'_> {
 
     /// Gives rules their merge functions.
     fn merges(&mut self) -> Result<(), Enough> {
-        if self.merges.is_empty() {
+        // A rule may be in a line that could not be read.
+        if self.merges.is_empty() || self.problems.has_errors() {
             return Ok(());
         }
         let mut found: FxHashMap<Push, (WeightId, bool)> = FxHashMap::default();

@@ -187,6 +187,8 @@ pub struct System {
     pub target: Configurations,
     /// Whether its format has a line that declares control states without rules.
     pub declares_states: bool,
+    /// Where it is announced how many control states and symbols there are, if it is.
+    pub announced: Span,
 }
 
 impl System {

@@ -12,6 +12,7 @@ use droste_pds::domains::{
     Affine, Boolean, CopyConstants, Lexicographic, MaxPlus, MinPlus, Pair, Relations,
 };
 use droste_pds::{Domain, MergeId};
+use droste_source::suggest::nearest;
 use serde_json::{Value, json};
 
 use crate::system::{System, WeightId};
@@ -143,6 +144,19 @@ impl DomainName {
     pub const ALL: &'static str = "bool, minplus, maxplus, vector, relation N, relation G L, \
         genkill N, affine BITS N, constants N, pair A B";
 
+    /// The words with which they begin.
+    const NAMES: [&str; 9] = [
+        "bool",
+        "minplus",
+        "maxplus",
+        "vector",
+        "relation",
+        "genkill",
+        "affine",
+        "constants",
+        "pair",
+    ];
+
     /// The domain of this name and numbers: `relation 4`. Otherwise what is wrong.
     pub fn parse(text: &str) -> Result<Self, String> {
         let words = text.split([' ', '\t', ':', ',']);
@@ -202,8 +216,11 @@ impl DomainName {
                 return Err(format!("`{name}` has too many numbers"));
             }
             _ => {
+                let near = nearest(name, Self::NAMES.into_iter());
+                let meant =
+                    near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
                 return Err(format!(
-                    "there is no domain `{name}`; there are {}",
+                    "there is no domain `{name}`{meant}; there are {}",
                     Self::ALL
                 ));
             }

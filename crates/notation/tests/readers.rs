@@ -39,6 +39,24 @@ fn wrong(text: &str, place: &str, words: &str) {
     assert!(said.contains(words), "{words}:\n{said}");
 }
 
+/// A name that is missing only because the line with it could not be read is no mistake of its own.
+#[test]
+fn one_mistake_is_told_once() {
+    for text in [
+        "rule p a b -> q\ninit <p, a>\ntarget <q, b>\n",
+        "ruel p a -> q\ninit <p, a>\ntarget <q>\n",
+        "rule p a -> \"q\ninit <p, a>\n",
+        "rule p a > p b c\nmerge p a -> p b c : locals\n",
+    ] {
+        let said = refused(text);
+        assert_eq!(said.matches("error: ").count(), 1, "{text}{said}");
+    }
+    // A mistake elsewhere still is one.
+    let said = refused("ruel p a -> q\ninit <r, a>\n");
+    assert_eq!(said.matches("error: ").count(), 2, "{said}");
+    assert!(said.contains("there is no control state `r`"), "{said}");
+}
+
 #[test]
 fn own_text_is_read() {
     let system = system(

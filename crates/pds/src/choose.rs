@@ -59,6 +59,7 @@ impl<W: Clone> Sums<W> {
         let mut newest: FxHashMap<u32, usize> = FxHashMap::default();
         let mut parts = Vec::new();
         for (record, transition) in (0..).zip(of) {
+            folder.check()?;
             parts.clear();
             (folder.parts)(folder.records.get(record), record, &mut parts);
             let known = |transition, _| newest.get(&transition).map(|&record| &sums.all[record]);
@@ -168,6 +169,7 @@ struct Choice<'a, D: Domain> {
 impl<D: Domain> Choice<'_, D> {
     fn extend(&mut self, a: &D::Weight, b: &D::Weight) -> Option<D::Weight> {
         self.effort += 1;
+        self.folder.check()?;
         if self.effort > MOST {
             return None;
         }

@@ -67,7 +67,8 @@ pub(crate) fn answer<D: Domain>(
                 Ok(true) => {}
                 Ok(false) => {
                     let others = pre.table.len();
-                    let (weight, count, run) = question.found(domain, &post.table, end, of_post);
+                    let how = (options, of_post);
+                    let (weight, count, run) = question.found(domain, &post.table, end, how)?;
                     return Ok((weight, count + others, run));
                 }
                 Err(reason) => refused(&mut post_stops, pre_stops, reason)?,
@@ -81,7 +82,8 @@ pub(crate) fn answer<D: Domain>(
                 Ok(true) => {}
                 Ok(false) => {
                     let others = post.table.len();
-                    let (weight, count, run) = question.found(domain, &pre.table, begin, of_pre);
+                    let how = (options, of_pre);
+                    let (weight, count, run) = question.found(domain, &pre.table, begin, how)?;
                     return Ok((weight, count + others, run));
                 }
                 Err(reason) => refused(&mut pre_stops, post_stops, reason)?,

@@ -5,16 +5,17 @@
 //! off it. Then there is one configuration to start from and one to get to, whichever way the search goes,
 //! and one run between them says where it began, what it did, and where it ended.
 
-use droste_base::StopReason;
+use droste_base::{Limits, StopReason};
 
 use crate::automaton::{Automaton, Direction, Transition};
 use crate::by_paths::{self, LazyAutomaton};
 use crate::domain::Domain;
 use crate::dual;
+use crate::either;
 use crate::parallel::{at_work, poststar_on, prestar_on};
 use crate::post::{Middles, saturate as saturate_post};
 use crate::pre::saturate as saturate_pre;
-use crate::saturate::{Goal, Method, Options};
+use crate::saturate::{Goal, Method, Options, Table};
 use crate::system::{Pds, Replace, Rule, StateId, SymbolId};
 use crate::wide::Wide;
 use crate::witness::{Witness, of_post, of_pre};
@@ -29,6 +30,9 @@ pub enum Way {
     Post,
     /// From both sides in turns, until one of them is done or they meet.
     Dual,
+    /// [`Post`](Way::Post) or [`Pre`](Way::Pre), whichever takes less work: post* alone at first, then
+    /// both in turns. By path expressions it is post*.
+    Either,
 }
 
 /// An answer.
@@ -43,6 +47,8 @@ pub struct Reached<W> {
     /// weight; elsewhere it has a part of it, and there is none here if it would be very long. There
     /// is none for a weight that [falls for ever](Domain::bottom).
     pub witness: Option<Witness>,
+    /// From which side it was found, if it was from one.
+    pub way: Way,
 }
 
 /// The weight of all runs from one set of configurations to another. The first automaton has its
@@ -66,6 +72,7 @@ pub fn reach<D: Domain>(
                 weight: Wide::weight(domain, found.weight)?,
                 transitions: found.transitions,
                 witness: found.witness,
+                way: found.way,
             })
         }
         found => found,
@@ -80,21 +87,31 @@ fn ask<D: Domain>(
     options: &Options,
 ) -> Result<Reached<D::Weight>, StopReason> {
     let question = Question::new(domain, pds, from, to, false)?;
-    let (weight, transitions, witness) = match way {
+    let mut side = way;
+    if way == Way::Either && options.method == Method::Paths && !options.witness {
+        side = Way::Post;
+    }
+    let (weight, transitions, witness) = match side {
         Way::Post => question.forwards(domain, options)?,
         Way::Pre => question.backwards(domain, options)?,
         Way::Dual => dual::answer(domain, &question, options)?,
+        Way::Either => {
+            let (found, first) = either::answer(domain, &question, options)?;
+            side = first;
+            found
+        }
     };
     let endless = (domain.bottom()).is_some_and(|bottom| domain.equal(&bottom, &weight));
     Ok(Reached {
         transitions,
         witness: witness.filter(|_| !endless),
         weight,
+        way: side,
     })
 }
 
 /// [`reach`] by chaotic iteration on that many threads. A run, path expressions, [`Way::Dual`] and
-/// weights that may [fall for ever](Domain::bottom) are for one.
+/// weights that may [fall for ever](Domain::bottom) are for one; [`Way::Either`] is post* on several.
 pub fn reach_on<D: Domain + Sync>(
     threads: u32,
     domain: &D,
@@ -114,6 +131,7 @@ where
     // What is on the stack behind a call belongs to its caller's owner, also where the question has
     // put it there.
     let question = Question::new(domain, pds, from, to, true)?;
+    let way = if way == Way::Pre { way } else { Way::Post };
     let (found, asked) = if way == Way::Post {
         let (start, last) = question.first(domain)?;
         let found = poststar_on(threads, domain, &question.pds, &start, options)?;
@@ -129,6 +147,7 @@ where
         weight: (found.weight(asked).cloned()).unwrap_or_else(|| domain.zero()),
         transitions: found.len(),
         witness: None,
+        way,
     })
 }
 
@@ -260,7 +279,7 @@ impl<W: Clone> Question<W> {
         let middles = Middles::new(&self.pds, start.states());
         let goal = Goal(Some(end));
         let table = saturate_post(domain, &self.pds, &start, middles, (options, goal))?;
-        Ok(self.found(domain, &table, end, of_post))
+        self.found(domain, &table, end, (options, of_post))
     }
 
     fn backwards<D: Domain<Weight = W>>(
@@ -277,7 +296,7 @@ impl<W: Clone> Question<W> {
         }
         let goal = Goal(Some(begin));
         let table = saturate_pre(domain, &self.pds, &target, (options, goal))?;
-        Ok(self.found(domain, &table, begin, of_pre))
+        self.found(domain, &table, begin, (options, of_pre))
     }
 
     /// What an automaton with lazy weights says about the transition that answers the question.
@@ -292,19 +311,22 @@ impl<W: Clone> Question<W> {
     pub(crate) fn found<D: Domain<Weight = W>>(
         &self,
         domain: &D,
-        table: &crate::saturate::Table<'_, D>,
+        table: &Table<'_, D>,
         answer: Transition,
-        witness: impl Fn(&crate::saturate::Table<'_, D>, u32, &Self) -> Option<Witness>,
-    ) -> Found<W> {
+        (options, witness): (
+            &Options,
+            impl Fn(&Table<'_, D>, u32, &Self, &Limits) -> Result<Option<Witness>, StopReason>,
+        ),
+    ) -> Result<Found<W>, StopReason> {
         let Some(id) = table.id(answer) else {
-            return (domain.zero(), table.len(), None);
+            return Ok((domain.zero(), table.len(), None));
         };
         let weight = table.weight(id).clone();
         let witness = if domain.is_zero(&weight) {
             None
         } else {
-            witness(table, id, self)
+            witness(table, id, self, &options.limits)?
         };
-        (weight, table.len(), witness)
+        Ok((weight, table.len(), witness))
     }
 }

@@ -324,6 +324,9 @@ pub(crate) struct Table<'a, D: Domain> {
     found: Option<Arc<AtomicU64>>,
     /// How often the next transition has been asked for.
     asked: u32,
+    /// How many weights have been found, also those that are no better than what was known, and how many
+    /// have been handed on.
+    effort: u64,
 }
 
 impl<'a, D: Domain> Table<'a, D> {
@@ -361,6 +364,7 @@ impl<'a, D: Domain> Table<'a, D> {
             guard: options.limits.guard(),
             found: options.found.clone(),
             asked: 0,
+            effort: 0,
         }
     }
 
@@ -452,6 +456,7 @@ impl<'a, D: Domain> Table<'a, D> {
         weight: Result<D::Weight, StopReason>,
         why: Why,
     ) -> Result<(u32, bool), StopReason> {
+        self.effort += 1;
         if let Some(falling) = &self.falling
             && (falling.is_far(why.first) || falling.is_far(why.second))
         {
@@ -642,6 +647,7 @@ impl<'a, D: Domain> Table<'a, D> {
     pub(crate) fn next(&mut self) -> Result<Option<(u32, D::Weight)>, StopReason> {
         self.guard.check()?;
         self.asked = self.asked.wrapping_add(1);
+        self.effort += 1;
         if self.asked.trailing_zeros() >= 12
             && let Some(found) = &self.found
         {
@@ -689,6 +695,11 @@ impl<'a, D: Domain> Table<'a, D> {
             return None;
         }
         self.find(head, transition.to).ok()
+    }
+
+    /// How much has been done, whatever the time that it took.
+    pub(crate) fn effort(&self) -> u64 {
+        self.effort
     }
 
     /// How many transitions there are.

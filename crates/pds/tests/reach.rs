@@ -64,7 +64,7 @@ where
     let from = automaton(domain, &pds, &mut random, Direction::Backward, plain);
     let to = automaton(domain, &pds, &mut random, Direction::Forward, plain);
     let mut first: Option<D::Weight> = None;
-    for way in [Way::Post, Way::Pre, Way::Dual] {
+    for way in [Way::Post, Way::Pre, Way::Dual, Way::Either] {
         for (method, witness) in [
             (Method::Chaotic, false),
             (Method::Chaotic, true),
@@ -305,6 +305,49 @@ fn a_run_is_chosen_step_by_step() {
         let run = found.witness.expect("a run");
         let weight = run.weight(&domain, &pds).expect("a weight").expect("a run");
         assert!(domain.equal(&weight, &domain.of([(3, 3)])), "{way:?}");
+    }
+}
+
+/// Each symbol becomes two of the next. The second one is popped as the first one was: that is one run,
+/// though it is at the end of its caller's.
+#[test]
+fn ends_are_shared() {
+    let (domain, depth) = (MinPlus::non_negative(), 60);
+    let mut builder = PdsBuilder::new(1, depth + 1);
+    for symbol in 0..=depth {
+        let next = SymbolId(symbol + 1);
+        let rule = Rule {
+            from: StateId(0),
+            top: SymbolId(symbol),
+            to: StateId(0),
+            replace: if symbol == depth {
+                Replace::Pop
+            } else {
+                Replace::Push(next, next)
+            },
+            merge: None,
+        };
+        builder.rule(rule, 1);
+    }
+    let pds = builder.build();
+    let options = Options {
+        witness: true,
+        ..Options::default()
+    };
+    // At the end of the whole run, and before another symbol is popped.
+    for stack in [&[SymbolId(0)][..], &[SymbolId(0), SymbolId(1)]] {
+        let from = single(&domain, &pds, (StateId(0), stack), Direction::Backward);
+        let to = single(&domain, &pds, (StateId(0), &[]), Direction::Forward);
+        for way in [Way::Pre, Way::Post, Way::Dual] {
+            let found = reach(&domain, &pds, &from, &to, way, &options).expect("an answer");
+            let run = found.witness.expect("a run");
+            let moves: usize = run.runs.iter().map(Vec::len).sum();
+            assert!(moves <= 3 * depth as usize, "{way:?}: {moves} moves");
+            assert_eq!(run.weight(&domain, &pds), Ok(Some(found.weight)), "{way:?}");
+            let twice = u64::from(stack.len() == 2);
+            let steps = (1 << (depth + 1)) - 1 + twice * ((1 << depth) - 1);
+            assert_eq!(run.len(), steps, "{way:?}");
+        }
     }
 }
 

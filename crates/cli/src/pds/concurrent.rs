@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use super::args::{PathArgs, ReachArgs};
 use super::known::Known;
+use super::path::indent;
 use super::{Stop, tell};
 use crate::console::{Console, Failure};
 use crate::frame::Frame;
@@ -318,10 +319,10 @@ fn schedule(run: &[Context], threads: &[(Vec<Rule>, Vec<SymbolId>)]) -> Vec<Valu
             .map(|(rules, _)| rules.len())
             .sum();
         let step = |step: &Move| {
-            let (Move::Rule(rule) | Move::Call { rule, .. }) = *step;
-            let number = before + rule as usize;
-            let mut object = json!({ "rule": number, "text": written(&rules[rule as usize]) });
-            if let Move::Call { run, .. } = step {
+            let number = step.rule().map(|rule| before + rule as usize);
+            let text = step.rule().map(|rule| written(&rules[rule as usize]));
+            let mut object = json!({ "rule": number, "text": text });
+            if let Some(run) = step.run() {
                 object["call"] = json!(run);
             }
             object
@@ -351,22 +352,24 @@ fn shown(run: &[Context], threads: &[(Vec<Rule>, Vec<SymbolId>)], most: usize) -
             configuration(&context.run.end)
         );
         let rules = &threads[context.thread].0;
-        let mut stack = vec![context.run.main().iter()];
-        while let Some(moves) = stack.last_mut() {
+        let mut stack = vec![(context.run.main().iter(), 1)];
+        while let Some((moves, depth)) = stack.last_mut() {
             let Some(step) = moves.next() else {
                 stack.pop();
                 continue;
             };
-            if lines == most {
-                let _ = writeln!(text, "  … (--max-steps shows more, --json everything)");
-                return text;
+            let depth = *depth;
+            if let Some(rule) = step.rule() {
+                if lines == most {
+                    let _ = writeln!(text, "  … (--max-steps shows more, --json everything)");
+                    return text;
+                }
+                lines += 1;
+                let _ = writeln!(text, "{}{}", indent(depth), written(&rules[rule as usize]));
             }
-            lines += 1;
-            let (Move::Rule(rule) | Move::Call { rule, .. }) = *step;
-            let indent = "  ".repeat(stack.len().min(30));
-            let _ = writeln!(text, "{indent}{}", written(&rules[rule as usize]));
-            if let Move::Call { run, .. } = step {
-                stack.push(context.run.runs[*run as usize].iter());
+            if let Some(run) = step.run() {
+                let inner = depth + usize::from(step.rule().is_some());
+                stack.push((context.run.runs[run as usize].iter(), inner));
             }
         }
     }

@@ -29,7 +29,7 @@ pub(super) fn convert(args: &ConvertArgs, console: &Console) -> Result<u8, Failu
     match result {
         Ok(()) => Ok(0),
         Err(Stop::Failure(failure)) => Err(failure),
-        Err(Stop::Limit(reason)) => Ok(unknown(&reason, None)),
+        Err(Stop::Limit(reason) | Stop::Cut(reason)) => Ok(unknown(&reason, None)),
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Map, Value, json};
 
 use super::Loaded;
-use super::args::{self, Method, PathArgs, PdsCommand};
+use super::args::{Ends, Method, PathArgs, PdsCommand};
 use crate::input;
 
 /// What is known so far.
@@ -46,16 +46,20 @@ impl Known {
             "transitions": null,
         }));
         let (method, direction) = match command {
-            PdsCommand::Pre(args) => (Method::from(args.method), "pre"),
-            PdsCommand::Post(args) => (Method::from(args.method), "post"),
+            PdsCommand::Pre(args) => (Method::from(args.method), Some("pre")),
+            PdsCommand::Post(args) => (Method::from(args.method), Some("post")),
             PdsCommand::Reach(reach) | PdsCommand::Path(PathArgs { reach, .. }) => {
                 object.extend(fields(json!({ "reachable": null, "weight": null })));
-                let direction = reach.way.direction();
-                let direction = direction.map_or("both", args::Direction::name);
+                let direction = match reach.way.ends() {
+                    Ends::Both => Some("both"),
+                    Ends::One(direction) => Some(direction.name()),
+                    // Whichever will be first.
+                    Ends::Either => None,
+                };
                 (reach.way.method(), direction)
             }
             // It has no object.
-            PdsCommand::Convert(_) => (Method::Chaotic, "post"),
+            PdsCommand::Convert(_) => (Method::Chaotic, Some("post")),
         };
         object.extend(fields(
             json!({ "method": method.name(), "direction": direction }),

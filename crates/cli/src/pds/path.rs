@@ -1,14 +1,16 @@
 //! Runs of pushdown systems as text and JSON, folded: a callee's run that several calls share is
-//! written once.
+//! written once, and so is an end that several runs share. JSON is made while it is written.
 
 use std::fmt::Write as _;
 
-use droste_base::StopReason;
 use droste_base::words::{count, counted};
+use droste_base::{Guard, StopReason};
 use droste_notation::build::Built;
 use droste_notation::{ANY, System, written};
 use droste_pds::{Automaton, Domain, Move, Pds, Reached, StateId, SymbolId, Wide, Witness};
-use serde_json::{Value, json};
+use serde::ser::{SerializeMap, SerializeSeq};
+use serde::{Serialize, Serializer};
+use serde_json::json;
 
 use super::Stop;
 use crate::console::Failure;
@@ -22,36 +24,36 @@ pub(super) fn replay<D: Domain>(
     reached: &Reached<D::Weight>,
     domain: &D,
     pds: &Pds<D::Weight>,
-    from: &Automaton<D::Weight>,
-    to: &Automaton<D::Weight>,
+    (from, to): (&Automaton<D::Weight>, &Automaton<D::Weight>),
+    guard: &mut Guard,
 ) -> Result<(), Stop> {
     let Some(witness) = &reached.witness else {
         return Ok(());
     };
-    match replayed(witness, &reached.weight, domain, pds, (from, to)) {
+    match replayed((witness, &reached.weight), domain, pds, (from, to), guard) {
         // The sums of its parts may need more bits.
         Err(Stop::Limit(StopReason::OutOfRange)) if Wide::helps(domain) => {
             let weight = Wide::number_of(domain, &reached.weight);
             let [from, to] = [from, to].map(|set| Wide::automaton(domain, set));
             let pds = Wide::pds(domain, pds);
-            replayed(witness, &weight, &Wide, &pds, (&from, &to))
+            replayed((witness, &weight), &Wide, &pds, (&from, &to), guard)
         }
         done => done,
     }
 }
 
 fn replayed<D: Domain>(
-    witness: &Witness,
-    weight: &D::Weight,
+    (witness, weight): (&Witness, &D::Weight),
     domain: &D,
     pds: &Pds<D::Weight>,
     (from, to): (&Automaton<D::Weight>, &Automaton<D::Weight>),
+    guard: &mut Guard,
 ) -> Result<(), Stop> {
     let wrong = |what: &str| {
         let what = format!("a defect in Droste: {what}. Please report this, with the system");
         Stop::Failure(Failure::Because(what))
     };
-    let Some(own) = witness.weight(domain, pds)? else {
+    let Some(own) = witness.weighed(domain, pds, guard)? else {
         return Err(wrong("the run that was found is none"));
     };
     let (start, end) = (&witness.start, &witness.end);
@@ -125,20 +127,19 @@ impl<W> Path<'_, W> {
         text + ">"
     }
 
-    /// How often each run is called.
+    /// How often each run is called, or goes on another.
     fn uses(&self) -> Vec<u32> {
         let mut uses = vec![0u32; self.witness.runs.len()];
-        for step in self.witness.runs.iter().flatten() {
-            if let Move::Call { run, .. } = step {
-                let place = &mut uses[*run as usize];
-                *place = place.saturating_add(1);
-            }
+        let steps = self.witness.runs.iter().flatten();
+        for run in steps.filter_map(|step| step.run()) {
+            let place = &mut uses[run as usize];
+            *place = place.saturating_add(1);
         }
         uses
     }
 
     /// The run as text, at most about so many lines.
-    pub(super) fn text(&self, most: usize) -> String {
+    pub(super) fn text(&self, most: usize, guard: &mut Guard) -> Result<String, StopReason> {
         let uses = self.uses();
         let mut names = vec![0u32; uses.len()];
         let mut named = 0;
@@ -156,20 +157,17 @@ impl<W> Path<'_, W> {
                 todo.pop();
                 continue;
             };
+            guard.check()?;
             top.next += 1;
             let depth = top.depth;
             if lines >= most {
                 let _ = writeln!(text, "  … (--max-steps shows more, --json everything)");
                 break;
             }
-            let (rule, callee) = match step {
-                Move::Rule(rule) => (rule, None),
-                Move::Call { rule, run } => (rule, Some(run)),
-            };
-            let line = self.rule(rule);
+            let mut line = step.rule().and_then(|rule| self.rule(rule));
             let inner = depth + usize::from(line.is_some());
             let mut note = String::new();
-            if let Some(run) = callee {
+            if let Some(run) = step.run() {
                 let name = &mut names[run as usize];
                 if *name != 0 {
                     note = format!("   as in ({name})");
@@ -186,10 +184,12 @@ impl<W> Path<'_, W> {
                     });
                 }
             }
+            if line.is_none() && !note.is_empty() {
+                // No rule is written here: the run goes on, or a long right-hand side does.
+                line = Some("then".to_owned());
+            }
             if let Some(line) = line {
-                // Deep calls would leave the screen.
-                let indent = "  ".repeat(depth.min(30));
-                let _ = writeln!(text, "{indent}{line}{note}");
+                let _ = writeln!(text, "{}{line}{note}", indent(depth));
                 lines += 1;
             }
         }
@@ -198,7 +198,7 @@ impl<W> Path<'_, W> {
             u64::MAX => "2⁶⁴ steps or more".to_owned(),
             steps => counted(steps, "step"),
         };
-        text + &steps + "\n"
+        Ok(text + &steps + "\n")
     }
 
     /// How many rules as written the run has, as far as 64 bits can tell.
@@ -206,49 +206,75 @@ impl<W> Path<'_, W> {
         let mut lengths: Vec<u64> = Vec::with_capacity(self.witness.runs.len());
         for run in &self.witness.runs {
             let length = run.iter().fold(0u64, |sum, step| {
-                let (rule, inside) = match step {
-                    Move::Rule(rule) => (*rule, 0),
-                    Move::Call { rule, run } => {
-                        (*rule, lengths.get(*run as usize).copied().unwrap_or(0))
-                    }
-                };
-                let own = self
-                    .built
-                    .origin
-                    .get(rule as usize)
-                    .is_some_and(Option::is_some);
+                let inside = step.run().and_then(|run| lengths.get(run as usize));
+                let inside = inside.copied().unwrap_or(0);
+                let origin = (step.rule()).and_then(|rule| self.built.origin.get(rule as usize));
+                let own = origin.is_some_and(Option::is_some);
                 sum.saturating_add(u64::from(own)).saturating_add(inside)
             });
             lengths.push(length);
         }
         lengths.last().copied().unwrap_or(0)
     }
+}
 
-    /// The run as JSON: rules by their place in the file, runs by number, the main one last.
-    pub(super) fn json(&self) -> Value {
+/// What is before a line. Deep calls would leave the screen: their depth is told there instead.
+pub(super) fn indent(depth: usize) -> String {
+    const DEEPEST: usize = 30;
+    if depth <= DEEPEST {
+        "  ".repeat(depth)
+    } else {
+        let told = format!("  {} deep", count(depth as u64));
+        format!("{told:<width$}", width = 2 * DEEPEST)
+    }
+}
+
+/// The run as JSON: rules by their place in the file, runs by number, the main one last.
+impl<W> Serialize for Path<'_, W> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let configuration = |(state, stack): &(StateId, Vec<SymbolId>)| {
             let stack: Vec<_> = stack.iter().map(|s| self.system.symbols.get(s.0)).collect();
             json!({ "state": self.system.states.get(state.0), "stack": stack })
         };
-        let step = |step: &Move| {
-            let (rule, run) = match step {
-                Move::Rule(rule) => (*rule, None),
-                Move::Call { rule, run } => (*rule, Some(*run)),
-            };
-            let origin = self.built.origin.get(rule as usize).copied().flatten();
-            let mut object = json!({ "rule": origin, "text": self.rule(rule) });
-            if let Some(run) = run {
+        let mut object = serializer.serialize_map(Some(4))?;
+        object.serialize_entry("end", &configuration(&self.witness.end))?;
+        object.serialize_entry("runs", &Runs(self))?;
+        object.serialize_entry("start", &configuration(&self.witness.start))?;
+        object.serialize_entry("steps", &self.steps())?;
+        object.end()
+    }
+}
+
+/// All runs of a path.
+struct Runs<'a, 'b, W>(&'a Path<'b, W>);
+
+impl<W> Serialize for Runs<'_, '_, W> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let runs = &self.0.witness.runs;
+        let mut list = serializer.serialize_seq(Some(runs.len()))?;
+        for run in runs {
+            list.serialize_element(&Run(self.0, run))?;
+        }
+        list.end()
+    }
+}
+
+/// One of them.
+struct Run<'a, 'b, W>(&'a Path<'b, W>, &'a [Move]);
+
+impl<W> Serialize for Run<'_, '_, W> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(Some(self.1.len()))?;
+        for step in self.1 {
+            let rule = step.rule();
+            let origin = rule.and_then(|rule| self.0.built.origin.get(rule as usize).copied());
+            let text = rule.and_then(|rule| self.0.rule(rule));
+            let mut object = json!({ "rule": origin.flatten(), "text": text });
+            if let Some(run) = step.run() {
                 object["call"] = json!(run);
             }
-            object
-        };
-        let runs = self.witness.runs.iter();
-        let runs: Vec<Vec<Value>> = runs.map(|run| run.iter().map(step).collect()).collect();
-        json!({
-            "start": configuration(&self.witness.start),
-            "end": configuration(&self.witness.end),
-            "steps": self.steps(),
-            "runs": runs,
-        })
+            list.serialize_element(&object)?;
+        }
+        list.end()
     }
 }

@@ -1,18 +1,21 @@
 //! Automata with the names of the system: as text that is read again, as JSON, for Graphviz.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
+use droste_base::Limits;
 use droste_notation::{Label, Notation, Place, SetError, System, read_set, written};
 use droste_pds::automaton::Names;
-use droste_pds::{Automaton, Direction, StateId, SymbolId};
-use droste_source::{SourceFile, io_reason};
-use serde_json::{Value, json};
+use droste_pds::{Automaton, Direction, StateId, SymbolId, Transition};
+use droste_source::SourceFile;
+use serde::ser::{SerializeMap, SerializeSeq};
+use serde::{Serialize, Serializer};
+use serde_json::json;
 
 use super::{Stop, tell};
 use crate::console::Failure;
 use crate::frame::Frame;
-use crate::output;
+use crate::output::{self, Cut};
 
 /// A configuration: control state and stack, the top first.
 pub(super) type Configuration = (StateId, Vec<SymbolId>);
@@ -130,19 +133,19 @@ impl<D: Notation> Shown<'_, D> {
         states.filter_map(|state| Some((state, self.automaton.final_weight(state)?)))
     }
 
-    /// The transitions that can be shown, in order.
-    fn edges(&self) -> Vec<(StateId, String, StateId, &D::Weight)> {
+    /// The transitions, in order. They may be many: names are made one by one.
+    fn edges(&self) -> Vec<(Transition, &D::Weight)> {
         let mut all: Vec<_> = self.automaton.iter().collect();
-        all.sort_by_key(|(transition, _)| *transition);
-        let shown = all.into_iter();
-        shown
-            .filter_map(|(t, weight)| Some((t.from, self.symbol(t.symbol)?, t.to, weight)))
-            .collect()
+        all.sort_unstable_by_key(|(transition, _)| *transition);
+        all
     }
 
-    fn write_text(&self, out: &mut impl Write) -> io::Result<()> {
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "from {}", self.reading())?;
-        for (from, symbol, to, weight) in self.edges() {
+        for (Transition { from, symbol, to }, weight) in self.edges() {
+            let Some(symbol) = self.symbol(symbol) else {
+                continue;
+            };
             let (from, to, weight) = (self.state(from), self.state(to), self.behind(weight));
             writeln!(out, "edge {from} {symbol} -> {to}{weight}")?;
         }
@@ -159,7 +162,7 @@ impl<D: Notation> Shown<'_, D> {
         }
     }
 
-    fn write(&self, out: &mut impl Write, dot: bool) -> io::Result<()> {
+    fn write(&self, out: &mut dyn Write, dot: bool) -> io::Result<()> {
         if dot {
             out.write_all(self.automaton.dot(self).as_bytes())
         } else {
@@ -168,43 +171,50 @@ impl<D: Notation> Shown<'_, D> {
     }
 
     /// Writes it to standard output. It is not an error if the reader has gone.
-    pub(super) fn print(&self, dot: bool) -> Result<(), Failure> {
-        let mut out = BufWriter::new(io::stdout().lock());
-        match self.write(&mut out, dot).and_then(|()| out.flush()) {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Because(
-                format!("cannot write to standard output: {}", io_reason(&error)),
-            )),
-            _ => Ok(()),
-        }
+    pub(super) fn print(&self, dot: bool, limits: &Limits) -> Result<(), Cut> {
+        output::print_until(limits, |out| self.write(out, dot))
     }
 
     /// Writes it to a file.
-    pub(super) fn save(&self, file: &Path, dot: bool) -> Result<(), Failure> {
-        let written = output::save(file, |mut out| self.write(&mut out, dot));
-        written.map_err(|error| {
-            let (file, why) = (file.display(), io_reason(&error));
-            Failure::Because(format!("cannot write to `{file}`: {why}"))
-        })
+    pub(super) fn save(&self, file: &Path, dot: bool, limits: &Limits) -> Result<(), Cut> {
+        output::save_until(file, limits, |out| self.write(out, dot))
     }
 
-    pub(super) fn json(&self) -> Value {
-        let weight = |weight| self.domain.json(weight);
-        let edges = self.edges().into_iter().map(|(from, symbol, to, w)| {
-            json!([self.state(from), symbol, self.state(to), weight(w)])
-        });
-        let finals = self
-            .finals()
-            .map(|(state, w)| json!([self.state(state), weight(w)]));
-        let mut object = json!({
-            "reading": self.reading(),
-            "edges": edges.collect::<Vec<_>>(),
-            "final": finals.collect::<Vec<_>>(),
-        });
+    fn is_saturated(&self) -> bool {
         let all = self.automaton.iter().map(|(_, weight)| weight);
         let mut all = all.chain(self.finals().map(|(_, weight)| weight));
-        if all.any(|weight| self.domain.vaguely(weight).is_some()) {
-            object["saturated"] = json!(true);
+        all.any(|weight| self.domain.vaguely(weight).is_some())
+    }
+}
+
+impl<D: Notation> Serialize for Shown<'_, D> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_map(None)?;
+        object.serialize_entry("edges", &Edges(self))?;
+        let finals = self.finals();
+        let finals = finals.map(|(state, w)| json!([self.state(state), self.domain.json(w)]));
+        object.serialize_entry("final", &finals.collect::<Vec<_>>())?;
+        object.serialize_entry("reading", self.reading())?;
+        if self.is_saturated() {
+            object.serialize_entry("saturated", &true)?;
         }
-        object
+        object.end()
+    }
+}
+
+/// The transitions of an automaton as JSON.
+struct Edges<'a, 'b, D: Notation>(&'a Shown<'b, D>);
+
+impl<D: Notation> Serialize for Edges<'_, '_, D> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let shown = self.0;
+        let mut list = serializer.serialize_seq(None)?;
+        for (Transition { from, symbol, to }, weight) in shown.edges() {
+            if let Some(symbol) = shown.symbol(symbol) {
+                let (from, to) = (shown.state(from), shown.state(to));
+                list.serialize_element(&(from, symbol, to, shown.domain.json(weight)))?;
+            }
+        }
+        list.end()
     }
 }

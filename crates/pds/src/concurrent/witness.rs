@@ -132,6 +132,7 @@ impl Search<'_> {
                 rule: thread.origin[rule as usize],
                 run,
             },
+            Move::Run(run) => Move::Run(run),
         };
         let runs = run.runs.into_iter();
         let runs = runs.map(|run| run.into_iter().map(name).collect());

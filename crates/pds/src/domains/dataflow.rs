@@ -305,17 +305,50 @@ impl Sources {
             self.old.clear();
         } else if self.old != other.old {
             self.old.extend(&other.old);
-            self.old.sort_unstable();
-            self.old.dedup();
+            self.sort();
         }
     }
+
+    /// Two lists in order, one behind the other, become one: a stable sort sees that they are.
+    #[expect(clippy::stable_sort_primitive, reason = "it merges what is in order")]
+    fn sort(&mut self) {
+        self.old.sort();
+        self.old.dedup();
+    }
+
+    /// The sources of a value that comes from these, after a transformer.
+    fn after(&self, first: &[(u32, Sources)]) -> Sources {
+        let mut all = Sources::only(self.constant);
+        for &variable in &self.old {
+            match place_of(first, variable) {
+                Some(sources) => {
+                    all.constant = all.constant.join(sources.constant);
+                    all.old.extend(&sources.old);
+                }
+                None => all.old.push(variable),
+            }
+            if all.constant == Known::Anything {
+                return Sources::only(Known::Anything);
+            }
+        }
+        if self.old.len() > 1 {
+            all.sort();
+        }
+        all
+    }
+}
+
+/// The sources of a variable in a list.
+fn place_of(list: &[(u32, Sources)], variable: u32) -> Option<&Sources> {
+    let place = list.binary_search_by_key(&variable, |(variable, _)| *variable);
+    place.ok().map(|place| &list[place].1)
 }
 
 /// The sources of a variable: those in a list, or its old value.
 fn sources_in(list: &[(u32, Sources)], variable: u32) -> Cow<'_, Sources> {
-    match list.binary_search_by_key(&variable, |(variable, _)| *variable) {
-        Ok(place) => Cow::Borrowed(&list[place].1),
-        Err(_) => Cow::Owned(Sources::copy_of(variable)),
+    match place_of(list, variable) {
+        Some(sources) => Cow::Borrowed(sources),
+        None => Cow::Owned(Sources::copy_of(variable)),
     }
 }
 
@@ -370,11 +403,10 @@ impl Domain for CopyConstants {
             return Ok(self.zero());
         };
         let new = variables_of(first, second).map(|variable| {
-            let last = sources_in(second, variable);
-            let mut sources = Sources::only(last.constant);
-            for &old in &last.old {
-                sources.join(&sources_in(first, old));
-            }
+            let sources = match place_of(second, variable) {
+                Some(last) => last.after(first),
+                None => sources_in(first, variable).into_owned(),
+            };
             (variable, sources)
         });
         let new = new.filter(|(variable, sources)| !sources.keeps(*variable));
