@@ -180,14 +180,18 @@ impl<'n> Reading<'n> {
     fn nodes<'a>(&mut self, json: &mut Json<'a>, graph: &mut Graph<'a>) -> Result<(), Diagnostic> {
         let place = json.here();
         let (mut name, mut number) = (None, None);
-        object(json, "`{\"type\": …, \"number\": …}`", |json, key, place| {
-            match key {
-                "type" => name = Some(self.name(json, "a type")?),
-                "number" => number = Some(json.index("a number of nodes")?),
-                _ => self.skip(json, key, place, &["type", "number"])?,
-            }
-            Ok(())
-        })?;
+        object(
+            json,
+            "`{\"type\": …, \"number\": …}`",
+            |json, key, place| {
+                match key {
+                    "type" => name = Some(self.name(json, "a type")?),
+                    "number" => number = Some(json.index("a number of nodes")?),
+                    _ => self.skip(json, key, place, &["type", "number"])?,
+                }
+                Ok(())
+            },
+        )?;
         let name = name.ok_or_else(|| missing(place, "type"))?;
         let number = number.ok_or_else(|| missing(place, "number"))?;
         graph.nodes.push((name, number));
@@ -201,14 +205,18 @@ impl<'n> Reading<'n> {
     ) -> Result<(), Diagnostic> {
         let place = json.here();
         let (mut name, mut target) = (None, None);
-        object(json, "`{\"name\": …, \"target\": …}`", |json, key, place| {
-            match key {
-                "name" => name = Some(self.name(json, "a variable")?),
-                "target" => target = Some(json.index("a node")?),
-                _ => self.skip(json, key, place, &["name", "target"])?,
-            }
-            Ok(())
-        })?;
+        object(
+            json,
+            "`{\"name\": …, \"target\": …}`",
+            |json, key, place| {
+                match key {
+                    "name" => name = Some(self.name(json, "a variable")?),
+                    "target" => target = Some(json.index("a node")?),
+                    _ => self.skip(json, key, place, &["name", "target"])?,
+                }
+                Ok(())
+            },
+        )?;
         let name = name.ok_or_else(|| missing(place, "name"))?;
         let target = target.ok_or_else(|| missing(place, "target"))?;
         graph.variables.push((name, target));

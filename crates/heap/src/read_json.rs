@@ -178,9 +178,7 @@ pub(crate) fn room<'a>(
         Symbols::MOST
     );
     let help = "split the file, and give to one check only what it needs";
-    Err(vec![
-        Diagnostic::error(Span::default(), message).help(help),
-    ])
+    Err(vec![Diagnostic::error(Span::default(), message).help(help)])
 }
 
 const PART_KEYS: [&str; 5] = [

@@ -150,7 +150,9 @@ mod tests {
             let words = format!("{from}=X");
             Renaming::read([words.as_str()]).unwrap().is_about(name)
         };
-        assert!(["p.L$Node", "L.Node", "L$Node", "Node"].map(|one| known(one, "p.L$Node")) == [true; 4]);
+        assert!(
+            ["p.L$Node", "L.Node", "L$Node", "Node"].map(|one| known(one, "p.L$Node")) == [true; 4]
+        );
         assert!(!known("ode", "p.L$Node") && !known("q.p.L.Node", "p.L$Node"));
     }
 

@@ -52,7 +52,10 @@ fn too_many_names_are_refused() {
     read_heap(&mut symbols, &heap("x"), Indices::Ignored).unwrap();
     read_heap(&mut symbols, &heap("x"), Indices::Ignored).unwrap();
     let problems = read_heap(&mut symbols, &heap("y"), Indices::Ignored).unwrap_err();
-    assert!(problems[0].message.contains("at most 16384"), "{problems:?}");
+    assert!(
+        problems[0].message.contains("at most 16384"),
+        "{problems:?}"
+    );
     let text = |name: &str| format!("H({name}{{Node}}) <= {name}.next -> {name}");
     read_symbolic_heap(&mut symbols, &text("x7")).unwrap();
 }

@@ -177,7 +177,8 @@ impl ClassFile {
         };
         let is_name = |name: &str| {
             let is_part = |part: &str| {
-                !part.is_empty() && !part.contains(|c: char| c == '.' || c == '\\' || c.is_control())
+                !part.is_empty()
+                    && !part.contains(|c: char| c == '.' || c == '\\' || c.is_control())
             };
             // The longest name of a file is not much longer.
             name.len() < 1000 && name.split('/').all(is_part)

@@ -140,7 +140,11 @@ fn overloads(hierarchy: &Hierarchy, class: ClassIndex, wanted: &str) -> Vec<Stri
         let same = file.methods.iter().filter(|one| one.name == name);
         same.map(|one| signature(&file.name, &one.name, &one.types))
     });
-    if wanted.starts_with('<') { all.collect() } else { Vec::new() }
+    if wanted.starts_with('<') {
+        all.collect()
+    } else {
+        Vec::new()
+    }
 }
 
 /// A file in a directory or an archive is left out.

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use droste_heap::{
-    Contract, Fragment, Grammar, Heap, Indices, Node, Notes, Predefined, Symbols, TypeId, Variable, predefined,
-    read_contracts_noting, read_grammar_noting, read_heap_noting, read_sid,
+    Contract, Fragment, Grammar, Heap, Indices, Node, Notes, Predefined, Symbols, TypeId, Variable,
+    predefined, read_contracts_noting, read_grammar_noting, read_heap_noting, read_sid,
     read_symbolic_heap_noting,
 };
 use droste_pointer::PointerProgram;

@@ -134,7 +134,10 @@ fn run_sheet(
             svg: svg(&position.heap, symbols, &changed_before(run, at)),
             caption: format!(
                 "{}:{} in {}; next: {}",
-                position.file, position.line, position.method, position.told()
+                position.file,
+                position.line,
+                position.method,
+                position.told()
             ),
             propositions: (run.propositions.iter().cloned())
                 .zip(position.holds.iter().copied())

@@ -7,9 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use droste_heap::{
-    Grammar, Heap, Node, Nonterminal, Notes, Selector, Symbols, TypeId, Variable,
-};
+use droste_heap::{Grammar, Heap, Node, Nonterminal, Notes, Selector, Symbols, TypeId, Variable};
 use droste_java::Missing;
 use droste_pointer::{Class, ClassId, Kind, PointerProgram};
 use droste_source::Span;
@@ -186,15 +184,19 @@ impl WellFormed<'_> {
                         ));
                     }
                 } else {
-                    for &(_, _, selector) in own {
-                        let field = self.symbols.selector_name(selector);
+                    let own: Vec<Selector> = own.map(|&(_, _, selector)| selector).collect();
+                    let name_of = |one: Selector| self.symbols.selector_name(one);
+                    // Where some of them fit, another one may be of the grammar alone.
+                    let fits = own.iter().any(|&one| self.has_field(object, name_of(one)));
+                    for selector in own {
+                        let field = name_of(selector);
                         if given.contains(&(node, selector)) {
                             wrong(format!(
                                 "this stands for no heap: `{name}` gives its tentacle {} a field \
                                  `{field}`, which the object has already",
                                 at + 1
                             ));
-                        } else if !self.has_field(object, field) {
+                        } else if !fits {
                             let near = self.near(object, field);
                             wrong(format!(
                                 "`{name}` gives its tentacle {} a field `{field}`, but it is at {what}, \
@@ -257,7 +259,11 @@ pub(crate) fn misfits(
     while let Some(nonterminal) = todo.pop() {
         for rule in grammar.rules_of(nonterminal) {
             rules.push(&rule.graph);
-            todo.extend(labels(&rule.graph).into_iter().filter(|one| seen.insert(*one)));
+            todo.extend(
+                labels(&rule.graph)
+                    .into_iter()
+                    .filter(|one| seen.insert(*one)),
+            );
         }
     }
     let class = |object: TypeId| program.class_named(symbols.type_name(object));

@@ -51,7 +51,11 @@ pub(super) fn reality(task: &Task, run: &Run) -> String {
             text
         }
         Reality::Doubtful(..) if !run.contracts.is_empty() => {
-            let methods: Vec<String> = run.contracts.iter().map(|one| visible(one).into()).collect();
+            let methods: Vec<String> = run
+                .contracts
+                .iter()
+                .map(|one| visible(one).into())
+                .collect();
             format!(
                 "\nWhether this is real cannot be found out on concrete heaps: the run uses the contract of \
                  {}, which cannot be run.\n",
@@ -150,7 +154,11 @@ fn holders(task: &Task, largest: &Largest) -> String {
     let held = held.filter(|&&node| !is_constant(node)).count();
     let mut parts = Vec::new();
     if !names.is_empty() {
-        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        let more = if more == 0 {
+            String::new()
+        } else {
+            format!(" and {more} more")
+        };
         parts.push(format!("{}{more} point to", visible(&names.join(", "))));
     }
     if held > 0 {
@@ -159,7 +167,10 @@ fn holders(task: &Task, largest: &Largest) -> String {
     if parts.is_empty() {
         return String::new();
     }
-    format!("  Objects stay as they are where {}.\n", parts.join(", or which "))
+    format!(
+        "  Objects stay as they are where {}.\n",
+        parts.join(", or which ")
+    )
 }
 
 /// A heap of a method, one line for what variables point to, and one for each object.

@@ -112,7 +112,11 @@ class K {
         let ring = 1 - null;
         let target = if target == "null" { null } else { ring };
         let nodes = ["NULL", "Ring"].map(|one| format!("{{\"type\":\"{one}\",\"number\":1}}"));
-        let nodes = if null == 0 { nodes } else { [nodes[1].clone(), nodes[0].clone()] };
+        let nodes = if null == 0 {
+            nodes
+        } else {
+            [nodes[1].clone(), nodes[0].clone()]
+        };
         format!(
             "{{\"nodes\":[{},{}],\"externals\":[{ring},{null}],\"variables\":[\
              {{\"name\":\"null\",\"target\":{null}}},{{\"name\":\"{variable}\",\"target\":{target}}}],\
@@ -121,7 +125,10 @@ class K {
         )
     };
     let contract = |null: u32, result: &str| {
-        let (before, after) = (heap("@parameter0:", "ring", null), heap("@return", result, null));
+        let (before, after) = (
+            heap("@parameter0:", "ring", null),
+            heap("@return", result, null),
+        );
         format!("{{\"precondition\":{before},\"postconditions\":[{after}]}}")
     };
     let write = |name: &str, method: &str, contracts: &[String]| {
@@ -130,7 +137,10 @@ class K {
         setup.write(name, &text)
     };
     let check = |method: &str, files: &[&str]| {
-        let files: Vec<&str> = files.iter().flat_map(|file| ["--contract", *file]).collect();
+        let files: Vec<&str> = files
+            .iter()
+            .flat_map(|file| ["--contract", *file])
+            .collect();
         check_method(&file, method, &[&rings(&initial)[..], &files].concat())
     };
     let (one, none) = (contract(0, "ring"), contract(1, "null"));
@@ -138,7 +148,12 @@ class K {
     let second = write("none.json", "id(Ring)", std::slice::from_ref(&none));
     let both = write("both.json", "id(Ring)", &[one.clone(), none.clone()]);
     check("foreign", &[&first]).expect(0);
-    for files in [&[&*second][..], &[&first, &second], &[&second, &first], &[&both]] {
+    for files in [
+        &[&*second][..],
+        &[&first, &second],
+        &[&second, &first],
+        &[&both],
+    ] {
         check("foreign", files).expect(1);
     }
     // What is claimed.

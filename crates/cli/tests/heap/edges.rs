@@ -113,7 +113,14 @@ fn the_end_of_a_name_with_a_class_around() {
         let text = format!("H(@parameter0:{{{kind}}}) <= RefSLList(@parameter0:, null)");
         let heap = setup.write("h.txt", &text);
         let rename = format!("ListNode={class}");
-        let flags = ["--grammar", "SLList", "--rename", &rename, "--initial", &heap];
+        let flags = [
+            "--grammar",
+            "SLList",
+            "--rename",
+            &rename,
+            "--initial",
+            &heap,
+        ];
         check_method(&file, "last", &flags)
     };
     for class in ["L.Node", "L$Node", "p.L.Node", "p.L$Node"] {

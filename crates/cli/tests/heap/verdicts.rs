@@ -49,7 +49,8 @@ fn classes_of_other_packages_are_found() {
     let Some(setup) = Setup::new("heap-packages-of-class-files") else {
         return;
     };
-    let node = "package q; public class Node { public Node next; public Node next() { return next; } }";
+    let node =
+        "package q; public class Node { public Node next; public Node next() { return next; } }";
     let node = setup.write("q/Node.java", node);
     let source = "package p; import q.Node; public class Use {
   static Node bad(Node n) { return n.next.next; }
@@ -62,7 +63,14 @@ fn classes_of_other_packages_are_found() {
     let class = setup.path("p/Use.class");
     let heap = "H(@parameter0:{Node}) <= RefSLList(@parameter0:, null)";
     let heap = setup.write("h.txt", heap);
-    let rename = ["--grammar", "SLList", "--rename", "ListNode=Node", "--initial", &heap];
+    let rename = [
+        "--grammar",
+        "SLList",
+        "--rename",
+        "ListNode=Node",
+        "--initial",
+        &heap,
+    ];
     let of = |method: &str, more: &[&str]| check_method(&class, method, &[&rename, more].concat());
     assert_eq!(of("bad", &[]).expect(1).err, "");
     of("calls", &[]).expect(1);
@@ -105,7 +113,14 @@ class Use { static P bad(Sub n) { return n.next.next; } static P deep(P n) { ret
     let heap = setup.write("h.txt", heap);
     let flags = ["--initial", heap.as_str()];
     check_method(&class, "bad", &flags).expect(0);
-    let rename = ["--grammar", "SLList", "--rename", "ListNode=Sub", "--initial", &heap];
+    let rename = [
+        "--grammar",
+        "SLList",
+        "--rename",
+        "ListNode=Sub",
+        "--initial",
+        &heap,
+    ];
     check_method(&class, "bad", &rename).expect(0);
     let whole = fs::read(setup.path("P.class")).unwrap();
     fs::remove_file(setup.path("P.class")).unwrap();

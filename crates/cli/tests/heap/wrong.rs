@@ -228,22 +228,62 @@ class M {
     let file = setup.write("M.java", source);
     let lists = ["--grammar", "SLList", "--rename", "ListNode=Cell"];
     let of = |method: &str, text: &str, more: &[&str]| {
-        let name = if text.starts_with('{') { "h.json" } else { "h.txt" };
+        let name = if text.starts_with('{') {
+            "h.json"
+        } else {
+            "h.txt"
+        };
         let heap = setup.write(name, text);
         let flags = [&lists[..], &["--initial", &heap], more].concat();
         check_method(&file, method, &flags)
     };
     let list = "RefSLList(@parameter0:, null)";
     for (text, message, place) in [
-        (format!("H(@parameter0:{{Lib}}) <= {list}"), "which has no such field", "1:27"),
-        (format!("H(@parameter0:{{Lib}}) <= {list}"), "`@parameter0:` is of type `Cell`", "1:3"),
-        ("H(@parameter0:{Cell}) <= RefSLList(@parameter0:, 1)".into(), "tentacle 2 of `RefSLList` is at a number", "1:26"),
-        ("H(@parameter0:{Cell}) <= RefSLList(null, @parameter0:)".into(), "but it is null here", "1:26"),
-        (format!("H(@parameter0:{{Cell}}) <= {list} * {list}"), "stands for no heap", "1:59"),
-        (format!("H(@parameter0:{{Cell}}) <= @parameter0:.next -> null * {list}"), "stands for no heap", "1:56"),
-        ("H(@parameter0:{Cell}) <= @parameter0:.next -> null * null.next -> null".into(), "a field of null", "1:59"),
-        (format!("H(@parameter0:{{Cell}}, @parameter5:{{Cell}}) <= {list}"), "no parameter `@parameter5:`", "1:24"),
-        (format!("H(@parameter0:{{Cell}}, @this:{{M}}) <= {list}"), "it has no `@this:`", "1:24"),
+        (
+            format!("H(@parameter0:{{Lib}}) <= {list}"),
+            "which has no such field",
+            "1:25",
+        ),
+        (
+            format!("H(@parameter0:{{Lib}}) <= {list}"),
+            "`@parameter0:` is of type `Cell`",
+            "1:3",
+        ),
+        (
+            "H(@parameter0:{Cell}) <= RefSLList(@parameter0:, 1)".into(),
+            "tentacle 2 of `RefSLList` is at a number",
+            "1:26",
+        ),
+        (
+            "H(@parameter0:{Cell}) <= RefSLList(null, @parameter0:)".into(),
+            "but it is null here",
+            "1:26",
+        ),
+        (
+            format!("H(@parameter0:{{Cell}}) <= {list} * {list}"),
+            "stands for no heap",
+            "1:58",
+        ),
+        (
+            format!("H(@parameter0:{{Cell}}) <= @parameter0:.next -> null * {list}"),
+            "stands for no heap",
+            "1:54",
+        ),
+        (
+            "H(@parameter0:{Cell}) <= @parameter0:.next -> null * null.next -> null".into(),
+            "a field of null",
+            "1:59",
+        ),
+        (
+            format!("H(@parameter0:{{Cell}}, @parameter5:{{Cell}}) <= {list}"),
+            "no parameter `@parameter5:`",
+            "1:23",
+        ),
+        (
+            format!("H(@parameter0:{{Cell}}, @this:{{M}}) <= {list}"),
+            "it has no `@this:`",
+            "1:23",
+        ),
     ] {
         let done = of("last", &text, &[]).expect(2);
         assert!(done.err.contains(message), "{message}: {}", done.err);
@@ -265,9 +305,18 @@ class M {
     of("last", &usual, &[]).expect(3);
     for (text, message) in [
         (json(cells, ""), "`null` is at an object of type `Cell`"),
-        (json(&format!("{null},{null}"), ""), "several nodes of type NULL"),
-        (usual.replace("\"externals\":[]", "\"externals\":[1]"), "no external nodes"),
-        (usual.replace("\"externals\":[]", "\"externals\":[],\"externals\":[]"), "the key `externals` is there twice"),
+        (
+            json(&format!("{null},{null}"), ""),
+            "several nodes of type NULL",
+        ),
+        (
+            usual.replace("\"externals\":[]", "\"externals\":[1]"),
+            "no external nodes",
+        ),
+        (
+            usual.replace("\"externals\":[]", "\"externals\":[],\"externals\":[]"),
+            "the key `externals` is there twice",
+        ),
     ] {
         let done = of("last", &text, &[]).expect(2);
         assert!(done.err.contains(message), "{message}: {}", done.err);
@@ -301,7 +350,11 @@ class M { static Cell last(Cell c) { while (c.next != null) c = c.next; return c
                 mean --rename 'ListNode=Cell'?";
     assert!(done.err.contains(told), "{}", done.err);
     let rename = ["--grammar", "SLList", "--rename", "ListNode=Cell"];
-    let done = check_method(&file, "last", &[&rename[..], &["--initial", &cells]].concat());
+    let done = check_method(
+        &file,
+        "last",
+        &[&rename[..], &["--initial", &cells]].concat(),
+    );
     assert_eq!(done.expect(0).err, "");
     // A field of another name.
     let text = "L(x{Cell}, !y{Cell}) <= x.nxet -> y <= z{Cell} | x.nxet -> z * L(z, y);";
@@ -312,7 +365,11 @@ class M { static Cell last(Cell c) { while (c.next != null) c = c.next; return c
     let cells = heap("H(@parameter0:{Cell}) <= L(@parameter0:, null)");
     let done = check_method(&file, "last", &["--grammar", &grammar, "--initial", &cells]).expect(2);
     assert!(done.err.contains("`next`"), "{}", done.err);
-    let done = check_method(&file, "last", &["--grammar", &grammar, "--initial", &cells, "--compat"]);
+    let done = check_method(
+        &file,
+        "last",
+        &["--grammar", &grammar, "--initial", &cells, "--compat"],
+    );
     assert!(done.err.contains("nxet"), "{}", done.err);
 }
 
@@ -337,7 +394,8 @@ class K {
     let file = setup.write("K.java", source);
     let done = check_method(&file, "<K: Cell over(Foo)>", &[]).expect(2);
     assert!(
-        done.err.contains("There are: <K: Cell over(Cell)>, <K: Cell over(Cell,int)>"),
+        done.err
+            .contains("There are: <K: Cell over(Cell)>, <K: Cell over(Cell,int)>"),
         "{}",
         done.err
     );
@@ -345,7 +403,11 @@ class K {
     let heap = setup.write("h.txt", text);
     let over = "<K: Cell over(Cell)>";
     let done = check_method(&file, over, &["--initial", &heap, "--no-trace"]).expect(1);
-    assert!(done.out.contains("not examined (--no-trace)"), "{}", done.out);
+    assert!(
+        done.out.contains("not examined (--no-trace)"),
+        "{}",
+        done.out
+    );
     let lines = ["--initial", &heap, "--ltl", "F {line 6}"];
     let done = check_method(&file, over, &lines).expect(2);
     assert!(done.err.contains("never called"), "{}", done.err);
