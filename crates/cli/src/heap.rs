@@ -133,6 +133,7 @@ fn run(args: &CheckArgs, frame: &mut Frame<'_>, known: &Known) -> Result<u8, Fai
         mut task,
         warnings,
         remarks,
+        misfits,
         compiling,
     } = match loaded {
         Ok(loaded) => loaded,
@@ -166,6 +167,9 @@ fn run(args: &CheckArgs, frame: &mut Frame<'_>, known: &Known) -> Result<u8, Fai
         if !task.contracts.methods().iter().any(told) {
             frame.warn(&warning.to_string());
         }
+    }
+    for misfit in misfits.iter().take(MISFITS) {
+        frame.warn(&visible(misfit));
     }
     warn_about(&task, &settings, args, frame);
     let mut phases = Phases {
@@ -298,6 +302,9 @@ fn later(mut problems: Vec<Diagnostic>, start: u32) -> Vec<Diagnostic> {
     problems
 }
 
+/// So many warnings are shown about what of a grammar does not fit.
+const MISFITS: usize = 5;
+
 /// So many warnings about a grammar are shown, besides one about the order of rules.
 const SHOWN: usize = 2;
 
@@ -342,9 +349,8 @@ fn warn_about_grammar(task: &Task, args: &CheckArgs, frame: &Frame<'_>) {
 fn idle_names(task: &Task, renaming: &Renaming) -> Vec<String> {
     let mut problems = Vec::new();
     let (from, to) = renaming.types();
-    let is_known = |name: &str| name == from || name.rsplit('.').next() == Some(from);
     let symbols = &task.symbols;
-    if !(symbols.types()).any(|id| is_known(symbols.type_name(id))) {
+    if !(symbols.types()).any(|id| renaming.is_about(symbols.type_name(id))) {
         problems.push(format!("no grammar and no heap has a type `{from}`"));
     }
     let class = task.program.class_called(to);

@@ -88,6 +88,39 @@ impl Grammar {
         self.giver(heap, node, selector).is_some()
     }
 
+    /// What each derivation of a nonterminal gives: the nonterminal, a tentacle, and a selector of the node
+    /// at it. It is the largest set such that every rule gives the selector at once, or by a hyperedge that
+    /// must.
+    pub fn must_give(&self) -> BTreeSet<(Nonterminal, usize, Selector)> {
+        let selectors: BTreeSet<Selector> = (self.rules().iter())
+            .flat_map(|rule| rule.graph.edges().map(|edge| edge.selector))
+            .collect();
+        let mut all: BTreeSet<(Nonterminal, usize, Selector)> = BTreeSet::new();
+        for rule in self.rules() {
+            for tentacle in 0..rule.tentacles.len() {
+                let pairs = selectors.iter();
+                all.extend(pairs.map(|&selector| (rule.nonterminal, tentacle, selector)));
+            }
+        }
+        loop {
+            let gives = |rule: &Rule, tentacle: usize, selector: Selector| {
+                let node = rule.tentacles[tentacle];
+                let mut attached = attached(&rule.graph, node);
+                rule.graph.target(node, selector).is_some()
+                    || attached.any(|(other, at)| all.contains(&(other, at, selector)))
+            };
+            let stays = |&&(nonterminal, tentacle, selector): &&(Nonterminal, usize, Selector)| {
+                let mut rules = self.rules_of(nonterminal);
+                rules.all(|rule| gives(rule, tentacle, selector))
+            };
+            let rest: BTreeSet<_> = all.iter().filter(stays).copied().collect();
+            if rest.len() == all.len() {
+                return all;
+            }
+            all = rest;
+        }
+    }
+
     /// The heaps in which a node has a selector, or nobody can give it one: together they stand for
     /// the same concrete heaps. Nodes keep their ids. `None` if [`Self::MOST_REPLACEMENTS`] are not
     /// enough.

@@ -6,11 +6,12 @@ use droste_source::Span;
 use droste_source::diagnostics::Diagnostic;
 use droste_source::json::Json;
 use droste_source::suggest::nearest;
+use rustc_hash::FxHashSet;
 
 use crate::hypergraph::{Edge, Heap, Node};
 use crate::notes::{Mention, Notes};
 use crate::read_json::Indices;
-use crate::symbols::{Annotation, End, Index, Label, Symbols};
+use crate::symbols::{Annotation, End, Index, Label, Nonterminal, Symbols};
 
 type Named<'a> = (Cow<'a, str>, Span);
 type Number = (u32, Span);
@@ -42,8 +43,8 @@ pub(crate) struct Graph<'a> {
 /// A text that is being read.
 pub(crate) struct Reading<'n> {
     indices: Indices,
-    /// How many names were met.
-    pub(crate) names: usize,
+    /// The names that were met.
+    pub(crate) names: FxHashSet<String>,
     /// What else was met.
     pub(crate) notes: &'n mut Notes,
 }
@@ -55,7 +56,7 @@ impl<'n> Reading<'n> {
     pub(crate) fn new(indices: Indices, notes: &'n mut Notes) -> Self {
         Reading {
             indices,
-            names: 0,
+            names: FxHashSet::default(),
             notes,
         }
     }
@@ -72,12 +73,17 @@ impl<'n> Reading<'n> {
         json.skip()
     }
 
+    fn note(&mut self, name: &str) {
+        if !self.names.contains(name) {
+            self.names.insert(name.to_owned());
+        }
+    }
+
     pub(crate) fn name<'a>(
         &mut self,
         json: &mut Json<'a>,
         what: &str,
     ) -> Result<Named<'a>, Diagnostic> {
-        self.names += 1;
         let (name, place) = json.string(what)?;
         if name.is_empty() {
             return Err(Diagnostic::error(
@@ -85,6 +91,7 @@ impl<'n> Reading<'n> {
                 format!("{what} must not be empty"),
             ));
         }
+        self.note(&name);
         Ok((name, place))
     }
 
@@ -132,7 +139,7 @@ impl<'n> Reading<'n> {
             ..Graph::default()
         };
         let mut seen = [false; 5];
-        json.object("a graph", |json, key, place| {
+        object(json, "a graph", |json, key, place| {
             if let Some(at) = KEYS.iter().position(|known| *known == key) {
                 seen[at] = true;
             }
@@ -173,14 +180,18 @@ impl<'n> Reading<'n> {
     fn nodes<'a>(&mut self, json: &mut Json<'a>, graph: &mut Graph<'a>) -> Result<(), Diagnostic> {
         let place = json.here();
         let (mut name, mut number) = (None, None);
-        json.object("`{\"type\": …, \"number\": …}`", |json, key, place| {
-            match key {
-                "type" => name = Some(self.name(json, "a type")?),
-                "number" => number = Some(json.index("a number of nodes")?),
-                _ => self.skip(json, key, place, &["type", "number"])?,
-            }
-            Ok(())
-        })?;
+        object(
+            json,
+            "`{\"type\": …, \"number\": …}`",
+            |json, key, place| {
+                match key {
+                    "type" => name = Some(self.name(json, "a type")?),
+                    "number" => number = Some(json.index("a number of nodes")?),
+                    _ => self.skip(json, key, place, &["type", "number"])?,
+                }
+                Ok(())
+            },
+        )?;
         let name = name.ok_or_else(|| missing(place, "type"))?;
         let number = number.ok_or_else(|| missing(place, "number"))?;
         graph.nodes.push((name, number));
@@ -194,14 +205,18 @@ impl<'n> Reading<'n> {
     ) -> Result<(), Diagnostic> {
         let place = json.here();
         let (mut name, mut target) = (None, None);
-        json.object("`{\"name\": …, \"target\": …}`", |json, key, place| {
-            match key {
-                "name" => name = Some(self.name(json, "a variable")?),
-                "target" => target = Some(json.index("a node")?),
-                _ => self.skip(json, key, place, &["name", "target"])?,
-            }
-            Ok(())
-        })?;
+        object(
+            json,
+            "`{\"name\": …, \"target\": …}`",
+            |json, key, place| {
+                match key {
+                    "name" => name = Some(self.name(json, "a variable")?),
+                    "target" => target = Some(json.index("a node")?),
+                    _ => self.skip(json, key, place, &["name", "target"])?,
+                }
+                Ok(())
+            },
+        )?;
         let name = name.ok_or_else(|| missing(place, "name"))?;
         let target = target.ok_or_else(|| missing(place, "target"))?;
         graph.variables.push((name, target));
@@ -217,14 +232,14 @@ impl<'n> Reading<'n> {
         let (mut label, mut origin, mut target) = (None, None, None);
         let mut annotation = Cow::Borrowed("");
         let what = "`{\"label\": …, \"origin\": …, \"target\": …}`";
-        json.object(what, |json, key, place| {
+        object(json, what, |json, key, place| {
             match key {
                 "label" => label = Some(self.name(json, "a selector")?),
                 "origin" => origin = Some(json.index("a node")?),
                 "target" => target = Some(json.index("a node")?),
                 "annotation" if self.indices == Indices::Read => {
-                    self.names += 1;
                     annotation = json.string("an annotation")?.0;
+                    self.note(&annotation);
                 }
                 "annotation" => json.skip()?,
                 _ => self.skip(
@@ -253,7 +268,8 @@ impl<'n> Reading<'n> {
         let place = json.here();
         let (mut label, mut tentacles) = (None, None);
         let mut index = Index::NONE;
-        json.object(
+        object(
+            json,
             "`{\"label\": …, \"tentacles\": […]}`",
             |json, key, place| {
                 match key {
@@ -281,6 +297,28 @@ impl<'n> Reading<'n> {
     }
 }
 
+/// An object in which each key is there once. What a second one says would be lost, or added.
+pub(crate) fn object<'a>(
+    json: &mut Json<'a>,
+    what: &str,
+    mut entry: impl FnMut(&mut Json<'a>, &str, Span) -> Result<(), Diagnostic>,
+) -> Result<(), Diagnostic> {
+    let mut seen: Vec<(String, Span)> = Vec::new();
+    json.object(what, |json, key, place| {
+        if let Some((_, first)) = seen.iter().find(|(one, _)| one == key) {
+            let message = format!("the key `{}` is there twice", key.escape_debug());
+            return Err(Diagnostic::error(place, message).also(*first, "first here"));
+        }
+        if seen.len() < MOST_KEYS {
+            seen.push((key.to_owned(), place));
+        }
+        entry(json, key, place)
+    })
+}
+
+/// More keys of an object are not looked at: no object here has so many that mean anything.
+const MOST_KEYS: usize = 100;
+
 fn missing(place: Span, key: &str) -> Diagnostic {
     Diagnostic::error(place, format!("the key `{key}` is missing")).label("in this object")
 }
@@ -292,6 +330,7 @@ pub(crate) fn build(
     notes: &mut Notes,
 ) -> Result<Heap, Diagnostic> {
     let mut heap = Heap::new();
+    notes.begin_graph();
     for ((name, at), (number, place)) in &graph.nodes {
         if heap.node_count() + *number as usize > MOST_NODES {
             let message = format!("a graph has at most {MOST_NODES} nodes");
@@ -304,7 +343,8 @@ pub(crate) fn build(
             place: *at,
         });
         for _ in 0..*number {
-            heap.add_node(id);
+            let node = heap.add_node(id);
+            notes.nodes.push((node, *at));
         }
     }
     let count = heap.node_count();
@@ -326,6 +366,7 @@ pub(crate) fn build(
             return Err(Diagnostic::error(external.1, message));
         }
         heap.add_external(found);
+        notes.externals.push(external.1);
     }
     for ((name, place), target) in &graph.variables {
         let variable = symbols.add_variable(name);
@@ -333,7 +374,9 @@ pub(crate) fn build(
             let message = format!("the variable `{name}` has two targets");
             return Err(Diagnostic::error(*place, message));
         }
-        heap.set_variable(variable, node(target)?);
+        let target = node(target)?;
+        heap.set_variable(variable, target);
+        notes.variables.push((variable, target, *place));
     }
     for pointer in &graph.selectors {
         let (name, place) = &pointer.label;
@@ -344,6 +387,7 @@ pub(crate) fn build(
             selector: Some(selector),
             place: *place,
         });
+        notes.origins.push((origin, *place));
         if heap.target(origin, selector).is_some() {
             let message = format!("node {} has the selector `{name}` twice", origin.0);
             return Err(Diagnostic::error(*place, message));
@@ -365,7 +409,9 @@ pub(crate) fn build(
         return Err(Diagnostic::error(graph.place, message));
     }
     for attached in &graph.hyperedges {
-        hyperedge(symbols, &mut heap, attached, node)?;
+        let (nonterminal, tentacles) = hyperedge(symbols, &mut heap, attached, node)?;
+        let place = attached.label.1;
+        notes.hyperedges.push((nonterminal, tentacles, place));
     }
     Ok(heap)
 }
@@ -375,7 +421,7 @@ fn hyperedge(
     heap: &mut Heap,
     attached: &Attached<'_>,
     node: impl Fn(&Number) -> Result<Node, Diagnostic>,
-) -> Result<(), Diagnostic> {
+) -> Result<(Nonterminal, Vec<Node>), Diagnostic> {
     let (name, place) = &attached.label;
     let Some(nonterminal) = symbols.nonterminal(name) else {
         let names = symbols.nonterminals().map(|n| symbols.nonterminal_name(n));
@@ -396,7 +442,7 @@ fn hyperedge(
         return Err(Diagnostic::error(*place, message));
     }
     let tentacles: Result<Vec<Node>, Diagnostic> = attached.tentacles.iter().map(node).collect();
-    let index = attached.index;
-    heap.add_hyperedge(Label { nonterminal, index }, &tentacles?);
-    Ok(())
+    let (tentacles, index) = (tentacles?, attached.index);
+    heap.add_hyperedge(Label { nonterminal, index }, &tentacles);
+    Ok((nonterminal, tentacles))
 }

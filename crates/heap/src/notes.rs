@@ -5,7 +5,8 @@ use droste_source::Span;
 use droste_source::diagnostics::Diagnostic;
 use droste_source::suggest::nearest;
 
-use crate::symbols::{Selector, TypeId};
+use crate::hypergraph::Node;
+use crate::symbols::{Nonterminal, Selector, TypeId, Variable};
 
 /// A type in a text, or a selector of an object of that type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +24,16 @@ pub struct Mention {
 pub struct Notes {
     /// The types of nodes, and the selectors that nodes have.
     pub mentions: Vec<Mention>,
+    /// The nodes of the last graph, and where they stand.
+    pub nodes: Vec<(Node, Span)>,
+    /// Its external nodes.
+    pub externals: Vec<Span>,
+    /// Its variables, where they point to, and where that is said.
+    pub variables: Vec<(Variable, Node, Span)>,
+    /// The nodes at which its selectors begin.
+    pub origins: Vec<(Node, Span)>,
+    /// Its hyperedges.
+    pub hyperedges: Vec<(Nonterminal, Vec<Node>, Span)>,
     /// What is ignored.
     pub warnings: Vec<Diagnostic>,
 }
@@ -31,6 +42,15 @@ pub struct Notes {
 const MOST_WARNINGS: usize = 20;
 
 impl Notes {
+    /// Another graph begins. What stands in a graph matters where a text is one.
+    pub(crate) fn begin_graph(&mut self) {
+        self.nodes.clear();
+        self.externals.clear();
+        self.variables.clear();
+        self.origins.clear();
+        self.hyperedges.clear();
+    }
+
     /// A key that is none of those that an object of this kind has.
     pub(crate) fn unknown_key(&mut self, key: &str, place: Span, known: &[&str]) {
         if self.warnings.len() >= MOST_WARNINGS {

@@ -8,7 +8,7 @@ use droste_source::diagnostics::Diagnostic;
 use droste_source::json::{Json, Kind};
 
 use crate::grammar::Fragment;
-use crate::graph_json::{Graph, Reading, build};
+use crate::graph_json::{Graph, Reading, build, object};
 use crate::hypergraph::Heap;
 use crate::notes::Notes;
 use crate::symbols::{Index, Nonterminal, Symbols};
@@ -26,6 +26,12 @@ pub struct Contract {
 
 impl Contract {
     /// All its heaps.
+    pub fn heaps(&self) -> impl Iterator<Item = &Heap> {
+        let left = self.after.iter().chain(self.thrown.iter().flatten());
+        std::iter::once(&self.before).chain(left)
+    }
+
+    /// All its heaps, to be changed.
     pub fn heaps_mut(&mut self) -> impl Iterator<Item = &mut Heap> {
         let thrown = self.thrown.iter_mut().flatten();
         let left = self.after.iter_mut().chain(thrown);
@@ -73,7 +79,7 @@ pub fn read_heap_noting(
     let mut reading = Reading::new(indices, notes);
     let graph = reading.graph(&mut Json::lenient(text));
     let graph = graph.map_err(|error| vec![error])?;
-    room(symbols, reading.names)?;
+    room(symbols, reading.names.iter().map(String::as_str))?;
     build(symbols, &graph, notes).map_err(|error| vec![error])
 }
 
@@ -111,7 +117,7 @@ pub fn read_grammar_noting(
         Ok(())
     });
     read.map_err(|error| vec![error])?;
-    room(symbols, reading.names)?;
+    room(symbols, reading.names.iter().map(String::as_str))?;
     let mut errors = Vec::new();
     let mut declared: Vec<Option<Nonterminal>> = Vec::new();
     for part in &parts {
@@ -158,12 +164,21 @@ pub fn read_grammar_noting(
 const MOST_ERRORS: usize = 20;
 
 /// Whether all names of a text can be numbered.
-pub(crate) fn room(symbols: &Symbols, names: usize) -> Result<(), Vec<Diagnostic>> {
-    if symbols.has_room(names) {
+pub(crate) fn room<'a>(
+    symbols: &Symbols,
+    names: impl Iterator<Item = &'a str> + Clone,
+) -> Result<(), Vec<Diagnostic>> {
+    if symbols.has_room_for(names.clone()) {
         return Ok(());
     }
-    let message = "there are too many names";
-    Err(vec![Diagnostic::error(Span::default(), message)])
+    let message = format!(
+        "there are {} different names here: with those of the other files there may be at most {} \
+         types, and so many selectors, variables and nonterminals",
+        names.count(),
+        Symbols::MOST
+    );
+    let help = "split the file, and give to one check only what it needs";
+    Err(vec![Diagnostic::error(Span::default(), message).help(help)])
 }
 
 const PART_KEYS: [&str; 5] = [
@@ -183,7 +198,7 @@ fn part<'a>(reading: &mut Reading<'_>, json: &mut Json<'a>) -> Result<Part<'a>, 
         rules: None,
         place: json.here(),
     };
-    json.object("a nonterminal with its rules", |json, key, place| {
+    object(json, "a nonterminal with its rules", |json, key, place| {
         match key {
             "nonterminal" => part.name = Some(reading.name(json, "the name of a nonterminal")?),
             "rank" => part.rank = Some(json.index("a rank")?),
@@ -295,7 +310,7 @@ pub fn read_contracts_noting(
         _ => method(&mut reading, &mut json).map(|one| all.push(one)),
     };
     read.map_err(|error| vec![error])?;
-    room(symbols, reading.names)?;
+    room(symbols, reading.names.iter().map(String::as_str))?;
     let mut result = Vec::new();
     for (method, place, raw) in all {
         let mut contracts = Vec::new();
@@ -369,7 +384,8 @@ fn method<'a>(reading: &mut Reading<'_>, json: &mut Json<'a>) -> Result<Raw<'a>,
     let place = json.here();
     let mut name = None;
     let mut contracts = Vec::new();
-    json.object(
+    object(
+        json,
         "an object with `method` and `contracts`",
         |json, key, at| {
             match key {
@@ -387,7 +403,7 @@ fn method<'a>(reading: &mut Reading<'_>, json: &mut Json<'a>) -> Result<Raw<'a>,
                     let mut before = None;
                     let mut after = None;
                     let mut thrown = None;
-                    json.object("a contract", |json, key, at| {
+                    object(json, "a contract", |json, key, at| {
                         let list: &mut Vec<Graph<'a>> = match key {
                             "precondition" => {
                                 before = Some(reading.graph(json)?);

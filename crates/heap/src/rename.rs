@@ -60,14 +60,25 @@ impl Renaming {
         &self.selectors
     }
 
-    /// Renames a heap. A type is known by its full name, or by what follows the last dot.
+    /// Whether a type gets another name: it is known by its full name or by the end of it, `p.X$Y` by `Y`
+    /// and by `X.Y`.
+    pub fn is_about(&self, name: &str) -> bool {
+        let is_break = |byte: u8| byte == b'.' || byte == b'$';
+        let same = |(a, b): (u8, u8)| a == b || is_break(a) && is_break(b);
+        let (name, from) = (name.as_bytes(), self.from.as_bytes());
+        let Some(before) = name.len().checked_sub(from.len()) else {
+            return false;
+        };
+        let (before, end) = name.split_at(before);
+        end.iter().copied().zip(from.iter().copied()).all(same)
+            && before.last().is_none_or(|&last| is_break(last))
+    }
+
+    /// Renames a heap.
     pub fn rename(&self, symbols: &mut Symbols, heap: &mut Heap) {
         let old: Vec<_> = symbols
             .types()
-            .filter(|&id| {
-                let name = symbols.type_name(id);
-                name == self.from || name.rsplit('.').next() == Some(&self.from)
-            })
+            .filter(|&id| self.is_about(symbols.type_name(id)))
             .collect();
         let new = symbols.add_type(&self.to);
         let mut selectors = Vec::new();
@@ -131,6 +142,18 @@ mod tests {
         assert_eq!(base.target(a, next), Some(p));
         assert_eq!(base.target(b, prev), Some(n));
         Grammar::new(&symbols, fragments);
+    }
+
+    #[test]
+    fn ends_of_names_are_known() {
+        let known = |from: &str, name: &str| {
+            let words = format!("{from}=X");
+            Renaming::read([words.as_str()]).unwrap().is_about(name)
+        };
+        assert!(
+            ["p.L$Node", "L.Node", "L$Node", "Node"].map(|one| known(one, "p.L$Node")) == [true; 4]
+        );
+        assert!(!known("ode", "p.L$Node") && !known("q.p.L.Node", "p.L$Node"));
     }
 
     #[test]

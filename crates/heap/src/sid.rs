@@ -23,7 +23,7 @@ use crate::symbols::{Index, Label, Symbols, TypeId, Variable};
 pub fn read_sid(symbols: &mut Symbols, text: &str) -> Result<Vec<Fragment>, Vec<Diagnostic>> {
     let mut parser = Parser::new(text);
     let definitions = parser.definitions().map_err(|e| vec![e])?;
-    room(symbols, parser.names)?;
+    room(symbols, parser.names.iter().copied())?;
     let mut errors = Vec::new();
     let mut fragments: Vec<Fragment> = Vec::new();
     for (head, _) in &definitions {
@@ -183,7 +183,7 @@ pub fn read_symbolic_heap_noting(
 ) -> Result<Heap, Vec<Diagnostic>> {
     let mut parser = Parser::new(text);
     let (head, body) = parser.heap().map_err(|error| vec![error])?;
-    room(symbols, parser.names)?;
+    room(symbols, parser.names.iter().copied())?;
     let heap = symbolic_heap(symbols, &head, &body, notes);
     heap.map_err(|error| vec![error])
 }
@@ -233,6 +233,7 @@ fn symbolic_heap<'a>(
         }
     }
     let mut heap = Heap::new();
+    notes.begin_graph();
     let mut nodes: Vec<Option<Node>> = vec![None; names.len()];
     let mut types: Vec<Option<(TypeId, Span)>> = vec![None; names.len()];
     for (at, (name, type_name)) in names.iter().enumerate() {
@@ -256,14 +257,21 @@ fn symbolic_heap<'a>(
         let first = same[at];
         let node = match nodes[first] {
             Some(node) => node,
-            None => heap.add_node(types[first].map_or(TypeId::NULL, |t| t.0)),
+            None => {
+                let node = heap.add_node(types[first].map_or(TypeId::NULL, |t| t.0));
+                notes.nodes.push((node, names[at].0.span));
+                node
+            }
         };
         (nodes[first], nodes[at]) = (Some(node), Some(node));
-        if let Some((variable, _)) = constant(names[at].0.text) {
-            heap.set_variable(variable, node);
-        } else if at < head.parameters.len() {
-            heap.set_variable(symbols.add_variable(names[at].0.text), node);
-        }
+        let name = names[at].0;
+        let variable = match constant(name.text) {
+            Some((variable, _)) => variable,
+            None if at < head.parameters.len() => symbols.add_variable(name.text),
+            None => continue,
+        };
+        heap.set_variable(variable, node);
+        notes.variables.push((variable, node, name.span));
     }
     let find = |_: &mut Heap, name: Name<'a>| {
         let found = place(name).and_then(|at| nodes[at]);
@@ -271,8 +279,17 @@ fn symbolic_heap<'a>(
     };
     for atom in &body.atoms {
         spatial(symbols, &mut heap, atom, &find)?;
+        if let Atom::Call(predicate, arguments) = atom
+            && let Some(nonterminal) = symbols.nonterminal(predicate.text)
+        {
+            let tentacles = arguments.iter().map(|name| find(&mut heap, *name));
+            let tentacles: Result<Vec<Node>, Diagnostic> = tentacles.collect();
+            let place = predicate.span;
+            notes.hyperedges.push((nonterminal, tentacles?, place));
+        }
         if let Atom::PointsTo(origin, selector, _) = atom {
             let origin = find(&mut heap, *origin)?;
+            notes.origins.push((origin, selector.span));
             notes.mentions.push(Mention {
                 object: heap.node_type(origin),
                 selector: symbols.selector(selector.text),

@@ -2,6 +2,7 @@
 
 use droste_source::Span;
 use droste_source::diagnostics::Diagnostic;
+use rustc_hash::FxHashSet;
 
 /// A name and its place.
 #[derive(Clone, Copy, Debug)]
@@ -62,8 +63,8 @@ pub(crate) struct Body<'a> {
 pub(crate) struct Parser<'a> {
     text: &'a str,
     at: usize,
-    /// How many names and types were read.
-    pub(crate) names: usize,
+    /// The names of variables, fields, predicates and types that were read.
+    pub(crate) names: FxHashSet<&'a str>,
 }
 
 type Parsed<T> = Result<T, Diagnostic>;
@@ -73,7 +74,7 @@ impl<'a> Parser<'a> {
         Parser {
             text,
             at: 0,
-            names: 0,
+            names: FxHashSet::default(),
         }
     }
 
@@ -180,7 +181,7 @@ impl<'a> Parser<'a> {
         }
         let (text, span) = (&rest[..length], self.span(length));
         self.at += length;
-        self.names += 1;
+        self.names.insert(text);
         Ok(Name { text, span })
     }
 
@@ -196,7 +197,7 @@ impl<'a> Parser<'a> {
             return Err(self.expected("a type"));
         }
         let type_span = self.span(type_name.len());
-        self.names += 1;
+        self.names.insert(type_name);
         self.at += length;
         self.need("}")?;
         Ok(Declared {

@@ -384,15 +384,28 @@ impl Symbols {
 
     /// Whether so many more names of each kind can be told apart.
     pub fn has_room(&self, more: usize) -> bool {
-        let kinds = [
+        let mut counts = self.kinds().into_iter().map(|kind| kind.names.len());
+        counts.all(|count| count + more < Self::MOST)
+    }
+
+    /// Whether these names can be told apart, of whatever kind they are; each is given once.
+    pub(crate) fn has_room_for<'a>(&self, names: impl Iterator<Item = &'a str> + Clone) -> bool {
+        let new = |kind: &Names| {
+            let new = names.clone();
+            new.filter(|&name| !kind.numbers.contains_key(name)).count()
+        };
+        let mut kinds = self.kinds().into_iter();
+        kinds.all(|kind| kind.names.len() + new(kind) < Self::MOST)
+    }
+
+    fn kinds(&self) -> [&Names; 5] {
+        [
             &self.types,
             &self.selectors,
             &self.annotations,
             &self.variables,
             &self.nonterminals,
-        ];
-        let mut counts = kinds.iter().map(|kind| kind.names.len());
-        counts.all(|count| count + more < Self::MOST)
+        ]
     }
 }
 

@@ -17,6 +17,7 @@ use crate::exceptions;
 use crate::hierarchy::{ClassIndex, Hierarchy, MethodIndex};
 use crate::instruction::Member;
 use crate::library;
+use crate::missing::Missing;
 use crate::translate::translate;
 use crate::{Error, Place, Warning};
 
@@ -35,6 +36,8 @@ pub(crate) struct Builder<'a> {
     /// Casts that the compiler has made for generics: where, and to which type.
     casts: BTreeSet<(Place, String)>,
     warned: FxHashSet<Warning>,
+    /// Classes that the program speaks of and that are not at hand.
+    pub missing: Vec<Missing>,
     /// Whether what the machine or a library raises may leave a method. It is so if something would
     /// catch it.
     pub follows: bool,
@@ -68,7 +71,7 @@ enum Target {
 pub(crate) fn build(
     hierarchy: &mut Hierarchy,
     entry: MethodIndex,
-) -> Result<(PointerProgram, Vec<Warning>), Error> {
+) -> Result<(PointerProgram, Vec<Warning>, Vec<Missing>), Error> {
     loop {
         let none = FxHashSet::default();
         let mut failing = FxHashMap::default();
@@ -94,7 +97,7 @@ pub(crate) fn build(
             built.lambdas = settle_hands(hierarchy, &mut built.program)?;
         }
         if built.lambdas.is_empty() {
-            return Ok((built.program, built.warnings));
+            return Ok((built.program, built.warnings, built.missing));
         }
         built.lambdas.into_iter().for_each(|one| hierarchy.add(one));
     }
@@ -259,6 +262,8 @@ struct Built {
     /// The methods that were asked for.
     entries: Vec<MethodId>,
     warnings: Vec<Warning>,
+    /// Classes that are spoken of and not at hand.
+    missing: Vec<Missing>,
     /// Whether what the machine or a library raises would be caught in a caller, but is not followed.
     misses: bool,
     /// Methods that may be far down the stack, if somebody catches its overflow.
@@ -291,6 +296,7 @@ fn build_once(
         warnings: Vec::new(),
         casts: BTreeSet::new(),
         warned: FxHashSet::default(),
+        missing: Vec::new(),
         follows,
         deep: deep.clone(),
         failing: failing.clone(),
@@ -345,6 +351,7 @@ fn build_once(
         program,
         entries,
         warnings: builder.warnings,
+        missing: builder.missing,
         misses,
         deep,
         lambdas: builder.lambdas,

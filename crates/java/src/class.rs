@@ -3,10 +3,12 @@
 //! Reading is done by noak; what it finds is copied into types without lifetimes. Line numbers are
 //! read here, since noak 0.7 takes them for longer than they are.
 
+use std::collections::BTreeSet;
+
 use noak::AccessFlags;
 use noak::error::DecodeError;
 use noak::reader::attributes::{Code, LocalVariableTable, Signature, SourceFile};
-use noak::reader::cpool::ConstantPool;
+use noak::reader::cpool::{ConstantPool, Item};
 use noak::reader::{Attribute, Class, DecodeMany, Method};
 
 use crate::descriptor::{MethodType, Type, dotted, field_type, method_type};
@@ -178,6 +180,38 @@ impl ClassFile {
             Ok(class) => Ok(ClassFile { bytes, ..class }),
             Err(message) => Err((path, message)),
         }
+    }
+
+    /// The names of classes that may be meant anywhere in it: as classes, and in types of members. Texts
+    /// of the program that look like one are among them.
+    pub(crate) fn mentioned(&self) -> BTreeSet<String> {
+        let mut names = BTreeSet::new();
+        let Ok(class) = Class::new(&self.bytes) else {
+            return names;
+        };
+        let is_name = |name: &str| {
+            let is_part = |part: &str| {
+                !part.is_empty()
+                    && !part.contains(|c: char| c == '.' || c == '\\' || c.is_control())
+            };
+            // The longest name of a file is not much longer.
+            name.len() < 1000 && name.split('/').all(is_part)
+        };
+        for item in class.pool().iter() {
+            let Item::Utf8(text) = item else {
+                continue;
+            };
+            let text = text.content.display().to_string();
+            // `p/X`, `[Lp/X;`, `(ILp/X;)V`
+            let parts = text.split(['(', ')', ';', '[']);
+            let inner = parts.clone().filter_map(|part| {
+                let at = part.find('L')?;
+                Some(&part[at + 1..])
+            });
+            let all = parts.chain(inner).filter(|name| is_name(name));
+            names.extend(all.map(dotted));
+        }
+        names
     }
 
     /// The code of the method of this number, or what is wrong with it.

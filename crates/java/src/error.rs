@@ -135,11 +135,12 @@ impl fmt::Display for Error {
                 write!(f, "`javac` refuses the sources:\n{}", output.trim_end())
             }
             Error::Empty { paths } => {
-                write!(
-                    f,
-                    "no Java source, class file or jar in {}",
-                    paths.join(", ")
-                )
+                let paths = paths.join(", ");
+                if paths.ends_with(".java") {
+                    write!(f, "no class is declared in {paths}")
+                } else {
+                    write!(f, "no Java source, class file or jar in {paths}")
+                }
             }
             Error::NoClass {
                 name,

@@ -1,5 +1,6 @@
 //! From paths to class files: directories, archives, sources.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use crate::compile::compile;
 /// hundredth of it.
 const LARGEST: u64 = 1 << 28;
 
-/// The other class files of the directory in which a class file is.
+/// The other class files of the directory in which a class file is. A class rarely comes alone.
 fn neighbours(path: &Path) -> Vec<PathBuf> {
     let directory = match path.parent() {
         Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
@@ -73,8 +74,6 @@ pub(crate) fn class_files(paths: &[PathBuf], class: &str) -> Result<Found, Error
     let mut inside: Vec<(&PathBuf, PathBuf)> = Vec::new();
     let mut broken: Vec<Broken> = Vec::new();
     let mut archives = Vec::new();
-    // A class rarely comes alone: those of its directory are looked at, too.
-    let mut beside: Vec<PathBuf> = Vec::new();
     for path in paths {
         let metadata = fs::metadata(path).map_err(|error| unreadable(path, &error))?;
         if metadata.is_dir() {
@@ -102,14 +101,11 @@ pub(crate) fn class_files(paths: &[PathBuf], class: &str) -> Result<Found, Error
                     sources.push(path.clone());
                 }
                 Some("jar" | "zip") => archives.push(path.clone()),
-                _ => {
-                    found.push(path.clone());
-                    beside.extend(neighbours(path));
-                }
+                _ => found.push(path.clone()),
             }
         }
     }
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     source_roots.retain(|root| seen.insert(root.clone()));
     let mut classes = Vec::new();
     let mut time = None;
@@ -122,25 +118,42 @@ pub(crate) fn class_files(paths: &[PathBuf], class: &str) -> Result<Found, Error
             classes.push(read(&path)?);
         }
     }
-    beside.retain(|path| !found.contains(path));
-    for path in found {
-        classes.push(read(&path)?);
+    // Those of the directories of the files, with their paths below the roots of their packages.
+    let mut beside: Vec<(PathBuf, PathBuf)> = Vec::new();
+    let mut roots: Vec<PathBuf> = Vec::new();
+    for path in &found {
+        let class = read(path)?;
+        let package: PathBuf = class.package().split('.').collect();
+        let others = neighbours(path).into_iter();
+        let others = others.filter(|other| !found.contains(other));
+        let below = |other: PathBuf| {
+            let name = other.file_name().unwrap_or_default();
+            (package.join(name), other)
+        };
+        beside.extend(others.map(below));
+        roots.extend(class_root(path, &class.name));
+        classes.push(class);
     }
     for (directory, path) in inside {
         let within = path.strip_prefix(directory).unwrap_or(&path);
         keep(read(&path), within, &mut classes, &mut broken)?;
     }
-    // Nobody asked for these, so one that cannot be read, or is there already, is passed over.
+    // Nobody asked for these, so one that cannot be opened, or is there already, is passed over.
     beside.sort_unstable();
     beside.dedup();
-    for class in beside.iter().filter_map(|path| read(path).ok()) {
-        if classes.iter().all(|one| one.name != class.name) {
-            classes.push(class);
+    for (within, path) in beside {
+        match read(&path) {
+            Ok(class) if classes.iter().any(|one| one.name == class.name) => {}
+            Err(Error::Read { .. }) => {}
+            read => keep(read, &within, &mut classes, &mut broken)?,
         }
     }
     for path in archives {
         archive(&path, &mut classes, &mut broken)?;
     }
+    roots.sort_unstable();
+    roots.dedup();
+    from_roots(&roots, &mut classes, &mut broken)?;
     if classes.is_empty() && broken.is_empty() {
         let paths = paths
             .iter()
@@ -153,6 +166,57 @@ pub(crate) fn class_files(paths: &[PathBuf], class: &str) -> Result<Found, Error
         broken,
         compiling: time,
     })
+}
+
+/// The directory in which the packages of a class file begin, if it lies where its package says: `out`
+/// for `out/p/X.class` of the class `p.X`.
+fn class_root(path: &Path, class: &str) -> Option<PathBuf> {
+    let below: PathBuf = class.split('.').collect();
+    let depth = below.components().count();
+    // It may be above the directory from which a relative path goes.
+    let path = if path.components().count() > depth {
+        path.to_path_buf()
+    } else {
+        std::path::absolute(path).ok()?
+    };
+    if !path.with_extension("").ends_with(&below) {
+        return None;
+    }
+    path.ancestors().nth(depth).map(Path::to_path_buf)
+}
+
+/// Adds the classes that those at hand mention and that lie in the directories of their packages.
+fn from_roots(
+    roots: &[PathBuf],
+    classes: &mut Vec<ClassFile>,
+    broken: &mut Vec<Broken>,
+) -> Result<(), Error> {
+    if roots.is_empty() {
+        return Ok(());
+    }
+    let mut known: BTreeSet<String> = classes.iter().map(|one| one.name.clone()).collect();
+    let mut next = 0;
+    while next < classes.len() {
+        for name in classes[next].mentioned() {
+            if !known.insert(name.clone()) {
+                continue;
+            }
+            let mut within: PathBuf = name.split('.').collect();
+            within.as_mut_os_string().push(".class");
+            let path = roots.iter().map(|root| root.join(&within));
+            let Some(path) = path.into_iter().find(|path| path.is_file()) else {
+                continue;
+            };
+            match read(&path) {
+                // The name of a file need not be that of its class.
+                Ok(class) if class.name != name => {}
+                Err(Error::Read { .. }) => {}
+                read => keep(read, &within, classes, broken)?,
+            }
+        }
+        next += 1;
+    }
+    Ok(())
 }
 
 /// Keeps a class. A file that is none may be one that nobody needs.

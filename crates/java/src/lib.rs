@@ -25,9 +25,11 @@ mod files;
 mod hierarchy;
 mod instruction;
 mod library;
+mod missing;
 mod slots;
 mod translate;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -40,6 +42,7 @@ use crate::files::{Broken, Found};
 use crate::hierarchy::{ClassIndex, Hierarchy, MethodIndex};
 
 pub use error::{Error, Place, Warning};
+pub use missing::Missing;
 
 /// Names in a message are no more than these.
 const SHOWN: usize = 20;
@@ -60,6 +63,12 @@ pub struct Loaded {
     pub program: PointerProgram,
     /// What is not modelled exactly.
     pub warnings: Vec<Warning>,
+    /// Classes of which the program speaks and that are not at hand.
+    pub missing: Vec<Missing>,
+    /// For each class that has an ancestor that is not at hand: that one.
+    pub unknown_parents: BTreeMap<String, String>,
+    /// The names of the types that are interfaces.
+    pub interfaces: BTreeSet<String>,
     /// How long the Java compiler took, if there were sources.
     pub compiling: Option<Duration>,
 }
@@ -71,11 +80,10 @@ pub fn load(paths: &[PathBuf], options: &Options) -> Result<Loaded, Error> {
         broken,
         compiling,
     } = files::class_files(paths, &options.class)?;
-    let (program, warnings) = translate(classes, broken, options)?;
+    let loaded = translate(classes, broken, options)?;
     Ok(Loaded {
-        program,
-        warnings,
         compiling,
+        ..loaded
     })
 }
 
@@ -90,29 +98,55 @@ pub fn load_bytes(
             .map_err(|(path, message)| Error::ClassFile { path, message })?;
         classes.push(class);
     }
-    translate(classes, Vec::new(), options)
+    let loaded = translate(classes, Vec::new(), options)?;
+    Ok((loaded.program, loaded.warnings))
 }
 
 fn translate(
     files: Vec<ClassFile>,
     broken: Vec<Broken>,
     options: &Options,
-) -> Result<(PointerProgram, Vec<Warning>), Error> {
+) -> Result<Loaded, Error> {
     // Nobody is told of files that nobody needs before it is known that nobody does.
     let warnings: Vec<Warning> = broken.iter().map(not_read).collect();
     let mut hierarchy = Hierarchy::new(files, broken)?;
     let built = find_class(&hierarchy, &options.class).and_then(|class| {
         let method = find_method(&hierarchy, class, &options.method)?;
-        build::build(&mut hierarchy, method)
+        let parameters = missing::of_parameters(&hierarchy, method);
+        Ok((build::build(&mut hierarchy, method)?, parameters))
     });
     // That something is missing may be for want of that class.
     if let Some(one) = hierarchy.missed() {
         let (path, message) = (one.path.clone(), one.message.clone());
         return Err(Error::ClassFile { path, message });
     }
-    let (program, mut more) = built?;
+    let ((program, mut more, mut missing), parameters) = built?;
     more.splice(0..0, warnings);
-    Ok((program, more))
+    missing.extend(parameters);
+    Ok(Loaded {
+        program,
+        warnings: more,
+        missing,
+        interfaces: hierarchy.interfaces(),
+        unknown_parents: missing::unknown_parents(&hierarchy),
+        compiling: None,
+    })
+}
+
+/// Of a signature: the signatures of the methods that have its name.
+fn overloads(hierarchy: &Hierarchy, class: ClassIndex, wanted: &str) -> Vec<String> {
+    let name = wanted.split('(').next().unwrap_or_default();
+    let name = name.rsplit(' ').next().unwrap_or_default();
+    let all = hierarchy.ancestors(class).flat_map(|ancestor| {
+        let file = &hierarchy.classes[ancestor];
+        let same = file.methods.iter().filter(|one| one.name == name);
+        same.map(|one| signature(&file.name, &one.name, &one.types))
+    });
+    if wanted.starts_with('<') {
+        all.collect()
+    } else {
+        Vec::new()
+    }
 }
 
 /// A file in a directory or an archive is left out.
@@ -196,6 +230,11 @@ fn find_method(hierarchy: &Hierarchy, class: ClassIndex, name: &str) -> Result<M
     let method = match &found[..] {
         [(_, method)] => *method,
         [] => {
+            let same = overloads(hierarchy, class, name);
+            let there: Vec<&str> = match same.len() {
+                0 => there,
+                _ => same.iter().map(String::as_str).collect(),
+            };
             return Err(Error::NoMethod {
                 class: class_name,
                 name: name.to_string(),

@@ -37,6 +37,20 @@ id!(
 /// A position in a method: an index into [`Method::code`].
 pub type Pc = u32;
 
+/// Whether a class may be called by a name: `p.X$Y` by `Y`, `X.Y`, `X$Y`, and with its package.
+pub fn is_called(class: &str, name: &str) -> bool {
+    let is_break = |byte: u8| byte == b'.' || byte == b'$';
+    let same = |(a, b): (u8, u8)| a == b || is_break(a) && is_break(b);
+    let (class, name) = (class.as_bytes(), name.as_bytes());
+    let Some(before) = class.len().checked_sub(name.len()) else {
+        return false;
+    };
+    let (before, end) = class.split_at(before);
+    !name.is_empty()
+        && end.iter().copied().zip(name.iter().copied()).all(same)
+        && before.last().is_none_or(|&last| is_break(last))
+}
+
 /// A program: some classes, and those of their methods that can be reached from one of them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PointerProgram {
@@ -78,17 +92,20 @@ impl PointerProgram {
 
     /// The class of this name: the full one, or the end of it if only one class has that end.
     pub fn class_called(&self, name: &str) -> Option<ClassId> {
-        let full = self.class_named(name);
-        if full.is_some() || name.is_empty() {
-            return full;
+        match self.classes_called(name)[..] {
+            [class] => Some(class),
+            _ => None,
         }
-        let ends = |class: &Class| {
-            let before = class.name.strip_suffix(name);
-            before.is_some_and(|before| before.ends_with(['.', '$']))
-        };
-        let mut found = (0..self.classes.len()).filter(|&at| ends(&self.classes[at]));
-        let first = found.next()?;
-        found.next().is_none().then_some(ClassId(first as u32))
+    }
+
+    /// The classes that may be meant by a name: the one of that full name, or all that end with it.
+    pub fn classes_called(&self, name: &str) -> Vec<ClassId> {
+        if let Some(full) = self.class_named(name) {
+            return vec![full];
+        }
+        let ids = (0..self.classes.len()).map(|at| ClassId(at as u32));
+        ids.filter(|&id| is_called(&self.class(id).name, name))
+            .collect()
     }
 
     /// The field of this name.

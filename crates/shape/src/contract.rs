@@ -28,6 +28,8 @@ pub struct Contracts {
     /// As they were given, to be checked.
     claims: Vec<(String, Contract)>,
     methods: Vec<String>,
+    /// A method with contracts for the same heap that cannot be taken together.
+    torn: Option<String>,
 }
 
 /// The heaps in which a method is left.
@@ -41,6 +43,9 @@ pub(crate) struct Exits {
 
 /// Of a contract with more external nodes than this, no variants with fewer are made.
 const MOST_EXTERNALS: usize = 8;
+
+/// More orders of external nodes are not tried.
+const MOST_ORDERS: usize = 1_000;
 
 impl Contracts {
     /// Contracts as they were read. `complete` adds the constants that the task's heaps have, and
@@ -71,14 +76,10 @@ impl Contracts {
                     let keep = kept(&own, dropped);
                     let mut variant = variant(&contract, &keep);
                     if dropped == 0 {
-                        contracts.claims.push((method.clone(), variant.clone()));
+                        contracts.claim(&method, variant.clone());
                     }
-                    let key = (method.clone(), variant.before.code());
                     variant.heaps_mut().skip(1).for_each(&reduce);
-                    contracts.known.entry(key).or_insert(Exits {
-                        after: variant.after,
-                        thrown: variant.thrown.unwrap_or_default(),
-                    });
+                    contracts.know(&method, variant);
                 }
             }
             if !contracts.methods.contains(&method) {
@@ -86,6 +87,51 @@ impl Contracts {
             }
         }
         contracts
+    }
+
+    /// One more contract to be checked. Several for the same heap are one: the method is left in one of
+    /// the heaps of any of them.
+    fn claim(&mut self, method: &str, new: Contract) {
+        let code = new.before.code();
+        let mut old = self.claims.iter_mut();
+        let old = old.find(|(name, old)| name == method && old.before.code() == code);
+        let Some((_, old)) = old else {
+            self.claims.push((method.to_owned(), new));
+            return;
+        };
+        let Some(all) = turned(&new) else {
+            self.torn = Some(method.to_owned());
+            return;
+        };
+        for turned in all {
+            join(&mut old.after, turned.after);
+            // One that says nothing about exceptions allows any.
+            match (&mut old.thrown, turned.thrown) {
+                (Some(old), Some(new)) => join(old, new),
+                (old, _) => *old = None,
+            }
+        }
+    }
+
+    /// The same for what is used.
+    fn know(&mut self, method: &str, new: Contract) {
+        let key = (method.to_owned(), new.before.code());
+        let Some(old) = self.known.get_mut(&key) else {
+            let exits = Exits {
+                after: new.after,
+                thrown: new.thrown.unwrap_or_default(),
+            };
+            self.known.insert(key, exits);
+            return;
+        };
+        let Some(all) = turned(&new) else {
+            self.torn = Some(method.to_owned());
+            return;
+        };
+        for turned in all {
+            join(&mut old.after, turned.after);
+            join(&mut old.thrown, turned.thrown.unwrap_or_default());
+        }
     }
 
     /// The same contracts for a machine whose heaps are written in another way: every heap becomes
@@ -112,6 +158,12 @@ impl Contracts {
             known,
             ..self.clone()
         })
+    }
+
+    /// A method that has several contracts for the same heap, in which so many external nodes can be
+    /// exchanged that nobody knows which are the same.
+    pub(crate) fn torn(&self) -> Option<&str> {
+        self.torn.as_deref()
     }
 
     /// Whether there are none.
@@ -276,6 +328,51 @@ fn variant(contract: &Contract, keep: &[bool]) -> Contract {
         heap.set_externals(&new);
     }
     variant
+}
+
+/// Adds the heaps that are not there.
+fn join(heaps: &mut Vec<Heap>, more: Vec<Heap>) {
+    let mut seen: FxHashSet<Code> = heaps.iter().map(Heap::code).collect();
+    heaps.extend(more.into_iter().filter(|heap| seen.insert(heap.code())));
+}
+
+/// A contract in all the ways in which its external nodes can be exchanged so that its first heap stays
+/// the same. Of two contracts for the same heap nobody knows otherwise which external node is which: it may
+/// be any of these. `None` if there may be too many.
+fn turned(contract: &Contract) -> Option<Vec<Contract>> {
+    let code = contract.before.code();
+    let count = contract.before.externals().len();
+    // By the node at each place alone: only these can be exchanged.
+    let alone: Vec<Code> = (contract.before.externals().iter())
+        .map(|&node| {
+            let mut heap = contract.before.clone();
+            heap.set_externals(&[node]);
+            heap.code()
+        })
+        .collect();
+    let mut orders: Vec<Vec<usize>> = vec![Vec::new()];
+    for place in 0..count {
+        let longer = orders.iter().flat_map(|order| {
+            let fits = |at: &usize| alone[*at] == alone[place] && !order.contains(at);
+            let next = (0..count).filter(fits);
+            next.map(|at| [&order[..], &[at]].concat())
+        });
+        orders = longer.take(MOST_ORDERS + 1).collect();
+        if orders.len() > MOST_ORDERS {
+            return None;
+        }
+    }
+    let in_order = |order: &Vec<usize>| {
+        let mut turned = contract.clone();
+        for heap in turned.heaps_mut() {
+            let old = heap.externals().to_vec();
+            let new: Vec<Node> = order.iter().map(|&at| old[at]).collect();
+            heap.set_externals(&new);
+        }
+        turned
+    };
+    let all = orders.iter().map(in_order);
+    Some(all.filter(|turned| turned.before.code() == code).collect())
 }
 
 /// A machine that is entered by one method alone.

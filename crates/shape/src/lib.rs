@@ -11,6 +11,7 @@
 //! What keeps it honest: random programs run in a concrete interpreter that shares nothing with the abstract
 //! semantics, and every concrete state must be covered by an abstract one (`tests/soundness.rs`).
 
+mod at_hand;
 mod careful;
 pub mod check;
 mod concrete;
@@ -35,3 +36,4 @@ mod steps;
 pub mod task;
 pub mod vacuity;
 mod vocabulary;
+mod wellformed;

@@ -5,19 +5,21 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use droste_heap::{
-    Fragment, Grammar, Heap, Indices, Node, Notes, Predefined, Symbols, TypeId, predefined,
-    read_contracts_noting, read_grammar_noting, read_heap_noting, read_sid,
+    Contract, Fragment, Grammar, Heap, Indices, Node, Notes, Predefined, Symbols, TypeId, Variable,
+    predefined, read_contracts_noting, read_grammar_noting, read_heap_noting, read_sid,
     read_symbolic_heap_noting,
 };
 use droste_pointer::PointerProgram;
 use droste_source::diagnostics::{Diagnostic, Severity, render};
 use droste_source::{SourceFile, io_reason};
 
+use crate::at_hand::AtHand;
 use crate::contract::Contracts;
 use crate::machine::Options;
 use crate::settings::Settings;
 use crate::task::Task;
 use crate::vocabulary::Vocabulary;
+use crate::wellformed::{WellFormed, misfits};
 
 /// Why there is no task.
 #[derive(Debug)]
@@ -68,6 +70,8 @@ pub struct Loaded {
     pub warnings: Vec<droste_java::Warning>,
     /// What is ignored in the files of grammars, heaps and contracts.
     pub remarks: Vec<(Vec<Diagnostic>, SourceFile)>,
+    /// What of the grammar does not fit the program.
+    pub misfits: Vec<String>,
     /// How long the Java compiler took, if it was needed.
     pub compiling: Option<Duration>,
 }
@@ -100,25 +104,33 @@ pub fn load(
         method: settings.method.clone().unwrap_or_else(|| "main".into()),
     };
     let program = droste_java::load(&paths, &which).map_err(LoadError::Program)?;
+    for renaming in &settings.renames {
+        let name = renaming.types().1;
+        let all = any_of(&program.program, name);
+        if let Some(all) = all {
+            let message = format!("--rename: `{name}` may be any of {all}");
+            return Err(LoadError::Setting(message));
+        }
+    }
     let mut symbols = Symbols::new();
     let mut remarks = Vec::new();
     let grammar = grammar(settings, root, &program.program, &mut symbols, &mut remarks)?;
     let mut initial = Vec::new();
     for name in settings.initial.iter().chain(&settings.initial_symbolic) {
-        let (heap, notes, source) =
+        let (mut heap, notes, source) =
             initial_heap(settings, root, name, &program.program, &mut symbols)?;
-        let null = |node: &Node| heap.node_type(*node) == TypeId::NULL;
-        if !compat && heap.nodes().filter(null).count() > 1 {
-            return Err(LoadError::Setting(format!(
-                "`{}`: the heap has several nodes of type NULL, but there is one null",
-                source.name()
-            )));
-        }
         let vocabulary = Vocabulary::new(&program.program, &grammar);
         let mut problems = Vec::new();
         for mention in &notes.mentions {
             problems.extend(vocabulary.problem(settings, &mut symbols, mention));
         }
+        let wellformed = WellFormed {
+            program: &program.program,
+            grammar: &grammar,
+            symbols: &symbols,
+            interfaces: &program.interfaces,
+        };
+        problems.extend(wellformed.problems(&heap, &notes));
         problems.truncate(MOST_PROBLEMS);
         // The reference takes every name.
         if !compat && !problems.is_empty() {
@@ -129,6 +141,15 @@ pub fn load(
         }
         problems.extend(notes.warnings);
         remarks.push((problems, source));
+        // A node of type NULL is null, whether a variable says so or not.
+        let is_null = |node: &Node| heap.node_type(*node) == TypeId::NULL;
+        let null = heap.nodes().find(is_null);
+        if let Some(null) = null
+            && !compat
+            && heap.variable(Variable::NULL).is_none()
+        {
+            heap.set_variable(Variable::NULL, null);
+        }
         initial.push(heap);
     }
     let most = |limit: Option<u64>, otherwise: usize| match limit {
@@ -162,6 +183,25 @@ pub fn load(
             rename(settings, &program.program, &mut symbols, heap);
         }
     }
+    let at_hand = AtHand {
+        program: &program.program,
+        missing: &program.missing,
+        unknown_parents: &program.unknown_parents,
+    };
+    let names = settings.initial.iter().chain(&settings.initial_symbolic);
+    let heaps = names.zip(&initial);
+    let heaps = heaps.map(|(name, heap)| (format!("the initial heap `{name}`"), heap));
+    let rules = grammar.rules().iter();
+    let rules = rules.map(|rule| ("the grammar".to_owned(), &rule.graph));
+    let given = contracts.iter().flat_map(|one| {
+        let heaps = one.contracts.iter().flat_map(Contract::heaps);
+        heaps.map(|heap| (format!("the contract of {}", one.method), heap))
+    });
+    for (whose, heap) in heaps.chain(rules).chain(given) {
+        if let Some(problem) = at_hand.problem(&symbols, &whose, heap) {
+            return Err(LoadError::Setting(problem));
+        }
+    }
     let mut task = Task {
         program: program.program,
         symbols,
@@ -172,8 +212,19 @@ pub fn load(
     };
     task.adopt_fields();
     task.set_contracts(contracts);
+    if let Some(method) = task.contracts.torn() {
+        return Err(LoadError::Setting(format!(
+            "{method} has several contracts with the same precondition, and too many external nodes of it \
+             can be exchanged: put the postconditions into one contract"
+        )));
+    }
+    let misfits = match compat {
+        true => Vec::new(),
+        false => misfits(&task.program, &task.symbols, &task.grammar, &task.initial),
+    };
     Ok(Loaded {
         task,
+        misfits,
         warnings: program.warnings,
         remarks,
         compiling: program.compiling,
@@ -311,6 +362,14 @@ pub(crate) fn rename(
             heap.set_type(node, class);
         }
     }
+}
+
+/// The classes that may be meant by a name, if there are several.
+pub(crate) fn any_of(program: &PointerProgram, name: &str) -> Option<String> {
+    let all = program.classes_called(name);
+    let names = all.iter().map(|&id| program.class(id).name.as_str());
+    let names: Vec<&str> = names.collect();
+    (names.len() > 1).then(|| names.join(", "))
 }
 
 /// What the paths in a settings file begin with: what it says itself, from where it is.

@@ -70,6 +70,9 @@ pub fn run_sheets(
             " It happens on a concrete heap, too, if branches on values that are not modelled go that \
              way: see the next sheet."
         }
+        Reality::Doubtful(..) if !run.contracts.is_empty() => {
+            " It uses a contract of a method without code, so it cannot be run on concrete heaps."
+        }
         Reality::Doubtful(0, true) => {
             " There was no time to look for it on concrete heaps: it may be one of the abstraction alone."
         }
@@ -121,8 +124,8 @@ fn run_sheet(
         let continues = line.is_some() && last.as_ref() == Some(&here);
         last = Some(here);
         let text = match line {
-            Some(line) if !continues => line,
-            _ => position.statement.clone(),
+            Some(line) if !continues || position.is_branch() => line,
+            _ => position.told(),
         };
         entries.push(Entry {
             heading: (run.cycle == Some(at) && !ends(position))
@@ -135,7 +138,10 @@ fn run_sheet(
             svg: svg(&position.heap, symbols, &changed_before(run, at)),
             caption: format!(
                 "{}:{} in {}; next: {}",
-                position.file, position.line, position.method, position.statement
+                position.file,
+                position.line,
+                position.method,
+                position.told()
             ),
             propositions: (run.propositions.iter().cloned())
                 .zip(position.holds.iter().copied())

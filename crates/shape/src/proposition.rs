@@ -365,7 +365,10 @@ impl Names {
         let near: Vec<String> = own.iter().map(ToString::to_string).collect();
         let help = match &near[..] {
             [] => "no line of it is known to the program".to_owned(),
-            near => format!("lines with statements near it: {}", near.join(", ")),
+            near => format!(
+                "lines with statements near it: {}; methods that are never called do not count",
+                near.join(", ")
+            ),
         };
         Err((message, help))
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use droste_base::{Event, Model as _, PropId, Step, Steps, Trace, Via};
 use droste_explicit::Spaces;
 use droste_heap::Heap;
-use droste_pointer::{Method, MethodId, Pc, Statement, Value};
+use droste_pointer::{Callees, Method, MethodId, Pc, Statement, Value};
 
 use crate::contract::Broken;
 use crate::machine::{Fault, Machine, State};
@@ -64,6 +64,24 @@ pub struct Position {
     pub(crate) state: Option<State>,
 }
 
+impl Position {
+    /// The statement without positions in the code, which mean nothing to readers.
+    pub fn told(&self) -> String {
+        if self.statement.starts_with("choose ") {
+            return "either way".to_owned();
+        }
+        match self.statement.split_once(" goto ") {
+            Some((condition, _)) => condition.to_owned(),
+            None => self.statement.clone(),
+        }
+    }
+
+    /// Whether it does nothing but say where control goes.
+    pub(crate) fn is_branch(&self) -> bool {
+        self.statement.starts_with("choose ") || self.statement.starts_with("if ")
+    }
+}
+
 /// A run.
 #[derive(Clone, Debug, Default)]
 pub struct Run {
@@ -83,6 +101,9 @@ pub struct Run {
     /// The files and lines in which the program may end before the run does, by an exception that is not
     /// followed since nobody catches it.
     pub doubts: BTreeSet<(String, u32)>,
+    /// The methods without code of which it uses the contracts. A contract cannot be run on a concrete
+    /// heap: it does not say which of its heaps comes of which.
+    pub contracts: BTreeSet<String>,
     /// Whether a proposition does not recognise a structure that is there: `L(N)` where null is at
     /// several ends of a list.
     pub overlooks: bool,
@@ -177,9 +198,22 @@ impl Run {
                 state: Some(*position.state),
             });
         }
+        let places = flat.positions.iter();
+        let contracts = places.filter_map(|position| {
+            let place = machine.place(*position.state);
+            let method = task.program.method(place.method);
+            match method.code.get(place.pc as usize) {
+                Some(Statement::Call {
+                    callees: Callees::Unavailable(called),
+                    ..
+                }) if task.contracts.methods().contains(called) => Some(called.clone()),
+                _ => None,
+            }
+        });
         let states = states(machine, trace, spaces);
         Run {
             positions,
+            contracts: contracts.collect(),
             guesses: spots(machine, &states, |one| machine.is_guess(one)),
             doubts: spots(machine, &states, |one| machine.is_doubt(one)),
             cycle: flat.cycle,

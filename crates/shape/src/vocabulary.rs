@@ -8,7 +8,7 @@ use droste_pointer::PointerProgram;
 use droste_source::diagnostics::Diagnostic;
 use droste_source::suggest::nearest;
 
-use crate::load::rename;
+use crate::load::{any_of, rename};
 use crate::settings::Settings;
 
 /// What there is.
@@ -54,6 +54,10 @@ impl<'a> Vocabulary<'a> {
         let Some(selector) = selector else {
             if class.is_some() || self.types.contains(&object) {
                 return None;
+            }
+            if let Some(all) = any_of(self.program, name) {
+                let message = format!("the type `{name}` may be any of {all}");
+                return Some(Diagnostic::error(mention.place, message));
             }
             let message = format!("neither the program nor the grammar has the type `{written}`");
             let message = if name == written {

@@ -207,6 +207,8 @@ fn describe(
                 text.push_str(&lines(task, sources, run));
                 text.push_str(&reality(task, run));
                 text.push('\n');
+            } else if matches!(run.reality, Reality::Unasked) && run.call_of.is_none() {
+                text.push_str("  Whether this is real was not examined (--no-trace).\n");
             }
         }
         Answer::Unknown(Unknown::Stopped(reason), _) => {
@@ -432,6 +434,9 @@ fn trace(task: &Task, run: &Run) -> Value {
         }
         Reality::Doubtful(tried, late) => {
             object["doubtful"] = json!({ "heaps_tried": tried });
+            if !run.contracts.is_empty() {
+                object["doubtful"]["contracts"] = json!(run.contracts);
+            }
             if *late {
                 object["doubtful"]["out_of_time"] = json!(true);
             }

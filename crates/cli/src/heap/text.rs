@@ -50,6 +50,18 @@ pub(super) fn reality(task: &Task, run: &Run) -> String {
             }
             text
         }
+        Reality::Doubtful(..) if !run.contracts.is_empty() => {
+            let methods: Vec<String> = run
+                .contracts
+                .iter()
+                .map(|one| visible(one).into())
+                .collect();
+            format!(
+                "\nWhether this is real cannot be found out on concrete heaps: the run uses the contract of \
+                 {}, which cannot be run.\n",
+                methods.join(" and that of "),
+            )
+        }
         Reality::Doubtful(0, true) => {
             "\nThis may be a violation of the abstraction alone: there was \
             no time to follow a concrete heap to the end.\n"
@@ -131,7 +143,46 @@ pub(super) fn largest(task: &Task, largest: &Largest) -> String {
     } else {
         "\n  No rule of the grammar makes it smaller: the grammar may not fit, or --max-heap is low.\n"
     });
+    text.push_str(&holders(task, largest));
     text
+}
+
+/// What keeps objects of a heap from being abstracted: variables, and what callers hold.
+fn holders(task: &Task, largest: &Largest) -> String {
+    let heap = &largest.heap;
+    if task.grammar.rules().is_empty() {
+        return String::new();
+    }
+    let variables = heap.variables().iter().map(|pair| pair.0);
+    let variables = variables.filter(|one| !one.is_constant() && !one.is_marking());
+    let name = |one| task.source_name(largest.method, task.symbols.variable_name(one));
+    let mut names: Vec<String> = variables.map(name).collect();
+    names.sort_unstable();
+    names.dedup();
+    let more = names.len().saturating_sub(OBJECTS);
+    names.truncate(OBJECTS);
+    let is_constant = |node: Node| heap.variables_at(node).any(Variable::is_constant);
+    let held = heap.externals().iter();
+    let held = held.filter(|&&node| !is_constant(node)).count();
+    let mut parts = Vec::new();
+    if !names.is_empty() {
+        let more = if more == 0 {
+            String::new()
+        } else {
+            format!(" and {more} more")
+        };
+        parts.push(format!("{}{more} point to", visible(&names.join(", "))));
+    }
+    if held > 0 {
+        parts.push(format!("callers hold ({held} of them)"));
+    }
+    if parts.is_empty() {
+        return String::new();
+    }
+    format!(
+        "  Objects stay as they are where {}.\n",
+        parts.join(", or which ")
+    )
 }
 
 /// A heap of a method, one line for what variables point to, and one for each object.
@@ -342,7 +393,7 @@ pub(super) fn lines(task: &Task, sources: &Sources, run: &Run) -> String {
                 if let Some(branch) = position.branch {
                     remarks.insert(0, if branch { "yes" } else { "no" }.into());
                 }
-                visible(&statement(position))
+                visible(&position.told())
             }
         };
         rows.push(Row {
@@ -389,18 +440,6 @@ fn render(rows: &[Row]) -> String {
         text.push('\n');
     }
     text
-}
-
-/// A statement without positions in the code, which mean nothing to readers.
-fn statement(position: &Position) -> String {
-    match position.branch {
-        Some(_) => match position.statement.split_once(" goto ") {
-            Some((condition, _)) => condition.to_owned(),
-            None => position.statement.clone(),
-        },
-        None if position.statement.starts_with("choose ") => "either way".into(),
-        None => position.statement.clone(),
-    }
 }
 
 /// A proposition that holds or does not.

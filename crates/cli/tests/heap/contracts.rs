@@ -65,7 +65,9 @@ class K {
     check("foreign", true).expect(0);
     // One that returns null.
     contract("id", 0);
-    check("foreign", true).expect(1);
+    let doubtful = check("foreign", true).expect(1);
+    let why = "the run uses the contract of <K: Ring id(Ring)>, which cannot be run";
+    assert!(doubtful.out.contains(why), "{}", doubtful.out);
     contract("own", 1);
     check("known", true).expect(0);
     contract("own", 0);
@@ -84,6 +86,85 @@ class K {
             .err
             .contains("no such method")
     );
+}
+
+/// Several contracts with the same precondition allow what any of them allows, in whatever order they come,
+/// in one file or in several.
+#[test]
+fn contracts_for_the_same_heap() {
+    let Some(setup) = Setup::new("heap-contracts-for-the-same") else {
+        return;
+    };
+    let source = "class Ring { Ring succ; }
+class K {
+  static native Ring id(Ring r);
+  static Ring own(Ring r, boolean b) { return b ? r : null; }
+  static Ring same(Ring r) { return r; }
+  static void foreign(Ring r) { Ring q = id(r); q.succ = null; }
+  static void known(Ring r, boolean b) { own(r, b); same(r); }
+}
+";
+    let file = setup.write("K.java", source);
+    let ring = "R(@parameter0:{Ring}) <= RefSLList(@parameter0:, null)";
+    let initial = setup.write("ring.txt", ring);
+    // The nodes come in another order in each.
+    let heap = |variable: &str, target: &str, null: u32| {
+        let ring = 1 - null;
+        let target = if target == "null" { null } else { ring };
+        let nodes = ["NULL", "Ring"].map(|one| format!("{{\"type\":\"{one}\",\"number\":1}}"));
+        let nodes = if null == 0 {
+            nodes
+        } else {
+            [nodes[1].clone(), nodes[0].clone()]
+        };
+        format!(
+            "{{\"nodes\":[{},{}],\"externals\":[{ring},{null}],\"variables\":[\
+             {{\"name\":\"null\",\"target\":{null}}},{{\"name\":\"{variable}\",\"target\":{target}}}],\
+             \"selectors\":[],\"hyperedges\":[{{\"label\":\"RefSLList\",\"tentacles\":[{ring},{null}]}}]}}",
+            nodes[0], nodes[1]
+        )
+    };
+    let contract = |null: u32, result: &str| {
+        let (before, after) = (
+            heap("@parameter0:", "ring", null),
+            heap("@return", result, null),
+        );
+        format!("{{\"precondition\":{before},\"postconditions\":[{after}]}}")
+    };
+    let write = |name: &str, method: &str, contracts: &[String]| {
+        let all = contracts.join(",");
+        let text = format!("{{\"method\":\"<K: Ring {method}>\",\"contracts\":[{all}]}}");
+        setup.write(name, &text)
+    };
+    let check = |method: &str, files: &[&str]| {
+        let files: Vec<&str> = files
+            .iter()
+            .flat_map(|file| ["--contract", *file])
+            .collect();
+        check_method(&file, method, &[&rings(&initial)[..], &files].concat())
+    };
+    let (one, none) = (contract(0, "ring"), contract(1, "null"));
+    let first = write("one.json", "id(Ring)", std::slice::from_ref(&one));
+    let second = write("none.json", "id(Ring)", std::slice::from_ref(&none));
+    let both = write("both.json", "id(Ring)", &[one.clone(), none.clone()]);
+    check("foreign", &[&first]).expect(0);
+    for files in [
+        &[&*second][..],
+        &[&first, &second],
+        &[&second, &first],
+        &[&both],
+    ] {
+        check("foreign", files).expect(1);
+    }
+    // What is claimed.
+    let own = "own(Ring,boolean)";
+    let first = write("one.json", own, std::slice::from_ref(&one));
+    let second = write("none.json", own, std::slice::from_ref(&none));
+    check("known", &[&first]).expect(1);
+    check("known", &[&second]).expect(1);
+    check("known", &[&first, &second]).expect(0);
+    let swapped = write("both.json", own, &[none, one]);
+    check("known", &[&swapped]).expect(0);
 }
 
 /// The contracts of a file, each changed.

@@ -98,6 +98,43 @@ fn the_end_of_a_name() {
     }
 }
 
+/// The same for classes inside of others, written as in Java. A name that may mean two is refused.
+#[test]
+fn the_end_of_a_name_with_a_class_around() {
+    let Some(setup) = Setup::new("heap-names-of-nested-classes") else {
+        return;
+    };
+    let source = "package p; class L { static class Node { Node next; }
+  static class M { static class Node { } }
+  static Node last(Node n) { while (n.next != null) n = n.next; return n; } }
+";
+    let file = setup.write("p/L.java", source);
+    let of = |class: &str, kind: &str| {
+        let text = format!("H(@parameter0:{{{kind}}}) <= RefSLList(@parameter0:, null)");
+        let heap = setup.write("h.txt", &text);
+        let rename = format!("ListNode={class}");
+        let flags = [
+            "--grammar",
+            "SLList",
+            "--rename",
+            &rename,
+            "--initial",
+            &heap,
+        ];
+        check_method(&file, "last", &flags)
+    };
+    for class in ["L.Node", "L$Node", "p.L.Node", "p.L$Node"] {
+        for kind in ["L.Node", "L$Node", "p.L.Node", "p.L$Node"] {
+            assert_eq!(of(class, kind).expect(0).err, "", "{class} {kind}");
+        }
+    }
+    let done = of("Node", "L.Node").expect(2);
+    let both = "`Node` may be any of p.L$M$Node, p.L$Node";
+    assert!(done.err.contains(both), "{}", done.err);
+    let done = of("L.Node", "Node").expect(2);
+    assert!(done.err.contains(both), "{}", done.err);
+}
+
 /// Class files have the names of variables if the compiler was asked for them.
 #[test]
 fn names_of_variables() {

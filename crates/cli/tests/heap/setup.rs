@@ -80,7 +80,7 @@ impl Setup {
     /// Compiles a source into the folder.
     pub(crate) fn compile(&self, file: &str) {
         let compiled = Command::new("javac")
-            .args(["-g", "-d", &self.path(""), file])
+            .args(["-g", "-cp", &self.path(""), "-d", &self.path(""), file])
             .status();
         assert!(compiled.is_ok_and(|status| status.success()));
     }

@@ -1,5 +1,7 @@
 //! Verdicts, exit codes, what people see, and which classes and formulas are meant.
 
+use std::fs;
+
 use crate::common::{Done, droste, golden};
 use crate::setup::{LAST, Setup, check, check_method, example};
 
@@ -38,6 +40,105 @@ fn classes_beside_a_class_file_are_found() {
     let class = setup.path("L.class");
     check_method(&class, "bad", &[]).expect(1);
     check_method(&class, "walk", &[]).expect(0);
+}
+
+/// A class of another package is found where its package is. If it is not there, nobody knows what its
+/// objects have, although the heaps have them.
+#[test]
+fn classes_of_other_packages_are_found() {
+    let Some(setup) = Setup::new("heap-packages-of-class-files") else {
+        return;
+    };
+    let node =
+        "package q; public class Node { public Node next; public Node next() { return next; } }";
+    let node = setup.write("q/Node.java", node);
+    let source = "package p; import q.Node; public class Use {
+  static Node bad(Node n) { return n.next.next; }
+  static Node calls(Node n) { return n.next().next(); }
+  static Node good(Node n) { return n.next; }
+}
+";
+    setup.compile(&setup.write("p/Use.java", source));
+    setup.compile(&node);
+    let class = setup.path("p/Use.class");
+    let heap = "H(@parameter0:{Node}) <= RefSLList(@parameter0:, null)";
+    let heap = setup.write("h.txt", heap);
+    let rename = [
+        "--grammar",
+        "SLList",
+        "--rename",
+        "ListNode=Node",
+        "--initial",
+        &heap,
+    ];
+    let of = |method: &str, more: &[&str]| check_method(&class, method, &[&rename, more].concat());
+    assert_eq!(of("bad", &[]).expect(1).err, "");
+    of("calls", &[]).expect(1);
+    assert_eq!(of("good", &[]).expect(0).err, "");
+    // It is broken.
+    let there = setup.path("q/Node.class");
+    let whole = fs::read(&there).unwrap();
+    fs::write(&there, &whole[..whole.len() / 2]).unwrap();
+    let done = of("bad", &[]).expect(2);
+    assert!(done.err.contains("Node.class"), "{}", done.err);
+    // It is elsewhere.
+    fs::remove_file(&there).unwrap();
+    let other = setup.write("lib/q/Node.class", "");
+    fs::write(&other, &whole).unwrap();
+    for (method, used) in [
+        ("bad", "its field `next` is used at Use.java:2"),
+        ("calls", "it is needed at Use.java:3"),
+    ] {
+        let done = of(method, &[]).expect(2);
+        let message = format!("the class `q.Node` is not at hand, and the initial heap `{heap}`");
+        assert!(done.err.contains(&message), "{}", done.err);
+        assert!(done.err.contains(used), "{}", done.err);
+        assert!(done.err.contains("--classpath"), "{}", done.err);
+    }
+    of("bad", &["--classpath", &setup.path("lib")]).expect(1);
+}
+
+/// The objects of a class have fields of a parent that is not at hand.
+#[test]
+fn fields_of_a_missing_parent() {
+    let Some(setup) = Setup::new("heap-missing-parent") else {
+        return;
+    };
+    let source = "class P { P next; } class Sub extends P { }
+class Use { static P bad(Sub n) { return n.next.next; } static P deep(P n) { return n.next.next; } }
+";
+    setup.compile(&setup.write("Use.java", source));
+    let class = setup.path("Use.class");
+    let heap = "H(@parameter0:{Sub}) <= a{Sub} | @parameter0:.next -> a * a.next -> null";
+    let heap = setup.write("h.txt", heap);
+    let flags = ["--initial", heap.as_str()];
+    check_method(&class, "bad", &flags).expect(0);
+    let rename = [
+        "--grammar",
+        "SLList",
+        "--rename",
+        "ListNode=Sub",
+        "--initial",
+        &heap,
+    ];
+    check_method(&class, "bad", &rename).expect(0);
+    let whole = fs::read(setup.path("P.class")).unwrap();
+    fs::remove_file(setup.path("P.class")).unwrap();
+    // Nobody says that there is such a field.
+    check_method(&class, "bad", &flags).expect(2);
+    for method in ["bad", "deep"] {
+        let done = check_method(&class, method, &rename).expect(2);
+        assert!(done.err.contains("the class `P`"), "{}", done.err);
+    }
+    // A broken class file beside the one that is asked for.
+    fs::write(setup.path("P.class"), &whole[..9]).unwrap();
+    let done = check_method(&class, "bad", &rename).expect(2);
+    assert!(done.err.contains("P.class"), "{}", done.err);
+    // Nobody needs it.
+    fs::write(setup.path("P.class"), &whole).unwrap();
+    fs::write(setup.path("Other.class"), &whole[..9]).unwrap();
+    let done = check_method(&class, "bad", &rename).expect(0);
+    assert!(done.err.contains("Other.class"), "{}", done.err);
 }
 
 #[test]

@@ -213,6 +213,206 @@ class N {
     }
 }
 
+/// Initial heaps that the program can never have, or that stand for none.
+#[test]
+fn heaps_that_make_no_sense() {
+    let Some(setup) = Setup::new("heap-senseless") else {
+        return;
+    };
+    let source = "class Cell { Cell next; int size; } class Lib { } interface I { } class Sub extends Cell implements I { }
+class M {
+  static Cell last(Cell c) { while (c.next != null) c = c.next; return c; }
+  static I same(I one, boolean b, Object other) { return one; }
+}
+";
+    let file = setup.write("M.java", source);
+    let lists = ["--grammar", "SLList", "--rename", "ListNode=Cell"];
+    let of = |method: &str, text: &str, more: &[&str]| {
+        let name = if text.starts_with('{') {
+            "h.json"
+        } else {
+            "h.txt"
+        };
+        let heap = setup.write(name, text);
+        let flags = [&lists[..], &["--initial", &heap], more].concat();
+        check_method(&file, method, &flags)
+    };
+    let list = "RefSLList(@parameter0:, null)";
+    for (text, message, place) in [
+        (
+            format!("H(@parameter0:{{Lib}}) <= {list}"),
+            "which has no such field",
+            "1:25",
+        ),
+        (
+            format!("H(@parameter0:{{Lib}}) <= {list}"),
+            "`@parameter0:` is of type `Cell`",
+            "1:3",
+        ),
+        (
+            "H(@parameter0:{Cell}) <= RefSLList(@parameter0:, 1)".into(),
+            "tentacle 2 of `RefSLList` is at a number",
+            "1:26",
+        ),
+        (
+            "H(@parameter0:{Cell}) <= RefSLList(null, @parameter0:)".into(),
+            "but it is null here",
+            "1:26",
+        ),
+        (
+            format!("H(@parameter0:{{Cell}}) <= {list} * {list}"),
+            "stands for no heap",
+            "1:58",
+        ),
+        (
+            format!("H(@parameter0:{{Cell}}) <= @parameter0:.next -> null * {list}"),
+            "stands for no heap",
+            "1:54",
+        ),
+        (
+            "H(@parameter0:{Cell}) <= @parameter0:.next -> null * null.next -> null".into(),
+            "a field of null",
+            "1:59",
+        ),
+        (
+            format!("H(@parameter0:{{Cell}}, @parameter5:{{Cell}}) <= {list}"),
+            "no parameter `@parameter5:`",
+            "1:23",
+        ),
+        (
+            format!("H(@parameter0:{{Cell}}, @this:{{M}}) <= {list}"),
+            "it has no `@this:`",
+            "1:23",
+        ),
+    ] {
+        let done = of("last", &text, &[]).expect(2);
+        assert!(done.err.contains(message), "{message}: {}", done.err);
+        assert!(done.err.contains(place), "{place}: {}", done.err);
+        // The reference takes them.
+        let done = of("last", &text, &["--compat"]);
+        assert!(done.err.contains("warning: "), "{}", done.err);
+    }
+    let json = |nodes: &str, more: &str| {
+        format!(
+            "{{\"nodes\":[{nodes}],\"externals\":[],\"variables\":[{{\"name\":\"null\",\"target\":0}},\
+             {{\"name\":\"@parameter0:\",\"target\":1}}],\"selectors\":[],\"hyperedges\":[]{more}}}"
+        )
+    };
+    let cells = "{\"type\":\"Cell\",\"number\":2}";
+    let null = "{\"type\":\"NULL\",\"number\":1}";
+    let usual = format!("{null},{{\"type\":\"Cell\",\"number\":1}}");
+    let usual = json(&usual, "");
+    of("last", &usual, &[]).expect(3);
+    for (text, message) in [
+        (json(cells, ""), "`null` is at an object of type `Cell`"),
+        (
+            json(&format!("{null},{null}"), ""),
+            "several nodes of type NULL",
+        ),
+        (
+            usual.replace("\"externals\":[]", "\"externals\":[1]"),
+            "no external nodes",
+        ),
+        (
+            usual.replace("\"externals\":[]", "\"externals\":[],\"externals\":[]"),
+            "the key `externals` is there twice",
+        ),
+    ] {
+        let done = of("last", &text, &[]).expect(2);
+        assert!(done.err.contains(message), "{message}: {}", done.err);
+        assert!(done.err.contains("h.json:1:"), "{}", done.err);
+    }
+    // What is all right.
+    for text in [
+        "H(@parameter0:{Sub}, @parameter1:{int}, @parameter2:{Lib}) <= @parameter0:.next -> null * @parameter1: = true",
+        "H(@parameter0:{Sub}, @parameter2:{Cell}) <= RefSLList(@parameter0:, @parameter2:) * RefSLList(@parameter2:, null)",
+        "H(@parameter0:{NULL}, @parameter2:{NULL}) <= @parameter0: = null * @parameter2: = null",
+    ] {
+        let done = of("same", text, &[]).expect(0);
+        assert_eq!(done.err, "", "{text}");
+    }
+}
+
+/// A forgotten `--rename`.
+#[test]
+fn grammars_for_other_classes() {
+    let Some(setup) = Setup::new("heap-misfits") else {
+        return;
+    };
+    let source = "class Cell { Cell next; }
+class M { static Cell last(Cell c) { while (c.next != null) c = c.next; return c; } }
+";
+    let file = setup.write("M.java", source);
+    let heap = |text: &str| setup.write("h.txt", text);
+    let cells = heap("H(@parameter0:{Cell}) <= RefSLList(@parameter0:, null)");
+    let done = check_method(&file, "last", &["--grammar", "SLList", "--initial", &cells]);
+    let told = "the grammar has objects of a type `ListNode`, which is no class of the program; did you \
+                mean --rename 'ListNode=Cell'?";
+    assert!(done.err.contains(told), "{}", done.err);
+    let rename = ["--grammar", "SLList", "--rename", "ListNode=Cell"];
+    let done = check_method(
+        &file,
+        "last",
+        &[&rename[..], &["--initial", &cells]].concat(),
+    );
+    assert_eq!(done.expect(0).err, "");
+    // A field of another name.
+    let text = "L(x{Cell}, !y{Cell}) <= x.nxet -> y <= z{Cell} | x.nxet -> z * L(z, y);";
+    let grammar = setup.write("g.sid", text);
+    let cells = heap("H(@parameter0:{Cell}) <= y{Cell} | @parameter0:.next -> y * y.next -> null");
+    let done = check_method(&file, "last", &["--grammar", &grammar, "--initial", &cells]).expect(0);
+    assert!(!done.err.contains("nxet"), "{}", done.err);
+    let cells = heap("H(@parameter0:{Cell}) <= L(@parameter0:, null)");
+    let done = check_method(&file, "last", &["--grammar", &grammar, "--initial", &cells]).expect(2);
+    assert!(done.err.contains("`next`"), "{}", done.err);
+    let done = check_method(
+        &file,
+        "last",
+        &["--grammar", &grammar, "--initial", &cells, "--compat"],
+    );
+    assert!(done.err.contains("nxet"), "{}", done.err);
+}
+
+/// Messages that say what to do.
+#[test]
+fn small_messages() {
+    let Some(setup) = Setup::new("heap-messages") else {
+        return;
+    };
+    let empty = setup.write("Empty.java", "// nothing\n");
+    let done = check_method(&empty, "main", &[]).expect(2);
+    assert!(done.err.contains("no class is declared in"), "{}", done.err);
+    let source = "class Cell { Cell next; }
+class K {
+  static Cell over(Cell a) { return a.next.next; }
+  static Cell over(Cell a, int k) { return a; }
+  static Cell never(Cell a) {
+    return a;
+  }
+}
+";
+    let file = setup.write("K.java", source);
+    let done = check_method(&file, "<K: Cell over(Foo)>", &[]).expect(2);
+    assert!(
+        done.err
+            .contains("There are: <K: Cell over(Cell)>, <K: Cell over(Cell,int)>"),
+        "{}",
+        done.err
+    );
+    let text = "H(@parameter0:{Cell}) <= @parameter0:.next -> null";
+    let heap = setup.write("h.txt", text);
+    let over = "<K: Cell over(Cell)>";
+    let done = check_method(&file, over, &["--initial", &heap, "--no-trace"]).expect(1);
+    assert!(
+        done.out.contains("not examined (--no-trace)"),
+        "{}",
+        done.out
+    );
+    let lines = ["--initial", &heap, "--ltl", "F {line 6}"];
+    let done = check_method(&file, over, &lines).expect(2);
+    assert!(done.err.contains("never called"), "{}", done.err);
+}
+
 /// Rules that cut a list in two never come to its first field.
 #[test]
 fn fields_that_rules_never_show() {

@@ -16,7 +16,9 @@ impl Translator<'_, '_> {
     pub(super) fn instruction(&mut self, at: usize) -> Result<bool, String> {
         // The body outlives the translator's borrow of itself.
         let body = self.body;
-        match &body.instructions[at].op {
+        let op = &body.instructions[at].op;
+        self.builder.note_missing(op, self.method, self.line);
+        match op {
             Op::Nop => {}
             Op::Push(operand, slot) => self.push(*operand, *slot),
             Op::Load(_, slot) => {
