@@ -280,8 +280,13 @@ impl Translator<'_, '_> {
             if !(0..length).contains(&index) {
                 return self.fails(exceptions::OF_INDICES);
             }
-            // What is stored at once in a new array has its type: the compiler has seen to that.
-            return Ok(());
+            // What is stored at once in a new array has its type, if the array has no other name: the
+            // compiler has seen to that.
+            let count = entries.len();
+            let below = self.stack.iter().rev().nth(count);
+            if below.is_some_and(|one| one.known == Known::Array(length)) {
+                return Ok(());
+            }
         }
         self.may_raise(None, "an element of an array")
     }
@@ -669,10 +674,15 @@ impl Translator<'_, '_> {
                 {
                     arguments[0] = Operand::Int(number);
                 }
-                if library::constructor_raises(member, &arguments) {
+                let runs = library::constructor_runs(member);
+                // What it runs of a class that extends this one may raise anything.
+                let this = self.webs.parameters.first();
+                let this = this.map(|&one| Operand::Local(LocalId(one as u32)));
+                let own = runs && self.info.name == "<init>" && receiver == this;
+                if own || library::constructor_raises(member, &arguments) {
                     self.may_raise(None, &signature)?;
                 }
-                if library::constructor_runs(member) {
+                if runs {
                     given.extend(receiver);
                 }
                 self.hand(signature, &given);
@@ -818,12 +828,16 @@ impl Translator<'_, '_> {
         let mut methods = class.methods.iter();
         let plain = methods.all(|one| one.is_static || one.name == "<init>");
         let of_enums = class.parent.as_deref() == Some("java.lang.Enum");
+        let plain = plain && class.interfaces.is_empty();
         of_enums && plain && !class.is_abstract && below == 1
     }
 
     /// Whether a method of the library certainly raises nothing, and whether nobody expects it to.
     fn is_harmless(&self, member: &Member) -> (bool, bool) {
-        let harmless = library::is_harmless(member) || self.is_of_enums(member);
+        // A class of the program may extend the one of the library.
+        let open =
+            member.name != "getClass" && !self.builder.hierarchy.receivers(member).is_empty();
+        let harmless = (library::is_harmless(member) && !open) || self.is_of_enums(member);
         (harmless, harmless || library::is_ordinary(member))
     }
 
