@@ -31,6 +31,7 @@ fn names_may_occur_often() {
     for _ in 0..Symbols::MOST / 2 {
         text.push_str("\n <= m{N} | a.next -> m * List(m, b)");
     }
+    text.push(';');
     read_sid(&mut symbols, &text).unwrap();
 }
 
