@@ -168,7 +168,7 @@ pub(crate) fn room<'a>(
     symbols: &Symbols,
     names: impl Iterator<Item = &'a str> + Clone,
 ) -> Result<(), Vec<Diagnostic>> {
-    if symbols.has_room_for(names.clone()) {
+    if symbols.has_room_for(&names) {
         return Ok(());
     }
     let message = format!(

@@ -255,13 +255,12 @@ fn symbolic_heap<'a>(
     }
     for at in 0..names.len() {
         let first = same[at];
-        let node = match nodes[first] {
-            Some(node) => node,
-            None => {
-                let node = heap.add_node(types[first].map_or(TypeId::NULL, |t| t.0));
-                notes.nodes.push((node, names[at].0.span));
-                node
-            }
+        let node = if let Some(node) = nodes[first] {
+            node
+        } else {
+            let node = heap.add_node(types[first].map_or(TypeId::NULL, |t| t.0));
+            notes.nodes.push((node, names[at].0.span));
+            node
         };
         (nodes[first], nodes[at]) = (Some(node), Some(node));
         let name = names[at].0;

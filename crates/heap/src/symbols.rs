@@ -389,7 +389,7 @@ impl Symbols {
     }
 
     /// Whether these names can be told apart, of whatever kind they are; each is given once.
-    pub(crate) fn has_room_for<'a>(&self, names: impl Iterator<Item = &'a str> + Clone) -> bool {
+    pub(crate) fn has_room_for<'a>(&self, names: &(impl Iterator<Item = &'a str> + Clone)) -> bool {
         let new = |kind: &Names| {
             let new = names.clone();
             new.filter(|&name| !kind.numbers.contains_key(name)).count()

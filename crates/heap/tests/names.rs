@@ -29,8 +29,9 @@ fn names_may_occur_often() {
     }
     let mut text = String::from("List(a{N}, b{N}) <= a.next -> b");
     for _ in 0..Symbols::MOST / 2 {
-        text.push_str("\n | a.next -> m * List(m, b)");
+        text.push_str("\n <= m{N} | a.next -> m * List(m, b)");
     }
+    text.push(';');
     read_sid(&mut symbols, &text).unwrap();
 }
 

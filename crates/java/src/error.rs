@@ -136,7 +136,9 @@ impl fmt::Display for Error {
             }
             Error::Empty { paths } => {
                 let paths = paths.join(", ");
-                if paths.ends_with(".java") {
+                let is_source =
+                    |one: &str| one.rsplit_once('.').is_some_and(|(_, kind)| kind == "java");
+                if is_source(&paths) {
                     write!(f, "no class is declared in {paths}")
                 } else {
                     write!(f, "no Java source, class file or jar in {paths}")

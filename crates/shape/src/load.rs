@@ -218,9 +218,10 @@ pub fn load(
              can be exchanged: put the postconditions into one contract"
         )));
     }
-    let misfits = match compat {
-        true => Vec::new(),
-        false => misfits(&task.program, &task.symbols, &task.grammar, &task.initial),
+    let misfits = if compat {
+        Vec::new()
+    } else {
+        misfits(&task.program, &task.symbols, &task.grammar, &task.initial)
     };
     Ok(Loaded {
         task,

@@ -8,7 +8,6 @@
 use std::collections::BTreeSet;
 
 use droste_heap::{Grammar, Heap, Node, Nonterminal, Notes, Selector, Symbols, TypeId, Variable};
-use droste_java::Missing;
 use droste_pointer::{Class, ClassId, Kind, PointerProgram};
 use droste_source::Span;
 use droste_source::diagnostics::Diagnostic;
@@ -27,14 +26,14 @@ impl WellFormed<'_> {
     /// What is wrong with a heap, renamed, of whose text this is noted.
     pub(crate) fn problems(&self, heap: &Heap, notes: &Notes) -> Vec<Diagnostic> {
         let mut problems = Vec::new();
-        self.nodes(heap, notes, &mut problems);
+        Self::nodes(heap, notes, &mut problems);
         self.variables(heap, notes, &mut problems);
         self.selectors(heap, notes, &mut problems);
         self.hyperedges(heap, notes, &mut problems);
         problems
     }
 
-    fn nodes(&self, heap: &Heap, notes: &Notes, problems: &mut Vec<Diagnostic>) {
+    fn nodes(heap: &Heap, notes: &Notes, problems: &mut Vec<Diagnostic>) {
         if let Some(&place) = notes.externals.first() {
             let message = "an initial heap has no external nodes: nobody holds it but the program";
             let help = "a ghost variable keeps hold of an object";
@@ -93,21 +92,19 @@ impl WellFormed<'_> {
             .strip_prefix("@parameter")
             .and_then(|rest| rest.strip_suffix(':'))
             .and_then(|number| number.parse::<usize>().ok());
-        match number.and_then(|number| types.get(number)) {
-            Some(kind) => self
-                .of_type(&format!("`{name}`"), kind, object)
-                .and_then(wrong),
-            None => {
-                let there = match types.len() {
-                    0 => "it has none".to_owned(),
-                    1 => "there is `@parameter0:`".to_owned(),
-                    count => format!("there are `@parameter0:` to `@parameter{}:`", count - 1),
-                };
-                wrong(format!(
-                    "`{}` has no parameter `{name}`: {there}",
-                    method.name
-                ))
-            }
+        if let Some(kind) = number.and_then(|number| types.get(number)) {
+            self.of_type(&format!("`{name}`"), kind, object)
+                .and_then(wrong)
+        } else {
+            let there = match types.len() {
+                0 => "it has none".to_owned(),
+                1 => "there is `@parameter0:`".to_owned(),
+                count => format!("there are `@parameter0:` to `@parameter{}:`", count - 1),
+            };
+            wrong(format!(
+                "`{}` has no parameter `{name}`: {there}",
+                method.name
+            ))
         }
     }
 
@@ -141,10 +138,7 @@ impl WellFormed<'_> {
         let name = &self.program.class(wanted).name;
         // What a class that is not at hand extends is not known.
         self.interfaces.contains(name)
-            || above.any(|one| {
-                let class = self.program.class(one);
-                one == wanted || class.is_open && !Missing::is_java(&class.name)
-            })
+            || above.any(|one| one == wanted || self.program.class(one).is_open)
     }
 
     fn selectors(&self, heap: &Heap, notes: &Notes, problems: &mut Vec<Diagnostic>) {

@@ -51,11 +51,7 @@ pub(super) fn reality(task: &Task, run: &Run) -> String {
             text
         }
         Reality::Doubtful(..) if !run.contracts.is_empty() => {
-            let methods: Vec<String> = run
-                .contracts
-                .iter()
-                .map(|one| visible(one).into())
-                .collect();
+            let methods: Vec<String> = run.contracts.iter().map(|one| visible(one)).collect();
             format!(
                 "\nWhether this is real cannot be found out on concrete heaps: the run uses the contract of \
                  {}, which cannot be run.\n",
