@@ -245,9 +245,9 @@ impl Relations<'_> {
         let before = |var| {
             targets.contains(&Some(var))
                 || match var {
-                    VarRef::Local(_) => live.live(call, var),
                     VarRef::Global(i) if self.touches(callee, i) => live.live_at_exit(callee, i),
-                    VarRef::Global(_) => live.live(call, var),
+                    // The caller's own, or kept by it.
+                    VarRef::Local(_) | VarRef::Global(_) => live.live(call, var),
                 }
         };
         let procedure = self.program.node(call).procedure;
