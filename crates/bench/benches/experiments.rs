@@ -1,7 +1,8 @@
-//! `cargo bench -p droste-bench [-- [--quick] [--strict] [--list] [--seconds N] [FILTER]]`
+//! `cargo bench -p droste-bench [-- [--quick] [--strict] [--list | --print] [--seconds N] [FILTER]]`
 //!
 //! Runs every case whose name contains FILTER in a process of its own and prints tab-separated
 //! values. The exit code is 1 if some verdict is wrong, or, with `--strict`, a goal is missed.
+//! `--list` prints their names, and `--print` the program of the first one.
 //! `--quick` runs the smaller cases only, each with a limit of five seconds.
 
 use std::fmt::Write as _;
@@ -19,11 +20,20 @@ const QUICK_SECONDS: u64 = 5;
 /// What a case gets that is there to show what is not feasible.
 const GIVE_UP_SECONDS: u64 = 10;
 
+/// What is done with the cases.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Task {
+    Run,
+    /// Their names are printed.
+    List,
+    /// The program of the first one is printed.
+    Print,
+}
+
 struct Arguments {
     quick: bool,
     strict: bool,
-    list: bool,
-    print: bool,
+    task: Task,
     cap: Cap,
     filter: Option<String>,
     /// The one case to run in this very process.
@@ -34,8 +44,7 @@ fn arguments() -> Result<Arguments, String> {
     let mut found = Arguments {
         quick: false,
         strict: false,
-        list: false,
-        print: false,
+        task: Task::Run,
         cap: Cap::DEFAULT,
         filter: None,
         child: None,
@@ -50,8 +59,8 @@ fn arguments() -> Result<Arguments, String> {
                 found.cap.seconds = QUICK_SECONDS;
             }
             "--strict" => found.strict = true,
-            "--list" => found.list = true,
-            "--print" => found.print = true,
+            "--list" => found.task = Task::List,
+            "--print" => found.task = Task::Print,
             "--seconds" => {
                 let seconds = arguments.next().and_then(|n| n.parse().ok());
                 found.cap.seconds = seconds.ok_or("--seconds needs a number")?;
@@ -92,11 +101,11 @@ fn main() -> ExitCode {
                 .as_ref()
                 .is_none_or(|filter| case.name().contains(filter.as_str()))
         });
-    if arguments.list {
+    if arguments.task == Task::List {
         chosen.for_each(|case| println!("{}", case.name()));
         return ExitCode::SUCCESS;
     }
-    if arguments.print {
+    if arguments.task == Task::Print {
         chosen.take(1).for_each(|case| print!("{}", case.text));
         return ExitCode::SUCCESS;
     }

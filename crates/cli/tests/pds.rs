@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io::Read as _;
 use std::process::{Command, Stdio};
@@ -79,7 +80,7 @@ fn doubled(depth: usize) -> String {
     let mut text = String::from("domain minplus\ninit <p, f0>\ntarget <p>\n");
     for i in 0..depth {
         let next = i + 1;
-        text += &format!("rule p f{i} -> p f{next} f{next} : 1\n");
+        let _ = writeln!(text, "rule p f{i} -> p f{next} f{next} : 1");
     }
     text + &format!("rule p f{depth} -> p : 1\n")
 }
