@@ -214,7 +214,11 @@ pub(crate) fn is_ordinary(member: &Member) -> bool {
                     name,
                     "add" | "contains" | "containsKey" | "containsValue" | "get" | "remove"
                 );
-            class.starts_with("java.util.") && (name == "put" || clears || takes)
+            // Those that sort compare what they are given.
+            let sorts = ["Tree", "Priority", "SkipList"]
+                .iter()
+                .any(|one| class.contains(one));
+            class.starts_with("java.util.") && !sorts && (name == "put" || clears || takes)
         }
     }
 }

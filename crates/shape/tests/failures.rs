@@ -77,6 +77,22 @@ class F {
     return a.next;
   }
 
+  static String text;
+  static int[] numbers;
+  static ListNode noText(ListNode a) { try { text.length(); } catch (Throwable e) { a = null; } return a.next; }
+  static ListNode noArray(ListNode a) {
+    try { int k = numbers.length; } catch (RuntimeException e) { return a; }
+    return bad();
+  }
+  static ListNode noLock(ListNode a) {
+    try { synchronized (text) { } } catch (NullPointerException e) { a = null; }
+    return a.next;
+  }
+  static ListNode noNumber(ListNode a) {
+    try { Integer i = Integer.getInteger(\"no\"); int k = i; } catch (NullPointerException e) { a = null; }
+    return a.next;
+  }
+
   static ListNode throwing(ListNode a) { try { Throws.f(); } catch (Throwable e) { a = null; } return a.next; }
   static ListNode parsing(ListNode a) { try { Parses.f(); } catch (Error e) { a = null; } return a.next; }
   static ListNode sizing(ListNode a) { try { new Sizes(); } catch (LinkageError e) { a = null; } return a.next; }
@@ -180,6 +196,13 @@ fn constructors_of_libraries() {
         &["opened", "above", "boxed", "supplied"],
     );
     all("holds", &["plain"]);
+}
+
+/// What is not modelled may be null where somebody catches that.
+#[test]
+fn null_that_is_not_modelled() {
+    let methods = ["noText", "noArray", "noLock", "noNumber"];
+    all("violated by a guess", &methods);
 }
 
 #[test]

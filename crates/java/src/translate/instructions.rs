@@ -511,12 +511,21 @@ impl Translator<'_, '_> {
 
     /// Null is an error here.
     fn require(&mut self, operand: Operand) -> Result<(), String> {
+        self.may_be_null(operand)?;
         if let Operand::Local(_) | Operand::Null | Operand::Unknown = operand {
             let base = self.local(operand);
             self.emit(Statement::Require(base));
             self.catch_null()?;
         }
         Ok(())
+    }
+
+    /// A value that is not modelled is taken not to be null, unless somebody catches what happens then.
+    fn may_be_null(&mut self, operand: Operand) -> Result<(), String> {
+        match operand {
+            Operand::Local(_) | Operand::Unknown => self.raise_or(Some(exceptions::OF_NULL), None),
+            _ => Ok(()),
+        }
     }
 
     fn get_field(&mut self, member: &Member) -> Result<(), String> {
@@ -574,7 +583,7 @@ impl Translator<'_, '_> {
             return Ok(());
         }
         self.initialise(&member.class)?;
-        if is_map(member) {
+        if is_map(member) || (member.class == "java.lang.System" && slot.kind == Kind::Reference) {
             self.push(Operand::Present, slot);
             return Ok(());
         }
@@ -693,6 +702,8 @@ impl Translator<'_, '_> {
                 let (harmless, ordinary) = self.is_harmless(member);
                 if !harmless {
                     self.raise_or(None, (!ordinary).then_some(signature.as_str()))?;
+                } else if let Some(receiver) = receiver {
+                    self.may_be_null(receiver)?;
                 }
                 self.warn(format!(
                     "the code of {signature} is not at hand: its result is unknown, and it is \
