@@ -202,6 +202,7 @@ impl Translator<'_, '_> {
             _ => Known::Nothing,
         };
         if let (Compute::Array | Compute::Monitor | Compute::Unbox, Some(lowest)) = (what, lowest) {
+            self.may_be_null(lowest)?;
             self.require(lowest)?;
         }
         if let (Compute::Array, None, Some(stored)) = (what, gives, operands.last())
@@ -511,7 +512,6 @@ impl Translator<'_, '_> {
 
     /// Null is an error here.
     fn require(&mut self, operand: Operand) -> Result<(), String> {
-        self.may_be_null(operand)?;
         if let Operand::Local(_) | Operand::Null | Operand::Unknown = operand {
             let base = self.local(operand);
             self.emit(Statement::Require(base));
@@ -540,6 +540,7 @@ impl Translator<'_, '_> {
                 "field {}.{} of a class that is not at hand: reading it gives an unknown value",
                 member.class, member.name
             ));
+            self.may_be_null(base.operand)?;
             self.require(base.operand)?;
             self.push(Operand::Unknown, slot);
             return Ok(());
@@ -560,6 +561,7 @@ impl Translator<'_, '_> {
                 "field {}.{} of a class that is not at hand: writing it is ignored",
                 member.class, member.name
             ));
+            self.may_be_null(base.operand)?;
             self.require(base.operand)?;
             let to = format!("whoever reads field {}.{}", member.class, member.name);
             self.hand(to, &[value]);
