@@ -26,6 +26,7 @@ mod hierarchy;
 mod instruction;
 mod library;
 mod missing;
+mod raised;
 mod slots;
 mod translate;
 

@@ -2,7 +2,8 @@
 //! constructors run no method of the object that they make.
 //!
 //! The lists say what the Java specification says of these methods. What is not in them may raise
-//! anything and run anything, so a name that is missing costs precision and nothing else.
+//! anything and run anything, so a name that is missing costs precision and nothing else. The list of
+//! reflection is the other way round: what is in it may change any object.
 
 use droste_pointer::{Kind, Operand};
 
@@ -229,4 +230,68 @@ pub(crate) fn ends_program(member: &Member) -> bool {
         (member.class.as_str(), member.name.as_str()),
         ("java.lang.System" | "java.lang.Runtime", "exit") | ("java.lang.Runtime", "halt")
     )
+}
+
+/// Whether a type of the library has no subclasses in the program: objects of it are none of the
+/// program's own.
+pub(crate) fn is_of_library(name: &str) -> bool {
+    let Some(simple) = name.strip_prefix("java.lang.") else {
+        return false;
+    };
+    matches!(
+        simple,
+        "String" | "StringBuilder" | "StringBuffer" | "Class" | "Math"
+    ) || is_box(simple)
+}
+
+/// Whether a method of the library does nothing but refuse null.
+pub(crate) fn is_null_check(member: &Member) -> bool {
+    member.class == "java.util.Objects" && member.name == "requireNonNull"
+}
+
+/// Whether it is a method of `java.lang.Object` that nobody can override, and that runs no other
+/// method.
+pub(crate) fn is_quiet(member: &Member) -> bool {
+    matches!(
+        (member.name.as_str(), member.descriptor.as_str()),
+        ("getClass", "()Ljava/lang/Class;")
+            | ("notify" | "notifyAll", "()V")
+            | ("wait", "()V" | "(J)V" | "(JI)V")
+    )
+}
+
+/// Whether a method of the library gives something that is not null.
+pub(crate) fn gives_something(member: &Member) -> bool {
+    if !member.descriptor.ends_with(';') {
+        return false;
+    }
+    let name = member.name.as_str();
+    match member.class.strip_prefix("java.lang.") {
+        Some("String" | "StringBuilder" | "StringBuffer") => true,
+        Some(simple) if is_box(simple) => name == "valueOf" || name == "toString",
+        _ if member.class.starts_with('[') => name == "clone",
+        _ => name == "getClass" && member.descriptor == "()Ljava/lang/Class;",
+    }
+}
+
+/// Whether a method of the library can run or change anything, whatever it is given.
+pub(crate) fn is_reflection(member: &Member) -> bool {
+    let name = member.name.as_str();
+    let sets = |prefix: &str| name.starts_with(prefix);
+    match member.class.as_str() {
+        "java.lang.reflect.Field" => sets("set") && name != "setAccessible",
+        "java.lang.reflect.Method" | "java.lang.reflect.Constructor" => {
+            name == "invoke" || name == "newInstance"
+        }
+        "java.lang.Class" => name == "newInstance" || name == "forName",
+        "java.lang.invoke.MethodHandle" => sets("invoke"),
+        "java.lang.invoke.VarHandle" => {
+            !matches!(name, "get" | "getVolatile" | "getOpaque" | "getAcquire")
+        }
+        "sun.misc.Unsafe" | "jdk.internal.misc.Unsafe" => !sets("get"),
+        class => {
+            let updater = class.starts_with("java.util.concurrent.atomic.");
+            updater && class.ends_with("FieldUpdater") && name != "get" && name != "newUpdater"
+        }
+    }
 }

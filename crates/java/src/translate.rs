@@ -7,7 +7,11 @@
 //! Each basic block becomes a *piece* of statements. Targets are numbers of pieces until all of them
 //! are laid out, in the order of the class file.
 
+mod calls;
+mod casts;
+mod fields;
 mod instructions;
+mod jumps;
 
 use droste_pointer::{Condition, Handler, Kind, Local, LocalId, Operand, Pc, Statement, Value};
 use rustc_hash::FxHashMap;
