@@ -336,7 +336,7 @@ fn warn_about_grammar(task: &Task, args: &CheckArgs, frame: &Frame<'_>) {
             more => format!(", and so do {more} more pairs, which -v shows"),
         };
         frame.warn(&format!(
-            "the order of abstraction matters, and heaps that are the same may stay apart: {}{hidden}",
+            "heaps that stand for the same may stay apart, because the order of abstraction matters: {}{hidden}",
             visible(&first.message)
         ));
         for warning in shown {

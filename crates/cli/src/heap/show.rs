@@ -249,8 +249,8 @@ fn endless(calls: &BTreeSet<Endless>) -> String {
         more => format!(" and {more} more"),
     };
     format!(
-        "Calls of {}{more} may not return: runs that stay in them are not looked at where a call is a \
-         single step (--mode, --skip-method).",
+        "Calls of {}{more} may not return. Runs that stay in them were not looked at, because a call is a \
+         single step here (--mode top-level, --skip-method).",
         shown.join(", ")
     )
 }
