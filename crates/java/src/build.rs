@@ -600,6 +600,7 @@ impl Builder<'_> {
             locals: translated.locals,
             code: translated.code,
             lines: translated.lines,
+            passed_by: translated.passed_by,
             file: self.file(&class.source_path()),
         })
     }
@@ -665,6 +666,7 @@ impl Builder<'_> {
             returns: types.result.as_ref().map(|one| one.kind),
             locals,
             lines: vec![0; code.len()],
+            passed_by: Vec::new(),
             code,
             file: self.file("(library)"),
         }

@@ -136,6 +136,44 @@ impl Body {
         let mut others = self.instructions.iter();
         begins && others.all(|one| one.at == jump.at || self.line(one.at) != line)
     }
+
+    /// Whether the program may do what a jump of the source says without executing it: `javac` leads a
+    /// jump forwards to a `break` or a `continue` straight to where that leads. So it may have done
+    /// with jumps before it to the same place. Where the jump is all that an `if` guards, only jumps
+    /// of that condition count: others led to the same place anyway.
+    pub(crate) fn is_passed_by(&self, at: usize) -> bool {
+        let Op::Goto(to) = self.instructions[at].op else {
+            return false;
+        };
+        let condition = self.condition_before(at);
+        let behind = condition.unwrap_or(0);
+        // The last jump of the condition is the one that comes to `at` when it is not taken.
+        let last = at - usize::from(condition.is_some());
+        (self.instructions[behind..last].iter()).any(|one| one.op.targets().any(|one| one == to))
+    }
+
+    /// Where the condition begins whose last jump stands before `at` and leads past it. That is known
+    /// only where a line begins with it and no jump leads into its middle: within a condition `javac`
+    /// begins lines at calls, divisions, and in branches of `?:`.
+    fn condition_before(&self, at: usize) -> Option<usize> {
+        let last = self.instructions.get(at.checked_sub(1)?)?;
+        let here = self.instructions[at].at;
+        match last.op {
+            Op::Jump { target, .. } if target != here => {}
+            _ => return None,
+        }
+        let begin = (0..at).rev().find(|&one| {
+            let Instruction { at, op } = &self.instructions[one];
+            let value = matches!(
+                op,
+                Op::Load(..) | Op::Push(..) | Op::GetStatic(_) | Op::New(_)
+            );
+            value && self.lines.iter().any(|&(start, _)| start == *at)
+        })?;
+        let middle = self.instructions[begin].at + 1..=here;
+        let mut targets = self.instructions.iter().flat_map(|one| one.op.targets());
+        (!targets.any(|target| middle.contains(&target))).then_some(begin)
+    }
 }
 
 impl ClassFile {

@@ -115,6 +115,27 @@ pub(crate) enum Op {
     Subroutine,
 }
 
+impl Op {
+    /// Where it may jump to.
+    pub(crate) fn targets(&self) -> impl Iterator<Item = u32> {
+        let (one, cases) = match self {
+            Op::Jump { target, .. } | Op::Goto(target) => (Some(*target), &[][..]),
+            Op::Switch { cases, default } => (Some(*default), &cases[..]),
+            _ => (None, &[][..]),
+        };
+        one.into_iter()
+            .chain(cases.iter().map(|&(_, target)| target))
+    }
+
+    /// Whether it may be the last of a statement of the source after which control goes on.
+    pub(crate) fn ends_statement(&self) -> bool {
+        matches!(
+            self,
+            Op::Nop | Op::Store(..) | Op::Increment(_) | Op::PutStatic(_) | Op::Pop(_)
+        )
+    }
+}
+
 /// Why a computed value is not known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Compute {

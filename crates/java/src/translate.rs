@@ -71,6 +71,8 @@ pub(crate) struct Translated {
     pub locals: Vec<Local>,
     pub code: Vec<Statement>,
     pub lines: Vec<u32>,
+    /// See [`droste_pointer::Method::passed_by`].
+    pub passed_by: Vec<u32>,
     /// Whether an exception that the machine or a library raises may leave the method.
     pub raises: bool,
 }
@@ -98,6 +100,9 @@ struct Translator<'a, 'b> {
     /// The instruction that is translated.
     at: usize,
     line: u32,
+    /// Whether the line has a statement since control came to it.
+    has_statement: bool,
+    passed_by: Vec<u32>,
 }
 
 /// Translates a method. A message says why it cannot be done, with the line.
@@ -138,6 +143,8 @@ pub(crate) fn translate(
         block: 0,
         at: 0,
         line: start,
+        has_statement: false,
+        passed_by: Vec::new(),
     };
     translator.shapes[0] = Some(Vec::new());
     match translator.run() {
@@ -152,10 +159,16 @@ impl Translator<'_, '_> {
             self.enter(block);
             let instructions = self.graph.starts[block]..self.graph.starts[block + 1];
             let mut ended = false;
+            self.has_statement = false;
             for at in instructions {
-                self.line = self.body.line(self.body.instructions[at].at);
+                let line = self.body.line(self.body.instructions[at].at);
+                self.has_statement &= line == self.line;
+                self.line = line;
                 self.at = at;
                 ended = self.instruction(at)?;
+                if !self.has_statement && self.body.instructions[at].op.ends_statement() {
+                    self.emit(Statement::Nop);
+                }
             }
             if !ended {
                 if self.graph.next[block].is_empty() {
@@ -241,6 +254,7 @@ impl Translator<'_, '_> {
             locals: self.locals,
             code,
             lines,
+            passed_by: self.passed_by,
             raises: self.raises,
         }
     }
@@ -310,6 +324,7 @@ impl Translator<'_, '_> {
     }
 
     fn emit(&mut self, statement: Statement) {
+        self.has_statement = true;
         self.pieces[self.piece as usize]
             .code
             .push((statement, self.line));

@@ -21,7 +21,7 @@
 //! #             Statement::Assign { to: LocalId(0), value: droste_pointer::Value::Parameter(0) },
 //! #             Statement::Return(Some(Operand::Local(LocalId(0)))),
 //! #         ],
-//! #         lines: vec![1, 1], file: 0,
+//! #         lines: vec![1, 1], passed_by: vec![], file: 0,
 //! #     }],
 //! #     files: vec!["List.java".into()],
 //! #     entry: MethodId(0),

@@ -251,11 +251,19 @@ pub struct Method {
     pub code: Vec<Statement>,
     /// For each statement the source line, from 1; 0 if it is not known.
     pub lines: Vec<u32>,
+    /// Lines that are nothing but a jump, and that the program may pass without a trace: the compiler
+    /// leads jumps to another jump straight to its target.
+    pub passed_by: Vec<u32>,
     /// The source file: an index into [`PointerProgram::files`].
     pub file: u32,
 }
 
 impl Method {
+    /// Where the statements begin, behind those for the receiver and the parameters.
+    pub fn first_statement(&self) -> usize {
+        self.parameters.len() + usize::from(!self.is_static)
+    }
+
     /// The name of a local variable.
     pub fn local(&self, id: LocalId) -> &str {
         &self.locals[id.index()].name

@@ -42,6 +42,7 @@ fn program(code: Vec<Statement>) -> PointerProgram {
         returns: Some(Kind::Reference),
         locals: vec![name("head"), name("current"), name("$s2")],
         lines: vec![1; code.len()],
+        passed_by: Vec::new(),
         code,
         file: 0,
     };

@@ -120,6 +120,8 @@ pub struct Names {
     pub methods: BTreeSet<String>,
     /// Lines with statements: the source file, its class, and the number.
     pub lines: BTreeSet<(String, String, u32)>,
+    /// Lines that are nothing but a jump, and that the program may pass without a trace.
+    pub passed_by: BTreeSet<(String, String, u32)>,
     /// Whether a formula may name a variable that does not exist: it is undefined.
     pub any_variable: bool,
 }
@@ -346,8 +348,18 @@ impl Names {
                 "for example `line 12` or `line List.java:12`".into(),
             ));
         };
-        let mut own: Vec<u32> = (self.lines.iter())
-            .filter(|(one, class, _)| (file.as_ref()).is_none_or(|name| is_file(one, class, name)))
+        let here = |(one, class, _): &&(String, String, u32)| {
+            (file.as_ref()).is_none_or(|name| is_file(one, class, name))
+        };
+        if (self.passed_by.iter().filter(here)).any(|&(_, _, line)| line == number) {
+            return Err((
+                format!("whether line {number} is executed cannot be seen in the class file"),
+                "the line is nothing but a jump, and the compiler leads other jumps past it: name \
+                 the line of the condition before it, or put a statement on it"
+                    .into(),
+            ));
+        }
+        let mut own: Vec<u32> = (self.lines.iter().filter(here))
             .map(|&(_, _, line)| line)
             .collect();
         own.sort_unstable();
@@ -356,8 +368,8 @@ impl Names {
             return Ok(Proposition::Line(file, number));
         }
         let message = match &file {
-            Some(file) => format!("nothing is executed in line {number} of `{file}`"),
-            None => format!("nothing is executed in line {number}"),
+            Some(file) => format!("the class file has no statement in line {number} of `{file}`"),
+            None => format!("the class file has no statement in line {number}"),
         };
         own.sort_by_key(|line| line.abs_diff(number));
         own.truncate(4);
@@ -366,7 +378,8 @@ impl Names {
         let help = match &near[..] {
             [] => "no line of it is known to the program".to_owned(),
             near => format!(
-                "lines with statements near it: {}; methods that are never called do not count",
+                "lines with statements near it: {}; jumps that the compiler leaves out and methods \
+                 that are never called do not count",
                 near.join(", ")
             ),
         };
@@ -440,6 +453,7 @@ mod tests {
             nonterminals: set(&["RefSLList"]),
             methods: set(&["walk"]),
             lines: [("List.java".to_owned(), "List".to_owned(), 12)].into(),
+            passed_by: [("List.java".to_owned(), "List".to_owned(), 15)].into(),
             any_variable: false,
         }
     }
@@ -534,11 +548,15 @@ mod tests {
             any.strangers(&formula).into_iter().collect::<Vec<_>>(),
             ["x"]
         );
-        let nowhere = "nothing is executed in line 13";
+        let nowhere = "the class file has no statement in line 13";
         assert_eq!(complaint("F {line 13}"), nowhere);
         assert_eq!(
             complaint("F {line Tree.java:12}"),
-            "nothing is executed in line 12 of `Tree.java`"
+            "the class file has no statement in line 12 of `Tree.java`"
+        );
+        assert_eq!(
+            complaint("F {line List:15}"),
+            "whether line 15 is executed cannot be seen in the class file"
         );
         assert_eq!(complaint("F {line x}"), "`x` is not the number of a line");
     }

@@ -44,8 +44,13 @@ impl Task {
             let locals = method.locals.iter().map(|local| local.name.clone());
             names.variables.extend(locals);
             let (file, class) = self.whereabouts(method);
-            for &line in method.lines.iter().filter(|&&line| line > 0) {
+            // What gives the receiver and the parameters their values is no statement of the source.
+            let statements = method.lines.iter().skip(method.first_statement());
+            for &line in statements.filter(|&&line| line > 0) {
                 names.lines.insert((file.into(), class.into(), line));
+            }
+            for &line in &method.passed_by {
+                names.passed_by.insert((file.into(), class.into(), line));
             }
         }
         for heap in &self.initial {

@@ -258,6 +258,54 @@ fn a_line_that_nobody_needs_is_executed() {
     }
 }
 
+/// Every statement is in its line, whether or not the heap program has something to do for it.
+#[test]
+fn lines_whose_statements_do_nothing() {
+    if !has_javac() {
+        return;
+    }
+    let setting = |method: &'static str| Setting {
+        source: "class T { T next; static int visits;
+            static void count(T c) {
+                visits++;
+            }
+            static void same(T c) {
+                c = c;
+            }
+            static void number(T c) {
+                int k = 1;
+            }
+            static void loop(T c) {
+                c = new T();
+                while (c != null && visits > 0) {
+                    visits = 2; c = c.next;
+                }
+                visits--;
+            }
+            void none(T c) {
+            }
+        }",
+        class: "T",
+        ..setting(method, false)
+    };
+    for mode in MODES {
+        for (method, line) in [
+            ("count", 3),
+            ("same", 6),
+            ("number", 9),
+            ("loop", 16),
+            ("none", 19),
+        ] {
+            let [never, at_last] = [format!("G !{{line {line}}}"), format!("F {{line {line}}}")];
+            let reports = setting(method).check(mode, &[&never, &at_last]);
+            assert_eq!(words(&reports), ["holds", "violated", "holds"], "{method}");
+        }
+        // A line that is not passed on every run.
+        let reports = setting("loop").check(mode, &["F {line 14}", "F ({line 14} | {line 16})"]);
+        assert_eq!(words(&reports), ["holds", "violated", "holds"]);
+    }
+}
+
 #[test]
 fn null_is_no_array_and_no_lock() {
     if !has_javac() {

@@ -444,3 +444,59 @@ class A {
     );
     assert!(out.contains("at once"), "{out}");
 }
+
+/// The compiler may lead other jumps past a `break`: whether it is executed cannot be told.
+#[test]
+fn lines_that_are_passed_by() {
+    let Some(setup) = Setup::new("heap-passed-by") else {
+        return;
+    };
+    let source = "class N { N next; }
+class B {
+  static void one(N p) {
+    while (p != null) {
+      if (p.next == p || p.next == null) {
+        break;
+      }
+      p = p.next;
+    }
+  }
+  static void two(N p) {
+    while (p != null) {
+      if (p.next == null) {
+        break;
+      }
+      p = p.next;
+    }
+  }
+  static void three(N p) {
+    while (p != null) {
+      if (p.next != null) {
+        p = p.next;
+      }
+      break;
+    }
+  }
+}
+";
+    let file = setup.write("B.java", source);
+    let text = "H(@parameter0:{N}) <= RefSLList(@parameter0:, null)";
+    let heap = setup.write("h.txt", text);
+    let of = |method: &str, line: u32| {
+        let formula = format!("G ! {{line {line}}}");
+        let more = ["--initial", &heap, "--ltl", &formula];
+        let lists = ["--grammar", "SLList", "--rename", "ListNode=N"];
+        check_method(&file, method, &[&more[..], &lists].concat())
+    };
+    for (method, line, said) in [
+        ("one", 6, "is executed cannot be seen in the class file"),
+        // The break leads to the next instruction, so the compiler leaves it out.
+        ("three", 24, "the class file has no statement in line 24"),
+    ] {
+        let refused = of(method, line).expect(2);
+        assert!(refused.err.contains(said), "{}", refused.err);
+    }
+    of("one", 8).expect(1);
+    // Nothing but the condition before it leads there.
+    of("two", 14).expect(1);
+}

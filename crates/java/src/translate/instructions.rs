@@ -80,6 +80,9 @@ impl Translator<'_, '_> {
                 // Compilers jump back from the end of a loop: that is no part of its last line.
                 let counts = body.is_of_its_line(at);
                 let line = if counts { self.line } else { 0 };
+                if counts && body.is_passed_by(at) {
+                    self.passed_by.push(line);
+                }
                 self.pieces[self.piece as usize].next = Some(Next {
                     to: next,
                     line,

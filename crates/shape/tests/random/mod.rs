@@ -421,6 +421,7 @@ fn method(world: &World, number: u32, random: &mut Random) -> Method {
         lines: (0..code.len() as u32)
             .map(|line| 100 * number + line)
             .collect(),
+        passed_by: Vec::new(),
         code,
         file: 0,
     }
