@@ -22,7 +22,7 @@
 //! assert!(matches!(solver.perform(&actions[1]), Ok(Outcome::Answer(false))));
 //! ```
 //!
-//! The way of a text: `token`, `parser` and `expressions` make syntax; `resolve` and `formula` make
+//! The stages: `token`, `parser` and `expressions` make syntax; `resolve` and `formula` make
 //! types, variables and terms in negation normal form; `depend` finds what is recursive and warns;
 //! `unfold` makes recursion direct; `order` (with `layout`) and `trial` choose one order of BDD
 //! variables for everything, which `reorder` may improve; `engine` (with `product` and `ranged`)

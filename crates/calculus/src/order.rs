@@ -436,8 +436,8 @@ impl Allocator<'_> {
     }
 
     /// Classes that are compared bit by bit, each with one bit only, mean the same although they are
-    /// not of one type. Each pair of bits that are far from each other doubles the diagram, so many
-    /// must not be.
+    /// not of one type. Each pair of bits that are far from each other doubles the diagram, so pairs are
+    /// brought together if there are many.
     fn join_compared(&mut self, body: &Body) {
         let mut pairs: FxHashMap<(VarId, VarId), Vec<(u32, u32)>> = FxHashMap::default();
         for &(a, b, bits) in &body.equalities {

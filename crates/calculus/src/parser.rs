@@ -428,7 +428,7 @@ impl Parser<'_> {
                 };
                 CommandKind::Switch { verbose, on }
             }
-            // Programs that are gone were started by these; whatever follows is skipped.
+            // In MUCKE these start programs that do not exist any more; whatever follows is skipped.
             _ => {
                 while !matches!(self.kind(), Kind::Semicolon | Kind::End) {
                     self.next();

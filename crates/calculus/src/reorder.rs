@@ -1,6 +1,6 @@
 //! Reordering while a theory is solved.
 //!
-//! The order that [`crate::order`] gives is mostly good, and sifting brings nothing then. So it
+//! The order that [`crate::order`] gives is mostly good, and then sifting gains nothing. So it
 //! begins late, a few variables are moved first, and it goes on only if that makes the diagrams much
 //! smaller ([`Sifter::careful`]). It is tried
 //!

@@ -26,7 +26,7 @@ pub enum Outcome {
     Answer(bool),
     /// The formula has the value that was wanted, and this is why.
     Witness(Witness),
-    /// The formula has not the value that was wanted, so there is nothing to show.
+    /// The formula does not have the value that was wanted, so there is nothing to show.
     NoWitness(bool),
     /// The number of members, and the number of all tuples.
     Count(BigUint, BigUint),

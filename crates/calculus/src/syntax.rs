@@ -206,7 +206,7 @@ pub enum CommandKind {
         /// Whether it is switched on.
         on: bool,
     },
-    /// `#vis`, `#undump`: things of the past.
+    /// `#vis`, `#undump`: read, but without effect.
     Gone,
     /// `#quit`
     Quit,

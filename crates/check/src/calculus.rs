@@ -4,6 +4,9 @@
 //! and `droste-calculus` solves both together. A formula that is true says that there is a
 //! violation, not which: the run comes from the symbolic engine, and that is a check of the
 //! formula, too.
+//!
+//! What keeps it honest: random programs are compared with an oracle (`tests/engines.rs`), and those with
+//! threads with the explicit engine (`tests/calculus_threads.rs`).
 
 use droste_base::{Certificate, Counters, Limits, Progress, Runs, StopReason, Verdict, on_worker};
 use droste_calculus::{Action, Round, Solver, Statistics, Theory, Unanswered};

@@ -114,7 +114,8 @@ impl Task<'_> {
     }
 }
 
-/// A run that the explicit engine finds breadth first, if it has to look at no more than so many path edges. Globals have these values from the start.
+/// A run that the explicit engine finds breadth first, if it has to look at no more than so many path
+/// edges. Globals have these values from the start.
 pub(crate) fn shortest(
     prepared: &Prepared<'_>,
     options: &Options<'_>,

@@ -197,7 +197,8 @@ fn spaced(program: &Program, name: &str) -> Option<String> {
     (is_global || labels::find(program, rest).is_ok()).then_some(apart)
 }
 
-/// The braces around an expression of a formula are not part of it. Says so if they are part of the name of a variable.
+/// The braces around an expression of a formula are not part of it. Says so if they are part of the name
+/// of a variable.
 fn in_braces(program: &Program, atom: &Atom, diagnostics: &mut Vec<Diagnostic>) {
     if atom.kind != AtomKind::Expression {
         return;
@@ -275,7 +276,8 @@ fn meaning(formula: &ResolvedFormula<()>, propositions: Vec<Proposition>) -> For
 }
 
 impl Automaton {
-    /// Resolves the atoms of an automaton that `described` says where it comes from; if that fails, the texts of those that are wrong, and what is wrong with them.
+    /// Resolves the atoms of an automaton; `described` says where it comes from. If that fails: the texts of
+    /// the atoms that are wrong, and what is wrong with them.
     pub fn new(
         program: &Program,
         dialect: Dialect,

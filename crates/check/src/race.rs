@@ -7,6 +7,8 @@
 //! the other. This is the only race there is. Programs without threads, programs with threads and temporal
 //! logic use it; so do two formulas for the same question (`calculus`), and two ways to find weights
 //! (`wpds`).
+//!
+//! What keeps it honest: the tests below, and `tests/engines.rs`, which compares races with an oracle.
 
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -35,7 +37,7 @@ fn share(memory: Option<u64>, used: u64) -> u64 {
     used + left.min(MOST_MEMORY)
 }
 
-/// What takes part in a race comes to.
+/// What one side of a race comes to.
 pub(crate) trait Contender {
     /// Why there is no answer, if there is none.
     fn stopped(&self) -> Option<&StopReason>;
@@ -147,9 +149,8 @@ fn decide<A: Contender, E>(own: Result<A, E>, rival: Result<A, E>) -> Result<A, 
     let Some(own_reason) = own.stopped() else {
         return Ok(own);
     };
-    // A violation that had been found when something stopped it is more than the rival knows,
-    // which was stopped because of it: unless both had found one, and the rival has written its
-    // run.
+    // If this side had found a violation when it was stopped, the rival was stopped because of that, and
+    // knows no more. But if the rival has also found one, and has written its run, that counts.
     if matches!(own_reason, StopReason::Unwritten(_)) {
         let written = rival.ok().filter(|rival| rival.stopped().is_none());
         return Ok(written.unwrap_or(own));

@@ -1,5 +1,7 @@
 //! Programs without threads. One engine searches, or two race. Then it is found out which kinds of runs
 //! violate the property, a shorter run is looked for, and the run is replayed.
+//!
+//! What keeps it honest: `tests/differential.rs` and `tests/engines.rs` compare the answers with an oracle.
 
 use std::time::{Duration, Instant};
 

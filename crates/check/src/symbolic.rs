@@ -23,7 +23,7 @@ use crate::{Effort, EngineId, Evidence, Options, explicit};
 const MOST_PATH_EDGES: u64 = 4_000_000;
 
 /// Answers a question about reachability, about runs that get stuck or about infinite runs; others
-/// are none of its business.
+/// are refused.
 pub(crate) fn search(
     prepared: &Prepared<'_>,
     options: &Options<'_>,

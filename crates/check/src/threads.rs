@@ -1,5 +1,8 @@
 //! Programs with threads. One engine searches, or two race. The schedule that is found becomes an
 //! execution, which is replayed.
+//!
+//! What keeps it honest: `tests/concurrent.rs` and `tests/any_switches.rs` compare the answers with all
+//! interleavings.
 
 use std::time::Duration;
 
@@ -233,9 +236,9 @@ fn by_both(query: &ThreadQuery<'_>, options: &Options<'_>) -> Result<Answer<Find
     })
 }
 
-/// The symbolic engine answers most questions about variables with many values before it has looked
-/// at its limits so often, which takes it about 10 ms, and many of those whose configurations are not
-/// quite few.
+/// How often the symbolic engine looks at its limits in its head start, which takes about 10 ms. By then
+/// it has answered most questions about variables with many values, and many of those with a few
+/// configurations too many for the list.
 const SYMBOLIC_START: u32 = 8;
 
 /// The explicit engine looks at its limits before it explores what a thread does in a context. Most

@@ -31,8 +31,8 @@ use crate::property::Resolved;
 /// Why `holds` says little: which runs were not at stake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Vacuity {
-    /// Every run stops before it has done anything for ever, or ended. If finite runs are asked
-    /// about, none has got to an assertion.
+    /// Every run stops: none goes on for ever, and none comes to the end of the program. If finite runs
+    /// are asked about, none has got to an assertion, either.
     NoRun {
         /// Places where runs stop.
         stops: Vec<StopPlace>,

@@ -2,6 +2,8 @@
 //!
 //! Weights say whether there is a violation, not which. The run comes from the symbolic engine, and
 //! that is a check of the weights, too.
+//!
+//! What keeps it honest: `tests/engines.rs` and `tests/deadlock.rs` compare the answers with an oracle.
 
 use std::convert::Infallible;
 

@@ -18,7 +18,7 @@ use droste_program::{
 };
 use rustc_hash::FxHashMap;
 
-/// No more statements than this, and no more open calls. Where stacks are gone there are no tuples of
+/// No more statements than this, and no more open calls. Without stacks there are no tuples of
 /// globals: a stack of 4,800 statements, unrolled, is solved fifteen times faster. A step is one
 /// conjunction of its relation, whose size grows with the statements and not faster.
 const MOST: (usize, usize) = (30_000, 32);

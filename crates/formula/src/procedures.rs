@@ -2,8 +2,7 @@
 //!
 //! `Summary_3(u, v)` has the summaries of procedure 3 alone, from all its entries. So procedures that are not
 //! mutually recursive are solved one after the other, callees first, each once, and a step only looks at the
-//! summaries of its own procedure. The clause for returns is split as in
-//! section 4.2.
+//! summaries of its own procedure. The clause for returns is split as in section 4.2.
 //!
 //! What keeps it honest: it is one of the algorithms that are compared with an oracle on random
 //! programs (`tests/oracle.rs`).

@@ -12,7 +12,7 @@
 //! * Globals that neither a procedure nor anything it calls mentions are 0 while it runs, and the caller keeps
 //!   their values. GETAFIX leaves them open there.
 //! * A value that cannot matter any more is forgotten: the step that it mattered to last leaves it
-//!   open. Otherwise it would have to be told apart for ever, and with it what it was computed of.
+//!   open. Otherwise states would differ in it for ever, and in what it was computed from.
 
 mod calls;
 mod control;

@@ -4,7 +4,7 @@
 //! * **Increasing**: a rule that only renames a hyperedge, or makes nothing, is not used backward.
 //! * **Locally concretisable**, see [`giving`](crate::giving): the rules that give a node a selector
 //!   at once stand for all heaps in which the nonterminal gives it that selector.
-//! * **Reduction tentacles** that are claimed where a rule gives a selector are not believed.
+//! * A **reduction tentacle** that the grammar claims is not believed if a rule gives its node a selector.
 //!
 //! Backward confluence has a file of its own, [`confluence`].
 
@@ -40,7 +40,7 @@ pub enum WarningKind {
     /// Two rules, or two places of one, overlap so that it matters which is taken first: heaps that
     /// are the same may stay apart.
     NotConfluent,
-    /// On a node of a rule nothing hangs.
+    /// Nothing is attached to a node of a rule.
     Lonely,
     /// A nonterminal has no rules, or none that ends.
     Unproductive,

@@ -4,7 +4,7 @@ use crate::canonical::{Externals, canonical};
 use crate::hypergraph::{Edge, Heap, Node};
 use crate::symbols::{Annotation, Label, Selector, TypeId, Variable};
 
-/// The canonical form of a heap: two heaps have the same code just if they are isomorphic. Types,
+/// The canonical form of a heap: two heaps have the same code if and only if they are isomorphic. Types,
 /// selectors with annotations, variables, labels of hyperedges and the order of the external nodes
 /// count.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -49,8 +49,8 @@ impl Grammar {
     }
 
     /// For each nonterminal and each of its tentacles: whether the node at the tentacle leads to all
-    /// that the hyperedge stands for, whichever rules are applied. This is the greatest such table:
-    /// what each rule keeps up if its own hyperedges do, every derivation has.
+    /// that the hyperedge stands for, whichever rules are applied. It is the greatest table in which a rule
+    /// has this property if its own hyperedges have it; so every derivation has it.
     fn leading_tentacles(&self) -> Vec<Vec<bool>> {
         let mut table: Vec<Vec<bool>> = Vec::new();
         for rule in self.rules() {

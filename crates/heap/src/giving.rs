@@ -4,8 +4,8 @@
 //! A grammar is **locally concretisable** at a tentacle and a selector (Definition 5 of Heinen et al.,
 //! *Juggrnaut*, FMSD 47(2), 2015) if the rules that give the node the selector at once stand for all heaps of
 //! the nonterminal in which it has the selector. Then these rules are all that materialisation needs.
-//! Otherwise heaps would be lost with these rules alone. So every rule is applied, until the selector is
-//! there or no rule can give it. That may go on for ever; it is given up after a number of rules.
+//! Otherwise they would lose heaps. So every rule is applied, until the selector is there or no rule can
+//! give it. That may go on for ever; it is given up after a number of rules.
 //!
 //! That nothing is lost is tested on random grammars, `tests/random_grammars.rs`.
 

@@ -163,8 +163,8 @@ impl Grammar {
     }
 
     /// The greatest assignment such that the node at a reduction tentacle gets no selector, in no
-    /// rule, neither directly nor through a hyperedge. A tentacle that is said not to be one
-    /// stays none.
+    /// rule, neither directly nor through a hyperedge. A tentacle that the grammar declares not to be one
+    /// is none.
     fn reduction_tentacles(
         &mut self,
         symbols: &Symbols,

@@ -42,7 +42,7 @@ pub struct Notes {
 const MOST_WARNINGS: usize = 20;
 
 impl Notes {
-    /// Another graph begins. What stands in a graph matters where a text is one.
+    /// Another graph begins. The places inside a graph are only of use if the whole text is one graph.
     pub(crate) fn begin_graph(&mut self) {
         self.nodes.clear();
         self.externals.clear();

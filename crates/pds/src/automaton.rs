@@ -284,7 +284,7 @@ impl<W: Clone> Automaton<W> {
         self
     }
 
-    /// What a path that has one weight has after a transition with another.
+    /// The weight of a path with the weight `so_far` that goes on over a transition with the weight `next`.
     fn after<D: Domain<Weight = W>>(
         &self,
         domain: &D,
@@ -297,8 +297,8 @@ impl<W: Clone> Automaton<W> {
         }
     }
 
-    /// The weight of a configuration, the top of its stack first: zero if it is not accepted. Of
-    /// sums, only this one has to fit.
+    /// The weight of a configuration, the top of its stack first: zero if it is not accepted. Only this
+    /// sum has to be in the range of weights, not the sums on the way to it.
     pub fn weight_of<D: Domain<Weight = W>>(
         &self,
         domain: &D,

@@ -192,7 +192,7 @@ impl<'a, 's, D: Domain> Solution<'a, 's, D> {
     }
 
     /// An edge from a member of the piece, or from the source, to a transition that may be new.
-    /// An edge that weighs nothing is none. The transition, and whether it is new.
+    /// An edge with the weight zero is left out. Gives the transition, and whether it is new.
     fn link(
         &mut self,
         piece: &mut Piece<'a, D::Weight>,

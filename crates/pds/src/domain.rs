@@ -104,10 +104,9 @@ pub trait Domain {
         None
     }
 
-    /// For a domain with a [bottom](Self::bottom): its weights are numbers that [`extend`](Self::extend)
-    /// adds, and of which [`combine`](Self::combine) takes the least. The greatest of them; the least
-    /// is as far from 0. `None` if the domain does not know, and then sums that are out of range end
-    /// a search.
+    /// For a domain with a [bottom](Self::bottom) whose weights are numbers: [`extend`](Self::extend) adds
+    /// them, and [`combine`](Self::combine) takes the lesser one. This is the greatest number, and minus it
+    /// the least. `None` if the domain does not know; then sums that are out of range end a search.
     fn greatest(&self) -> Option<i128> {
         None
     }

@@ -1,12 +1,12 @@
 //! Runs that share what they have in common.
 //!
-//! What a configuration does until the symbol on top has been popped is a list of moves: a first one, and
-//! what is left then, which is again such a list, since a step leaves one symbol in the place of the one on
-//! top, and so does a call that has returned. A list is kept once, however it has come about, so two
+//! What a configuration does until the symbol on top has been popped is a list of moves. What is left
+//! after the first move is such a list again: a step leaves one symbol in the place of the one on top,
+//! and so does a call that has returned. Equal lists are kept once, however they have come about, so two
 //! runs that end alike share their end. A run that is called twice, or is the end of two others, is
 //! written once. So the runs together have as many moves as there are different lists, up to a
-//! factor; a chain of calls in which each level is called again at its end would have the square of
-//! that otherwise.
+//! factor. Without shared ends, a chain of calls in which each level is called again at its end would
+//! have the square of that number.
 
 use rustc_hash::FxHashMap;
 

@@ -47,7 +47,7 @@ pub(crate) trait Algebra {
     /// A name for a vertex.
     fn name(&mut self, vertex: u32) -> Result<Self::Path, StopReason>;
 
-    /// What a vertex with a name is; that may be made of itself: it is an equation.
+    /// Says what a vertex with a name is. The path may contain the name itself: it is an equation.
     fn define(&mut self, vertex: u32, path: Self::Path);
 
     /// Solves a knot. `next` has the edges of each of its vertices, by place; `solved` what leads to
@@ -166,7 +166,7 @@ pub(crate) fn paths_from_source<A: Algebra>(
                 }
             }
             members => {
-                // What only the part itself asks for is not needed as such.
+                // A vertex that only this part needs is not asked for.
                 let asked = |vertex: u32| {
                     wanted.is_none_or(|wanted| {
                         let mut next = leaving

@@ -36,8 +36,8 @@ pub fn poststar<D: Domain>(
     let table = saturate(domain, pds, &start, middles, (options, Goal(None)))?;
     let bare = start.bare(Direction::Backward);
     let (found, all) = table.automaton(bare, middles.states(), |t| middles.is_wanted(t));
-    // Each transition leads to where another did. So there is nothing to trim, unless there was
-    // something at the beginning, or a weight is zero.
+    // A transition leads on to a final state if the one that it was made of does. So there is nothing to
+    // trim, unless the given automaton was not trim, or a weight is zero.
     Ok(if all && start.is_trim() {
         found
     } else {

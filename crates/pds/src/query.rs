@@ -44,7 +44,7 @@ pub struct Reached<W> {
     /// How many transitions were found.
     pub transitions: usize,
     /// A run, if one was asked for and there is one. Where weights are totally ordered, it has the
-    /// weight; elsewhere it has a part of it, and there is none here if it would be very long. There
+    /// weight. Elsewhere it has a part of it, and none is given if choosing one would take too long. There
     /// is none for a weight that [falls for ever](Domain::bottom).
     pub witness: Option<Witness>,
     /// From which side it was found, if it was from one.

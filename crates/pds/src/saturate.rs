@@ -31,7 +31,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 const MANY: u32 = 24;
 
 /// Which transition that has grown is looked at next. The answer does not depend on it; the time
-/// does. With weights that are counted ([`MinPlus`](crate::domains::MinPlus) and the like),
+/// does. With weights that are numbers ([`MinPlus`](crate::domains::MinPlus) and the like),
 /// [`LastIn`](Order::LastIn) may hand on exponentially many weights that turn out not to be the best.
 #[derive(Clone, Debug, Default)]
 pub enum Order {

@@ -509,8 +509,9 @@ impl<W> Pds<W> {
         (self.rules.procedures).get_or_init(|| Procedures::new(*symbols, &all[..*own]))
     }
 
-    /// The procedures, where the rules of a question count like the others: a step or what is
-    /// behind a call is in the same procedure, and a callee in no later part, without exception.
+    /// The procedures, with the rules of a question counted like the others. Then it holds without
+    /// exception that a step, and what is behind a call, stays in its procedure, and that no callee is in a
+    /// later part.
     pub(crate) fn all_procedures(&self) -> &Procedures {
         let Rules {
             symbols, all, own, ..

@@ -19,8 +19,8 @@ pub(crate) enum Side {
     Right,
 }
 
-/// The weight of a path. Most rules of a program do not touch what an analysis is about: one and
-/// zero have no place in memory, and a product with them costs nothing.
+/// The weight of a path. Most rules of a program do not touch what an analysis is about: so one and
+/// zero take no memory, and a product with them costs nothing.
 #[derive(Debug)]
 pub(crate) enum Path<'w, W> {
     Zero,

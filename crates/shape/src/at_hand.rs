@@ -1,4 +1,4 @@
-//! Are the classes of all objects at hand of which heaps and grammars speak?
+//! Finds objects in heaps and grammars whose class is not at hand.
 //!
 //! Fields of a class that is not at hand are library fields: what they hold is unknown, and it is taken not
 //! to be null. That is wrong for an object of a heap that is asked about: its fields are in the heap, and

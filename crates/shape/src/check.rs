@@ -50,7 +50,7 @@ pub enum Unknown {
     Hidden,
     /// The formula speaks of a value that is not modelled: of which, and where.
     Unmodelled(String),
-    /// A mark is not put on every object: by a rule of this nonterminal there is one to which no field
+    /// No mark gets to some object: by a rule of this nonterminal there is an object to which no field
     /// leads.
     Unmarked(String),
     /// There is a violation if heights of trees are forgotten, as they are where there are marks. On
@@ -143,8 +143,8 @@ pub struct Checked {
     pub reports: Vec<Report>,
     /// The contracts that were found, as JSON, if they were wanted and there is no limit before.
     pub contracts: Option<String>,
-    /// Where something unknown was taken not to be null: files and lines. What holds holds if it was
-    /// not.
+    /// Where something unknown was taken not to be null: files and lines. A verdict of `holds` is right
+    /// only if it was not null there.
     pub assumed: BTreeSet<(String, u32)>,
 }
 

@@ -25,8 +25,8 @@ pub(crate) enum Event {
     Leave(Heap),
     /// This method is called; the heap has its parameters.
     Call(MethodId, Heap),
-    /// A method without a body is called; the heap has its parameters, and another one is as it is
-    /// if nothing is known of the method.
+    /// A method without a body is called. The first heap has its parameters; the second one is how the
+    /// program goes on if nothing is known of the method.
     Foreign(String, Heap, Heap),
     /// An exception is raised. The heap has it, if it is known.
     Throw(Heap),

@@ -211,7 +211,7 @@ impl<'a> Group<'a> {
             Answer::Holds => self.endless(),
             _ => BTreeSet::new(),
         };
-        // A run that stays in a call is one.
+        // A run that stays in a call counts as a run.
         let vacuous = match answer {
             Answer::Holds if endless.is_empty() => self.vacuity(),
             _ => None,

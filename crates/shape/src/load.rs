@@ -132,7 +132,7 @@ pub fn load(
         };
         problems.extend(wellformed.problems(&heap, &notes));
         problems.truncate(MOST_PROBLEMS);
-        // The reference takes every name.
+        // ATTESTOR takes every name.
         if !compat && !problems.is_empty() {
             return Err(LoadError::Wrong(problems, Box::new(source)));
         }

@@ -3,8 +3,8 @@
 //! A state is a place in a method and an abstract heap, in canonical form. A call cuts the part of
 //! the heap that the callee can reach out of the caller's: that is the callee's entry state. When
 //! the callee returns, what it made of this part is glued back. So the state spaces of a method are
-//! shared by all its callers, and an entry with its exits is a contract: Jansen and Noll's procedure
-//! contracts, on Droste's spine.
+//! shared by all its callers, and an entry with its exits is a contract (the procedure contracts of Jansen
+//! and Noll).
 //!
 //! Materialisation happens within a step and is no position of a run. Successors are generated when
 //! they are asked for, once, and kept: formulas that are checked one after the other share them.

@@ -1,5 +1,5 @@
-//! Pages for a browser: runs, state spaces, heaps and grammars, one picture at a time, what the
-//! step before changed highlighted. A page is one file and loads nothing.
+//! Pages for a browser: runs, state spaces, heaps and grammars, one picture at a time, with what the
+//! previous step has changed highlighted. A page is one file and loads nothing.
 
 use std::fmt::Write as _;
 

@@ -168,8 +168,8 @@ pub fn parse_file(
     }
 }
 
-/// What is wrong with a text that was spread, as it was written. These are the places of blanks that
-/// were added.
+/// Diagnostics of a text to which blanks were added at these places, with their own places in the text
+/// as it was written.
 fn moved(mut problems: Vec<Diagnostic>, added: &[usize]) -> Vec<Diagnostic> {
     let back = |at: u32| at - added.partition_point(|&blank| blank < at as usize) as u32;
     for problem in &mut problems {

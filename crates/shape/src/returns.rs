@@ -20,7 +20,8 @@ use crate::machine::{Machine, State};
 /// A call that may not return: the name of the method, and the file and the line of the call.
 pub type Endless = (String, String, u32);
 
-/// The calls of outermost methods that may not return, or of any method those for which `folds`.
+/// The calls that may not return, of those that are single steps. `folds` says which are, given whether
+/// the caller is the outermost method.
 pub(crate) fn endless(
     machine: &Machine<'_>,
     spaces: &Spaces<State>,

@@ -1,7 +1,9 @@
-//! Programs with threads, context by context.
+//! Programs with threads, context by context. There are three methods: lists of configurations without
+//! diagrams (`few`), sets of whole configurations (`product`), and tuples (`contexts`). This file drives
+//! them: the first two in turns, and tuples where these do not decide the question.
 //!
-//! The predicate *Reach* of La Torre, Madhusudan and Parlato, *Analyzing Recursive Programs using a
-//! Fixed-point Calculus* (PLDI 2009), section 5.1, with control, thread, and the numbers of
+//! **Tuples** are the predicate *Reach* of La Torre, Madhusudan and Parlato, *Analyzing Recursive Programs
+//! using a Fixed-point Calculus* (PLDI 2009), section 5.1, with control, thread, and the numbers of
 //! switches taken out of the relation. For context number *c*, thread *t*, the context *ec* in
 //! which the procedure was entered, and a node, there is a set of tuples
 //!
@@ -9,8 +11,7 @@
 //!
 //! Such a tuple says: some run has its first contexts by these threads, the shared globals are gᵢ
 //! when context *i* begins, and thread *t* is now at the node. All tuples that are combined agree
-//! on the gᵢ and tᵢ, which never change. That is what makes stitching the runs of different threads
-//! right.
+//! on the gᵢ and tᵢ, which never change. So the runs of different threads fit together.
 //!
 //! * A thread that is switched to for the first time begins at its beginning, with the globals of
 //!   the switch.
@@ -28,6 +29,9 @@
 //!
 //! What is found is a schedule: threads, globals at the switches, frames of started threads. A
 //! concrete run is rebuilt from it (crate `threads`), and replayed.
+//!
+//! What keeps it honest: `check/tests/concurrent.rs` compares each method, and all of them together, with
+//! all interleavings.
 
 mod contexts;
 mod few;

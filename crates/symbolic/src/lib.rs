@@ -41,7 +41,7 @@ pub struct Tuning {
     pub sift_from: usize,
     /// The search for a shortest run may take this many times the steps of diagram operations that
     /// the search which found the violation took, and [`shortest_plus`](Self::shortest_plus) more.
-    /// When that is not enough, the run shown is one which the first search has gone.
+    /// When that is not enough, the run shown is one that the first search has followed.
     pub shortest_times: u64,
     /// See [`shortest_times`](Self::shortest_times).
     pub shortest_plus: u64,
@@ -63,7 +63,7 @@ pub struct Tuning {
 pub const STEPS: u64 = 8;
 
 impl Default for Tuning {
-    /// Reordering from four million nodes on, and well below a second more.
+    /// Reordering from four million nodes on; well below a second more for the search for a shortest run.
     fn default() -> Self {
         Tuning {
             sift_from: 1 << 22,

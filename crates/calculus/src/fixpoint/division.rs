@@ -43,7 +43,7 @@ impl Fixpoints<'_> {
         demand: &[DefId],
         inside: Option<&[DefId]>,
     ) -> Rc<Vec<Component>> {
-        // All predicates are never listed.
+        // No list and an empty one have the same key: inside of an empty one nothing is asked for.
         let key: Region = (demand.into(), inside.unwrap_or_default().into());
         if let Some(known) = self.divisions.get(&key) {
             return Rc::clone(known);

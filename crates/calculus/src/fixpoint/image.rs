@@ -209,8 +209,8 @@ fn form(engine: &Engine, body_of: Option<DefId>, term: TermId) -> Result<Option<
     }
     let from: Vec<Var> = pairs.iter().map(|(_, p)| *p).collect();
     let xs: Vec<Var> = pairs.iter().map(|(x, _)| *x).collect();
-    // A body that is not the source's may have `x` where the source has its parameters: the better.
-    // But what is exchanged must not get into the way of the rest.
+    // In a body that is not the source's, `x` may have the very variables of the parameters: then nothing
+    // is exchanged. What is exchanged must not get into the way of the rest.
     pairs.retain(|(x, p)| x != p);
     if pairs
         .iter()

@@ -137,9 +137,9 @@ impl Fixpoints<'_> {
         for (i, pending) in &mut task.pending {
             let nothing = self.engine.manager.constant(false);
             let pending = std::mem::replace(pending, nothing);
-            // Anything between what is new and what is known will do: the smaller diagram. Of a
-            // small one that need not be asked. What is new is counted, and no more than that of
-            // what is known.
+            // Any set between what is new and what is known will do: the one with the smaller diagram is
+            // taken. What is new is counted, and taken at once if it is small. Otherwise what is known is
+            // counted, too, but only up to that number.
             let size = pending.node_count();
             let large = size > SMALL && !grown[*i].is_larger_than(size - 1);
             let frontier = if large { grown[*i].clone() } else { pending };

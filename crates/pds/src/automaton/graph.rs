@@ -3,8 +3,8 @@
 //! [`flow`] lets weights flow along the edges, component by component in topological order. Inside
 //! a component it is chaotic iteration first; a component that has not settled after some rounds is
 //! solved by eliminating its states one by one, with [`Domain::star`] for loops (Kleene's
-//! algorithm). So a cycle that makes weights better for ever ends in its star, not in a loop of
-//! ours. The property tests compare both ways with closures of matrices.
+//! algorithm). So the computation ends even where a cycle makes weights better for ever: the star of
+//! the cycle says what becomes of them. The property tests compare both ways with closures of matrices.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};

@@ -9,8 +9,8 @@ use crate::system::{StateId, SymbolId};
 use crate::wide::Wide;
 
 impl<W: Clone> Automaton<W> {
-    /// The same without epsilon transitions, with the same states. Of sums, only those that
-    /// transitions have in the end have to fit.
+    /// The same without epsilon transitions, with the same states. Only the sums that transitions have in
+    /// the end have to be in the range of weights.
     pub fn without_epsilon<D: Domain<Weight = W>>(&self, domain: &D) -> Result<Self, StopReason> {
         let epsilon = |t: &Transition| t.symbol == SymbolId::EPSILON;
         if !self.transitions.iter().any(epsilon) {

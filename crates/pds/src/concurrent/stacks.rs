@@ -56,7 +56,7 @@ type Edges = Box<[(u32, u32)]>;
 struct Node {
     accepting: bool,
     edges: Edges,
-    /// A hash of what can be read in so many steps, and one more, …
+    /// Hashes of what can be read in one step, in two, and so on.
     prints: [u64; DEPTH],
 }
 
@@ -332,7 +332,7 @@ impl Stacks {
         for (step, own) in prints.iter_mut().enumerate() {
             *own = print(accepting, &edges, |to| match step {
                 0 => 0,
-                // Of a component that is being added, not all nodes are there: see `prints`.
+                // When a component is added, some targets are not in the table yet: `cycle` corrects this.
                 _ => self
                     .nodes
                     .get(to as usize)

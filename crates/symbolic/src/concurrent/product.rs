@@ -62,10 +62,10 @@ use run::Goal;
 /// Open calls of a thread, if procedures do not call themselves or are folded.
 const MOST_DEPTH: usize = 64;
 
-/// Places of a thread if they do.
+/// Places of a thread, if procedures call themselves and stacks are cut off.
 const MOST_RECURSIVE: usize = 4095;
 
-/// Open calls if they do: a stack that grows higher may be of any height.
+/// Open calls of a thread where stacks are cut off: one that grows higher may be of any height.
 pub(super) const MOST_CALLS: usize = 32;
 
 /// Started threads that may be active.

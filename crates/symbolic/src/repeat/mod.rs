@@ -15,7 +15,7 @@
 //!    to it (`trace`, on two further products). A head is one valuation, so neither needs a second
 //!    copy of the variables.
 //!
-//! It is compared with the explicit engine, which shares no code with it, on random programs and
+//! It is compared with the explicit engine, whose search shares no code with it, on random programs and
 //! automata, for both kinds of runs; every lasso is made concrete and replayed.
 
 mod automaton;
