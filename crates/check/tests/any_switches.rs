@@ -16,7 +16,7 @@ use droste_lang::lower::lower;
 use droste_lang::printer;
 use droste_program::schedule::{Finding, Levels, Target, ThreadQuery};
 use droste_program::{NodeId, Program};
-use droste_testkit::generate::concurrent;
+use droste_testkit::generate::{concurrent, starting};
 use droste_testkit::oracle::interleave::{self, Bounds, Interleavings, interleave};
 use droste_testkit::random::seeds;
 use droste_testkit::shrink::shrink;
@@ -34,15 +34,15 @@ enum Found {
 #[derive(Clone, Copy, Debug)]
 enum By {
     States(Watching),
-    /// With so many steps without diagrams before there are any.
-    Sets(u64),
+    /// With so many steps without diagrams before there are any, and so much time.
+    Sets(u64, Duration),
 }
 
 /// The symbolic engine looks at no more switches. It may say that more lead to nothing new.
 const MOST_BY_SETS: usize = 6;
 
-fn by_sets(query: &ThreadQuery<'_>, few: u64) -> Finding {
-    let limits = Limits::within(Duration::from_secs(2));
+fn by_sets(query: &ThreadQuery<'_>, few: u64, time: Duration) -> Finding {
+    let limits = Limits::within(time);
     let query = ThreadQuery {
         most: query.most.or(Some(MOST_BY_SETS)),
         ..*query
@@ -62,7 +62,7 @@ fn search(program: &Program, target: Target<'_>, most: Option<usize>, by: By) ->
         most,
     };
     let found = match by {
-        By::Sets(few) => by_sets(&query, few),
+        By::Sets(few, time) => by_sets(&query, few, time),
         By::States(watching) => {
             let options = droste_threads::Options {
                 limits: Limits {
@@ -106,7 +106,19 @@ fn labelled(program: &Program) -> Vec<NodeId> {
     labelled.map(|(id, _)| id).collect()
 }
 
-fn differs(ast: &Ast, tally: &mut Tally) -> Option<String> {
+/// All engines; each may take its time.
+const ALL: &[By] = &[
+    By::States(Watching::Later),
+    By::States(Watching::Early),
+    By::States(Watching::Alone),
+    By::Sets(0, Duration::from_secs(2)),
+    By::Sets(u64::MAX, Duration::from_secs(2)),
+];
+
+/// The one that counts threads. It finds no violations: that takes longer, and is not the question.
+const COUNTING: &[By] = &[By::Sets(u64::MAX, Duration::from_millis(100))];
+
+fn differs(ast: &Ast, engines: &[By], tally: &mut Tally) -> Option<String> {
     let (program, _) = lower(ast);
     let program = program?;
     if !program.is_concurrent() {
@@ -126,8 +138,7 @@ fn differs(ast: &Ast, tally: &mut Tally) -> Option<String> {
     let reach = nodes.chunks(1).map(Target::Reach);
     for target in reach.chain([Target::Default(&[])]) {
         let expected = expected(&oracle, target);
-        let by_states = [Watching::Later, Watching::Early, Watching::Alone].map(By::States);
-        for by in by_states.into_iter().chain([0, u64::MAX].map(By::Sets)) {
+        for &by in engines {
             tally.questions += 1;
             match search(&program, target, None, by) {
                 Found::Hit(level) => {
@@ -153,16 +164,37 @@ fn differs(ast: &Ast, tally: &mut Tally) -> Option<String> {
     None
 }
 
-fn compare(seeds: &[u64]) {
+/// A program whose text bounds its threads.
+fn some_threads(seed: u64) -> String {
+    concurrent(seed).1
+}
+
+/// The same with threads that are started again and again: each `start_thread` of a procedure is in a loop.
+fn any_threads(seed: u64) -> String {
+    let (_, text) = starting(seed);
+    let mut parts = text.split(" start_thread ");
+    let mut looped = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once("();") {
+            Some((name, rest)) if name.chars().all(char::is_alphanumeric) => {
+                looped += &format!(" while (*) do start_thread {name}(); od;{rest}");
+            }
+            _ => looped += &format!(" start_thread {part}"),
+        }
+    }
+    looped
+}
+
+fn compare(seeds: &[u64], text: fn(u64) -> String, engines: &[By]) {
     let mut tally = Tally::default();
     for &seed in seeds {
-        let (_, text) = concurrent(seed);
+        let text = text(seed);
         let ast = parse(&text);
-        if let Some(reason) = differs(&ast, &mut tally) {
+        if let Some(reason) = differs(&ast, engines, &mut tally) {
             let small = shrink(&ast, &mut |ast| {
-                differs(ast, &mut Tally::default()).is_some()
+                differs(ast, engines, &mut Tally::default()).is_some()
             });
-            let small_reason = differs(&small, &mut Tally::default());
+            let small_reason = differs(&small, engines, &mut Tally::default());
             panic!(
                 "seed {seed}: {reason}\n{text}\nsmaller: {small_reason:?}\n{}",
                 printer::print(&small)
@@ -181,14 +213,26 @@ fn compare(seeds: &[u64]) {
 
 #[test]
 fn any_number_of_switches_agrees_with_many() {
-    compare(&seeds(20_000, 60));
+    compare(&seeds(20_000, 60), some_threads, ALL);
 }
 
 #[test]
 #[ignore = "sweep; run in release"]
 fn any_number_of_switches_agrees_with_many_for_many_programs() {
     let count = std::env::var("PROGRAMS").ok().and_then(|v| v.parse().ok());
-    compare(&seeds(30_000, count.unwrap_or(400)));
+    compare(&seeds(30_000, count.unwrap_or(400)), some_threads, ALL);
+}
+
+#[test]
+fn any_number_of_threads_agrees_with_some() {
+    compare(&seeds(40_000, 40), any_threads, COUNTING);
+}
+
+#[test]
+#[ignore = "sweep; run in release"]
+fn any_number_of_threads_agrees_with_some_for_many_programs() {
+    let count = std::env::var("PROGRAMS").ok().and_then(|v| v.parse().ok());
+    compare(&seeds(50_000, count.unwrap_or(400)), any_threads, COUNTING);
 }
 
 /// What `droste check` says about a label, without a bound.

@@ -45,11 +45,11 @@ use droste_base::{Limits, Progress, on_worker};
 use droste_blast::bits;
 use droste_program::concurrent::{declared, most_started};
 use droste_program::schedule::{Finding, Levels, Schedule, ThreadQuery, shared};
-use droste_program::{ProcId, Program};
+use droste_program::{ProcId, Program, Threads};
 
 use crate::{Query, Stats, Tuning};
 use contexts::Search;
-use few::{Enumeration, Pace, few};
+use few::{Enumeration, Pace, counted, few};
 use prepare::Prepared;
 use product::{MOST_CALLS, Product, Stacks};
 
@@ -65,6 +65,9 @@ pub enum News {
 /// The engine takes threads with larger stacks where it needs them.
 const STACK: usize = 1 << 21;
 
+/// The search without diagrams, unless it is of no use.
+type List<'a> = Option<Box<dyn Enumeration + 'a>>;
+
 /// What has come of the search without diagrams.
 pub enum Begun<'a> {
     /// An answer.
@@ -77,7 +80,9 @@ pub enum Begun<'a> {
 pub struct Rest<'a> {
     question: &'a PreparedQuery<'a>,
     tuning: Tuning,
-    list: Option<Box<dyn Enumeration + 'a>>,
+    list: List<'a>,
+    /// The last level that has been explored completely.
+    done: Option<usize>,
     stats: Stats,
     /// Why that was not enough.
     pub obstacle: Obstacle,
@@ -137,35 +142,61 @@ pub fn begin<L: FnMut(News), R>(
         most: query.most,
     };
     let mut stats = Stats::default();
-    let rest = |list, stats, obstacle| {
+    let (counted_prepared, counted_machine);
+    let rest = |list, done, stats, obstacle| {
         Begun::Rest(Rest {
             question: &question,
             tuning,
             list,
+            done,
             stats,
             obstacle,
         })
     };
     if tuning.few == 0 {
-        return then(rest(None, stats, Obstacle::Stacks), listen);
+        return then(rest(None, None, stats, Obstacle::Stacks), listen);
     }
-    let capacity = question.first_capacity();
+    let capacity = question.few_capacity();
     let prepared = Prepared::new(&question, capacity);
     let (machine, target) = few::machine(&prepared, &question);
-    let mut list = match few(&prepared, &question, (&machine, target), capacity) {
-        Ok(Some(list)) => list,
-        Ok(None) => return then(rest(None, stats, Obstacle::Stacks), listen),
-        Err(reason) => {
-            return then(Begun::Answer(Finding::Stopped(reason, None), stats), listen);
+    let list = few(&prepared, &question, (&machine, target), capacity);
+    let (mut done, mut obstacle) = (None, Obstacle::Stacks);
+    let begun = match list {
+        Err(reason) => Some(Begun::Answer(Finding::Stopped(reason, None), stats)),
+        Ok(None) => None,
+        Ok(Some(mut list)) => {
+            let pace = list.go_on(tuning.few, limits, &mut |level| listen(News::Level(level)));
+            stats.configurations = list.configurations();
+            done = list.done();
+            match pace {
+                Err(reason) => Some(Begun::Answer(Finding::Stopped(reason, done), stats)),
+                Ok(Pace::Answer(found)) => Some(Begun::Answer(found, stats)),
+                Ok(Pace::More) => Some(rest(Some(list), done, stats, Obstacle::Time)),
+                Ok(Pace::Over(Obstacle::Threads)) => {
+                    obstacle = Obstacle::Threads;
+                    None
+                }
+                Ok(Pace::Over(obstacle)) => Some(rest(None, done, stats, obstacle)),
+            }
         }
     };
-    let pace = list.go_on(tuning.few, limits, &mut |level| listen(News::Level(level)));
-    stats.configurations = list.configurations();
+    if let Some(begun) = begun {
+        return then(begun, listen);
+    }
+    // Too many threads to tell them apart: they are counted.
+    counted_prepared = Prepared::new(&question, few::SLOTS);
+    counted_machine = few::machine(&counted_prepared, &question);
+    let parts = (&counted_machine.0, counted_machine.1);
+    let pace = counted(&counted_prepared, &question, parts).and_then(|mut list| {
+        let pace = list.go_on(tuning.few, limits, &mut |_| {})?;
+        stats.configurations += list.configurations();
+        Ok((list, pace))
+    });
     let begun = match pace {
-        Err(reason) => Begun::Answer(Finding::Stopped(reason, list.done()), stats),
-        Ok(Pace::Answer(found)) => Begun::Answer(found, stats),
-        Ok(Pace::More) => rest(Some(list), stats, Obstacle::Time),
-        Ok(Pace::Over(obstacle)) => rest(None, stats, obstacle),
+        Err(reason) => Begun::Answer(Finding::Stopped(reason, done), stats),
+        Ok((_, Pace::Answer(found))) => Begun::Answer(found, stats),
+        Ok((list, Pace::More)) => rest(Some(list), done, stats, obstacle),
+        Ok((_, Pace::Over(_))) => rest(None, done, stats, obstacle),
     };
     then(begun, listen)
 }
@@ -174,13 +205,16 @@ impl Rest<'_> {
     /// Goes on, with diagrams and without in turns.
     pub fn finish(self, limits: &Limits, listen: impl FnMut(News)) -> (Finding, Stats) {
         let mut stats = self.stats;
-        let (question, list) = (self.question, (self.tuning, self.list));
+        let (question, mut done) = (self.question, self.done);
         on_worker(STACK, listen, |tell| {
             let report = |progress| tell(News::Progress(progress));
             let level = |level| tell(News::Level(level));
-            let found = by_configurations(question, list, limits, &report, &level, &mut stats);
-            let found =
-                found.unwrap_or_else(|| by_tuples(question, limits, &report, &level, &mut stats));
+            let with = (self.tuning, self.list, &mut done);
+            let found = by_configurations(question, with, limits, &report, &level, &mut stats)
+                .or_else(|list| alone(list, limits, done, &mut stats))
+                .unwrap_or_else(|()| {
+                    by_tuples(question, done, limits, &report, &level, &mut stats)
+                });
             (found, stats)
         })
     }
@@ -211,7 +245,40 @@ impl PreparedQuery<'_> {
             // More than that are for the search by tuples.
             self.most_started.min(product::MOST_STARTED + 1)
         } else {
-            self.most.unwrap_or(4).min(MOST)
+            self.most.unwrap_or(4).min(product::MOST_STARTED)
+        }
+    }
+
+    /// The same for the search without diagrams, as far as it can tell threads apart.
+    fn few_capacity(&self) -> usize {
+        let capacity = self.first_capacity();
+        if self.rounds {
+            return capacity;
+        }
+        // After `init`, one thread more may be active.
+        let init = matches!(self.program.threads, Threads::Init { .. });
+        let others = self.declared.len() + usize::from(init);
+        capacity.min(few::MOST_THREADS.saturating_sub(others))
+    }
+}
+
+/// The search without diagrams, where there are too many threads for diagrams: tuples get nowhere then,
+/// either.
+fn alone(
+    list: List<'_>,
+    limits: &Limits,
+    done: Option<usize>,
+    stats: &mut Stats,
+) -> Result<Finding, ()> {
+    let mut list = list.ok_or(())?;
+    loop {
+        let pace = list.go_on(TURN_ALONE, limits, &mut |_| {});
+        stats.configurations = list.configurations();
+        match pace {
+            Err(reason) => return Ok(Finding::Stopped(reason, done.max(list.done()))),
+            Ok(Pace::Answer(found)) => return Ok(found),
+            Ok(Pace::More) => {}
+            Ok(Pace::Over(_)) => return Err(()),
         }
     }
 }
@@ -233,20 +300,22 @@ const NOTHING: Finding = Finding::Nothing { exhaustive: false };
 /// The first attempt has copies of the globals for at most this number of switches.
 const MOST: usize = 30;
 
+/// A turn of the search without diagrams that goes on alone.
+const TURN_ALONE: u64 = 1 << 16;
+
 /// Where folded stacks meet a target, stacks with this many open calls more are searched first.
 const MORE_CALLS: usize = 2;
 
-/// Whole configurations; `None` if stacks are too high.
-fn by_configurations(
-    question: &PreparedQuery<'_>,
-    (tuning, mut list): (Tuning, Option<Box<dyn Enumeration + '_>>),
+/// Whole configurations. If there are too many threads, or stacks are too high, there is no answer.
+fn by_configurations<'a>(
+    question: &'a PreparedQuery<'_>,
+    (tuning, mut list, done): (Tuning, List<'a>, &mut Option<usize>),
     limits: &Limits,
-    report: &(dyn Fn(Progress) + Sync),
+    report: &'a (dyn Fn(Progress) + Sync),
     level: &(dyn Fn(usize) + Sync),
     stats: &mut Stats,
-) -> Option<Finding> {
+) -> Result<Finding, List<'a>> {
     let mut guard = limits.guard();
-    let mut done = list.as_ref().and_then(|list| list.done());
     let mut capacity = question.first_capacity();
     let mut stacks = Stacks::Small;
     loop {
@@ -260,7 +329,7 @@ fn by_configurations(
                     return Ok(product::Answer::Deep);
                 };
                 product.list = list.take();
-                let found = product.search(capacity, level, &mut done);
+                let found = product.search(capacity, level, done);
                 product.count(stats);
                 list = product.list.take();
                 found
@@ -268,15 +337,15 @@ fn by_configurations(
         });
         match found {
             Err(reason) => {
-                let list = list.and_then(|list| list.done());
-                return Some(Finding::Stopped(reason, done.max(list)));
+                let list = list.as_ref().and_then(|list| list.done());
+                return Ok(Finding::Stopped(reason, list.max(*done)));
             }
-            Ok(product::Answer::Found(found)) => return Some(found),
+            Ok(product::Answer::Found(found)) => return Ok(found),
             Ok(product::Answer::Hit(schedule, level)) => {
-                return Some(Finding::Hit(schedule, level));
+                return Ok(Finding::Hit(schedule, level));
             }
             Ok(product::Answer::Nothing { exhaustive }) => {
-                return Some(Finding::Nothing { exhaustive });
+                return Ok(Finding::Nothing { exhaustive });
             }
             Ok(product::Answer::Capacity) => capacity *= 2,
             Ok(product::Answer::Perhaps(level, calls)) => {
@@ -286,7 +355,7 @@ fn by_configurations(
                 stacks = match stacks {
                     Stacks::Small => Stacks::Folded,
                     Stacks::Folded => Stacks::Cut(MOST_CALLS, None),
-                    Stacks::Cut(MOST_CALLS, _) => return None,
+                    Stacks::Cut(MOST_CALLS, _) => return Err(list),
                     Stacks::Cut(_, first) => Stacks::Cut(MOST_CALLS, first),
                 }
             }
@@ -297,6 +366,7 @@ fn by_configurations(
 /// Tuples over all switches.
 fn by_tuples(
     question: &PreparedQuery<'_>,
+    known: Option<usize>,
     limits: &Limits,
     report: &(dyn Fn(Progress) + Sync),
     level: &(dyn Fn(usize) + Sync),
@@ -326,7 +396,7 @@ fn by_tuples(
             })
         });
         match found {
-            Err(reason) => return Finding::Stopped(reason, done),
+            Err(reason) => return Finding::Stopped(reason, known.max(done)),
             Ok(Answer::Hit(schedule, level)) => return Finding::Hit(schedule, level),
             Ok(Answer::Exhausted) if question.rounds => {
                 done = Some(rounds);

@@ -23,6 +23,7 @@
 //! interleavings; every schedule becomes a run that is replayed.
 
 mod context;
+mod counted;
 
 use droste_base::{Countable, Guard, Interner, Limits, PropId, StopReason};
 use droste_program::liveness::LiveLocals;
@@ -37,8 +38,8 @@ use super::prepare::Prepared;
 use super::{Obstacle, PreparedQuery};
 use context::{Context, Explored};
 
-/// More threads than this are not looked at one configuration at a time.
-const MOST_THREADS: usize = 7;
+/// More threads than this are not looked at one configuration at a time, unless they are [`counted`].
+pub(super) const MOST_THREADS: usize = 7;
 
 /// More configurations than this are not few.
 const MOST: usize = 1 << 21;
@@ -84,7 +85,7 @@ pub(super) trait Enumeration: Send {
 }
 
 /// A way to leave a context.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct Out {
     globals: u32,
     /// A stack; after the whole context is known, perhaps a set.
@@ -112,7 +113,7 @@ struct Tables<W> {
     stacks: Interner<(u32, W)>,
     /// Sets of at least two stacks, sorted.
     sets: Interner<Box<[u32]>>,
-    /// Number 0 is empty.
+    /// Slots and stacks, or stacks and how often each is there ([`counted`]). Number 0 is empty.
     starts: Interner<Box<[(u32, u32)]>>,
     /// By stack: what else may be below its frame, because it was folded.
     folded: FxHashMap<u32, Vec<u32>>,
@@ -166,6 +167,8 @@ struct Few<'a, W: Words> {
     restarts: usize,
     /// Started threads may be active up to this level, unless all are kept.
     capacity: usize,
+    /// Switches are not counted, and started threads are: up to this number exactly ([`counted`]).
+    counts: Option<u32>,
 }
 
 /// The machine that makes steps, and what is looked for.
@@ -189,13 +192,15 @@ pub(super) fn few<'a>(
     }
     let parts = (prepared, question, machine, target);
     Ok(Some(match machine.words() {
-        1 => Few::<[u64; 1]>::boxed(parts, capacity)?,
-        2 => Few::<[u64; 2]>::boxed(parts, capacity)?,
-        3 | 4 => Few::<[u64; 4]>::boxed(parts, capacity)?,
-        5..=8 => Few::<[u64; 8]>::boxed(parts, capacity)?,
-        _ => Few::<Box<[u64]>>::boxed(parts, capacity)?,
+        1 => Box::new(Few::<[u64; 1]>::new(parts, capacity, None)?),
+        2 => Box::new(Few::<[u64; 2]>::new(parts, capacity, None)?),
+        3 | 4 => Box::new(Few::<[u64; 4]>::new(parts, capacity, None)?),
+        5..=8 => Box::new(Few::<[u64; 8]>::new(parts, capacity, None)?),
+        _ => Box::new(Few::<Box<[u64]>>::new(parts, capacity, None)?),
     }))
 }
+
+pub(super) use counted::{SLOTS, counted};
 
 /// What to do next.
 enum Next {
@@ -208,7 +213,7 @@ enum Next {
 }
 
 impl<'a, W: Words + Send + 'a> Few<'a, W> {
-    fn boxed(
+    fn new(
         (prepared, question, machine, target): (
             &'a Prepared,
             &'a PreparedQuery<'a>,
@@ -216,7 +221,8 @@ impl<'a, W: Words + Send + 'a> Few<'a, W> {
             PropId,
         ),
         capacity: usize,
-    ) -> Result<Box<dyn Enumeration + 'a>> {
+        counts: Option<u32>,
+    ) -> Result<Self> {
         let program = &prepared.program;
         let all: Vec<u32> = (0..program.globals.len() as u32).collect();
         let all = Threading::<W>::new(machine, &all);
@@ -257,9 +263,10 @@ impl<'a, W: Words + Send + 'a> Few<'a, W> {
             end: 0,
             restarts: 0,
             capacity,
+            counts,
         };
         few.begin()?;
-        Ok(Box::new(few))
+        Ok(few)
     }
 }
 
@@ -299,13 +306,11 @@ impl<W: Words> Few<'_, W> {
         self.level = usize::from(self.question.rounds);
         self.begun = false;
         self.tables.starts.intern(Box::default())?;
-        let mut globals = W::zeroed(self.machine.words());
-        let own = [self.prepared.started, self.prepared.atomic];
-        for global in own.into_iter().flatten() {
-            self.all.set_global(&mut globals, global, 0);
+        if self.counts.is_some() {
+            return Ok(());
         }
         let mut first: Configuration = [NOWHERE; MOST_THREADS + 1];
-        first[0] = self.tables.globals.intern(globals)?.0;
+        first[0] = self.first_globals()?;
         for (thread, &procedure) in self.question.declared.iter().enumerate() {
             let frame = self.all.rest(&self.all.enter(procedure));
             first[1 + thread] = self.stack(0, frame)?;
@@ -315,6 +320,16 @@ impl<W: Words> Few<'_, W> {
         // Nobody but `init` is active before `init` is done.
         self.visited.push(if self.init { u8::MAX } else { 0 });
         Ok(())
+    }
+
+    /// The globals with which runs begin.
+    fn first_globals(&mut self) -> Result<u32> {
+        let mut globals = W::zeroed(self.machine.words());
+        let own = [self.prepared.started, self.prepared.atomic];
+        for global in own.into_iter().flatten() {
+            self.all.set_global(&mut globals, global, 0);
+        }
+        Ok(self.tables.globals.intern(globals)?.0)
     }
 
     /// The number of a stack.

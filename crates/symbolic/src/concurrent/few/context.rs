@@ -12,7 +12,7 @@ use droste_program::{NodeId, Op, Threads};
 use droste_relations::Result;
 use droste_unfold::{ThreadControl, Unfolding, Words};
 
-use super::{Few, NONE, NOWHERE, Obstacle, Out, SET, STATE, Seed};
+use super::{Few, NONE, NOWHERE, Obstacle, Out, SET, STATE, Seed, counted};
 
 /// A variable with more values than this is not split.
 const WIDE: u64 = 16;
@@ -51,7 +51,7 @@ impl<W> Context<W> {
         self.configuration == NONE
     }
 
-    fn new(configuration: u32, key: (u32, u32, u32), seeds: Vec<Seed>) -> Self {
+    pub(super) fn new(configuration: u32, key: (u32, u32, u32), seeds: Vec<Seed>) -> Self {
         Context {
             configuration,
             thread: key.0 as usize,
@@ -120,6 +120,17 @@ impl<W: Words> Few<'_, W> {
         seed: usize,
     ) -> Result<()> {
         let (number, globals) = self.beginning(context.seeds[seed]);
+        self.begin_with(context, model, seed as u32, (number, globals))
+    }
+
+    /// A context in which a thread goes on with this stack, or one of these stacks, and these globals.
+    pub(super) fn begin_with(
+        &self,
+        context: &mut Context<W>,
+        model: &Unfolding<'_, W>,
+        seed: u32,
+        (number, globals): (u32, u32),
+    ) -> Result<()> {
         let globals = self.tables.globals.get(globals);
         let one = [number];
         let stacks = match number & SET {
@@ -129,7 +140,7 @@ impl<W: Words> Few<'_, W> {
         for &stack in stacks {
             let (below, frame) = self.tables.stacks.get(stack - 1);
             let state = self.all.join(frame, globals);
-            self.add(context, model, (state, *below, 0), false, seed as u32)?;
+            self.add(context, model, (state, *below, 0), false, seed)?;
         }
         Ok(())
     }
@@ -210,8 +221,10 @@ impl<W: Words> Few<'_, W> {
             _ => false,
         };
         if context.loud[context.next as usize - 1] && !is_init {
+            let left = context.outs.len();
             let obstacle = self.park(context, &state, below, starts)?;
-            if obstacle.is_some() {
+            // Where switches are not counted, the thread goes on from there in a context of its own.
+            if obstacle.is_some() || self.counts.is_some() && context.outs.len() > left {
                 return Ok(obstacle);
             }
         }
@@ -351,6 +364,13 @@ impl<W: Words> Few<'_, W> {
         frame: W,
         origin: u32,
     ) -> Result<()> {
+        if let Some(counts) = self.counts {
+            let stack = self.stack(NOWHERE, frame)?;
+            let mut list = self.tables.starts.get(starts).to_vec();
+            counted::add(&mut list, stack, 1, counts);
+            let starts = self.tables.starts.intern(list.into())?.0;
+            return self.add(context, model, (next, below, starts), true, origin);
+        }
         let slots = self.prepared.slots as u64;
         if let Some(started) = self.prepared.started
             && let Some(slot) = self.all.global(&next, started)
