@@ -34,8 +34,11 @@ const MANY: u32 = u32::MAX;
 /// With this bound the search begins, ...
 const FIRST_BOUND: u32 = 1;
 
-/// ... and with this one it ends.
+/// ... and with this one it ends, ...
 const LAST_BOUND: u32 = 4;
+
+/// ... unless the text bounds the number of threads by this or less: then counting can be exact.
+const FEW_THREADS: usize = 16;
 
 /// Started threads that others are compared with to see which steps they notice: two begin at each place.
 pub(in crate::concurrent) const SLOTS: usize = 2;
@@ -94,7 +97,12 @@ struct Counted<'a, W: Words> {
     next: (usize, usize),
     /// Of all bounds and attempts.
     seen: u64,
+    /// Steps that have been taken and not been accounted for.
+    steps: i64,
 }
+
+/// So many comparisons of configurations cost a step.
+const COMPARISONS: usize = 4;
 
 /// A search that counts threads.
 pub(in crate::concurrent) fn counted<'a>(
@@ -122,6 +130,7 @@ impl<'a, W: Words + Send + 'a> Counted<'a, W> {
             largest: Vec::new(),
             next: (0, 0),
             seen: 0,
+            steps: 0,
         };
         counted.begin()?;
         Ok(counted)
@@ -136,6 +145,14 @@ impl<W: Words> Counted<'_, W> {
 
     fn bound(&self) -> u32 {
         self.few.counts.unwrap_or(LAST_BOUND)
+    }
+
+    /// The largest bound.
+    fn last_bound(&self) -> u32 {
+        match self.few.question.most_started {
+            few @ ..=FEW_THREADS => LAST_BOUND.max(few as u32),
+            _ => LAST_BOUND,
+        }
     }
 
     /// The configuration in which runs begin.
@@ -162,6 +179,7 @@ impl<W: Words> Counted<'_, W> {
         });
         let configurations = &mut self.configurations;
         let largest = &mut self.largest[fixed as usize];
+        self.steps += 1 + (largest.len() / COMPARISONS) as i64;
         let known = |&one: &u32| is_covered(&counts, &configurations[one as usize].counts);
         if largest.iter().any(known) {
             return;
@@ -235,17 +253,16 @@ impl<W: Words> Counted<'_, W> {
 
     /// The search begins again with a larger bound, if there is one.
     fn raise(&mut self) -> Result<bool> {
-        let bound = 2 * self.bound();
-        if bound > LAST_BOUND {
+        if self.bound() >= self.last_bound() {
             return Ok(false);
         }
-        self.few.counts = Some(bound);
+        self.few.counts = Some(self.last_bound().min(2 * self.bound()));
         self.begin()?;
         Ok(true)
     }
 
     /// What has come of a context, or of a part of it.
-    fn explored(&mut self, mut context: Context<W>, found: Explored) -> Result<Option<Pace>> {
+    fn explored(&mut self, mut context: Context<W>, found: &Explored) -> Result<Option<Pace>> {
         let over = |obstacle| Ok(Some(Pace::Over(obstacle)));
         match found {
             Explored::Folded if self.few.restarts < MOST_RESTARTS => {
@@ -258,7 +275,7 @@ impl<W: Words> Counted<'_, W> {
                     return over(Obstacle::Threads);
                 }
             }
-            Explored::Over(obstacle) => return over(obstacle),
+            Explored::Over(obstacle) => return over(*obstacle),
             Explored::Paused => self.few.current = Some(context),
             Explored::All => {
                 let outs = &mut context.outs;
@@ -304,12 +321,13 @@ impl<W: Words + Send> Enumeration for Counted<'_, W> {
         guard.check_now()?;
         let mut left = i64::try_from(steps).unwrap_or(i64::MAX);
         while left > 0 {
+            left -= std::mem::take(&mut self.steps);
             if self.configurations.len() > MOST {
                 return Ok(Pace::Over(Obstacle::Values));
             }
             if let Some(mut context) = self.few.current.take() {
                 let found = (self.few).explore(&mut context, &model, &mut guard, &mut left)?;
-                if let Some(pace) = self.explored(context, found)? {
+                if let Some(pace) = self.explored(context, &found)? {
                     return Ok(pace);
                 }
                 continue;
@@ -321,7 +339,6 @@ impl<W: Words + Send> Enumeration for Counted<'_, W> {
             guard.check()?;
             left -= 1;
             if let Some(&outs) = self.few.contexts.get(&key) {
-                left -= i64::from(outs.1 - outs.0);
                 self.leave(id, key, outs);
             } else {
                 let seed = Seed {
