@@ -472,7 +472,7 @@ fn walis_mistakes_are_shown_where_they_are() {
     wrong(
         "<WPDS><Rule from='p' x='p' fromStack='a' to='p'/></WPDS>",
         "1:22",
-        "`<Rule>` has no attribute `x`",
+        "`<Rule>` may not have an attribute `x`",
     );
     for (right, inside, expected) in [
         ("", "<Weight>1</Weight><x/>", "`</Rule>`"),
