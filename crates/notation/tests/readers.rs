@@ -359,12 +359,12 @@ fn walis_xml_says_what_is_wrong_and_where() {
     wrong(
         &change("fromStack='n0'", "stack='n0'"),
         "10:18",
-        "no attribute `stack`",
+        "may not have an attribute `stack`",
     );
     wrong(
         &change(" to='p' toStack1", " toStack1"),
         "10:3",
-        "no attribute `to`",
+        "lacks the attribute `to`",
     );
     wrong(
         &change("toStack1='n&lt;1' ", ""),
