@@ -81,10 +81,10 @@ fn a_trace_that_cannot_be_written_leaves_standard_output_empty() {
 #[test]
 fn a_label_is_reached_before_the_best_run_is_known() {
     let names: Vec<String> = (0..26).map(|i| format!("C{i}")).collect();
-    let lines: String = names
-        .iter()
+    let lines: Vec<String> = (names.iter())
         .map(|name| format!("if (*) then {name}: skip; fi\n"))
         .collect();
+    let lines = lines.concat();
     let text = format!("decl g; void main() begin while (*) do\n{lines}od T1: skip; end\n");
     let critical = names.join(",");
     let args = ["check", "-", "--reach", "T1", "--critical", &critical];

@@ -120,14 +120,12 @@ impl<D: Notation> Shown<'_, D> {
             return writeln!(out);
         }
         out.write_all(b" : ")?;
-        match self.domain.vaguely(weight) {
+        if let Some(how) = self.domain.vaguely(weight) {
             // It is to be read again.
-            Some(how) => writeln!(out, "{}   # {how}", self.domain.print(weight)),
-            None => {
-                self.domain.write(weight, out)?;
-                writeln!(out)
-            }
+            return writeln!(out, "{}   # {how}", self.domain.print(weight));
         }
+        self.domain.write(weight, out)?;
+        writeln!(out)
     }
 
     fn finals(&self) -> impl Iterator<Item = (StateId, &D::Weight)> {
