@@ -12,8 +12,8 @@
 use std::collections::BTreeSet;
 
 use droste_base::{Limits, StopReason};
-use droste_pds::Domain as _;
-use droste_pds::domains::{Affine, Linear, Module};
+use droste_pds::Domain;
+use droste_pds::domains::{Affine, Linear, Module, Scoped};
 use droste_program::{Expr, ExprNode, Node, NodeId, Op, Operator, ProcId, Program, Type, VarRef};
 
 use crate::flow::{Flow, Passing, Semantics, Slots};
@@ -53,6 +53,7 @@ fn of_width(
     let slots = Slots::new(program);
     let mut tracked = Tracked {
         program,
+        limits,
         slots,
         width,
         place: vec![None; slots.count() as usize],
@@ -70,10 +71,12 @@ fn of_width(
         }
     }
     let domain = tracked.domain();
-    let flow = Flow::new(program, slots, &tracked)?;
+    let flow = Flow::new(program, slots, &tracked, limits)?;
     let start = domain.states(&[]);
+    let mut guard = limits.guard();
     for (id, weight) in nodes(program).zip(flow.forward(limits)?) {
         let Some(weight) = weight else { continue };
+        guard.check_now()?;
         let states = domain.apply(&weight, &start);
         let known = facts[id.0 as usize].get_or_insert_default();
         let new = tracked.relations(id, &states, known);
@@ -85,6 +88,7 @@ fn of_width(
 /// Which slots take part, and their places in a weight.
 struct Tracked<'a> {
     program: &'a Program,
+    limits: &'a Limits,
     slots: Slots,
     width: u32,
     place: Vec<Option<u32>>,
@@ -231,11 +235,69 @@ fn sum(a: &Linear, b: &Linear) -> Linear {
     }
 }
 
-impl Semantics for Tracked<'_> {
-    type Domain = Affine;
+/// The domain with limits that hold inside its operations, too: with many variables, a single one takes
+/// seconds and much memory.
+struct Watched {
+    domain: Affine,
+    limits: Limits,
+}
 
-    fn domain(&self) -> Affine {
-        Tracked::domain(self)
+/// With fewer variables than this, an operation is over soon.
+const MANY: u32 = 16;
+
+impl Watched {
+    /// Fails when a limit is reached.
+    fn go_on(&self) -> impl FnMut() -> Result<(), StopReason> + use<> {
+        let mut guard = (self.domain.variables() >= MANY).then(|| self.limits.guard());
+        move || match &mut guard {
+            Some(guard) => guard.check_now(),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Domain for Watched {
+    type Weight = Module;
+
+    fn one(&self) -> Module {
+        self.domain.one()
+    }
+
+    fn zero(&self) -> Module {
+        self.domain.zero()
+    }
+
+    fn combine(&self, a: &Module, b: &Module) -> Result<Module, StopReason> {
+        self.domain.combine_while(a, b, &mut self.go_on())
+    }
+
+    fn extend(&self, a: &Module, b: &Module) -> Result<Module, StopReason> {
+        self.domain.extend_while(a, b, &mut self.go_on())
+    }
+
+    fn equal(&self, a: &Module, b: &Module) -> bool {
+        self.domain.equal(a, b)
+    }
+
+    fn is_zero(&self, a: &Module) -> bool {
+        self.domain.is_zero(a)
+    }
+}
+
+impl Scoped for Watched {
+    fn restored(&self, effect: &Module, kept: &[u32]) -> Module {
+        self.domain.restored(effect, kept)
+    }
+}
+
+impl Semantics for Tracked<'_> {
+    type Domain = Watched;
+
+    fn domain(&self) -> Watched {
+        Watched {
+            domain: Tracked::domain(self),
+            limits: self.limits.clone(),
+        }
     }
 
     fn kept(&self, slots: Slots) -> Vec<u32> {

@@ -18,7 +18,7 @@ use crate::{Fact, nodes, visible};
 /// The live variables at each node.
 pub(crate) fn live(program: &Program, limits: &Limits) -> Result<Vec<Option<Fact>>, StopReason> {
     let slots = Slots::new(program);
-    let flow = Flow::new(program, slots, &Live { slots })?;
+    let flow = Flow::new(program, slots, &Live { slots }, limits)?;
     let weights = flow.onward(limits)?;
     let nothing = vec![0; (slots.count() as usize).div_ceil(64)];
     let facts = nodes(program).zip(weights).map(|(id, weight)| {
@@ -35,7 +35,7 @@ pub(crate) fn unassigned(
     limits: &Limits,
 ) -> Result<Vec<Option<Fact>>, StopReason> {
     let slots = Slots::new(program);
-    let flow = Flow::new(program, slots, &Unassigned { program, slots })?;
+    let flow = Flow::new(program, slots, &Unassigned { program, slots }, limits)?;
     let weights = flow.forward(limits)?;
     let main = program.procedure(program.main);
     let mut start = vec![0; (slots.count() as usize).div_ceil(64)];

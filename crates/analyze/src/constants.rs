@@ -19,7 +19,7 @@ pub(crate) fn constants(
     limits: &Limits,
 ) -> Result<Vec<Option<Fact>>, StopReason> {
     let slots = Slots::new(program);
-    let flow = Flow::new(program, slots, &Constants { program, slots })?;
+    let flow = Flow::new(program, slots, &Constants { program, slots }, limits)?;
     let weights = flow.forward(limits)?;
     let before = vec![Known::Anything; slots.count() as usize];
     let facts = nodes(program).zip(weights).map(|(id, weight)| {

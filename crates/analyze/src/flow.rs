@@ -121,13 +121,21 @@ pub struct Flow<S: Semantics + ?Sized> {
 
 impl<S: Semantics> Flow<S> {
     /// Translates a program.
-    pub fn new(program: &Program, slots: Slots, semantics: &S) -> Result<Self, StopReason> {
+    pub fn new(
+        program: &Program,
+        slots: Slots,
+        semantics: &S,
+        limits: &Limits,
+    ) -> Result<Self, StopReason> {
+        let mut guard = limits.guard();
         let count = program.nodes.len() as u32;
         let mut flow = Rules {
             domain: Framed::new(semantics.domain()),
             builder: PdsBuilder::new(1, 2 * count),
         };
         for id in nodes(program) {
+            // A weight may be large.
+            guard.check_now()?;
             flow.add(program, slots, semantics, id)?;
         }
         Ok(Flow {

@@ -123,6 +123,8 @@ pub enum StopReason {
     OutOfRange,
     /// A violation had been found. Before its run was written down and replayed, this happened.
     Unwritten(Box<StopReason>),
+    /// A violation had been found. Before it was known which run is the best, this happened.
+    Unsurpassed(Box<StopReason>),
     /// Before the automaton of a formula had been made, this happened.
     Untranslated(Box<StopReason>),
 }
@@ -135,6 +137,12 @@ impl StopReason {
             StopReason::Unwritten(_) => self,
             reason => StopReason::Unwritten(Box::new(reason)),
         }
+    }
+
+    /// The same, after a violation had been found, of which it is not known whether it is the best one.
+    #[must_use]
+    pub fn unsurpassed(self) -> Self {
+        StopReason::Unsurpassed(Box::new(self))
     }
 
     /// The same, before the automaton of a formula had been made.
@@ -152,6 +160,7 @@ impl StopReason {
             | StopReason::Cancelled
             | StopReason::OutOfRange
             | StopReason::Unwritten(_)
+            | StopReason::Unsurpassed(_)
             | StopReason::Untranslated(_) => false,
         }
     }
@@ -178,7 +187,9 @@ impl fmt::Display for StopReason {
             StopReason::OutOfRange => {
                 f.write_str("a weight is outside of the numbers that its domain has")
             }
-            StopReason::Unwritten(reason) | StopReason::Untranslated(reason) => reason.fmt(f),
+            StopReason::Unwritten(reason)
+            | StopReason::Unsurpassed(reason)
+            | StopReason::Untranslated(reason) => reason.fmt(f),
             StopReason::TooMany(what, most) => {
                 let (one, many, where_) = match what {
                     Countable::Choices => ("choice", "choices", " in one state"),

@@ -40,23 +40,33 @@ impl<T: Serialize> Answer<T> {
     }
 }
 
-/// An object with a further field, which may be large and is made while it is written.
-pub(crate) struct With<'a, T> {
+/// A field that may be large and is made while it is written.
+pub(crate) type Field<T> = (&'static str, T);
+
+/// An object with one further field, or two. They take the place of what the object has under their
+/// names.
+pub(crate) struct With<'a, T, U = ()> {
     pub(crate) object: &'a Value,
-    pub(crate) name: &'static str,
-    pub(crate) value: T,
+    pub(crate) first: Field<T>,
+    pub(crate) second: Option<Field<U>>,
 }
 
-impl<T: Serialize> Serialize for With<'_, T> {
+impl<T: Serialize, U: Serialize> Serialize for With<'_, T, U> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let fields = || self.object.as_object().into_iter().flatten();
-        let (name, mut map) = (self.name, serializer.serialize_map(None)?);
-        for (key, value) in fields().filter(|(key, _)| key.as_str() < name) {
-            map.serialize_entry(key, value)?;
-        }
-        map.serialize_entry(name, &self.value)?;
-        for (key, value) in fields().filter(|(key, _)| key.as_str() > name) {
-            map.serialize_entry(key, value)?;
+        let (first, second) = (&self.first, &self.second);
+        let mut names = vec![first.0];
+        names.extend(second.iter().map(|(name, _)| *name));
+        let fields = self.object.as_object().into_iter().flatten();
+        names.extend(fields.map(|(name, _)| name.as_str()));
+        names.sort_unstable();
+        names.dedup();
+        let mut map = serializer.serialize_map(None)?;
+        for name in names {
+            match second {
+                _ if name == first.0 => map.serialize_entry(name, &first.1)?,
+                Some((own, value)) if name == *own => map.serialize_entry(name, value)?,
+                _ => map.serialize_entry(name, &self.object[name])?,
+            }
         }
         map.end()
     }

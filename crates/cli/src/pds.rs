@@ -12,10 +12,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use droste_base::words::{count, counted, seconds};
+use droste_base::words::{counted, seconds};
 use droste_base::{Limits, StopReason};
 use droste_notation::build::{self, BuildError, Built};
-use droste_notation::weight::Task;
+use droste_notation::weight::{Json, Task};
 use droste_notation::{
     Configurations, Document, DomainName, Format, Notation, ReadError, SetError, Signs, System,
     read, read_set,
@@ -25,7 +25,8 @@ use droste_pds::{
 };
 use droste_source::SourceFile;
 use droste_source::diagnostics::Diagnostic;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
 
 use crate::console::{Console, Failure};
 use crate::frame::{Frame, UNKNOWN, Volume};
@@ -230,7 +231,7 @@ fn load(
     let name = input::name(&args.file);
     let asked = args.weight.as_deref().map(DomainName::parse).transpose();
     let asked = asked.map_err(|wrong| Failure::Because(format!("--weight: {wrong}")))?;
-    let domain = domain(asked.clone(), system.domain.clone())?;
+    let domain = domain(asked.clone(), &system)?;
     let weighted = (system.domain.as_ref()).is_some_and(|own| *own != DomainName::Bool);
     let forget = domain == DomainName::Bool && weighted;
     if forget {
@@ -245,6 +246,11 @@ fn load(
         )
     });
     if asked.is_some() && !forget {
+        let own = system.domain.as_ref().filter(|_| !system.supposed);
+        if domain.is_numeric() && own.is_some_and(DomainName::is_numeric) {
+            let read = system.read_numbers_as(&domain);
+            read.map_err(|list| tell(frame, &name, &text, &list))?;
+        }
         system.domain = asked;
     }
     for (given, is_target) in [(&args.initial, false), (&args.target, true)] {
@@ -275,9 +281,9 @@ fn load(
 }
 
 /// The domain that is asked for, if it fits to what the file says.
-fn domain(asked: Option<DomainName>, declared: Option<DomainName>) -> Result<DomainName, Failure> {
-    match (asked, declared) {
-        (Some(asked), Some(declared)) => {
+fn domain(asked: Option<DomainName>, system: &System) -> Result<DomainName, Failure> {
+    match (asked, system.domain.clone()) {
+        (Some(asked), Some(declared)) if !system.supposed => {
             let numbers = declared.is_numeric() && asked.is_numeric();
             let bool = asked == DomainName::Bool || declared == DomainName::Bool;
             if asked == declared || numbers || bool {
@@ -301,6 +307,12 @@ fn given_set(
 ) -> Result<Configurations, Stop> {
     let first = system.weights.len();
     let flag = if is_target { "--target" } else { "--initial" };
+    if given.trim().is_empty() {
+        let what = format!(
+            "{flag}: it is empty; a set is written '<p, a>', a control state and the stack"
+        );
+        return Err(Failure::Because(what).into());
+    }
     let source = if given.trim_start().starts_with('<') {
         SourceFile::new(flag, given)
     } else {
@@ -457,10 +469,14 @@ impl Solve<'_> {
             BuildError::Wrong(list) => Stop::Failure(loaded.tell(self.frame, &list)),
             BuildError::Stopped(reason) => Stop::Limit(reason),
         };
-        for (wanted, set, word, flag) in [
-            (initial, &system.initial, "begin", "--initial"),
-            (target, &system.target, "are to lead", "--target"),
+        for (wanted, set, word, flag, line) in [
+            (initial, &system.initial, "begin", "--initial", "init"),
+            (target, &system.target, "are to lead", "--target", "target"),
         ] {
+            if wanted && let Some(error) = set.without_end() {
+                let error = error.help(format!("for example `{line} final @1`"));
+                return Err(loaded.tell(self.frame, &[error]).into());
+            }
             if wanted && set.is_empty() {
                 let what = format!(
                     "`{}` does not say where runs {word}; say it with {flag} '<p, a>'",
@@ -550,19 +566,18 @@ impl Solve<'_> {
             witness,
             system,
             built: &tables.built,
-            plain: self.loaded.counted,
+            plain: self.loaded.counted || self.loaded.forget,
         });
         if args.show.json {
             let weight = if !reachable {
-                Value::Null
+                None
             } else if self.loaded.counted {
-                json!(true)
+                Some(Json::Value(json!(true)))
             } else {
-                domain.json(&reached.weight)
+                Some(domain.json(&reached.weight))
             };
             let mut object = self.known.object(json!({
                 "reachable": reachable,
-                "weight": weight,
                 "direction": direction(reached.way),
                 "transitions": reached.transitions,
                 "seconds": time.as_secs_f64(),
@@ -570,30 +585,18 @@ impl Solve<'_> {
             if domain.vaguely(&reached.weight).is_some() && !self.loaded.counted {
                 object["saturated"] = json!(true);
             }
-            match shown {
-                Some(shown) => {
-                    let whole = output::With {
-                        object: &object,
-                        name: "witness",
-                        value: shown,
-                    };
-                    output::print_json_until(&self.limits(), &whole)?;
-                }
-                None => output::print(&object)?,
-            }
+            let whole = output::With {
+                object: &object,
+                first: ("weight", weight),
+                second: shown.map(|shown| ("witness", shown)),
+            };
+            output::print_json_until(&self.limits(), &whole)?;
         } else if !args.show.volume.quiet {
-            let verdict = if reachable {
+            let (verdict, weighed) = if reachable {
                 let word = self.frame.console.paint("1;31", "reachable");
-                if self.loaded.shown_domain() == DomainName::Bool {
-                    format!("{word}\n")
-                } else {
-                    let weight = domain.shown(&reached.weight);
-                    let relations = show::relations(domain, &reached.weight);
-                    format!("{word}: weight {weight}\n{relations}")
-                }
+                (word, self.loaded.shown_domain() != DomainName::Bool)
             } else {
-                let word = self.frame.console.paint("1;32", "not reachable");
-                format!("{word}\n")
+                (self.frame.console.paint("1;32", "not reachable"), false)
             };
             let run = match (&shown, path) {
                 (Some(shown), Some(args)) => {
@@ -609,7 +612,19 @@ impl Solve<'_> {
                 counted(reached.transitions as u64, "transition"),
                 seconds(time)
             );
-            Console::print(&(verdict + &run + &effort))?;
+            output::print_until(&self.limits(), |out| {
+                out.write_all(verdict.as_bytes())?;
+                if weighed {
+                    out.write_all(b": weight ")?;
+                    domain.write(&reached.weight, out)?;
+                }
+                let relations = if weighed {
+                    show::relations(domain, &reached.weight)
+                } else {
+                    String::new()
+                };
+                write!(out, "\n{relations}{run}{effort}")
+            })?;
         }
         Ok(u8::from(reachable))
     }
@@ -674,29 +689,34 @@ impl Solve<'_> {
             shown.save(file, args.dot, &self.limits())?;
         }
         if args.show.json {
-            let mut object = self.known.object(json!({
+            let object = self.known.object(json!({
                 "transitions": result.len(),
                 "seconds": time.as_secs_f64(),
             }));
+            let limits = self.limits();
             if !weights.is_empty() {
                 let of = weights.iter().map(|(text, weight)| {
-                    let is = !domain.is_zero(weight);
-                    let value = if is { domain.json(weight) } else { Value::Null };
-                    let mut of = json!({ "configuration": text, "accepted": is, "weight": value });
-                    if domain.vaguely(weight).is_some() {
-                        of["saturated"] = json!(true);
+                    let accepted = !domain.is_zero(weight);
+                    Of {
+                        accepted,
+                        configuration: text,
+                        saturated: domain.vaguely(weight).is_some(),
+                        weight: accepted.then(|| domain.json(weight)),
                     }
-                    of
                 });
-                object["of"] = of.collect();
-            }
-            if weights.is_empty() && file.is_none() {
                 let whole = output::With {
                     object: &object,
-                    name: "automaton",
-                    value: shown,
+                    first: ("of", of.collect::<Vec<_>>()),
+                    second: None::<output::Field<()>>,
                 };
-                output::print_json_until(&self.limits(), &whole)?;
+                output::print_json_until(&limits, &whole)?;
+            } else if file.is_none() {
+                let whole = output::With {
+                    object: &object,
+                    first: ("automaton", shown),
+                    second: None::<output::Field<()>>,
+                };
+                output::print_json_until(&limits, &whole)?;
             } else {
                 output::print(&object)?;
             }
@@ -712,20 +732,34 @@ impl Solve<'_> {
                     (true, true) => "   # does not reach the target",
                     (true, false) => "   # not reached",
                 };
-                let weight = domain.shown(weight);
-                Console::print(&format!("{text} : {weight}{note}\n{relations}"))?;
+                output::print_until(&self.limits(), |out| {
+                    write!(out, "{text} : ")?;
+                    domain.write(weight, out)?;
+                    write!(out, "{note}\n{relations}")
+                })?;
             }
             if file.is_some() && !quiet {
-                let states = count(u64::from(result.states()));
-                let transitions = counted(result.len() as u64, "transition");
+                let (states, transitions) = shown.counts();
                 Console::print(&format!(
-                    "{states} states, {transitions}, {}\n",
+                    "{}, {}, {}\n",
+                    counted(states, "state"),
+                    counted(transitions, "transition"),
                     seconds(time)
                 ))?;
             }
         }
         Ok(0)
     }
+}
+
+/// The weight of a configuration, as JSON.
+#[derive(Serialize)]
+struct Of<'a> {
+    accepted: bool,
+    configuration: &'a str,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    saturated: bool,
+    weight: Option<Json<'a>>,
 }
 
 /// From which end it is solved.

@@ -425,6 +425,11 @@ pub(crate) fn undecided(reason: &StopReason, goal: &str) -> String {
             "{reason} when a violation had been found, but before its run was written down and \
              replayed\n--no-trace asks for the verdict alone."
         ),
+        StopReason::Unsurpassed(reason) => format!(
+            "{reason} when a run that gets there had been found, but before it was known which one \
+             touches the most critical labels\n\
+             Without --critical, a run is shown."
+        ),
         StopReason::Untranslated(reason) => match &**reason {
             StopReason::Time(_) | StopReason::Memory(_) => format!(
                 "{reason} before {goal}\n\
@@ -460,6 +465,7 @@ fn hint(reason: &StopReason) -> Option<&'static str> {
         | StopReason::Cancelled
         | StopReason::OutOfRange
         | StopReason::Unwritten(_)
+        | StopReason::Unsurpassed(_)
         | StopReason::Untranslated(_) => None,
     }
 }
@@ -544,7 +550,10 @@ pub(crate) fn object(file: &str, question: &str, report: &Report, total: Duratio
     });
     if let Verdict::Unknown(reason) = &report.verdict {
         object["reason"] = reason.to_string().into();
-        if matches!(reason, StopReason::Unwritten(_)) {
+        if matches!(
+            reason,
+            StopReason::Unwritten(_) | StopReason::Unsurpassed(_)
+        ) {
             object["violation_found"] = true.into();
         }
     }

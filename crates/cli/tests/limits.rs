@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{droste, waiting};
+use common::{droste, droste_with, waiting};
 
 /// So little time that nothing has been read.
 const NONE: [&str; 3] = ["--json", "--timeout", "0.000001"];
@@ -75,4 +75,22 @@ fn a_trace_that_cannot_be_written_leaves_standard_output_empty() {
         let done = droste(&args).expect(2);
         assert!(done.err.contains("cannot write the trace"), "{done:#?}");
     }
+}
+
+/// Which run touches the most labels is not known, but that some run gets there is.
+#[test]
+fn a_label_is_reached_before_the_best_run_is_known() {
+    let names: Vec<String> = (0..26).map(|i| format!("C{i}")).collect();
+    let lines: Vec<String> = (names.iter())
+        .map(|name| format!("if (*) then {name}: skip; fi\n"))
+        .collect();
+    let lines = lines.concat();
+    let text = format!("decl g; void main() begin while (*) do\n{lines}od T1: skip; end\n");
+    let critical = names.join(",");
+    let args = ["check", "-", "--reach", "T1", "--critical", &critical];
+    let args = [&args[..], &["--timeout", "1"]].concat();
+    let done = droste_with(text.as_bytes(), &args).expect(3);
+    assert!(done.out.contains("a run that gets there"), "{}", done.out);
+    let json = droste_with(text.as_bytes(), &[&args[..], &["--json"]].concat());
+    assert_eq!(json.expect(3).json()["violation_found"], true);
 }

@@ -63,12 +63,12 @@ fn long_runs_are_folded() {
     text += "rule p b70 -> q\n";
     let done = of(&text, "path", &["--shortest"]).expect(1);
     assert!(done.out.contains("as in ("), "{}", done.out);
-    assert!(done.out.contains("2⁶⁴ steps or more"), "{}", done.out);
+    assert!(done.out.contains("2⁶⁴ − 1 steps or more"), "{}", done.out);
     assert!(done.out.lines().count() < 2100, "{}", done.out);
     let object = of(&text, "path", &["--json"]).expect(1).json();
     assert_eq!(
         object["witness"]["steps"],
-        json!(u64::MAX),
+        json!(u64::MAX.to_string()),
         "2^70 steps and more"
     );
     let few = of(&text, "path", &["--max-steps", "5"]).expect(1);
@@ -551,7 +551,7 @@ mod defects {
         let text =
             format!("wpds 1 3 2\nr1 0 0 0 1 {most}\nr1 0 1 0 2 {most}\ninit 0 0\ntarget 0 2\n");
         let object = of(&text, "reach", &["--json"]).expect(1).json();
-        assert_eq!(object["weight"], json!(most), "that, or more");
+        assert_eq!(object["weight"], json!(most.to_string()), "that, or more");
     }
 
     /// Elsewhere such an automaton is a segmentation fault.
@@ -855,7 +855,7 @@ fn a_weight_that_is_or_more_says_so() {
     let done = of(&text, "path", &["--max-steps", "3"]).expect(1);
     assert!(done.out.contains(words), "{}", done.out);
     let object = of(&text, "reach", &["--json"]).expect(1).json();
-    assert_eq!(object["weight"], json!(i64::MAX - 1));
+    assert_eq!(object["weight"], json!("9223372036854775806"));
     assert_eq!(object["saturated"], json!(true));
     let done = of(&text, "post", &["--of", "<p>"]).expect(0);
     assert_eq!(done.out, format!("<p> : {words}"));
@@ -1024,4 +1024,226 @@ fn orders_of_weights_in_walis_queries() {
         let done = of(&other, "convert", &["--to", "wali"]).expect(2);
         assert!(done.err.contains("from the bottom"), "{}", done.err);
     }
+}
+
+/// Finite numbers are read in the other domain; that there is no path stays what it is, and paths that get
+/// better without end have no counterpart.
+#[test]
+fn infinities_keep_their_meaning() {
+    let file = |domain: &str, weight: &str| {
+        format!("domain {domain}\nrule p a -> q b : {weight}\ninit <p, a>\ntarget <q, b>\n")
+    };
+    for (own, other, none, endless) in [
+        ("minplus", "maxplus", "inf", "-inf"),
+        ("minplus", "maxplus", "ZERO", "-inf"),
+        ("maxplus", "minplus", "-inf", "inf"),
+    ] {
+        let ask = ["--weight", other];
+        let done = of(&file(own, none), "reach", &ask).expect(0);
+        assert!(done.out.starts_with("not reachable"), "{}", done.out);
+        let done = of(&file(own, endless), "reach", &ask).expect(2);
+        assert!(done.err.contains("<stdin>:2:19"), "{}", done.err);
+        assert!(done.err.contains("without end"), "{}", done.err);
+        let done = of(&file(own, "7"), "reach", &ask).expect(1);
+        assert!(done.out.starts_with("reachable: weight 7"), "{}", done.out);
+        // The new file means the same.
+        let to = [&["--to", "wpds"][..], &ask].concat();
+        let text = of(&file(own, none), "convert", &to).expect(0).out;
+        assert!(text.starts_with(&format!("domain {other}\n")), "{text}");
+        of(&text, "reach", &[]).expect(0);
+    }
+    // A set on the command line has weights of the domain that is asked for.
+    let ask = ["--weight", "maxplus", "--initial", "<p, a> : -inf"];
+    of(&file("minplus", "7"), "reach", &ask).expect(0);
+    // The numeric form does not say what its weights are.
+    let numeric = "wpds 2 2 1\nr1 0 0 1 1 inf\ninit 0 0\ntarget 1 1\n";
+    of(numeric, "reach", &[]).expect(0);
+    of(numeric, "reach", &["--weight", "bool"]).expect(0);
+    let done = of(numeric, "reach", &["--weight", "maxplus"]).expect(1);
+    assert!(
+        done.out.starts_with("reachable: weight inf"),
+        "{}",
+        done.out
+    );
+    let relation = numeric.replace("inf", "{0->1,1->0}");
+    let done = of(&relation, "reach", &["--weight", "relation:2", "--json"]).expect(1);
+    assert_eq!(done.json()["weight"], json!([[0, 1], [1, 0]]));
+}
+
+/// A weight with millions of pairs, and a reader that takes nothing for longer than there is time.
+#[test]
+fn limits_hold_while_a_weight_is_written() {
+    let folder = scratch("weight");
+    let file = folder.join("relation.wpds");
+    let pairs: Vec<String> = (0..1500).map(|i| format!("{i}->{}", i + 1)).collect();
+    let text = format!(
+        "domain relation 1501\nrule p a -> p a : {{{}}}\nrule p a -> p b\ninit <p, a>\ntarget <p, b>\n",
+        pairs.join(", ")
+    );
+    fs::write(&file, text).expect("a file");
+    for more in [
+        &["reach", "--method", "path", "--json"][..],
+        &["path", "--method", "path"],
+        &["post", "--method", "path", "--of", "<p, b>"],
+    ] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_droste"))
+            .arg("pds")
+            .args(more)
+            .args(["--timeout", "3"])
+            .arg(&file)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("a process");
+        sleep(Duration::from_millis(3500));
+        let mut out = Vec::new();
+        let stdout = child.stdout.as_mut().expect("its output");
+        stdout.read_to_end(&mut out).expect("bytes");
+        let done = child.wait_with_output().expect("an end");
+        let told = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(3), "{more:?} {told}");
+        assert!(told.contains("the time limit of 3 s was reached"), "{told}");
+    }
+}
+
+/// Only what occurs takes memory.
+#[test]
+fn threads_with_large_numbers() {
+    let text = "4000000000\nPDA 0 4000000000\n0 1 -> 3999999999 4000000000 7\n";
+    let args = [
+        "--initial",
+        "0|1",
+        "--target",
+        "3999999999|4000000000",
+        "--json",
+    ];
+    let object = of(text, "path", &args).expect(1).json();
+    let context = &object["schedule"][0];
+    assert_eq!(context["start"], "0|1");
+    assert_eq!(context["end"], "3999999999|4000000000.7");
+    let other = ["--initial", "0|1", "--target", "5|*"];
+    of(text, "reach", &other).expect(0);
+}
+
+/// Where other programs read numbers as doubles, exact ones are strings.
+#[test]
+fn large_numbers_are_strings() {
+    let weight = |domain: &str, weight: &str| {
+        let text =
+            format!("domain {domain}\nrule p a -> p b : {weight}\ninit <p, a>\ntarget <p, b>\n");
+        of(&text, "reach", &["--json"]).expect(1).json()["weight"].clone()
+    };
+    assert_eq!(weight("minplus", "9007199254740992"), json!(1u64 << 53));
+    assert_eq!(
+        weight("minplus", "9007199254740993"),
+        json!("9007199254740993")
+    );
+    assert_eq!(
+        weight("maxplus", "-9007199254740993"),
+        json!("-9007199254740993")
+    );
+    assert_eq!(
+        weight("vector", "[1, -9007199254740993]"),
+        json!([1, "-9007199254740993"])
+    );
+    assert_eq!(
+        weight("pair minplus relation 2", "(9007199254740993; id)"),
+        json!(["9007199254740993", [[0, 0], [1, 1]]])
+    );
+}
+
+/// Matrices that no affine transformation is among.
+#[test]
+fn matrices_are_transformations() {
+    for matrix in ["[0 0; 0 2]", "[2 0; 0 1]", "[0 0; 0 0]", "[1 0; 3 1]"] {
+        let text =
+            format!("domain affine 2 1\nrule p a -> q b : {matrix}\ninit <p, a>\ntarget <q, b>\n");
+        let done = of(&text, "reach", &[]).expect(2);
+        assert!(done.err.contains("<stdin>:2:19"), "{}", done.err);
+    }
+    let text = "domain affine 2 1\nrule p a -> q b : [3 0; 0 3]\ninit <p, a>\ntarget <q, b>\n";
+    of(text, "reach", &[]).expect(1);
+}
+
+#[test]
+fn sets_without_an_end_are_shown() {
+    let text = "rule p a -> p b\ninit edge p a -> @1 : true\ntarget <p, b>\n";
+    let done = of(text, "reach", &[]).expect(2);
+    assert!(done.err.contains("<stdin>:2:6"), "{}", done.err);
+    assert!(done.err.contains("no final state"), "{}", done.err);
+    of(text, "reach", &["--initial", "<p, a>"]).expect(1);
+    let rules = "rule p a -> p b\ntarget <p, b>\n";
+    let folder = scratch("ends");
+    let file = folder.join("set");
+    fs::write(&file, "edge p a -> @1\n").expect("a file");
+    let done = of(
+        rules,
+        "reach",
+        &["--initial", file.to_str().expect("a name")],
+    )
+    .expect(2);
+    assert!(done.err.contains("no final state"), "{}", done.err);
+    for flag in ["--initial", "--target"] {
+        let done = of(rules, "reach", &[flag, ""]).expect(2);
+        assert!(done.err.contains("it is empty"), "{}", done.err);
+    }
+}
+
+/// The automata of such files have weights at transitions only.
+#[test]
+fn weights_of_configurations_become_weights_of_transitions() {
+    let file = |set: &str| format!("domain minplus\nrule p a -> p b : 1\ninit {set}\n");
+    let ask = [
+        "--weight",
+        "minplus",
+        "--target",
+        "<p, b c> | <p, b>",
+        "--json",
+    ];
+    for set in ["<p, a> : 2", "<p, a c> : 2"] {
+        let xml = of(&file(set), "convert", &["--to", "wali"]).expect(0).out;
+        assert_eq!(of(&xml, "reach", &ask).expect(1).json()["weight"], json!(3));
+    }
+    for set in ["<p> : 2", "<p, a b*> : 2"] {
+        let done = of(&file(set), "convert", &["--to", "wali"]).expect(2);
+        assert!(done.err.contains("the weight `2`"), "{}", done.err);
+    }
+    // As the documentation says: it would not be a control state any more.
+    let lost = "states p q\nrule p a -> p b\ninit <q, a>\n";
+    let done = of(lost, "convert", &["--to", "wali"]).expect(2);
+    assert!(done.err.contains("is in no rule"), "{}", done.err);
+}
+
+#[test]
+fn what_is_printed_is_what_is_meant() {
+    // Without weights, rules have none.
+    let text = "domain minplus\nrule p a -> p b : 2\ninit <p, a>\ntarget <p, b>\n";
+    let done = of(text, "path", &["--weight", "bool"]).expect(1);
+    assert!(done.out.contains("  p a -> p b\n"), "{}", done.out);
+    // The counts are those of the file.
+    let long = "rule p a -> p b c d e f g\ninit <p, a>\n";
+    let folder = scratch("counts");
+    let file = folder.join("set");
+    let args = ["--output", file.to_str().expect("a name")];
+    let done = of(long, "post", &args).expect(0);
+    let saved = fs::read_to_string(&file).expect("a text");
+    let edges = saved
+        .lines()
+        .filter(|line| line.starts_with("edge"))
+        .count();
+    assert!(
+        done.out.contains(&format!(" {edges} transitions,")),
+        "{}\n{saved}",
+        done.out
+    );
+    // A rule for any symbol is one for this symbol.
+    let any = "rule p . -> q .\ninit <p, A>\ntarget <q, A>\n";
+    let done = of(any, "reach", &[]).expect(1);
+    assert_eq!(done.err, "");
+    // What is missing is not what is too much.
+    let said = |xml: &str| of(xml, "reach", &[]).expect(2).err;
+    let err = said("<WPDS><Rule from='p' to='q'/></WPDS>");
+    assert!(err.contains("lacks the attribute `fromStack`"), "{err}");
+    let err = said("<WPDSX/>");
+    assert!(err.contains("`<EWPDS>`, `<FWPDS>`"), "{err}");
 }

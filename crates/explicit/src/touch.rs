@@ -62,6 +62,8 @@ pub(crate) struct Touching<'a> {
     asked: u32,
     /// The largest smaller number that may be possible.
     next: Cell<Option<u32>>,
+    /// Whether some run gets to the target, with however many marks.
+    reached: Cell<bool>,
 }
 
 impl Touching<'_> {
@@ -100,12 +102,14 @@ impl<M: Model> Memory<M> for Touching<'_> {
 
     fn after(&self, model: &M, state: &M::State, &before: &u64, out: &mut Vec<u64>) -> bool {
         let touched = self.touched(model, state, before);
+        let at_target = model.holds(state, self.tour.target);
+        self.reached.set(self.reached.get() || at_target);
         let possible = self.possible(model, state, touched);
         if possible < self.asked {
             self.note(possible);
             return true;
         }
-        if model.holds(state, self.tour.target) {
+        if at_target {
             self.note(touched.count_ones());
         }
         out.push(touched);
@@ -136,15 +140,25 @@ pub(crate) fn touch<'a, M: Model>(
     };
     let mut asked = tour.marks.len() as u32;
     let mut spent = Stats::default();
+    let mut reached = false;
     loop {
         let touching = Touching {
             tour,
             asked,
             next: Cell::new(None),
+            reached: Cell::new(reached),
         };
         let product = Remembering::new(model, touching);
         let mut search = Search::new(&product, &options);
         let found = search.run(|state, _| product.holds(state, TOUCHED), |_| false);
+        reached = product.memory().reached.get();
+        let found = found.map_err(|reason| {
+            if reached {
+                reason.unsurpassed()
+            } else {
+                reason
+            }
+        });
         if let (Ok(None), Some(next)) = (&found, product.memory().next.get())
             && next >= tour.least
         {

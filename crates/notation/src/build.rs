@@ -241,9 +241,9 @@ fn merges<D: Notation>(system: &System, domain: &D) -> Result<Vec<Option<MergeId
         if merges[rule.merge.0 as usize].is_none() {
             let what = format!("the domain has no merge function `{name}`");
             let error = Diagnostic::error(place, what);
-            if let Err(Enough) = problems.error(
-                error.help("`relation GLOBALS LOCALS` and `bool` have `locals`, others have none"),
-            ) {
+            if let Err(Enough) = problems
+                .error(error.help("relations and `bool` have `locals`, other domains have none"))
+            {
                 break;
             }
         }

@@ -58,6 +58,7 @@ pub(crate) fn read(text: &str, limits: &Limits) -> Result<(System, Vec<Diagnosti
         end: 0,
         system: System {
             domain: Some(DomainName::MinPlus),
+            supposed: true,
             ..System::default()
         },
         small: vec![ONE; SMALL],

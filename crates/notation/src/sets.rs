@@ -11,7 +11,7 @@ use crate::problems::{Enough, Problems, span, too_many_names};
 use crate::read::json_list;
 use crate::regex::{Regex, Symbols, set};
 use crate::scanner::Scanner;
-use crate::system::{Configurations, Edge, Label, ONE, Place, Reading, System, WeightId};
+use crate::system::{ANY, Configurations, Edge, Label, ONE, Place, Reading, System, WeightId};
 use crate::{pdaaal, wali};
 
 /// Why a set could not be read.
@@ -73,11 +73,14 @@ impl<'a> Scope<'a> {
     pub(crate) fn warnings(&mut self) -> Vec<Diagnostic> {
         let known = self.known;
         let unknown = std::mem::take(&mut self.unknown);
-        let warnings = unknown.into_iter().map(|(name, place)| {
-            let warning = Diagnostic::warning(place, format!("no rule has the symbol `{name}`"));
+        // A rule for any symbol is one for this symbol, too; but the name may be a slip.
+        let any = self.system.rules.iter().any(|rule| rule.top == ANY);
+        let has = if any { "names" } else { "has" };
+        let warnings = unknown.into_iter().filter_map(|(name, place)| {
+            let warning = Diagnostic::warning(place, format!("no rule {has} the symbol `{name}`"));
             match suggestion_below(&name, &self.system.symbols, known) {
-                Some(near) => warning.help(format!("did you mean `{near}`?")),
-                None => warning,
+                Some(near) => Some(warning.help(format!("did you mean `{near}`?"))),
+                None => (!any).then_some(warning),
             }
         });
         warnings.collect()
@@ -213,7 +216,11 @@ impl SetReader {
         }
         let here = scanner.here();
         match scanner.name()?.as_ref().map(|(word, _)| &**word) {
-            Some("edge") => Ok(self.transition(scanner, scope)?),
+            Some("edge") => {
+                let place = span(here.start as usize, scanner.at());
+                self.set.place.get_or_insert(place);
+                Ok(self.transition(scanner, scope)?)
+            }
             Some("final") => {
                 let place = self.place(scanner, scope)?;
                 let weight = weight(scanner, scope.system)?;
@@ -341,6 +348,9 @@ pub fn read_set(
         }
     }
     if reader.set.is_empty() && !problems.has_errors() {
+        if let Some(error) = reader.set.without_end() {
+            return Err(error.help("for example `final @1`").into());
+        }
         let error = Diagnostic::error(
             span(0, text.len().min(1)),
             "there is no configuration in it",

@@ -9,8 +9,10 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use droste_source::Span;
+use droste_source::diagnostics::Diagnostic;
 
 use crate::names::Names;
+use crate::problems::{Enough, Problems};
 use crate::weight::DomainName;
 
 /// Any stack symbol: on the left of a rule, whatever is on top; on its right, that symbol again.
@@ -141,12 +143,21 @@ pub struct Configurations {
     pub accepting: Vec<(Place, WeightId)>,
     /// In which order weights are extended, if the file says so.
     pub reading: Option<Reading>,
+    /// Where the first transition of an automaton is written, if it is known.
+    pub place: Option<Span>,
 }
 
 impl Configurations {
     /// Whether nothing is in the set, for want of a final state.
     pub fn is_empty(&self) -> bool {
         self.accepting.is_empty()
+    }
+
+    /// What is wrong with an automaton that has transitions but no final state.
+    pub fn without_end(&self) -> Option<Diagnostic> {
+        let place = self.place.filter(|_| self.is_empty())?;
+        let what = "the automaton has no final state, so no configuration is in it";
+        Some(Diagnostic::error(place, what))
     }
 
     /// A new state.
@@ -171,6 +182,9 @@ impl Configurations {
 pub struct System {
     /// What its weights are, if the file says so.
     pub domain: Option<DomainName>,
+    /// Whether the file does not say so after all: the domain is what its format is read in unless
+    /// another one is asked for.
+    pub supposed: bool,
     /// The control states.
     pub states: Names,
     /// The stack symbols.
@@ -265,6 +279,51 @@ impl System {
         self.rules = rules;
         self.weights = weights;
         self.domain = Some(DomainName::Bool);
+    }
+
+    /// Reads weights of the one domain of numbers as weights of the other. Numbers stay what they are;
+    /// the infinity that says that there is no path goes on saying so, though it is written in another way.
+    /// The other infinity, of paths that get better without end, has no counterpart.
+    pub fn read_numbers_as(&mut self, domain: &DomainName) -> Result<(), Vec<Diagnostic>> {
+        let Some(own) = self.domain.clone().filter(|own| own != domain) else {
+            return Ok(());
+        };
+        let none = if *domain == DomainName::MaxPlus {
+            "-inf"
+        } else {
+            "inf"
+        };
+        let mut problems = Problems::default();
+        let (mut weights, mut ids) = (Texts::default(), Vec::with_capacity(self.weights.len()));
+        for id in 0..self.weights.len() as u32 {
+            let (text, place) = self.weights.get(WeightId(id));
+            if own.is_endless(&text) {
+                let what = format!(
+                    "the weight `{text}` of {own} is one of paths that get better without end; \
+                     {domain} has none for them"
+                );
+                let error = Diagnostic::error(place, what);
+                let help = format!("the file says that its weights are of the domain {own}");
+                if let Err(Enough) = problems.error(error.help(help)) {
+                    break;
+                }
+            }
+            let text = if own.is_none(&text) { none } else { &*text };
+            ids.push(weights.intern(text, place).unwrap_or(ONE));
+        }
+        let ((), _) = problems.finish(())?;
+        let new = |id: &mut WeightId| *id = ids.get(id.0 as usize).copied().unwrap_or(ONE);
+        for rule in &mut self.rules {
+            new(&mut rule.weight);
+            new(&mut rule.merge);
+        }
+        for set in [&mut self.initial, &mut self.target] {
+            set.edges.iter_mut().for_each(|edge| new(&mut edge.weight));
+            set.accepting.iter_mut().for_each(|(_, id)| new(id));
+        }
+        self.weights = weights;
+        self.domain = Some(domain.clone());
+        Ok(())
     }
 
     /// Leaves out merge functions where they make no difference to whether there is a path. They do

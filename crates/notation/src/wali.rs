@@ -74,6 +74,12 @@ fn foreign(tag: &Tag<'_>, known: &str) -> Diagnostic {
     error.help(format!("expected {known}"))
 }
 
+/// What a file may begin with.
+fn roots() -> String {
+    let systems = SYSTEMS.map(|name| format!("`<{name}>`"));
+    format!("`<Query>`, or a system: {}", systems.join(", "))
+}
+
 impl<'a> Reader<'a> {
     /// The next tag inside an element; nothing when it closes.
     fn inside(&mut self) -> Result<Option<Tag<'a>>, Diagnostic> {
@@ -87,7 +93,7 @@ impl<'a> Reader<'a> {
     fn document(&mut self) -> Result<(), Diagnostic> {
         let Some(root) = self.inside()? else {
             let place = crate::problems::span(0, 0);
-            return Err(Diagnostic::error(place, "expected `<Query>` or `<WPDS>`"));
+            return Err(Diagnostic::error(place, format!("expected {}", roots())));
         };
         match root.name {
             "Query" => self.query(&root)?,
@@ -96,7 +102,7 @@ impl<'a> Reader<'a> {
                 let error = Diagnostic::error(root.place, "this is an automaton, not a system");
                 return Err(error.help("give it with `--initial FILE` or `--target FILE`"));
             }
-            _ => return Err(foreign(&root, "`<Query>` or `<WPDS>`")),
+            _ => return Err(foreign(&root, &roots())),
         }
         self.over()
     }

@@ -6,13 +6,15 @@ mod pair;
 mod texts;
 
 use std::fmt;
+use std::io::{self, Write};
 use std::num::IntErrorKind;
 
 use droste_pds::domains::{
-    Affine, Boolean, CopyConstants, Lexicographic, MaxPlus, MinPlus, Pair, Relations,
+    Affine, Boolean, CopyConstants, Lexicographic, Matrix, MaxPlus, MinPlus, Pair, Relations,
 };
 use droste_pds::{Domain, MergeId};
 use droste_source::suggest::nearest;
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use crate::system::{System, WeightId};
@@ -54,9 +56,15 @@ pub trait Notation: Domain<Weight: Send + Sync + 'static> + Clone + Send + Sync 
         Vec::new()
     }
 
-    /// The weight in JSON output.
-    fn json(&self, weight: &Self::Weight) -> Value {
-        json!(self.print(weight))
+    /// Writes what [`shown`](Self::shown) says. A relation may have millions of pairs: they are written one
+    /// by one, so that a limit can stop that.
+    fn write(&self, weight: &Self::Weight, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(self.shown(weight).as_bytes())
+    }
+
+    /// The weight in JSON output, which is made while it is written.
+    fn json<'a>(&self, weight: &'a Self::Weight) -> Json<'a> {
+        Json::Value(json!(self.print(weight)))
     }
 
     /// The merge function of this name.
@@ -68,6 +76,27 @@ pub trait Notation: Domain<Weight: Send + Sync + 'static> + Clone + Send + Sync 
     /// Whether the order in which weights are extended makes no difference.
     fn is_commutative(&self) -> bool {
         false
+    }
+}
+
+/// A weight as JSON.
+#[derive(Debug)]
+pub enum Json<'a> {
+    /// What is small.
+    Value(Value),
+    /// An array of pairs.
+    Relation(Relations, &'a Matrix),
+    /// An array of both weights.
+    Pair(Box<[Json<'a>; 2]>),
+}
+
+impl Serialize for Json<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Json::Value(value) => value.serialize(serializer),
+            Json::Relation(domain, weight) => serializer.collect_seq(domain.pairs(weight)),
+            Json::Pair(halves) => halves.serialize(serializer),
+        }
     }
 }
 
@@ -283,7 +312,7 @@ impl DomainName {
         let none = match self {
             DomainName::Bool => matches!(text, "false" | "F"),
             DomainName::MinPlus | DomainName::Vector => matches!(inner(text), "inf" | "infinity"),
-            DomainName::MaxPlus => text == "-inf",
+            DomainName::MaxPlus => inner(text) == "-inf",
             DomainName::Relation(..) => text == "{}",
             DomainName::GenKill(_) | DomainName::Affine(..) | DomainName::Constants(_) => {
                 text == "none"
@@ -293,6 +322,15 @@ impl DomainName {
             }),
         };
         none || text == "ZERO"
+    }
+
+    /// Whether the text of a number says that paths get better without end.
+    pub(crate) fn is_endless(&self, text: &str) -> bool {
+        match self {
+            DomainName::MinPlus => inner(text) == "-inf",
+            DomainName::MaxPlus => matches!(inner(text), "inf" | "infinity"),
+            _ => false,
+        }
     }
 
     /// Does something with the domain. Numbers that only make paths worse allow for faster

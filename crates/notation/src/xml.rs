@@ -37,7 +37,7 @@ impl Tag<'_> {
 
     /// The value of an attribute that must be there.
     pub(crate) fn need(&self, name: &str) -> Result<(&str, Span), Diagnostic> {
-        let what = || format!("`<{}>` has no attribute `{name}`", self.name);
+        let what = || format!("`<{}>` lacks the attribute `{name}`", self.name);
         self.get(name)
             .ok_or_else(|| Diagnostic::error(self.place, what()))
     }
@@ -48,7 +48,10 @@ impl Tag<'_> {
         match attributes.find(|a| !names.contains(&a.name)) {
             None => Ok(()),
             Some(foreign) => {
-                let what = format!("`<{}>` has no attribute `{}`", self.name, foreign.name);
+                let what = format!(
+                    "`<{}>` may not have an attribute `{}`",
+                    self.name, foreign.name
+                );
                 let error = Diagnostic::error(foreign.name_place, what);
                 Err(error.help(format!("it may have {}", names.join(", "))))
             }

@@ -359,12 +359,12 @@ fn walis_xml_says_what_is_wrong_and_where() {
     wrong(
         &change("fromStack='n0'", "stack='n0'"),
         "10:18",
-        "no attribute `stack`",
+        "may not have an attribute `stack`",
     );
     wrong(
         &change(" to='p' toStack1", " toStack1"),
         "10:3",
-        "no attribute `to`",
+        "lacks the attribute `to`",
     );
     wrong(
         &change("toStack1='n&lt;1' ", ""),
@@ -472,7 +472,7 @@ fn walis_mistakes_are_shown_where_they_are() {
     wrong(
         "<WPDS><Rule from='p' x='p' fromStack='a' to='p'/></WPDS>",
         "1:22",
-        "`<Rule>` has no attribute `x`",
+        "`<Rule>` may not have an attribute `x`",
     );
     for (right, inside, expected) in [
         ("", "<Weight>1</Weight><x/>", "`</Rule>`"),

@@ -180,7 +180,7 @@ fn relations() {
                 .collect();
             let matrix = domain.of(pairs.iter().copied());
             let expected: BTreeSet<_> = pairs.into_iter().collect();
-            let found: Vec<_> = domain.pairs(&matrix);
+            let found: Vec<_> = domain.pairs(&matrix).collect();
             assert!(found.iter().copied().eq(expected), "{found:?}");
             matrix
         });

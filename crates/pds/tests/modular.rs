@@ -7,7 +7,9 @@ use std::cell::Cell;
 
 use common::{Random, Sample, automaton, stacks, system};
 use droste_base::StopReason;
-use droste_pds::domains::{Boolean, CopyConstants, GenKill, MinPlus, Relations};
+use droste_pds::domains::{
+    Affine, Boolean, CopyConstants, GenKill, Lexicographic, MaxPlus, MinPlus, Pair, Relations,
+};
 use droste_pds::{
     Automaton, Direction, Domain, MergeId, Method, Modular, Options, Pds, PdsBuilder, Replace,
     Rule, RuleId, StateId, SymbolId, poststar, prestar,
@@ -304,6 +306,11 @@ fn random_edits() {
     sweep(&Relations::with_locals(2, 2), 3000, 60);
     sweep(&GenKill::new(70), 4000, 20);
     sweep(&CopyConstants::new(3), 5000, 20);
+    sweep(&MaxPlus::non_positive(), 6000, 20);
+    sweep(&MaxPlus::any(), 6500, 20);
+    sweep(&Lexicographic::non_negative(), 7000, 20);
+    sweep(&Affine::new(4, 2), 8000, 10);
+    sweep(&Pair(MinPlus::non_negative(), Relations::new(2)), 9000, 20);
 }
 
 #[test]
@@ -316,4 +323,30 @@ fn many_random_edits() {
     sweep(&Relations::with_locals(2, 2), 40_000, 2_000);
     sweep(&GenKill::new(70), 50_000, 500);
     sweep(&CopyConstants::new(3), 60_000, 500);
+}
+
+#[test]
+#[ignore = "sweep; run in release"]
+fn many_random_edits_of_further_domains() {
+    sweep(&MaxPlus::non_positive(), 70_000, 1_000);
+    sweep(&MaxPlus::any(), 80_000, 1_000);
+    sweep(&Lexicographic::non_negative(), 90_000, 1_000);
+    sweep(&Affine::new(4, 2), 110_000, 500);
+    sweep(
+        &Pair(MinPlus::non_negative(), Relations::new(2)),
+        120_000,
+        1_000,
+    );
+    sweep(
+        &Pair(MaxPlus::non_positive(), Affine::new(3, 1)),
+        130_000,
+        300,
+    );
+}
+
+/// Where sums of vectors are out of range, the search ends: these seeds have none.
+#[test]
+#[ignore = "sweep; run in release"]
+fn many_random_edits_of_vectors() {
+    sweep(&Lexicographic::any(), 100_000, 500);
 }

@@ -6,7 +6,7 @@ mod common;
 use common::{Random, Sample, shown, single, stacks, system};
 use droste_base::StopReason;
 use droste_pds::domains::{
-    Boolean, CopyConstants, GenKill, Lexicographic, MinPlus, Pair, Relations,
+    Affine, Boolean, CopyConstants, GenKill, Lexicographic, MaxPlus, MinPlus, Pair, Relations,
 };
 use droste_pds::{
     Automaton, Direction, Domain, MergeId, Method, Options, Pds, PdsBuilder, Replace, Rule,
@@ -363,6 +363,10 @@ fn random_questions() {
     sweep(&Pair(MinPlus::non_negative(), Boolean), 4000, 100);
     sweep(&GenKill::new(70), 5000, 100);
     sweep(&CopyConstants::new(3), 6000, 100);
+    sweep(&MaxPlus::non_positive(), 9000, 100);
+    sweep(&MaxPlus::any(), 9200, 100);
+    sweep(&Affine::new(4, 2), 9400, 50);
+    sweep(&Pair(MaxPlus::non_positive(), Affine::new(3, 1)), 9600, 30);
 }
 
 #[test]
@@ -377,4 +381,28 @@ fn many_random_questions() {
     sweep(&Relations::with_locals(2, 2), 60_000, 10_000);
     sweep(&GenKill::new(70), 80_000, 5_000);
     sweep(&CopyConstants::new(3), 90_000, 5_000);
+}
+
+#[test]
+#[ignore = "sweep; run in release"]
+fn many_random_questions_of_further_domains() {
+    sweep(&MaxPlus::non_positive(), 400_000, 5_000);
+    sweep(&MaxPlus::any(), 410_000, 5_000);
+    sweep(&Affine::new(4, 2), 420_000, 2_500);
+    sweep(&Affine::new(64, 2), 430_000, 1_000);
+    sweep(
+        &Pair(MinPlus::non_negative(), Relations::new(2)),
+        440_000,
+        2_500,
+    );
+    sweep(
+        &Pair(Lexicographic::non_negative(), Affine::new(3, 1)),
+        450_000,
+        1_000,
+    );
+    sweep(
+        &Pair(CopyConstants::new(3), MaxPlus::non_positive()),
+        460_000,
+        2_500,
+    );
 }

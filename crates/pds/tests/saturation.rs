@@ -9,7 +9,7 @@ use droste_base::StopReason;
 
 use common::{Random, Sample, automaton, shown, single, stacks, system};
 use droste_pds::domains::{
-    Boolean, CopyConstants, GenKill, Lexicographic, MinPlus, Pair, Relations,
+    Affine, Boolean, CopyConstants, GenKill, Lexicographic, MaxPlus, MinPlus, Pair, Relations,
 };
 use droste_pds::{
     Automaton, Direction, Domain, LazyAutomaton, Method, Options, Order, Pds, PdsBuilder, Priority,
@@ -310,6 +310,11 @@ fn random_systems() {
     sweep(&Pair(MinPlus::non_negative(), Boolean), 4000, 50);
     sweep(&GenKill::new(70), 5000, 50);
     sweep(&CopyConstants::new(3), 6000, 50);
+    sweep(&MaxPlus::non_positive(), 9000, 50);
+    sweep(&MaxPlus::any(), 9200, 50);
+    sweep(&Affine::new(4, 2), 9400, 20);
+    sweep(&Pair(MinPlus::non_negative(), Affine::new(3, 1)), 9600, 10);
+    sweep(&Pair(Relations::new(2), MaxPlus::non_positive()), 9800, 20);
 }
 
 #[test]
@@ -328,4 +333,30 @@ fn many_random_systems() {
     );
     sweep(&GenKill::new(70), 60_000, 2_000);
     sweep(&CopyConstants::new(3), 70_000, 2_000);
+}
+
+#[test]
+#[ignore = "sweep; run in release"]
+fn many_random_systems_of_further_domains() {
+    sweep(&MaxPlus::non_positive(), 90_000, 2_000);
+    sweep(&MaxPlus::any(), 100_000, 1_500);
+    sweep(&Affine::new(4, 2), 110_000, 1_500);
+    sweep(&Affine::new(64, 2), 120_000, 500);
+    sweep(
+        &Pair(Lexicographic::non_negative(), Affine::new(3, 1)),
+        130_000,
+        500,
+    );
+    sweep(
+        &Pair(GenKill::new(70), MaxPlus::non_positive()),
+        140_000,
+        500,
+    );
+}
+
+/// Where sums of vectors are out of range, the search ends: these seeds have none.
+#[test]
+#[ignore = "sweep; run in release"]
+fn many_random_systems_of_vectors() {
+    sweep(&Lexicographic::any(), 7000, 1_500);
 }

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::args::{PathArgs, ReachArgs};
 use super::known::Known;
-use super::path::indent;
+use super::path::{exact, indent};
 use super::{Stop, tell};
 use crate::console::{Console, Failure};
 use crate::frame::Frame;
@@ -57,13 +57,14 @@ pub(super) fn answer(
     let threads: Vec<(Vec<Rule>, Vec<SymbolId>)> = threads.into_iter().zip(stacks).collect();
     let read = known.solving(None);
     frame.watchdog.search_begins();
-    let whole = Concurrent::new(system.shared, StateId(shared), &threads);
+    let numbers = Numbers::new(&threads, shared, &target);
+    let whole = numbers.whole(&threads, shared);
     let options = Options {
         contexts: args.contexts,
         limits: frame.limits(),
         ..Options::default()
     };
-    let (finding, stats) = search(&whole, &[target], &options);
+    let (finding, stats) = search(&whole, &[numbers.target(&target)], &options);
     let time = frame.elapsed().saturating_sub(read);
     let (reachable, words, run) = match &finding {
         Finding::Reached(contexts) => (true, String::new(), contexts.as_slice()),
@@ -96,7 +97,7 @@ pub(super) fn answer(
             "aggregates": stats.aggregates,
             "transitions": stats.nodes,
             "seconds": time.as_secs_f64(),
-            "schedule": path.is_some().then(|| schedule(run, &threads)),
+            "schedule": path.is_some().then(|| schedule(run, &threads, &numbers)),
         }));
         output::print(&object)?;
     } else if !args.show.volume.quiet {
@@ -110,7 +111,7 @@ pub(super) fn answer(
         if let Some(path) = path
             && reachable
         {
-            text += &shown(run, &threads, path.max_steps);
+            text += &shown(run, &threads, &numbers, path.max_steps);
         }
         text += &effort(&stats, time);
         Console::print(&text)?;
@@ -156,10 +157,120 @@ fn rules(system: &System) -> Vec<Vec<Rule>> {
         .collect()
 }
 
+/// The shared states and symbols that occur. A file may announce any number of them, and the tables of
+/// the search have a place for each: so there they are numbered anew, in the same order.
+struct Numbers {
+    shared: Vec<u32>,
+    /// For each thread.
+    symbols: Vec<Vec<u32>>,
+}
+
+/// The new number of one that occurs.
+fn rank(all: &[u32], number: u32) -> u32 {
+    all.binary_search(&number).unwrap_or_else(|at| at) as u32
+}
+
+impl Numbers {
+    fn new(threads: &[(Vec<Rule>, Vec<SymbolId>)], start: u32, target: &Target) -> Self {
+        let sorted = |mut all: Vec<u32>| {
+            all.sort_unstable();
+            all.dedup();
+            all
+        };
+        let mut shared = vec![start];
+        shared.extend(target.shared.map(|state| state.0));
+        let mut symbols = Vec::with_capacity(threads.len());
+        for (thread, (rules, stack)) in threads.iter().enumerate() {
+            let mut own: Vec<u32> = stack.iter().map(|symbol| symbol.0).collect();
+            if let Some(Top::Is(symbol)) = target.tops.get(thread) {
+                own.push(symbol.0);
+            }
+            for rule in rules {
+                shared.extend([rule.from.0, rule.to.0]);
+                own.extend((rule.top != SymbolId::EPSILON).then_some(rule.top.0));
+                match rule.replace {
+                    Replace::Pop => {}
+                    Replace::Step(symbol) => own.push(symbol.0),
+                    Replace::Push(first, second) => own.extend([first.0, second.0]),
+                }
+            }
+            symbols.push(sorted(own));
+        }
+        Numbers {
+            shared: sorted(shared),
+            symbols,
+        }
+    }
+
+    fn state(&self, state: StateId) -> StateId {
+        StateId(rank(&self.shared, state.0))
+    }
+
+    fn symbol(&self, thread: usize, symbol: SymbolId) -> SymbolId {
+        match symbol {
+            SymbolId::EPSILON => symbol,
+            SymbolId(number) => SymbolId(rank(&self.symbols[thread], number)),
+        }
+    }
+
+    /// The system with the new numbers.
+    fn whole(&self, threads: &[(Vec<Rule>, Vec<SymbolId>)], start: u32) -> Concurrent {
+        let thread = |(thread, (rules, stack)): (usize, &(Vec<Rule>, Vec<SymbolId>))| {
+            let symbol = |symbol| self.symbol(thread, symbol);
+            let rules = rules.iter().map(|rule| Rule {
+                from: self.state(rule.from),
+                top: symbol(rule.top),
+                to: self.state(rule.to),
+                replace: match rule.replace {
+                    Replace::Pop => Replace::Pop,
+                    Replace::Step(only) => Replace::Step(symbol(only)),
+                    Replace::Push(first, second) => Replace::Push(symbol(first), symbol(second)),
+                },
+                merge: rule.merge,
+            });
+            let stack = stack.iter().map(|&own| symbol(own));
+            (rules.collect(), stack.collect())
+        };
+        let threads: Vec<_> = threads.iter().enumerate().map(thread).collect();
+        let states = self.shared.len() as u32;
+        Concurrent::new(states, self.state(StateId(start)), &threads)
+    }
+
+    fn target(&self, target: &Target) -> Target {
+        let top = |(thread, top): (usize, &Top)| match *top {
+            Top::Is(symbol) => Top::Is(self.symbol(thread, symbol)),
+            other => other,
+        };
+        Target {
+            shared: target.shared.map(|state| self.state(state)),
+            tops: target.tops.iter().enumerate().map(top).collect(),
+        }
+    }
+
+    /// A configuration of a thread as CUBA writes it, with the numbers of the file.
+    fn configuration(&self, thread: usize, own: &(StateId, Vec<SymbolId>)) -> String {
+        let (state, stack) = own;
+        let old = |all: &[u32], at: u32| all.get(at as usize).copied().unwrap_or(at).to_string();
+        let symbols: Vec<String> = (stack.iter())
+            .map(|symbol| old(&self.symbols[thread], symbol.0))
+            .collect();
+        let stack = if symbols.is_empty() {
+            "-".to_owned()
+        } else {
+            symbols.join(".")
+        };
+        format!("{}|{stack}", old(&self.shared, state.0))
+    }
+}
+
 /// What a flag says: a state, or the name of a file with one.
 fn given(flag: &str, text: &str, frame: &Frame<'_>) -> Result<SourceFile, Failure> {
     if text.contains('|') {
         return Ok(SourceFile::new(flag, text));
+    }
+    if text.trim().is_empty() {
+        let what = format!("{flag}: it is empty; {}", form(flag));
+        return Err(Failure::Because(what));
     }
     let file = Path::new(text);
     frame.read(file).map_err(|failure| match failure {
@@ -286,17 +397,6 @@ fn target(
     })
 }
 
-/// A configuration of one thread as CUBA writes it.
-fn configuration((state, stack): &(StateId, Vec<SymbolId>)) -> String {
-    let symbols: Vec<String> = stack.iter().map(|symbol| symbol.0.to_string()).collect();
-    let stack = if symbols.is_empty() {
-        "-".to_owned()
-    } else {
-        symbols.join(".")
-    };
-    format!("{}|{stack}", state.0)
-}
-
 fn written(rule: &Rule) -> String {
     let top = match rule.top {
         SymbolId::EPSILON => "-".to_owned(),
@@ -311,7 +411,11 @@ fn written(rule: &Rule) -> String {
 }
 
 /// The contexts as JSON: runs by number, the main one last, as for other systems.
-fn schedule(run: &[Context], threads: &[(Vec<Rule>, Vec<SymbolId>)]) -> Vec<Value> {
+fn schedule(
+    run: &[Context],
+    threads: &[(Vec<Rule>, Vec<SymbolId>)],
+    numbers: &Numbers,
+) -> Vec<Value> {
     let context = |context: &Context| {
         let rules = &threads[context.thread].0;
         // Rules are counted through the file.
@@ -331,9 +435,9 @@ fn schedule(run: &[Context], threads: &[(Vec<Rule>, Vec<SymbolId>)]) -> Vec<Valu
         let runs: Vec<Vec<Value>> = runs.map(|run| run.iter().map(step).collect()).collect();
         json!({
             "thread": context.thread + 1,
-            "start": configuration(&context.run.start),
-            "end": configuration(&context.run.end),
-            "steps": context.run.len(),
+            "start": numbers.configuration(context.thread, &context.run.start),
+            "end": numbers.configuration(context.thread, &context.run.end),
+            "steps": exact(context.run.len()),
             "runs": runs,
         })
     };
@@ -341,15 +445,20 @@ fn schedule(run: &[Context], threads: &[(Vec<Rule>, Vec<SymbolId>)]) -> Vec<Valu
 }
 
 /// The contexts as text, at most about so many lines of steps.
-fn shown(run: &[Context], threads: &[(Vec<Rule>, Vec<SymbolId>)], most: usize) -> String {
+fn shown(
+    run: &[Context],
+    threads: &[(Vec<Rule>, Vec<SymbolId>)],
+    numbers: &Numbers,
+    most: usize,
+) -> String {
     let (mut text, mut lines) = (String::new(), 0);
     for context in run {
         let _ = writeln!(
             text,
             "\nthread {}: {} to {}",
             context.thread + 1,
-            configuration(&context.run.start),
-            configuration(&context.run.end)
+            numbers.configuration(context.thread, &context.run.start),
+            numbers.configuration(context.thread, &context.run.end)
         );
         let rules = &threads[context.thread].0;
         let mut stack = vec![(context.run.main().iter(), 1)];

@@ -10,7 +10,7 @@ use droste_notation::{ANY, System, written};
 use droste_pds::{Automaton, Domain, Move, Pds, Reached, StateId, SymbolId, Wide, Witness};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Stop;
 use crate::console::Failure;
@@ -195,7 +195,7 @@ impl<W> Path<'_, W> {
         }
         let _ = writeln!(text, "{}", self.configuration(&self.witness.end));
         let steps = match self.steps() {
-            u64::MAX => "2⁶⁴ steps or more".to_owned(),
+            u64::MAX => "2⁶⁴ − 1 steps or more".to_owned(),
             steps => counted(steps, "step"),
         };
         Ok(text + &steps + "\n")
@@ -229,6 +229,15 @@ pub(super) fn indent(depth: usize) -> String {
     }
 }
 
+/// A number, or a string where programs that read numbers as doubles would not have it exactly.
+pub(super) fn exact(number: u64) -> Value {
+    if number <= 1 << 53 {
+        json!(number)
+    } else {
+        json!(number.to_string())
+    }
+}
+
 /// The run as JSON: rules by their place in the file, runs by number, the main one last.
 impl<W> Serialize for Path<'_, W> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -240,7 +249,7 @@ impl<W> Serialize for Path<'_, W> {
         object.serialize_entry("end", &configuration(&self.witness.end))?;
         object.serialize_entry("runs", &Runs(self))?;
         object.serialize_entry("start", &configuration(&self.witness.start))?;
-        object.serialize_entry("steps", &self.steps())?;
+        object.serialize_entry("steps", &exact(self.steps()))?;
         object.end()
     }
 }

@@ -10,7 +10,6 @@ use droste_pds::{Automaton, Direction, StateId, SymbolId, Transition};
 use droste_source::SourceFile;
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
-use serde_json::json;
 
 use super::{Stop, tell};
 use crate::console::Failure;
@@ -115,17 +114,18 @@ impl<D: Notation> Shown<'_, D> {
         (symbol.0 < names.len()).then(|| written(&names.get(symbol.0)).into_owned())
     }
 
-    /// Behind what has a weight.
-    fn behind(&self, weight: &D::Weight) -> String {
+    /// The end of a line, with the weight.
+    fn end(&self, weight: &D::Weight, out: &mut dyn Write) -> io::Result<()> {
         if self.domain.equal(weight, &self.domain.one()) {
-            return String::new();
+            return writeln!(out);
         }
-        let weight_text = self.domain.print(weight);
-        match self.domain.vaguely(weight) {
+        out.write_all(b" : ")?;
+        if let Some(how) = self.domain.vaguely(weight) {
             // It is to be read again.
-            Some(how) => format!(" : {weight_text}   # {how}"),
-            None => format!(" : {weight_text}"),
+            return writeln!(out, "{}   # {how}", self.domain.print(weight));
         }
+        self.domain.write(weight, out)?;
+        writeln!(out)
     }
 
     fn finals(&self) -> impl Iterator<Item = (StateId, &D::Weight)> {
@@ -140,17 +140,38 @@ impl<D: Notation> Shown<'_, D> {
         all
     }
 
+    /// How many states and transitions the text has. States that nothing leads to or from, and parts of
+    /// long right-hand sides, are not in it.
+    pub(super) fn counts(&self) -> (u64, u64) {
+        let mut seen = vec![false; self.automaton.states() as usize];
+        let mut transitions = 0;
+        for (Transition { from, symbol, to }, _) in self.automaton.iter() {
+            if self.symbol(symbol).is_some() {
+                transitions += 1;
+                seen[from.0 as usize] = true;
+                seen[to.0 as usize] = true;
+            }
+        }
+        for (state, _) in self.finals() {
+            seen[state.0 as usize] = true;
+        }
+        let states = seen.iter().filter(|seen| **seen).count();
+        (states as u64, transitions)
+    }
+
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "from {}", self.reading())?;
         for (Transition { from, symbol, to }, weight) in self.edges() {
             let Some(symbol) = self.symbol(symbol) else {
                 continue;
             };
-            let (from, to, weight) = (self.state(from), self.state(to), self.behind(weight));
-            writeln!(out, "edge {from} {symbol} -> {to}{weight}")?;
+            let (from, to) = (self.state(from), self.state(to));
+            write!(out, "edge {from} {symbol} -> {to}")?;
+            self.end(weight, out)?;
         }
         for (state, weight) in self.finals() {
-            writeln!(out, "final {}{}", self.state(state), self.behind(weight))?;
+            write!(out, "final {}", self.state(state))?;
+            self.end(weight, out)?;
         }
         Ok(())
     }
@@ -164,7 +185,7 @@ impl<D: Notation> Shown<'_, D> {
 
     fn write(&self, out: &mut dyn Write, dot: bool) -> io::Result<()> {
         if dot {
-            out.write_all(self.automaton.dot(self).as_bytes())
+            self.automaton.write_dot(self, out)
         } else {
             self.write_text(out)
         }
@@ -192,7 +213,7 @@ impl<D: Notation> Serialize for Shown<'_, D> {
         let mut object = serializer.serialize_map(None)?;
         object.serialize_entry("edges", &Edges(self))?;
         let finals = self.finals();
-        let finals = finals.map(|(state, w)| json!([self.state(state), self.domain.json(w)]));
+        let finals = finals.map(|(state, w)| (self.state(state), self.domain.json(w)));
         object.serialize_entry("final", &finals.collect::<Vec<_>>())?;
         object.serialize_entry("reading", self.reading())?;
         if self.is_saturated() {

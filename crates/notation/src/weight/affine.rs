@@ -7,10 +7,10 @@
 
 use droste_pds::Domain as _;
 use droste_pds::domains::{Affine, Linear, Module, Relation, equation, sum};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::Notation;
 use super::texts::{below, constant, items};
+use super::{Json, Notation};
 
 /// `2*x1`, `x1*2`, `x0`, `7`: a variable, if there is one, and a number.
 fn term(text: &str, variables: u32) -> Result<(Option<u32>, u64), String> {
@@ -164,7 +164,18 @@ impl Notation for Affine {
                     return Err(format!("has a matrix that is not of {size} rows of {size}"));
                 }
             }
+            // The constant stays what it is: no variable has an effect on it.
+            if entries.chunks(size).skip(1).any(|row| row[0] != 0) {
+                let what = "has a matrix whose first column is not zero below the first row";
+                return Err(what.to_owned());
+            }
             module.insert([&entries]);
+        }
+        let first = module.rows().next();
+        if first.is_none_or(|matrix| matrix[0] != 1) {
+            let what = "stands for no transformation: no sum of multiples of its matrices has a 1 in the \
+                        first row and column";
+            return Err(what.to_owned());
         }
         Ok(module)
     }
@@ -207,7 +218,8 @@ impl Notation for Affine {
         relations.map(text).collect()
     }
 
-    fn json(&self, weight: &Module) -> Value {
-        json!({ "text": self.print(weight), "relations": self.relations(weight) })
+    fn json<'a>(&self, weight: &'a Module) -> Json<'a> {
+        let object = json!({ "text": self.print(weight), "relations": self.relations(weight) });
+        Json::Value(object)
     }
 }

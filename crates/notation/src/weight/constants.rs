@@ -4,10 +4,10 @@
 
 use droste_pds::Domain as _;
 use droste_pds::domains::{Assignments, CopyConstants, Known, Source};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::Notation;
 use super::texts::{below, constant, items};
+use super::{Json, Notation};
 
 /// `x1`, `-7` or `*`
 fn source(text: &str, variables: u32) -> Result<Source, String> {
@@ -83,7 +83,8 @@ impl Notation for CopyConstants {
         constants.collect()
     }
 
-    fn json(&self, weight: &Assignments) -> Value {
-        json!({ "text": self.print(weight), "relations": self.relations(weight) })
+    fn json<'a>(&self, weight: &'a Assignments) -> Json<'a> {
+        let object = json!({ "text": self.print(weight), "relations": self.relations(weight) });
+        Json::Value(object)
     }
 }

@@ -5,15 +5,15 @@
 
 use std::any::Any;
 use std::fmt;
+use std::io::{self, Write};
 use std::sync::Arc;
 
 use droste_base::StopReason;
 use droste_pds::Domain;
 use droste_pds::domains::Pair;
-use serde_json::{Value, json};
 
-use super::Notation;
 use super::texts::constant;
+use super::{Json, Notation};
 
 /// A weight of any domain.
 #[derive(Clone)]
@@ -61,7 +61,8 @@ trait Half: Send + Sync {
     fn print(&self, weight: &AnyWeight) -> String;
     fn vaguely(&self, weight: &AnyWeight) -> Option<&'static str>;
     fn relations(&self, weight: &AnyWeight) -> Vec<String>;
-    fn json(&self, weight: &AnyWeight) -> Value;
+    fn write(&self, weight: &AnyWeight, out: &mut dyn Write) -> io::Result<()>;
+    fn json<'a>(&self, weight: &'a AnyWeight) -> Json<'a>;
     fn is_commutative(&self) -> bool;
 }
 
@@ -114,7 +115,11 @@ impl<D: Notation> Half for D {
         Notation::relations(self, weight.get())
     }
 
-    fn json(&self, weight: &AnyWeight) -> Value {
+    fn write(&self, weight: &AnyWeight, out: &mut dyn Write) -> io::Result<()> {
+        Notation::write(self, weight.get(), out)
+    }
+
+    fn json<'a>(&self, weight: &'a AnyWeight) -> Json<'a> {
         Notation::json(self, weight.get())
     }
 
@@ -223,8 +228,17 @@ impl Notation for Pair<AnyDomain, AnyDomain> {
         all
     }
 
-    fn json(&self, weight: &Self::Weight) -> Value {
-        json!([self.0.0.json(&weight.0), self.1.0.json(&weight.1)])
+    fn write(&self, weight: &Self::Weight, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(b"(")?;
+        self.0.0.write(&weight.0, out)?;
+        out.write_all(b"; ")?;
+        self.1.0.write(&weight.1, out)?;
+        out.write_all(b")")
+    }
+
+    fn json<'a>(&self, weight: &'a Self::Weight) -> Json<'a> {
+        let halves = [self.0.0.json(&weight.0), self.1.0.json(&weight.1)];
+        Json::Pair(Box::new(halves))
     }
 
     fn is_commutative(&self) -> bool {

@@ -1,5 +1,7 @@
 //! How the weights of each domain are written.
 
+use std::fmt;
+use std::io::{self, Write};
 use std::num::IntErrorKind;
 
 use droste_base::StopReason;
@@ -9,7 +11,7 @@ use droste_pds::domains::{
 use droste_pds::{Domain, MergeId};
 use serde_json::{Value, json};
 
-use super::Notation;
+use super::{Json, Notation};
 
 /// `ONE` and `ZERO`, as WALi writes them.
 pub(super) fn constant<D: Domain>(domain: &D, text: &str) -> Option<D::Weight> {
@@ -33,8 +35,8 @@ impl Notation for Boolean {
         weight.to_string()
     }
 
-    fn json(&self, weight: &bool) -> Value {
-        json!(weight)
+    fn json<'a>(&self, weight: &'a bool) -> Json<'a> {
+        Json::Value(json!(weight))
     }
 
     /// What is left of that of relations: the callee returns, whatever the rule weighs.
@@ -80,10 +82,15 @@ fn integer_text(weight: i64) -> String {
     }
 }
 
+/// Many programs read numbers as doubles, which are exact up to here.
+const EXACT: u64 = 1 << 53;
+
+/// A number, or a string where it would not be exact everywhere.
 fn integer_json(weight: i64) -> Value {
-    match weight {
-        i64::MAX | i64::MIN => json!(integer_text(weight)),
-        number => json!(number),
+    if weight.unsigned_abs() <= EXACT {
+        json!(weight)
+    } else {
+        json!(integer_text(weight))
     }
 }
 
@@ -106,8 +113,8 @@ impl Notation for MinPlus {
         (!self.has_negative() && *weight == Self::GREATEST).then_some("or more")
     }
 
-    fn json(&self, weight: &i64) -> Value {
-        integer_json(*weight)
+    fn json<'a>(&self, weight: &'a i64) -> Json<'a> {
+        Json::Value(integer_json(*weight))
     }
 
     fn is_commutative(&self) -> bool {
@@ -134,8 +141,8 @@ impl Notation for MaxPlus {
         (self.bottom().is_none() && *weight == -MinPlus::GREATEST).then_some("or less")
     }
 
-    fn json(&self, weight: &i64) -> Value {
-        integer_json(*weight)
+    fn json<'a>(&self, weight: &'a i64) -> Json<'a> {
+        Json::Value(integer_json(*weight))
     }
 
     fn is_commutative(&self) -> bool {
@@ -185,11 +192,11 @@ impl Notation for Lexicographic {
         format!("[{}]", elements.join(", "))
     }
 
-    fn json(&self, weight: &Vector) -> Value {
-        match weight.elements() {
-            Some(elements) => json!(elements),
+    fn json<'a>(&self, weight: &'a Vector) -> Json<'a> {
+        Json::Value(match weight.elements() {
+            Some(elements) => elements.iter().copied().map(integer_json).collect(),
             None => json!(self.print(weight)),
-        }
+        })
     }
 
     fn is_commutative(&self) -> bool {
@@ -238,6 +245,24 @@ pub(super) fn items(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').filter(|item| !item.trim().is_empty())
 }
 
+/// A relation that is written pair by pair.
+struct RelationText<'a>(Relations, &'a Matrix);
+
+impl fmt::Display for RelationText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let RelationText(domain, weight) = *self;
+        if domain.equal(weight, &domain.one()) {
+            return f.write_str("id");
+        }
+        let mut before = "{";
+        for (from, to) in domain.pairs(weight) {
+            write!(f, "{before}{from}->{to}")?;
+            before = ", ";
+        }
+        f.write_str(if before == "{" { "{}" } else { "}" })
+    }
+}
+
 impl Notation for Relations {
     /// `{0->1, 2->2}`, or `id`.
     fn parse(&self, text: &str) -> Result<Matrix, String> {
@@ -257,16 +282,15 @@ impl Notation for Relations {
     }
 
     fn print(&self, weight: &Matrix) -> String {
-        if self.equal(weight, &self.one()) {
-            return "id".to_owned();
-        }
-        let pairs = self.pairs(weight).into_iter();
-        let pairs: Vec<String> = pairs.map(|(from, to)| format!("{from}->{to}")).collect();
-        format!("{{{}}}", pairs.join(", "))
+        RelationText(*self, weight).to_string()
     }
 
-    fn json(&self, weight: &Matrix) -> Value {
-        json!(self.pairs(weight))
+    fn write(&self, weight: &Matrix, out: &mut dyn Write) -> io::Result<()> {
+        write!(out, "{}", RelationText(*self, weight))
+    }
+
+    fn json<'a>(&self, weight: &'a Matrix) -> Json<'a> {
+        Json::Relation(*self, weight)
     }
 
     /// `locals` forgets the callee's locals and restores the caller's.
@@ -321,11 +345,11 @@ impl Notation for BitVectors {
         }
     }
 
-    fn json(&self, weight: &Transformer) -> Value {
-        match self.parts(weight) {
+    fn json<'a>(&self, weight: &'a Transformer) -> Json<'a> {
+        Json::Value(match self.parts(weight) {
             Some((kill, generate)) => json!({ "gen": generate, "kill": kill }),
             None => Value::Null,
-        }
+        })
     }
 }
 

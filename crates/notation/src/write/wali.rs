@@ -1,5 +1,6 @@
 //! WALi's XML: a query, or a system alone.
 
+use std::borrow::Cow;
 use std::io::Write;
 
 use super::flat::{Lacks, flat};
@@ -79,15 +80,48 @@ fn rules(system: &System, out: &mut impl Write) -> Result<(), WriteError> {
     Ok(())
 }
 
+/// The same set without weights at final states, which the format does not have. The weight of a
+/// configuration can stand at the transition that reads the lowest symbol of its stack, if that has no
+/// weight of its own and nothing else goes through it.
+fn with_weights_before_ends<'a>(
+    system: &System,
+    set: &'a Configurations,
+) -> Result<Cow<'a, Configurations>, WriteError> {
+    let mut moved = Cow::Borrowed(set);
+    for &(place, weight) in &set.accepting {
+        if system.is_one(weight) {
+            continue;
+        }
+        let alone = set.accepting.iter().filter(|end| end.0 == place).count() == 1;
+        let last = alone
+            && matches!(place, Place::Extra(_))
+            && set
+                .edges
+                .iter()
+                .all(|edge| edge.from != place && (edge.to != place || system.is_one(edge.weight)));
+        if !last {
+            let text = system.weight_text(weight).unwrap_or_default();
+            return cannot(format!(
+                "only transitions have weights there, and no transition can take the weight `{text}` of \
+                 the configurations: that takes stacks that are not empty and end with a symbol of their own"
+            ));
+        }
+        for edge in &mut moved.to_mut().edges {
+            if edge.to == place {
+                edge.weight = weight;
+            }
+        }
+    }
+    Ok(moved)
+}
+
 fn automaton(
     system: &System,
     kind: &str,
     set: &Configurations,
     out: &mut impl Write,
 ) -> Result<(), WriteError> {
-    if set.accepting.iter().any(|(_, weight)| *weight != ONE) {
-        return cannot("the format has no weights at final states");
-    }
+    let set = &*with_weights_before_ends(system, set)?;
     let taken = |name: &str| system.states.find(name).is_some();
     let place = |place: Place| match place {
         Place::Control(id) => encode(&system.states.get(id)).into_owned(),

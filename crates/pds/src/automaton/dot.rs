@@ -1,6 +1,7 @@
 //! Pictures of automata, for Graphviz.
 
-use std::fmt::{Debug, Write as _};
+use std::fmt::Debug;
+use std::io::{self, Write};
 
 use super::{Automaton, Transition};
 use crate::system::{StateId, SymbolId};
@@ -35,7 +36,15 @@ impl<W: Clone> Automaton<W> {
     /// The automaton as a Graphviz digraph. Control states are boxes, final states have two
     /// circles.
     pub fn dot(&self, names: &impl Names<W>) -> String {
-        let mut out = String::from("digraph automaton {\n  rankdir=LR;\n  node [shape=circle];\n");
+        let mut out = Vec::new();
+        // Memory takes all that is written.
+        let _ = self.write_dot(names, &mut out);
+        String::from_utf8_lossy(&out).into_owned()
+    }
+
+    /// Writes what [`dot`](Self::dot) gives.
+    pub fn write_dot(&self, names: &impl Names<W>, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(b"digraph automaton {\n  rankdir=LR;\n  node [shape=circle];\n")?;
         for (state, end) in (0..).map(StateId).zip(&self.accepting) {
             let mut label = names.state(state);
             if let Some(weight) = end.as_ref().and_then(|end| names.weight(end)) {
@@ -48,7 +57,7 @@ impl<W: Clone> Automaton<W> {
                 ""
             };
             let border = if end.is_some() { ", peripheries=2" } else { "" };
-            let _ = writeln!(out, "  s{} [label=\"{label}\"{shape}{border}];", state.0);
+            writeln!(out, "  s{} [label=\"{label}\"{shape}{border}];", state.0)?;
         }
         for (transition, weight) in self.iter() {
             let Transition { from, symbol, to } = transition;
@@ -61,10 +70,9 @@ impl<W: Clone> Automaton<W> {
                 label = format!("{label} : {weight}");
             }
             let label = escape(&label);
-            let _ = writeln!(out, "  s{} -> s{} [label=\"{label}\"];", from.0, to.0);
+            writeln!(out, "  s{} -> s{} [label=\"{label}\"];", from.0, to.0)?;
         }
-        out.push_str("}\n");
-        out
+        writeln!(out, "}}")
     }
 }
 

@@ -115,6 +115,40 @@ impl Affine {
         module
     }
 
+    /// The weight of either path, as long as `go_on` does not fail: with many variables, one operation may
+    /// take long.
+    pub fn combine_while<E>(
+        self,
+        a: &Module,
+        b: &Module,
+        go_on: &mut impl FnMut() -> Result<(), E>,
+    ) -> Result<Module, E> {
+        let (mut more, less) = if a.rows().len() < b.rows().len() {
+            (b.clone(), a)
+        } else {
+            (a.clone(), b)
+        };
+        more.insert_while(less.rows(), go_on)?;
+        Ok(more)
+    }
+
+    /// The weight of one path after the other, as long as `go_on` does not fail.
+    pub fn extend_while<E>(
+        self,
+        a: &Module,
+        b: &Module,
+        go_on: &mut impl FnMut() -> Result<(), E>,
+    ) -> Result<Module, E> {
+        let mut out = self.zero();
+        let size = self.size();
+        let pairs = a
+            .rows()
+            .flat_map(|first| b.rows().map(move |second| (first, second)));
+        let products = pairs.map(|(first, second)| product(first, second, size));
+        out.insert_while(products, go_on)?;
+        Ok(out)
+    }
+
     /// The states after a weight, if it was one of these before.
     pub fn apply(self, weight: &Module, before: &Module) -> Module {
         let size = self.size();
@@ -178,23 +212,11 @@ impl Domain for Affine {
     }
 
     fn combine(&self, a: &Module, b: &Module) -> Result<Module, StopReason> {
-        let (mut more, less) = if a.rows().len() < b.rows().len() {
-            (b.clone(), a)
-        } else {
-            (a.clone(), b)
-        };
-        more.insert(less.rows());
-        Ok(more)
+        self.combine_while(a, b, &mut || Ok(()))
     }
 
     fn extend(&self, a: &Module, b: &Module) -> Result<Module, StopReason> {
-        let mut out = self.zero();
-        let size = self.size();
-        let pairs = a
-            .rows()
-            .flat_map(|first| b.rows().map(move |second| (first, second)));
-        out.insert(pairs.map(|(first, second)| product(first, second, size)));
-        Ok(out)
+        self.extend_while(a, b, &mut || Ok(()))
     }
 
     fn equal(&self, a: &Module, b: &Module) -> bool {

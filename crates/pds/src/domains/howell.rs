@@ -7,6 +7,8 @@
 //! than it. Such a matrix is unique, so that equal modules have equal matrices. Tests compare it with the
 //! sets of all vectors of small modules.
 
+use std::convert::Infallible;
+
 /// All sums of multiples of some vectors, modulo `2^width`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Module {
@@ -85,19 +87,31 @@ impl Module {
 
     /// Adds vectors, and all sums with their multiples. Whether something is new.
     pub fn insert<V: AsRef<[u64]>>(&mut self, vectors: impl IntoIterator<Item = V>) -> bool {
+        let done: Result<bool, Infallible> = self.insert_while(vectors, &mut || Ok(()));
+        done.unwrap_or_else(|never| match never {})
+    }
+
+    /// The same, as long as `go_on` does not fail. It is asked for every vector: there may be millions of
+    /// them, and adding one of a wide module takes long. If it fails, the module is of no use any more.
+    pub fn insert_while<V: AsRef<[u64]>, E>(
+        &mut self,
+        vectors: impl IntoIterator<Item = V>,
+        go_on: &mut impl FnMut() -> Result<(), E>,
+    ) -> Result<bool, E> {
         let mask = self.mask();
         let mut changed = false;
         let mut work = Vec::new();
         for vector in vectors {
             work.push(vector.as_ref().iter().map(|entry| entry & mask).collect());
             while let Some(entries) = work.pop() {
+                go_on()?;
                 changed |= self.place(entries, &mut work);
             }
         }
         if changed {
-            self.reduce();
+            self.reduce(go_on)?;
         }
-        changed
+        Ok(changed)
     }
 
     /// Puts a vector into its row; what is left of it, or of the row, is added later.
@@ -139,9 +153,10 @@ impl Module {
     }
 
     /// Makes entries above the first entry of a row smaller than that.
-    fn reduce(&mut self) {
+    fn reduce<E>(&mut self, go_on: &mut impl FnMut() -> Result<(), E>) -> Result<(), E> {
         let mask = self.mask();
         for upper in 0..self.rows.len() {
+            go_on()?;
             let (above, below) = self.rows.split_at_mut(upper + 1);
             let Some(row) = above.last_mut() else {
                 continue;
@@ -150,6 +165,7 @@ impl Module {
                 subtract(&mut row.entries, lower, mask);
             }
         }
+        Ok(())
     }
 
     /// Whether a vector is in the module.

@@ -67,10 +67,8 @@ impl Relations {
     }
 
     /// The pairs of a relation.
-    pub fn pairs(self, matrix: &Matrix) -> Vec<(u32, u32)> {
-        let rows =
-            (0..self.size()).flat_map(|from| self.row(matrix, from).map(move |to| (from, to)));
-        rows.collect()
+    pub fn pairs(self, matrix: &Matrix) -> impl Iterator<Item = (u32, u32)> + '_ {
+        (0..self.size()).flat_map(move |from| self.row(matrix, from).map(move |to| (from, to)))
     }
 }
 

@@ -3,7 +3,8 @@
 #![allow(dead_code, reason = "each test uses some of it")]
 
 use droste_pds::domains::{
-    Boolean, CopyConstants, GenKill, Known, Lexicographic, MinPlus, Pair, Relations, Vector,
+    Affine, Boolean, CopyConstants, GenKill, Known, Lexicographic, Linear, MaxPlus, MinPlus,
+    Module, Pair, Relations, Vector,
 };
 use droste_pds::{
     Automaton, Direction, Domain, MergeId, Pds, PdsBuilder, Replace, Rule, StateId, SymbolId,
@@ -56,6 +57,38 @@ impl Sample for MinPlus {
         } else {
             number
         }
+    }
+}
+
+impl Sample for MaxPlus {
+    fn sample(&self, random: &mut Random) -> i64 {
+        let number = i64::from(random.below(10));
+        if self.bottom().is_some() {
+            3 - number
+        } else {
+            -number
+        }
+    }
+}
+
+impl Sample for Affine {
+    fn sample(&self, random: &mut Random) -> Module {
+        let variables = self.variables();
+        let mut assigns: Vec<(u32, Option<Linear>)> = Vec::new();
+        for variable in 0..variables {
+            let value = match random.below(6) {
+                0..3 => continue,
+                3 => None,
+                _ => Some(Linear {
+                    constant: u64::from(random.below(3)),
+                    terms: (0..random.below(3))
+                        .map(|_| (random.below(variables), u64::from(random.below(4))))
+                        .collect(),
+                }),
+            };
+            assigns.push((variable, value));
+        }
+        self.assign(&assigns)
     }
 }
 
