@@ -172,17 +172,15 @@ fn some_threads(seed: u64) -> String {
 /// The same with threads that are started again and again: each `start_thread` of a procedure is in a loop.
 fn any_threads(seed: u64) -> String {
     let (_, text) = starting(seed);
-    let mut parts = text.split(" start_thread ");
-    let mut looped = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        match part.split_once("();") {
-            Some((name, rest)) if name.chars().all(char::is_alphanumeric) => {
-                looped += &format!(" while (*) do start_thread {name}(); od;{rest}");
-            }
-            _ => looped += &format!(" start_thread {part}"),
+    let looped = |part: &str| match part.split_once("();") {
+        Some((name, rest)) if name.chars().all(char::is_alphanumeric) => {
+            format!(" while (*) do start_thread {name}(); od;{rest}")
         }
-    }
-    looped
+        _ => format!(" start_thread {part}"),
+    };
+    let mut parts = text.split(" start_thread ");
+    let first = parts.next().map(str::to_owned);
+    first.into_iter().chain(parts.map(looped)).collect()
 }
 
 fn compare(seeds: &[u64], text: fn(u64) -> String, engines: &[By]) {
