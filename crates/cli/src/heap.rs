@@ -47,6 +47,17 @@ pub(crate) fn is_heap_program(args: &CheckArgs) -> bool {
         || is_drawn_text(args)
 }
 
+/// A flag for heap programs, if standard input is to be one. It is none: nobody knows what its class is.
+pub(crate) fn asks_of_input(args: &CheckArgs) -> Option<&'static str> {
+    if args.file.as_os_str() != "-" {
+        return None;
+    }
+    let method = args.search.method.as_deref();
+    let method = method.filter(|method| !["chaotic", "path"].contains(method));
+    let mut flags = args.heap.given();
+    flags.next().or(method.map(|_| "--method"))
+}
+
 /// Whether a picture is wanted of a text that is a heap or inductive predicates, whatever it is called.
 fn is_drawn_text(args: &CheckArgs) -> bool {
     let drawn = matches!(args.output.emit, Some(Emit::Dot | Emit::Html));
@@ -308,10 +319,17 @@ const MISFITS: usize = 5;
 /// So many warnings about a grammar are shown, besides one about the order of rules.
 const SHOWN: usize = 2;
 
+/// A grammar is looked at for so long.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 /// What a grammar of the user's own means for precision, for termination, and for the number of states.
 fn warn_about_grammar(task: &Task, args: &CheckArgs, frame: &Frame<'_>) {
     let verbose = args.output.verbose;
-    let all = droste_heap::check(&task.symbols, &task.grammar);
+    // This is advice: the answer does not wait for it for long.
+    let (start, limits) = (Instant::now(), frame.limits());
+    let mut guard = limits.guard();
+    let mut stop = || start.elapsed() > PATIENCE || guard.check().is_err();
+    let all = droste_heap::check_until(&task.symbols, &task.grammar, &mut stop);
     let overlap = |warning: &Warning| warning.kind == WarningKind::NotConfluent;
     let (overlaps, mut others): (Vec<Warning>, Vec<Warning>) = all.into_iter().partition(overlap);
     // That not all was looked at is nothing to act upon.
@@ -500,29 +518,45 @@ fn exit_code(reports: &[Report]) -> u8 {
 /// Flags that mean nothing here.
 fn refuse_other_flags(args: &CheckArgs) -> Result<(), Failure> {
     let (property, search, threads) = (&args.property, &args.search, &args.threads);
-    for (given, flag) in [
-        (!property.reach.is_empty(), "--reach"),
-        (property.deadlock, "--deadlock"),
-        (!property.repeat.is_empty(), "--repeat"),
-        (property.monitor.is_some(), "--monitor"),
-        (property.hoa.is_some(), "--hoa"),
-        (threads.contexts.is_some(), "--contexts"),
-        (threads.rounds.is_some(), "--rounds"),
-        (search.algorithm.is_some(), "--algorithm"),
-        (search.order.is_some(), "--order"),
-        (search.runs.is_some(), "--runs"),
+    const ASK: &str = "ask with --ltl";
+    const MODE: &str = "--mode says how it is searched";
+    const NONE: &str = "there is nothing like it there";
+    for (given, flag, instead) in [
+        (!property.reach.is_empty(), "--reach", ASK),
+        (property.deadlock, "--deadlock", ASK),
+        (!property.repeat.is_empty(), "--repeat", ASK),
+        (property.monitor.is_some(), "--monitor", ASK),
+        (property.hoa.is_some(), "--hoa", ASK),
+        (
+            threads.contexts.is_some(),
+            "--contexts",
+            "one thread is analysed",
+        ),
+        (
+            threads.rounds.is_some(),
+            "--rounds",
+            "one thread is analysed",
+        ),
+        (search.algorithm.is_some(), "--algorithm", MODE),
+        (search.order.is_some(), "--order", MODE),
+        (
+            search.runs.is_some(),
+            "--runs",
+            "formulas are about infinite runs, and a program that has ended stays there",
+        ),
         (
             !matches!(search.engine, Engine::Auto | Engine::Explicit),
             "--engine",
+            MODE,
         ),
-        (search.no_passes, "--no-passes"),
-        (!search.skip_pass.is_empty(), "--skip-pass"),
-        (search.eager, "--eager"),
-        (search.dialect != Dialect::Default, "--dialect"),
+        (search.no_passes, "--no-passes", NONE),
+        (!search.skip_pass.is_empty(), "--skip-pass", NONE),
+        (search.eager, "--eager", MODE),
+        (search.dialect != Dialect::Default, "--dialect", NONE),
     ] {
         if given {
             return Err(Failure::Because(format!(
-                "{flag} is for Boolean programs; `{}` is a heap program: ask with --ltl",
+                "{flag} is for Boolean programs; `{}` is a heap program: {instead}",
                 visible(&input::name(&args.file))
             )));
         }

@@ -63,7 +63,11 @@ fn main() -> ExitCode {
     let (console, result) = match &cli.command {
         Command::Check(args) => {
             let console = Console::new(args.output.color);
-            let result = if heap::is_heap_program(args) {
+            let result = if let Some(flag) = heap::asks_of_input(args) {
+                Err(Failure::Because(format!(
+                    "{flag} is for heap programs, and these cannot come from standard input: name the file"
+                )))
+            } else if heap::is_heap_program(args) {
                 heap::check_heaps(args, &console)
             } else {
                 check::check(args, &console)

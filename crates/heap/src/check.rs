@@ -50,6 +50,16 @@ pub enum WarningKind {
 
 /// Checks a grammar.
 pub fn check(symbols: &Symbols, grammar: &Grammar) -> Vec<Warning> {
+    check_until(symbols, grammar, &mut || false)
+}
+
+/// Checks a grammar until `stop` says that this has taken long enough. What has not been looked at by
+/// then is not warned of, but for one warning that says so.
+pub fn check_until(
+    symbols: &Symbols,
+    grammar: &Grammar,
+    stop: &mut dyn FnMut() -> bool,
+) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let name = |nonterminal| symbols.nonterminal_name(nonterminal);
     for rule in grammar.rules().iter().filter(|rule| !rule.collapsed) {
@@ -78,11 +88,12 @@ pub fn check(symbols: &Symbols, grammar: &Grammar) -> Vec<Warning> {
                     tentacle,
                     selector,
                     &mut warnings,
+                    stop,
                 );
             }
         }
     }
-    confluence::check(symbols, grammar, &mut warnings);
+    confluence::check(symbols, grammar, &mut warnings, stop);
     warnings
 }
 
@@ -148,11 +159,12 @@ fn concretisable(
     tentacle: usize,
     selector: Selector,
     warnings: &mut Vec<Warning>,
+    stop: &mut dyn FnMut() -> bool,
 ) {
-    if !may_give(grammar, nonterminal, tentacle, selector) {
+    if stop() || !may_give(grammar, nonterminal, tentacle, selector) {
         return;
     }
-    for (rule, leaves_out) in uncovered(grammar, nonterminal, tentacle, selector) {
+    for (rule, leaves_out) in uncovered(grammar, nonterminal, tentacle, selector, stop) {
         let (name, number) = (symbols.nonterminal_name(nonterminal), rule.number + 1);
         let (field, place) = (symbols.selector_name(selector), tentacle + 1);
         let message = if leaves_out {

@@ -52,8 +52,13 @@ fn items(rule: &Rule) -> Vec<Item> {
     edges.chain(hyperedges).collect()
 }
 
-/// Looks for two rules whose order matters. One warning for each pair.
-pub(crate) fn check(symbols: &Symbols, grammar: &Grammar, warnings: &mut Vec<Warning>) {
+/// Looks for two rules whose order matters. One warning for each pair. Where `stop` says so, that is all.
+pub(crate) fn check(
+    symbols: &Symbols,
+    grammar: &Grammar,
+    warnings: &mut Vec<Warning>,
+    stop: &mut dyn FnMut() -> bool,
+) {
     let rules: Vec<&Rule> = grammar
         .rules()
         .iter()
@@ -82,17 +87,23 @@ pub(crate) fn check(symbols: &Symbols, grammar: &Grammar, warnings: &mut Vec<War
             });
         }
     }
-    for (at, one) in rules.iter().enumerate() {
-        for two in &rules[..=at] {
-            if items(one).len() > MOST_ITEMS || items(two).len() > MOST_ITEMS {
+    let all: Vec<Vec<Item>> = rules.iter().map(|rule| items(rule)).collect();
+    'pairs: for (at, one) in rules.iter().enumerate() {
+        for (other, two) in rules[..=at].iter().enumerate() {
+            if left == 0 || stop() {
+                partial = true;
+                break 'pairs;
+            }
+            let (first, second) = (&all[at], &all[other]);
+            if first.len() > MOST_ITEMS || second.len() > MOST_ITEMS {
                 continue;
             }
             let mut pair = Pair {
                 grammar,
                 one,
                 two,
-                first: items(one),
-                second: items(two),
+                first,
+                second,
                 left: &mut left,
             };
             if pair.differs(0, &mut Vec::new()) {
@@ -135,8 +146,8 @@ struct Pair<'a> {
     grammar: &'a Grammar,
     one: &'a Rule,
     two: &'a Rule,
-    first: Vec<Item>,
-    second: Vec<Item>,
+    first: &'a [Item],
+    second: &'a [Item],
     left: &'a mut usize,
 }
 

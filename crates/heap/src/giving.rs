@@ -55,7 +55,9 @@ impl Grammar {
         let mut todo = vec![(nonterminal, tentacle)];
         while let Some((nonterminal, tentacle)) = todo.pop() {
             let at_once = !self.producers(nonterminal, tentacle, selector).is_empty();
-            if !at_once || !uncovered(self, nonterminal, tentacle, selector).is_empty() {
+            if !at_once
+                || !uncovered(self, nonterminal, tentacle, selector, &mut || false).is_empty()
+            {
                 return Giving::Later;
             }
             for rule in self.rules_of(nonterminal) {
@@ -189,12 +191,13 @@ pub(crate) fn may_give(
 /// leave it to a hyperedge are derived one step further, and what results must be one of the rules
 /// again, up to abstraction away from that node. With each rule comes whether it leaves the selector
 /// out altogether.
-pub(crate) fn uncovered(
-    grammar: &Grammar,
+pub(crate) fn uncovered<'a>(
+    grammar: &'a Grammar,
     nonterminal: Nonterminal,
     tentacle: usize,
     selector: Selector,
-) -> Vec<(&Rule, bool)> {
+    stop: &mut dyn FnMut() -> bool,
+) -> Vec<(&'a Rule, bool)> {
     let options = AbstractionOptions {
         admissible_constants: true,
         ..AbstractionOptions::ADMISSIBLE
@@ -214,11 +217,17 @@ pub(crate) fn uncovered(
     }
     let mut known: BTreeSet<Code> = BTreeSet::new();
     for rule in grammar.rules_of(nonterminal).filter(at_once) {
+        if stop() {
+            return Vec::new();
+        }
         known.insert(rule.graph.code());
         known.insert(normal(&rule.graph));
     }
     let rest = grammar.rules_of(nonterminal).filter(|rule| !at_once(rule));
     rest.filter_map(|rule| {
+        if stop() {
+            return None;
+        }
         let node = rule.tentacles[tentacle];
         let next = grammar.materialise(&rule.graph, node, selector);
         let covered = next.iter().all(|heap| known.contains(&normal(heap)));

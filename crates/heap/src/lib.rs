@@ -46,7 +46,7 @@ mod ways;
 mod write;
 
 pub use abstraction::AbstractionOptions;
-pub use check::{Warning, WarningKind, check};
+pub use check::{Warning, WarningKind, check, check_until};
 pub use code::Code;
 pub use grammar::{Fragment, Grammar, Rule};
 pub use holes::Holes;

@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::class::ClassFile;
 use crate::descriptor::{method_type, signature};
 use crate::dynamic::Dynamic;
-use crate::effects::{Loud, callbacks, loud, made};
+use crate::effects::{Loud, callbacks, gives_null_away, loud, made};
 use crate::enums::of_maps;
 use crate::exceptions;
 use crate::hierarchy::{ClassIndex, Hierarchy, MethodIndex};
@@ -51,10 +51,41 @@ pub(crate) struct Builder<'a> {
     overflows: Vec<(MethodIndex, u32, Vec<MethodId>)>,
     /// Where the program begins.
     pub entry: Option<MethodIndex>,
+    /// What is known of null in the hands of libraries.
+    pub away: Away,
     /// Exceptions of the library that have come up. Their classes are behind those at hand.
     exceptions: Vec<String>,
     /// Classes of lambdas that have come up and are not in the hierarchy yet.
     pub lambdas: Vec<ClassFile>,
+}
+
+/// Whom the elements of arrays are given to.
+pub(crate) const OF_ARRAYS: &str = "whoever reads the array";
+
+/// How null may get into the hands of a library that may pass it on, as far as the translation of
+/// single statements tells.
+#[derive(Default)]
+#[allow(clippy::struct_excessive_bools, reason = "independent facts")]
+pub(crate) struct Away {
+    /// Whether it may, for certain statements: null itself is given, or what is not modelled.
+    pub null: bool,
+    /// Whether an array of references is given, and whether there are new ones that hold null.
+    pub arrays: bool,
+    pub holes: bool,
+    /// Whether fields are read that may hold containers: where the program begins, they may have null.
+    pub containers: bool,
+    /// Whom it matters what they are given.
+    pub passing: FxHashSet<String>,
+}
+
+impl Away {
+    fn add(&mut self, other: Away) {
+        self.null |= other.null;
+        self.arrays |= other.arrays;
+        self.holes |= other.holes;
+        self.containers |= other.containers;
+        self.passing.extend(other.passing);
+    }
 }
 
 /// A method of the program.
@@ -95,7 +126,8 @@ pub(crate) fn build(
             }
         }
         if built.lambdas.is_empty() {
-            built.lambdas = settle_hands(hierarchy, &mut built.program)?;
+            let away = std::mem::take(&mut built.away);
+            built.lambdas = settle_hands(hierarchy, &mut built.program, entry, away)?;
         }
         if built.lambdas.is_empty() {
             return Ok((built.program, built.warnings, built.missing));
@@ -109,6 +141,8 @@ pub(crate) fn build(
 fn settle_hands(
     hierarchy: &Hierarchy,
     program: &mut PointerProgram,
+    entry: MethodIndex,
+    mut away: Away,
 ) -> Result<Vec<ClassFile>, Error> {
     let code = program.methods.iter().flat_map(|method| &method.code);
     let is_hand = |one: &Statement| matches!(one, Statement::Hand { .. });
@@ -129,10 +163,21 @@ fn settle_hands(
     let (first, last) = built.entries.split_at(called.len());
     let called = called.iter().zip(first);
     let called = called.map(|(&(class, _), &method)| (ClassId(class as u32), method));
+    let called: Vec<(ClassId, MethodId)> = called.collect();
+    away.add(built.away);
+    let run: Vec<MethodId> = called.iter().map(|one| one.1).collect();
+    if away.arrays {
+        away.passing.insert(OF_ARRAYS.to_string());
+    }
+    let passing = &away.passing;
+    let null = !passing.is_empty() && (away.null || away.arrays && away.holes)
+        || !passing.is_empty() && has_containers(hierarchy, entry, &away)
+        || gives_null_away(&program.methods, &[program.entry], &[], passing)
+        || gives_null_away(methods, &[], &run, passing);
     let Loud {
         methods: loud,
         classes: runs,
-    } = loud(methods, &called.collect::<Vec<_>>(), &built.broken);
+    } = loud(methods, &called, &built.broken, null);
     let quiet = last.iter().filter(|start| !loud[start.index()]);
     let quiet: Vec<&String> = quiet.map(|one| &methods[one.index()].signature).collect();
     // Static fields hold what initialisers have put there.
@@ -157,6 +202,27 @@ fn settle_hands(
         }
     }
     Ok(Vec::new())
+}
+
+/// Whether a type is one of things that are not modelled and that may hold null.
+pub(crate) fn may_hold_null(hierarchy: &Hierarchy, name: &str) -> bool {
+    let element = name.trim_end_matches("[]");
+    let own = hierarchy.find(element);
+    let own = own.is_some_and(|class| !hierarchy.classes[class].is_interface);
+    let number = !element.contains('.')
+        && matches!(
+            element,
+            "boolean" | "byte" | "short" | "char" | "int" | "long" | "float" | "double"
+        );
+    !number && !library::is_of_library(element) && (!own || element != name)
+}
+
+/// Whether the program may begin with such things.
+fn has_containers(hierarchy: &Hierarchy, entry: MethodIndex, away: &Away) -> bool {
+    let info = hierarchy.method(entry);
+    let main = info.name == "main" && info.descriptor == "([Ljava/lang/String;)V";
+    let mut parameters = info.types.parameters.iter();
+    !main && (away.containers || parameters.any(|one| may_hold_null(hierarchy, &one.name)))
 }
 
 /// Whether the first use of a class runs anything.
@@ -235,6 +301,8 @@ struct Built {
     warnings: Vec<Warning>,
     /// Classes that are spoken of and not at hand.
     missing: Vec<Missing>,
+    /// How libraries may get null.
+    away: Away,
     /// Whether what the machine or a library raises would be caught in a caller, but is not followed.
     misses: bool,
     /// Methods that may be far down the stack, if somebody catches its overflow.
@@ -274,6 +342,7 @@ fn build_once(
         overflows: Vec::new(),
         // A lenient translation is none of a program.
         entry: entries.first().copied().filter(|_| !lenient),
+        away: Away::default(),
         exceptions: Vec::new(),
         lambdas: Vec::new(),
     };
@@ -323,6 +392,7 @@ fn build_once(
         entries,
         warnings: builder.warnings,
         missing: builder.missing,
+        away: builder.away,
         misses,
         deep,
         lambdas: builder.lambdas,
@@ -632,8 +702,10 @@ impl Builder<'_> {
         }
         let own = locals.iter().zip(0..);
         let own = own.filter(|(local, _)| local.kind == Kind::Reference);
+        let to = signature("java.lang.Object", name, &types);
+        self.away.passing.insert(to.clone());
         code.push(Statement::Hand {
-            to: signature("java.lang.Object", name, &types),
+            to,
             objects: own.map(|(_, at)| LocalId(at)).collect(),
             runs: Vec::new(),
         });

@@ -7,7 +7,9 @@ use std::collections::BTreeSet;
 
 use noak::AccessFlags;
 use noak::error::DecodeError;
-use noak::reader::attributes::{Code, LocalVariableTable, Signature, SourceFile};
+use noak::reader::attributes::{
+    Code, LocalVariableTable, LocalVariableTypeTable, Signature, SourceFile,
+};
 use noak::reader::cpool::{ConstantPool, Item};
 use noak::reader::{Attribute, Class, DecodeMany, Method};
 
@@ -42,8 +44,8 @@ pub(crate) struct FieldInfo {
     pub name: String,
     pub one: Type,
     pub is_static: bool,
-    /// Whether its type is a type variable: `T value` in `class Box<T>`.
-    pub is_generic: bool,
+    /// Its type as the source has it, if that is said: `TT;` for `T value` in `class Box<T>`.
+    pub generic: Option<String>,
     /// Whether the compiler has made it.
     pub is_synthetic: bool,
 }
@@ -105,6 +107,17 @@ pub(crate) struct Variable {
     pub slot: u16,
     pub name: String,
     pub one: Type,
+    /// Its type with the arguments of generics, if that is said: `LBox<LItem;>;`.
+    pub generic: Option<String>,
+}
+
+impl FieldInfo {
+    /// Whether its type is a type variable.
+    pub(crate) fn is_generic(&self) -> bool {
+        self.generic
+            .as_ref()
+            .is_some_and(|text| text.starts_with('T'))
+    }
 }
 
 impl Body {
@@ -336,7 +349,7 @@ fn read(path: &str, bytes: &[u8]) -> Result<ClassFile, String> {
             name,
             one,
             is_static,
-            is_generic: signature.is_some_and(|text| text.starts_with('T')),
+            generic: signature,
             is_synthetic: field.access_flags().contains(AccessFlags::SYNTHETIC),
         });
     }
@@ -457,7 +470,23 @@ fn body(class: &Class<'_>, method: &Method<'_>) -> Result<Option<Body>, String> 
                 slot: variable.index(),
                 name,
                 one,
+                generic: None,
             });
+        }
+    }
+    if let Ok(Some(table)) = code
+        .attributes()
+        .find_attribute::<LocalVariableTypeTable<'_>>(pool)
+    {
+        for variable in table.locals().into_iter().flatten() {
+            let Ok(signature) = pool.get(variable.signature()) else {
+                continue;
+            };
+            let (start, slot) = (variable.range().start.as_u32(), variable.index());
+            let mut all = body.variables.iter_mut();
+            if let Some(one) = all.find(|one| one.start == start && one.slot == slot) {
+                one.generic = Some(signature.content.display().to_string());
+            }
         }
     }
     Ok(Some(body))

@@ -165,7 +165,7 @@ impl Dynamic {
                 name: captured(name, number).name,
                 one: one.clone(),
                 is_static: false,
-                is_generic: false,
+                generic: None,
                 is_synthetic: true,
             });
         }

@@ -59,7 +59,7 @@ pub(crate) fn of_maps(class: &ClassFile) -> Option<Vec<String>> {
             }
             Op::PutStatic(member) if own(member) => {}
             Op::Compute {
-                what: Compute::NewArray | Compute::Array,
+                what: Compute::NewArray { .. } | Compute::Array,
                 ..
             }
             | Op::Push(..)

@@ -324,6 +324,20 @@ fn read(path: &Path) -> Result<ClassFile, Error> {
     class_file(path.display().to_string(), bytes)
 }
 
+/// Whether archives can be read.
+pub(crate) fn check_archives(paths: &[PathBuf]) -> Result<(), Error> {
+    let is_archive = |path: &&PathBuf| {
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        path.is_file() && matches!(extension, Some("jar" | "zip"))
+    };
+    paths.iter().filter(is_archive).try_for_each(|path| {
+        let file = fs::File::open(path).map_err(|error| unreadable(path, &error))?;
+        let reader = std::io::BufReader::new(file);
+        let opened = zip::ZipArchive::new(reader);
+        opened.map(|_| ()).map_err(|error| unreadable(path, &error))
+    })
+}
+
 /// All class files of an archive.
 fn archive(
     path: &Path,

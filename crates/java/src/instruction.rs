@@ -143,11 +143,16 @@ pub(crate) enum Compute {
     /// May raise an exception.
     Division,
     /// Makes an array. May raise an exception.
-    NewArray,
+    NewArray {
+        /// Of numbers, which hold no objects.
+        numbers: bool,
+    },
     /// Reads or writes an array, the lowest of the operands. May raise an exception.
     Array,
     Text,
     Monitor,
+    /// The end of `synchronized`.
+    Unlock,
     /// Takes a number out of an object.
     Unbox,
 }
@@ -172,10 +177,10 @@ pub(crate) fn decode(raw: &RawInstruction<'_>, at: u32, class: &Class<'_>) -> Re
         gives,
         what: Compute::Array,
     };
-    let new_array = |pops: u8| Op::Compute {
+    let new_array = |pops: u8, numbers: bool| Op::Compute {
         pops,
         gives: Some(REFERENCE),
-        what: Compute::NewArray,
+        what: Compute::NewArray { numbers },
     };
     let number = |value: i64| Op::Push(Operand::Int(value), NUMBER);
     let load = |slot: u16, what: Slot| Op::Load(slot, what);
@@ -296,8 +301,9 @@ pub(crate) fn decode(raw: &RawInstruction<'_>, at: u32, class: &Class<'_>) -> Re
         R::L2I | R::L2F | R::D2I | R::D2F => compute(2, Some(NUMBER)),
         R::L2D | R::D2L => compute(2, Some(WIDE)),
 
-        R::NewArray { .. } | R::ANewArray { .. } => new_array(1),
-        R::MultiANewArray { dimensions, .. } => new_array(*dimensions),
+        R::NewArray { .. } => new_array(1, true),
+        R::ANewArray { .. } => new_array(1, false),
+        R::MultiANewArray { dimensions, .. } => new_array(*dimensions, false),
         R::ArrayLength => array(1, Some(NUMBER)),
         R::AALoad => array(2, Some(REFERENCE)),
         R::BALoad | R::CALoad | R::SALoad | R::IALoad | R::FALoad => array(2, Some(NUMBER)),
@@ -345,7 +351,12 @@ pub(crate) fn decode(raw: &RawInstruction<'_>, at: u32, class: &Class<'_>) -> Re
         R::InstanceOf { index } => {
             Op::InstanceOf(dotted(&pool.retrieve(*index)?.name.display().to_string()))
         }
-        R::MonitorEnter | R::MonitorExit => Op::Compute {
+        R::MonitorExit => Op::Compute {
+            pops: 1,
+            gives: None,
+            what: Compute::Unlock,
+        },
+        R::MonitorEnter => Op::Compute {
             pops: 1,
             gives: None,
             what: Compute::Monitor,

@@ -70,8 +70,15 @@ pub struct Loaded {
     pub unknown_parents: BTreeMap<String, String>,
     /// The names of the types that are interfaces.
     pub interfaces: BTreeSet<String>,
+    /// For each class and the name of a field of its objects: the type of that field.
+    pub field_types: BTreeMap<(String, String), String>,
     /// How long the Java compiler took, if there were sources.
     pub compiling: Option<Duration>,
+}
+
+/// Whether those of these paths that are archives can be read.
+pub fn check_archives(paths: &[PathBuf]) -> Result<(), Error> {
+    files::check_archives(paths)
 }
 
 /// Loads a method, and all that can be reached from it.
@@ -129,6 +136,7 @@ fn translate(
         warnings: more,
         missing,
         interfaces: hierarchy.interfaces(),
+        field_types: hierarchy.field_types(),
         unknown_parents: missing::unknown_parents(&hierarchy),
         compiling: None,
     })

@@ -295,3 +295,74 @@ pub(crate) fn is_reflection(member: &Member) -> bool {
         }
     }
 }
+
+/// Whether what a method of the library, or a constructor, is given may come into the hands of a method
+/// of the program as an argument. Those that are not meant here run `toString` or `hashCode` alone, refuse
+/// null, or do nothing with it.
+pub(crate) fn passes_on(member: &Member) -> bool {
+    let name = member.name.as_str();
+    let class = member.class.as_str();
+    if is_of_library(class) || is_quiet(member) || is_exception(class) {
+        return false;
+    }
+    match class {
+        "java.lang.Object" => name != "<init>",
+        "java.io.PrintStream" => !matches!(name, "print" | "println"),
+        "java.util.Objects" => !matches!(
+            name,
+            "toString" | "hashCode" | "hash" | "isNull" | "nonNull"
+        ),
+        "java.util.Optional" => name == "equals",
+        "java.util.List" | "java.util.Set" | "java.util.Map" => {
+            !matches!(name, "of" | "copyOf" | "entry")
+        }
+        "java.lang.System" => false,
+        _ => true,
+    }
+}
+
+/// Whether the library itself has null that it may hand to a method of the program.
+pub(crate) fn has_null(member: &Member) -> bool {
+    let name = member.name.as_str();
+    let Some(class) = member.class.strip_prefix("java.util.") else {
+        return false;
+    };
+    let empty = class.contains("atomic.")
+        && class.contains("Reference")
+        && name == "<init>"
+        && !member.descriptor.starts_with("(L");
+    empty
+        || matches!(
+            name,
+            "compute" | "handle" | "handleAsync" | "whenComplete" | "whenCompleteAsync" | "setSize"
+        )
+        || (class == "Arrays" && name.starts_with("copyOf"))
+}
+
+/// Whether what a method of the library gives back is certainly there, as its signature tells: a container
+/// or something that goes through one.
+pub(crate) fn gives_container(signature: &str) -> bool {
+    let mut words = signature.split(' ');
+    let own = words
+        .next()
+        .is_some_and(|one| one.starts_with("<java.util."));
+    let result = words.next().and_then(|one| one.strip_prefix("java.util."));
+    own && result.is_some_and(|result| {
+        result.starts_with("stream.")
+            || matches!(
+                result,
+                "List"
+                    | "Set"
+                    | "Map"
+                    | "Collection"
+                    | "Iterator"
+                    | "ListIterator"
+                    | "Optional"
+                    | "Spliterator"
+                    | "SortedSet"
+                    | "SortedMap"
+                    | "NavigableSet"
+                    | "NavigableMap"
+            )
+    })
+}

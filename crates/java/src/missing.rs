@@ -31,6 +31,22 @@ impl Missing {
 }
 
 impl Hierarchy {
+    /// For each class and each field that its objects have, by its name as a selector: the type.
+    pub(crate) fn field_types(&self) -> BTreeMap<(String, String), String> {
+        let mut found = BTreeMap::new();
+        for class in 0..self.classes.len() {
+            for ancestor in self.ancestors(class) {
+                let fields = self.classes[ancestor].fields.iter();
+                for field in fields.filter(|one| !one.is_static) {
+                    let name = self.classes[class].name.clone();
+                    let key = (name, self.selector(ancestor, &field.name));
+                    found.insert(key, field.one.name.clone());
+                }
+            }
+        }
+        found
+    }
+
     /// The names of all interfaces at hand.
     pub(crate) fn interfaces(&self) -> BTreeSet<String> {
         let all = self.classes.iter().filter(|class| class.is_interface);

@@ -81,13 +81,16 @@ fn name_results(method: &mut Method, kept: &LocalSet) {
 }
 
 /// Objects that are given to code which runs nothing that matters are only given away. That is left
-/// out, unless somebody wants to know who holds what.
-pub fn remove_idle_hands(method: &mut Method) {
+/// out, unless somebody wants to know who holds what. Says whether there was any.
+pub fn remove_idle_hands(method: &mut Method) -> bool {
+    let mut found = false;
     for statement in &mut method.code {
         if matches!(statement, Statement::Hand { runs, .. } if runs.is_empty()) {
             *statement = Statement::Nop;
+            found = true;
         }
     }
+    found
 }
 
 /// Variables of one name and kind in different scopes become one, if they are never live together.

@@ -111,6 +111,16 @@ pub(crate) fn reason(
             };
             (format!("the field `{name}`"), before().find(written))
         }
+        Cause::Class(object) => {
+            let class = task.symbols.type_name(object);
+            let above = task.fits_no_rule(object).unwrap_or("another one");
+            return format!(
+                "it depends on whether {{{}}} holds at {}: an object of class `{class}` fits no rule of \
+                 the grammar, which has objects of class `{above}`",
+                names[number].text.trim(),
+                spot(at),
+            );
+        }
     };
     let from = origin.map_or(String::new(), |origin| {
         format!(", which it gets at {}", spot(origin))

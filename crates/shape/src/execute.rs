@@ -65,6 +65,8 @@ pub(crate) struct Names {
     pub(crate) references: FxHashMap<TypeId, Vec<Selector>>,
     /// The selectors that the grammar gives objects of a type.
     pub(crate) described: FxHashSet<(TypeId, Selector)>,
+    /// Types that no rule has, of classes that extend one of which the grammar has objects.
+    pub(crate) unruled: FxHashSet<TypeId>,
     /// References of objects inside of hyperedges that no rule gives them.
     pub(crate) blind: Vec<Selector>,
     /// The selectors that statements write.

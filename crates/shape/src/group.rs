@@ -78,7 +78,9 @@ impl<'a> Group<'a> {
         let counts = self.counts();
         let vacuous = match answer {
             Answer::Holds if self.machine.initial.is_empty() => Some(Vacuity::NoHeap),
-            Answer::Holds if self.machine.uses_nothing(limits) => Some(Vacuity::NoUse),
+            Answer::Holds if !self.task.options.hands && self.machine.uses_nothing(limits) => {
+                Some(Vacuity::NoUse)
+            }
             _ => None,
         };
         let report = Report {

@@ -5,7 +5,7 @@
 //! are *not modelled*: what is read from arrays and static fields, most numbers, results of libraries.
 //! A proposition about such a value may hold or not.
 
-use droste_heap::{Heap, Node, Nonterminal, Selector, Variable};
+use droste_heap::{Heap, Node, Nonterminal, Selector, TypeId, Variable};
 
 use crate::machine::{Fault, Machine, State};
 use crate::proposition::Shape;
@@ -33,6 +33,9 @@ pub(crate) enum Cause {
     Variable(Variable),
     /// This field of an object.
     Field(Selector),
+    /// There is an object of this type: the grammar has rules for a class that it extends, but none for
+    /// its own. So no structure with it is recognised.
+    Class(TypeId),
 }
 
 /// Whether a proposition holds, if that does not depend on a value that is not modelled.

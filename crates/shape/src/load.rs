@@ -11,6 +11,7 @@ use droste_heap::{
 };
 use droste_pointer::PointerProgram;
 use droste_source::diagnostics::{Diagnostic, Severity, render};
+use droste_source::suggest::nearest;
 use droste_source::{SourceFile, io_reason};
 
 use crate::at_hand::AtHand;
@@ -99,6 +100,10 @@ pub fn load(
         return Err(missing("program", "--classpath"));
     }
     let class = settings.class.clone();
+    if class.is_none() {
+        // An archive that is broken has no class.
+        droste_java::check_archives(&paths).map_err(LoadError::Program)?;
+    }
     let which = droste_java::Options {
         class: class.ok_or_else(|| missing("class", "--class"))?,
         method: settings.method.clone().unwrap_or_else(|| "main".into()),
@@ -129,6 +134,8 @@ pub fn load(
             grammar: &grammar,
             symbols: &symbols,
             interfaces: &program.interfaces,
+            field_types: &program.field_types,
+            renames: &settings.renames,
         };
         problems.extend(wellformed.problems(&heap, &notes));
         problems.truncate(MOST_PROBLEMS);
@@ -161,6 +168,7 @@ pub fn load(
         compat,
         hierarchical: true,
         leaks: false,
+        hands: false,
         concrete: false,
         max_heap: most(settings.max_heap, MOST_NODES),
         max_states: most(settings.max_states, usize::MAX),
@@ -177,6 +185,27 @@ pub fn load(
             Err(problems) => return Err(LoadError::Wrong(problems, Box::new(source))),
         }
         remarks.push((notes.warnings, source));
+    }
+    let mut strangers = Vec::new();
+    for one in &contracts {
+        for heap in one.contracts.iter().flat_map(Contract::heaps) {
+            for &(variable, _) in heap.variables() {
+                let name = symbols.variable_name(variable);
+                if variable.is_constant() || variable.is_marking() || means_something(name) {
+                    continue;
+                }
+                let known = ["@return", "@thrown", "@this:", "@parameter0:"];
+                let near = nearest(name, known.into_iter());
+                let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+                let text = format!(
+                    "the contract of {} has a variable `{name}`, which means nothing there{near}",
+                    one.method
+                );
+                if !strangers.contains(&text) {
+                    strangers.push(text);
+                }
+            }
+        }
     }
     for contract in contracts.iter_mut().flat_map(|one| &mut one.contracts) {
         for heap in contract.heaps_mut() {
@@ -218,11 +247,19 @@ pub fn load(
              can be exchanged: put the postconditions into one contract"
         )));
     }
-    let misfits = if compat {
+    let mut misfits = if compat {
         Vec::new()
     } else {
-        misfits(&task.program, &task.symbols, &task.grammar, &task.initial)
+        let renames = &settings.renames;
+        misfits(
+            &task.program,
+            &task.symbols,
+            &task.grammar,
+            &task.initial,
+            renames,
+        )
     };
+    misfits.extend(strangers);
     Ok(Loaded {
         task,
         misfits,
@@ -230,6 +267,14 @@ pub fn load(
         remarks,
         compiling: program.compiling,
     })
+}
+
+/// Whether a variable of a contract is one of those that a call has.
+fn means_something(name: &str) -> bool {
+    let number = name.strip_prefix("@parameter");
+    let number = number.and_then(|rest| rest.strip_suffix(':'));
+    matches!(name, "@return" | "@thrown" | "@this:")
+        || number.is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
 fn source(path: &Path) -> Result<SourceFile, LoadError> {

@@ -90,6 +90,8 @@ pub struct Options {
     pub hierarchical: bool,
     /// It is asked whether objects are lost.
     pub leaks: bool,
+    /// Objects are given to code that is not at hand, which may run quiet methods that use them.
+    pub hands: bool,
     /// Nothing is abstracted.
     pub concrete: bool,
     /// The most nodes of a heap.
@@ -549,13 +551,17 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// A field that is not modelled, of an object to which the grammar gives such a field.
+    /// A field that is not modelled, of an object to which the grammar gives such a field; or an object
+    /// that fits no rule because its class extends the one that the grammar has.
     pub(crate) fn gap(&self, heap: &Heap) -> Option<Cause> {
         if self.options.compat {
             return None;
         }
         heap.nodes().find_map(|node| {
             let object = heap.node_type(node);
+            if self.names.unruled.contains(&object) {
+                return Some(Cause::Class(object));
+            }
             let mut missing = self.missing(heap, node);
             let found = missing.find(|&one| self.names.described.contains(&(object, one)));
             found.map(Cause::Field)

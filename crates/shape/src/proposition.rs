@@ -57,6 +57,20 @@ impl Proposition {
         matches!(self, Proposition::Language(_) | Proposition::Shape(_))
     }
 
+    /// The fields that it names.
+    pub(crate) fn fields(&self) -> Vec<&str> {
+        match self {
+            Proposition::Reachable(_, _, Some(fields)) => {
+                fields.iter().map(String::as_str).collect()
+            }
+            Proposition::Compare(left, right, _) => {
+                let sides = [left, right].into_iter();
+                sides.filter_map(|side| side.field.as_deref()).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// The variables that it names.
     pub(crate) fn variables(&self) -> Vec<&str> {
         match self {
@@ -255,7 +269,10 @@ impl Names {
                     Proposition::Language(self.nonterminal(inner)?)
                 } else if let Some(inner) = call(text, "in") {
                     self.method(inner)?
-                } else if let Some(place) = text.strip_prefix("line ") {
+                } else if let Some(place) = text.strip_prefix("line ").or_else(|| {
+                    // The blank has been cut off.
+                    (text == "line").then_some("")
+                }) {
                     self.line(place.trim())?
                 } else if let Some((left, right)) = text.split_once("!=") {
                     Proposition::Compare(self.expression(left)?, self.expression(right)?, false)
@@ -316,7 +333,7 @@ impl Names {
         if name.starts_with("return") || name == "@return" {
             return Ok("@return".into());
         }
-        if self.any_variable {
+        if self.any_variable && !name.is_empty() {
             return Ok(name.into());
         }
         known(name, &self.variables, "variable")
@@ -342,6 +359,12 @@ impl Names {
             Some((file, number)) => (Some(file.trim().to_owned()), number.trim()),
             None => (None, place),
         };
+        if number.is_empty() {
+            return Err((
+                "the number of a line is missing".to_owned(),
+                "for example `line 12` or `line List.java:12`".into(),
+            ));
+        }
         let Ok(number) = number.parse::<u32>() else {
             return Err((
                 format!("`{number}` is not the number of a line"),
@@ -393,6 +416,16 @@ impl Names {
 }
 
 fn known(name: &str, names: &BTreeSet<String>, what: &str) -> Result<String, Complaint> {
+    if name.is_empty() {
+        let example = match what {
+            "nonterminal" => "`L(RefSLList)`",
+            "method" => "`in(walk)`",
+            "field" => "`x.next == y` or `isReachable(x,y,[next])`",
+            _ => "`x == y`, `x.next != null` or `isReachable(x,y)`",
+        };
+        let message = format!("the name of a {what} is missing");
+        return Err((message, format!("for example {example}")));
+    }
     if names.contains(name) {
         return Ok(name.into());
     }

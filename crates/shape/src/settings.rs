@@ -346,7 +346,7 @@ impl Settings {
                 problems.push(Diagnostic::warning(*place, warning));
                 continue;
             }
-            if let Err(error) = settings.set(long, arguments) {
+            if let Err(error) = settings.set(long, *place, arguments) {
                 problems.push(error);
             }
             if settings.contradicts_itself() {
@@ -367,14 +367,29 @@ impl Settings {
         Ok((settings, problems))
     }
 
+    /// How much is said. It cannot be both more and less.
+    fn be(&mut self, wanted: Verbosity, place: Span) -> Result<(), Diagnostic> {
+        if ![Verbosity::default(), wanted].contains(&self.verbosity) {
+            let message = "`--quiet` excludes `--verbose` and `--debug`";
+            return Err(Diagnostic::error(place, message).help("leave one of them out"));
+        }
+        self.verbosity = wanted;
+        Ok(())
+    }
+
     /// Whether final states are to be abstracted as far as possible, and yet as canonical as others.
     pub fn contradicts_itself(&self) -> bool {
         self.canonical && self.abstraction.post_processing
     }
 
-    fn set(&mut self, option: &str, mut arguments: Vec<Word>) -> Result<(), Diagnostic> {
+    fn set(
+        &mut self,
+        option: &str,
+        said: Span,
+        mut arguments: Vec<Word>,
+    ) -> Result<(), Diagnostic> {
         let many = std::mem::take(&mut arguments);
-        let (text, place) = many.first().cloned().unwrap_or_default();
+        let (text, place) = many.first().cloned().unwrap_or((String::new(), said));
         let abstraction = &mut self.abstraction;
         match option {
             "admissible-abstraction" => abstraction.admissible = true,
@@ -385,7 +400,7 @@ impl Settings {
             "class" => self.class = Some(text),
             "classpath" => self.classpath = Some(text),
             "contract" => self.contracts.push(text),
-            "debug" | "verbose" => self.verbosity = Verbosity::More,
+            "debug" | "verbose" => self.be(Verbosity::More, said)?,
             "description" => self.description = Some(text),
             "export" => self.export = Some(text),
             "export-large-states" => self.export_largest = Some(text),
@@ -416,7 +431,7 @@ impl Settings {
             "no-subsumption" => abstraction.subsumption = false,
             "post-processing" => abstraction.post_processing = true,
             "predefined-grammar" => self.predefined.push(text),
-            "quiet" => self.verbosity = Verbosity::Less,
+            "quiet" => self.be(Verbosity::Less, said)?,
             "rename" => self.renames.push(rename(&many)?),
             "root-path" => self.root = Some(text),
             other => {

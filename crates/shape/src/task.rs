@@ -62,6 +62,8 @@ impl Task {
         let constants = ["null", "true", "false", "0", "1", "-1"];
         names.variables.extend(constants.map(str::to_owned));
         names.selectors.extend(self.program.fields.iter().cloned());
+        let unused = self.program.classes.iter().flat_map(|class| &class.unused);
+        names.selectors.extend(unused.map(|(name, _)| name.clone()));
         for selector in self.symbols.selectors() {
             let name = self.symbols.selector_name(selector);
             names.selectors.insert(name.to_owned());
@@ -143,6 +145,11 @@ impl Task {
     /// asked whether objects are lost, all variables stay, and so does what is given away.
     pub fn simplify(&mut self, formulas: &[ResolvedFormula<Proposition>]) {
         let atoms = || formulas.iter().flat_map(|formula| &formula.atoms);
+        // What a formula asks for objects have, even if no statement does.
+        let asked: BTreeSet<&str> = atoms().flat_map(Proposition::fields).collect();
+        for class in 0..self.program.classes.len() {
+            self.adopt(class, |name| asked.contains(name));
+        }
         let mut keep: BTreeSet<String> = atoms()
             .flat_map(Proposition::variables)
             .map(str::to_owned)
@@ -157,7 +164,7 @@ impl Task {
                     .filter(|local| !local.is_intermediate());
                 keep.extend(held.map(|local| local.plain_name().to_owned()));
             } else {
-                droste_pointer::remove_idle_hands(method);
+                self.options.hands |= droste_pointer::remove_idle_hands(method);
             }
         }
         let mut stays = vec![false; self.program.methods.len()];
@@ -177,7 +184,8 @@ impl Task {
     }
 
     /// Fields that no statement uses, but of which the grammar or an initial heap speaks, are fields
-    /// of the program: new objects have them, and formulas may ask for them.
+    /// of the program: new objects have them, and formulas may ask for them. Who speaks of the field of
+    /// one class speaks of the class that declares it, and of all that inherit it.
     pub fn adopt_fields(&mut self) {
         let mut mentioned: FxHashSet<(TypeId, Selector)> = FxHashSet::default();
         let graphs = self.grammar.rules().iter().map(|rule| &rule.graph);
@@ -185,28 +193,77 @@ impl Task {
             let edges = graph.edges();
             mentioned.extend(edges.map(|edge| (graph.node_type(edge.origin), edge.selector)));
         }
-        let PointerProgram {
-            classes, fields, ..
-        } = &mut self.program;
-        for class in classes {
-            let id = self.symbols.add_type(&class.name);
-            let symbols = &self.symbols;
-            let adopted = class.unused.extract_if(.., |(name, kind)| {
-                let selector = symbols.selector(name);
-                *kind == Kind::Reference
-                    && selector.is_some_and(|one| mentioned.contains(&(id, one)))
-            });
-            for (name, kind) in adopted {
-                let known = fields.iter().position(|field| *field == name);
-                let index = known.unwrap_or_else(|| {
-                    fields.push(name);
-                    fields.len() - 1
-                });
-                class.fields.push((FieldId(index as u32), kind));
+        let classes = &self.program.classes;
+        let types: Vec<TypeId> = (classes.iter())
+            .map(|class| self.symbols.add_type(&class.name))
+            .collect();
+        let unused = |at: usize, name: &str| classes[at].unused.iter().any(|one| one.0 == name);
+        // The class furthest up that has a field; the front end has checked parents for cycles.
+        let declaring = |mut at: usize, name: &str| {
+            for _ in 0..classes.len() {
+                match classes[at].parent {
+                    Some(parent) if unused(parent.index(), name) => at = parent.index(),
+                    _ => break,
+                }
             }
-            class.fields.sort_unstable();
-            class.fields.dedup_by_key(|&mut (field, _)| field);
+            at
+        };
+        let mut declared: FxHashSet<(usize, &str)> = FxHashSet::default();
+        for (at, class) in classes.iter().enumerate() {
+            for (name, kind) in &class.unused {
+                let selector = self.symbols.selector(name);
+                if *kind == Kind::Reference
+                    && selector.is_some_and(|one| mentioned.contains(&(types[at], one)))
+                {
+                    declared.insert((declaring(at, name), name.as_str()));
+                }
+            }
         }
+        let declared = |at: usize, name: &str| declared.contains(&(declaring(at, name), name));
+        let adopted: Vec<Vec<String>> = (classes.iter().enumerate())
+            .map(|(at, class)| {
+                let own = class.unused.iter().map(|(name, _)| name);
+                own.filter(|name| declared(at, name)).cloned().collect()
+            })
+            .collect();
+        for (at, names) in adopted.into_iter().enumerate() {
+            self.adopt(at, |name| names.iter().any(|one| one == name));
+        }
+    }
+
+    /// Fields of a class that no statement uses become fields of the program.
+    fn adopt(&mut self, class: usize, wanted: impl Fn(&str) -> bool) {
+        let fields = &mut self.program.fields;
+        let class = &mut self.program.classes[class];
+        for (name, kind) in class.unused.extract_if(.., |(name, _)| wanted(name)) {
+            let known = fields.iter().position(|field| *field == name);
+            let index = known.unwrap_or_else(|| {
+                fields.push(name);
+                fields.len() - 1
+            });
+            class.fields.push((FieldId(index as u32), kind));
+        }
+        class.fields.sort_unstable();
+        class.fields.dedup_by_key(|&mut (field, _)| field);
+    }
+
+    /// The class of which the grammar has objects, if this is another one that extends it: rules match
+    /// classes exactly, so an object of this one fits none.
+    pub fn fits_no_rule(&self, object: TypeId) -> Option<&str> {
+        self.ruled_above(&ruled(&self.grammar), object)
+    }
+
+    /// The same, if the grammar has objects of these types.
+    fn ruled_above(&self, ruled: &FxHashSet<TypeId>, object: TypeId) -> Option<&str> {
+        let has = |name: &str| {
+            let object = self.symbols.type_id(name);
+            object.is_some_and(|one| ruled.contains(&one))
+        };
+        let class = self.program.class_named(self.symbols.type_name(object))?;
+        let mut all = self.program.ancestors_of(self.program.class(class));
+        let own = all.next()?;
+        let mut above = all.map(|one| one.name.as_str());
+        above.find(|name| has(name)).filter(|_| !has(&own.name))
     }
 
     /// Takes contracts as they were read.
@@ -263,6 +320,14 @@ impl Task {
         }) || (self.program.classes.iter())
             .any(|class| class.fields.iter().any(|&(_, kind)| number(kind)))
     }
+}
+
+/// The types of objects in the rules of a grammar.
+fn ruled(grammar: &Grammar) -> FxHashSet<TypeId> {
+    let graphs = grammar.rules().iter().map(|rule| &rule.graph);
+    graphs
+        .flat_map(|graph| graph.nodes().map(|node| graph.node_type(node)))
+        .collect()
 }
 
 /// Whether a statement has a number in it.

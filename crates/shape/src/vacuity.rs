@@ -22,7 +22,7 @@ pub enum Vacuity {
     /// No run goes on for ever, and none comes to the end of the program. If it is known, where
     /// they stop.
     NoRun(BTreeSet<Stop>),
-    /// No run uses a field or calls a method of an object.
+    /// No run uses a field or calls a method of an object, or gives one to a library.
     NoUse,
     /// The initial heaps stand for no concrete heap.
     NoHeap,
@@ -177,10 +177,14 @@ impl Machine<'_> {
         Some((how, file, line))
     }
 
-    /// Whether the statement of a state needs an object to be there.
+    /// Whether the statement of a state needs an object to be there, or gives one to code that is not
+    /// at hand, which may run methods that do.
     fn is_use(&self, state: State) -> bool {
         let place = self.place(state);
         let code = &self.program.method(place.method).code;
+        if let Some(Statement::Hand { objects, .. }) = code.get(place.pc as usize) {
+            return !objects.is_empty();
+        }
         matches!(
             code.get(place.pc as usize),
             Some(

@@ -5,9 +5,11 @@
 //! field twice. Then there is no run, and every answer would be `holds` without saying anything. All that is
 //! told here is certain: what the grammar *must* give an object is what each of its derivations gives.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use droste_heap::{Grammar, Heap, Node, Nonterminal, Notes, Selector, Symbols, TypeId, Variable};
+use droste_heap::{
+    Grammar, Heap, Node, Nonterminal, Notes, Renaming, Selector, Symbols, TypeId, Variable,
+};
 use droste_pointer::{Class, ClassId, Kind, PointerProgram};
 use droste_source::Span;
 use droste_source::diagnostics::Diagnostic;
@@ -20,6 +22,17 @@ pub(crate) struct WellFormed<'a> {
     pub(crate) symbols: &'a Symbols,
     /// The names of the types that are interfaces.
     pub(crate) interfaces: &'a BTreeSet<String>,
+    /// The types of fields, by class and name.
+    pub(crate) field_types: &'a BTreeMap<(String, String), String>,
+    /// The renamings that have been done.
+    pub(crate) renames: &'a [Renaming],
+}
+
+/// What a type is called where it is written, if it has been given another name.
+fn written<'a>(renames: &'a [Renaming], name: &'a str) -> &'a str {
+    let mut all = renames.iter().map(Renaming::types);
+    all.find(|(_, to)| *to == name)
+        .map_or(name, |(from, _)| from)
 }
 
 impl WellFormed<'_> {
@@ -121,13 +134,16 @@ impl WellFormed<'_> {
                 let class = |name: &str| self.program.class_named(name);
                 match (class(wanted), class(self.symbols.type_name(object))) {
                     (Some(wanted), Some(own)) => self.may_be(own, wanted),
+                    // What is no class of the program is of none.
+                    (Some(_), None) => self.interfaces.contains(wanted),
                     _ => true,
                 }
             }
         };
         (!fits).then(|| {
             let what = self.what(object);
-            format!("{whose} is of type `{wanted}`, but it is at {what}")
+            let meant = self.renaming(object, wanted);
+            format!("{whose} is of type `{wanted}`, but it is at {what}{meant}")
         })
     }
 
@@ -161,6 +177,8 @@ impl WellFormed<'_> {
         for (nonterminal, tentacles, place) in &notes.hyperedges {
             let name = self.symbols.nonterminal_name(*nonterminal);
             let mut wrong = |message: String| problems.push(Diagnostic::error(*place, message));
+            let strangers = self.strangers(*nonterminal, tentacles, heap);
+            strangers.into_iter().for_each(&mut wrong);
             for (at, &node) in tentacles.iter().enumerate() {
                 let object = heap.node_type(node);
                 let what = self.what(object);
@@ -205,6 +223,60 @@ impl WellFormed<'_> {
         }
     }
 
+    /// Whether a nonterminal at an object of a class gives one of its fields, or one of the next object, a
+    /// type that is no class of the program: such a heap has objects where the program can have none.
+    fn strangers(&self, nonterminal: Nonterminal, tentacles: &[Node], heap: &Heap) -> Vec<String> {
+        let class = |object: TypeId| self.program.class_named(self.symbols.type_name(object));
+        let stranger = |object: TypeId| !object.is_constant() && class(object).is_none();
+        let attached: Vec<TypeId> = tentacles.iter().map(|&one| heap.node_type(one)).collect();
+        let mut todo = vec![nonterminal];
+        let mut seen: BTreeSet<Nonterminal> = todo.iter().copied().collect();
+        let mut told = Vec::new();
+        while let Some(one) = todo.pop() {
+            for rule in self.grammar.rules_of(one) {
+                let graph = &rule.graph;
+                let inner = graph.hyperedges().map(|one| one.label.nonterminal);
+                todo.extend(inner.filter(|&inner| seen.insert(inner)));
+                for edge in graph.edges() {
+                    let target = graph.node_type(edge.target);
+                    if !stranger(target) || !stranger(graph.node_type(edge.origin)) {
+                        continue;
+                    }
+                    let field = self.symbols.selector_name(edge.selector);
+                    for &object in &attached {
+                        let own = self.symbols.type_name(object).to_owned();
+                        let wanted = self.field_types.get(&(own.clone(), field.to_owned()));
+                        let wanted = wanted.filter(|wanted| {
+                            let known = self.program.class_named(wanted);
+                            known.is_some() && !self.interfaces.contains(*wanted)
+                        });
+                        let Some(wanted) = wanted else { continue };
+                        let (what, meant) = (self.what(target), self.renaming(target, wanted));
+                        let text = format!(
+                            "`{}` has {what} where the field `{field}` of class `{own}` leads, which is of \
+                             type `{wanted}`{meant}",
+                            self.symbols.nonterminal_name(nonterminal)
+                        );
+                        if !told.contains(&text) {
+                            told.push(text);
+                        }
+                    }
+                }
+            }
+        }
+        told
+    }
+
+    /// What may be missing if an object has a type that is no class of the program.
+    fn renaming(&self, object: TypeId, wanted: &str) -> String {
+        let name = self.symbols.type_name(object);
+        if object.is_constant() || self.program.class_named(name).is_some() {
+            return String::new();
+        }
+        let name = written(self.renames, name);
+        format!("; did you mean --rename '{name}={wanted}'?")
+    }
+
     /// Whether some rule has a number at a tentacle.
     fn takes_numbers(&self, nonterminal: Nonterminal, tentacle: usize) -> bool {
         let mut rules = self.grammar.rules_of(nonterminal);
@@ -242,6 +314,7 @@ pub(crate) fn misfits(
     symbols: &Symbols,
     grammar: &Grammar,
     initial: &[Heap],
+    renames: &[Renaming],
 ) -> Vec<String> {
     // The nonterminals of the heaps, and what their rules have.
     let labels = |heap: &Heap| -> Vec<Nonterminal> {
@@ -293,7 +366,10 @@ pub(crate) fn misfits(
             let name = symbols.type_name(object);
             let meant = at_tentacles(object).or_else(|| nearest(name, names()));
             let meant = meant.map_or(String::new(), |meant| {
-                format!("; did you mean --rename '{name}={meant}'?")
+                format!(
+                    "; did you mean --rename '{}={meant}'?",
+                    written(renames, name)
+                )
             });
             tell(format!(
                 "{whose} has objects of a type `{name}`, which is no class of the program{meant}"

@@ -107,6 +107,7 @@ impl Classes {
                 compat: false,
                 hierarchical: true,
                 leaks: false,
+                hands: false,
                 concrete: false,
                 max_heap: 50,
                 max_states: 100_000,

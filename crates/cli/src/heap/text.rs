@@ -139,8 +139,24 @@ pub(super) fn largest(task: &Task, largest: &Largest) -> String {
     } else {
         "\n  No rule of the grammar makes it smaller: the grammar may not fit, or --max-heap is low.\n"
     });
+    text.push_str(&strangers(task, largest));
     text.push_str(&holders(task, largest));
     text
+}
+
+/// The objects of a heap that no rule can match.
+fn strangers(task: &Task, largest: &Largest) -> String {
+    let heap = &largest.heap;
+    let objects: BTreeSet<_> = heap.nodes().map(|node| heap.node_type(node)).collect();
+    let told = objects.into_iter().filter_map(|object| {
+        let above = task.fits_no_rule(object)?;
+        let (class, above) = (visible(task.symbols.type_name(object)), visible(above));
+        Some(format!(
+            "  Objects of class {class} fit no rule: the grammar has objects of class {above}, and rules \
+             match classes exactly.\n"
+        ))
+    });
+    told.collect()
 }
 
 /// What keeps objects of a heap from being abstracted: variables, and what callers hold.
@@ -273,13 +289,16 @@ impl Sources {
 /// itself be one of these directories.
 fn source(path: &Path, name: &Path) -> Option<PathBuf> {
     let mut path = std::path::absolute(path).ok()?;
+    let mut class = None;
     if path.is_file() {
         if path.ends_with(name) {
             return Some(path);
         }
-        // Other classes are compiled from sources beside it.
-        if path.extension().is_none_or(|extension| extension != "java") {
-            return None;
+        // Other classes are compiled from sources beside it, and class files often lie beside theirs.
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("java") => {}
+            Some("class") => class = Some(path.clone()),
+            _ => return None,
         }
         path.pop();
     }
@@ -288,8 +307,21 @@ fn source(path: &Path, name: &Path) -> Option<PathBuf> {
         let (above, below) = (&parts[..at], &parts[at..]);
         let above: PathBuf = above.iter().collect();
         let file = path.join(below.iter().collect::<PathBuf>());
-        (path.ends_with(above) && file.is_file()).then_some(file)
+        let fits = class.as_ref().is_none_or(|class| is_older(&file, class));
+        (path.ends_with(above) && file.is_file() && fits).then_some(file)
     })
+}
+
+/// Whether a source has not been changed since it was compiled: else its lines may be other ones. The class
+/// is that of its name, or this one.
+fn is_older(source: &Path, class: &Path) -> bool {
+    let own = source.with_extension("class");
+    let class = if own.is_file() { &own } else { class };
+    let changed = |path: &Path| std::fs::metadata(path).and_then(|data| data.modified());
+    match (changed(source), changed(class)) {
+        (Ok(source), Ok(class)) => source <= class,
+        _ => false,
+    }
 }
 
 /// A line of a run.

@@ -13,6 +13,7 @@ mod output;
 mod pictures;
 mod settings;
 mod setup;
+mod soundness;
 mod trees;
 mod verdicts;
 mod wrong;

@@ -142,7 +142,14 @@ class N {
     );
     assert!(err.contains("did you mean `next`?"), "{err}");
     // What the grammar knows, and what is renamed.
-    of("ListNode", "next", "", &["--grammar", "SLList"]).expect(0);
+    // A type of the grammar is known, but a `Cell` is no object of it.
+    let err = of("ListNode", "next", "", &["--grammar", "SLList"])
+        .expect(2)
+        .err;
+    assert!(
+        err.contains("did you mean --rename 'ListNode=Cell'?"),
+        "{err}"
+    );
     of("Any", "to", "", &["--rename", "Any=Cell to=next"]).expect(0);
     let err = of("Any", "to", "", &["--rename", "Any=Cel"]).expect(2).err;
     assert!(err.contains("renamed to `Cel`"), "{err}");
@@ -345,9 +352,10 @@ class M { static Cell last(Cell c) { while (c.next != null) c = c.next; return c
     let file = setup.write("M.java", source);
     let heap = |text: &str| setup.write("h.txt", text);
     let cells = heap("H(@parameter0:{Cell}) <= RefSLList(@parameter0:, null)");
-    let done = check_method(&file, "last", &["--grammar", "SLList", "--initial", &cells]);
-    let told = "the grammar has objects of a type `ListNode`, which is no class of the program; did you \
-                mean --rename 'ListNode=Cell'?";
+    let own = ["--grammar", "SLList", "--initial", &cells];
+    let done = check_method(&file, "last", &own).expect(2);
+    let told = "`RefSLList` has an object of type `ListNode` where the field `next` of class `Cell` leads, \
+                which is of type `Cell`; did you mean --rename 'ListNode=Cell'?";
     assert!(done.err.contains(told), "{}", done.err);
     let rename = ["--grammar", "SLList", "--rename", "ListNode=Cell"];
     let done = check_method(

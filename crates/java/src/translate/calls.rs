@@ -3,7 +3,8 @@
 use droste_pointer::{Callees, Condition, Kind, LocalId, MethodId, Operand, Statement, Value};
 
 use super::{REFERENCE, Translator};
-use crate::descriptor::{method_type, signature};
+use crate::build::may_hold_null;
+use crate::descriptor::{Type, method_type, signature};
 use crate::dynamic::{Dynamic, captured};
 use crate::exceptions;
 use crate::hierarchy::ClassIndex;
@@ -41,6 +42,15 @@ impl Translator<'_, '_> {
         // What may be an object of the program.
         let given = arguments.iter().zip(&types.parameters);
         let given = given.filter(|(_, one)| !is_of_library(&one.name));
+        let arrays = |one: &Type| {
+            one.name.ends_with("[]") && may_hold_null(self.builder.hierarchy, &one.name)
+        };
+        let arrays = types.parameters.iter().any(arrays);
+        // Null in arrays is counted where they are made.
+        let null = |(one, kind): (&Operand, &Type)| {
+            matches!(one, Operand::Null | Operand::Unknown) && kind.kind == Kind::Reference
+        };
+        let null = given.clone().any(null);
         let mut given: Vec<Operand> = given.map(|(&operand, _)| operand).collect();
         let callees = match how {
             Invoke::Virtual => self.virtual_callees(member)?,
@@ -63,6 +73,7 @@ impl Translator<'_, '_> {
                 {
                     arguments[0] = Operand::Int(number);
                 }
+                self.give_away(member, &signature, null, arrays);
                 let runs = library::constructor_runs(member);
                 // What it runs of a class that extends this one may raise anything.
                 let this = self.webs.parameters.first();
@@ -79,6 +90,7 @@ impl Translator<'_, '_> {
             }
             None => {
                 let signature = signature(&member.class, &member.name, &types);
+                self.give_away(member, &signature, null, arrays);
                 let (harmless, ordinary) = self.is_harmless(member);
                 if !harmless {
                     self.raise_or(None, (!ordinary).then_some(signature.as_str()))?;
@@ -138,6 +150,16 @@ impl Translator<'_, '_> {
             );
         }
         Ok(())
+    }
+
+    /// Notes that a library is given something, perhaps null, perhaps arrays.
+    fn give_away(&mut self, member: &Member, signature: &str, null: bool, arrays: bool) {
+        let away = &mut self.builder.away;
+        if library::passes_on(member) {
+            away.null |= null || library::has_null(member);
+            away.arrays |= arrays;
+            away.passing.insert(signature.to_string());
+        }
     }
 
     /// What the constructor of an exception of the library runs of a class that extends it: that

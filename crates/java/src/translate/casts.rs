@@ -3,8 +3,20 @@
 use droste_pointer::{Condition, Kind, Operand, Statement, Value};
 
 use super::Translator;
+use crate::descriptor::{dotted, method_type};
 use crate::exceptions;
-use crate::instruction::{Op, Test};
+use crate::instruction::{Invoke, Op, Test};
+
+/// Who has made a cast.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Maker {
+    /// The source has it.
+    Source,
+    /// The compiler, for generics: it succeeds, unless warnings of the compiler were ignored.
+    Compiler,
+    /// One of them: the class file does not say which.
+    Either,
+}
 
 impl Translator<'_, '_> {
     /// The value stays what it is. A cast of null succeeds, and that of an object is decided by its
@@ -14,13 +26,14 @@ impl Translator<'_, '_> {
         if top == Some(Operand::Null) || to == "java.lang.Object" || self.casts_what_is(at, to) {
             return Ok(());
         }
-        let generic = self.casts_generic(at);
-        if generic {
-            self.builder.cast(self.method, self.line, to);
-        } else {
+        let maker = self.maker(at, to);
+        let generic = maker == Maker::Compiler;
+        if maker == Maker::Source {
             self.warn(format!(
                 "a cast to {to}: runs end where it fails and nobody catches that"
             ));
+        } else {
+            self.builder.cast(self.method, self.line, to);
         }
         let class = exceptions::OF_CASTS;
         let hierarchy = self.builder.hierarchy;
@@ -127,30 +140,96 @@ impl Translator<'_, '_> {
         switches || self.body.handlers.iter().any(|one| one.target == target)
     }
 
-    /// Whether a cast is one that the compiler makes by itself: its value comes at once from a field or a
-    /// method whose type is a type variable. Of a method that is not at hand all that is known is that
-    /// it gives any object.
-    fn casts_generic(&self, at: usize) -> bool {
+    /// Who has made a cast. The compiler makes one where a value comes at once from a field or a method
+    /// whose type is a type variable. Of a method that is not at hand all that is known is that it gives
+    /// any object. The source may have a cast there, too; which it is, the type arguments of the object
+    /// tell if it is that of a variable or a field.
+    fn maker(&self, at: usize, to: &str) -> Maker {
         let before = at
             .checked_sub(1)
             .filter(|_| at > self.graph.starts[self.block]);
+        let Some(before) = before else {
+            return Maker::Source;
+        };
         let hierarchy = &self.builder.hierarchy;
-        match before.map(|before| &self.body.instructions[before].op) {
-            Some(Op::GetField(member)) => {
+        let (generic, takes) = match &self.body.instructions[before].op {
+            Op::GetField(member) => {
                 let field = hierarchy.field(member);
-                field.is_some_and(|(_, field)| field.is_generic)
+                (field.is_some_and(|(_, field)| field.is_generic()), Some(0))
             }
-            Some(Op::Invoke(_, member)) => {
+            Op::Invoke(how, member) => {
                 let class = hierarchy.find(&member.class);
                 let method = class
                     .and_then(|class| hierarchy.lookup(class, &member.name, &member.descriptor));
-                match method {
+                let generic = match method {
                     Some(method) => hierarchy.method(method).gives_generic,
                     None => member.descriptor.ends_with(")Ljava/lang/Object;"),
+                };
+                let types = method_type(&member.descriptor);
+                let takes = types.map(|types| types.parameters.len());
+                (generic, takes.filter(|_| *how != Invoke::Static))
+            }
+            _ => return Maker::Source,
+        };
+        if !generic {
+            return Maker::Source;
+        }
+        let Some(takes) = takes else {
+            return Maker::Either;
+        };
+        // What each argument is must be one instruction.
+        let Some(object) = before.checked_sub(takes + 1) else {
+            return Maker::Either;
+        };
+        let arguments = &self.body.instructions[object + 1..before];
+        let simple = |one: &Op| matches!(one, Op::Load(..) | Op::Push(..));
+        if !arguments.iter().all(|one| simple(&one.op)) {
+            return Maker::Either;
+        }
+        match &self.body.instructions[object].op {
+            Op::Load(slot, _) => {
+                let place = self.body.instructions[object].at;
+                let mut variables = self.body.variables.iter();
+                let here = variables
+                    .find(|one| one.slot == *slot && (one.start..one.end).contains(&place));
+                match here {
+                    Some(one) => self.made_for(one.generic.as_deref(), to),
+                    None if self.body.variables.is_empty() => Maker::Either,
+                    // The compiler has variables of its own for the elements of a container.
+                    None => Maker::Compiler,
                 }
             }
-            _ => false,
+            Op::GetField(member) => {
+                let field = hierarchy.field(member);
+                self.made_for(field.and_then(|(_, field)| field.generic.as_deref()), to)
+            }
+            _ => Maker::Either,
         }
+    }
+
+    /// Who has made a cast of something that an object of a generic type gives.
+    fn made_for(&self, generic: Option<&str>, to: &str) -> Maker {
+        let Some((_, arguments)) = generic.and_then(|text| text.split_once('<')) else {
+            return Maker::Either;
+        };
+        let hierarchy = &self.builder.hierarchy;
+        let mut known = true;
+        for word in arguments.split(['<', '>', ';', '+', '-']) {
+            let Some(name) = word.strip_prefix('L') else {
+                known &= word.is_empty();
+                continue;
+            };
+            let name = dotted(name);
+            let above = hierarchy.find(&name);
+            let mut above = above.map_or(Vec::new(), |class| hierarchy.supertypes(class));
+            above.push(name);
+            if above.iter().any(|one| one == to) {
+                return Maker::Compiler;
+            }
+            // What a class of a library extends is not known.
+            known &= above.len() > 1 || above[0] == "java.lang.Object";
+        }
+        if known { Maker::Source } else { Maker::Either }
     }
 
     /// Whether something has a type. Null has none, and objects have classes; which of them implement

@@ -3,6 +3,7 @@
 use droste_pointer::{Kind, Operand, Statement, Value};
 
 use super::{REFERENCE, Translator};
+use crate::build::may_hold_null;
 use crate::descriptor::field_type;
 use crate::enums::is_map;
 use crate::exceptions;
@@ -27,6 +28,10 @@ impl Translator<'_, '_> {
             self.push(Operand::Unknown, slot);
             return Ok(());
         };
+        // What a lambda holds the method has that made it.
+        if !member.class.contains("$lambda$") && may_hold_null(self.builder.hierarchy, &one.name) {
+            self.builder.away.containers = true;
+        }
         let base = self.local(base.operand);
         let to = self.fresh(one.kind);
         self.assign(to, Value::Field(base, field));
@@ -79,6 +84,9 @@ impl Translator<'_, '_> {
         // Arrays of numbers hold no objects.
         let numbers = member.descriptor.starts_with('[') && !member.descriptor.contains('L');
         let plain = numbers || is_of_library(&one.name) || self.is_plain_enum(&one.name);
+        if own && may_hold_null(self.builder.hierarchy, &one.name) {
+            self.builder.away.containers = true;
+        }
         if own && one.kind == Kind::Reference && !plain {
             self.emit(Statement::Hand {
                 to: format!("what static field {}.{} holds", member.class, member.name),

@@ -1,8 +1,9 @@
 //! What each instruction of the Java machine becomes.
 
-use droste_pointer::{Kind, Operand, Statement, Value};
+use droste_pointer::{Condition, Kind, Operand, Statement, Value};
 
 use super::{Known, Next, Translator};
+use crate::build::OF_ARRAYS;
 use crate::enums::reads_map;
 use crate::exceptions;
 use crate::instruction::{Compute, Op, Slot};
@@ -171,9 +172,10 @@ impl Translator<'_, '_> {
         match what {
             Compute::Arithmetic | Compute::Text | Compute::Unbox => {}
             Compute::Division => self.divide()?,
-            Compute::Array | Compute::NewArray => {
+            Compute::Array | Compute::NewArray { .. } => {
                 let map = what == Compute::Array && pops == 2 && reads_map(self.body, at);
-                if what == Compute::NewArray {
+                if let Compute::NewArray { numbers } = what {
+                    self.builder.away.holes |= !numbers && !self.fills_array(at);
                     self.check_lengths(pops)?;
                 } else if !length && !map {
                     self.check_index(pops)?;
@@ -186,33 +188,44 @@ impl Translator<'_, '_> {
                     );
                 }
             }
-            Compute::Monitor => {
+            // What has been locked is there.
+            Compute::Unlock if self.has_locked(at) => {
+                self.pop()?;
+                return Ok(());
+            }
+            Compute::Monitor | Compute::Unlock => {
                 self.warn("`synchronized` is ignored: one thread is analysed".to_string());
             }
         }
         let operands = self.pop_slots(pops)?;
         let lowest = operands.first().map(|entry| entry.operand);
         let known = match (what, &operands[..]) {
-            (Compute::NewArray, [one]) => match one.operand {
+            (Compute::NewArray { .. }, [one]) => match one.operand {
                 Operand::Int(length) => Known::Array(length),
                 _ => Known::Nothing,
             },
             _ if length => Known::Length,
             _ => Known::Nothing,
         };
-        if let (Compute::Array | Compute::Monitor | Compute::Unbox, Some(lowest)) = (what, lowest) {
+        let uses = matches!(
+            what,
+            Compute::Array | Compute::Monitor | Compute::Unlock | Compute::Unbox
+        );
+        if let Some(lowest) = lowest.filter(|_| uses) {
             self.may_be_null(lowest)?;
             self.require(lowest)?;
         }
         if let (Compute::Array, None, Some(stored)) = (what, gives, operands.last())
             && stored.slot.kind == Kind::Reference
         {
-            self.hand("whoever reads the array".to_string(), &[stored.operand]);
+            let null = matches!(stored.operand, Operand::Null | Operand::Unknown);
+            self.builder.away.holes |= null;
+            self.hand(OF_ARRAYS.to_string(), &[stored.operand]);
         }
         if let Some(slot) = gives {
             let value = match (what, lowest) {
                 // These are there, whatever they are.
-                (Compute::NewArray | Compute::Text, _) if slot.kind == Kind::Reference => {
+                (Compute::NewArray { .. } | Compute::Text, _) if slot.kind == Kind::Reference => {
                     Operand::Present
                 }
                 _ => Operand::Unknown,
@@ -223,6 +236,26 @@ impl Translator<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether the end of `synchronized` is one of those that compilers make: it unlocks what a variable
+    /// holds that the source does not have, and that was locked when it got its value.
+    fn has_locked(&self, at: usize) -> bool {
+        let code = &self.body.instructions;
+        let Some(Op::Load(slot, _)) = at.checked_sub(1).map(|before| &code[before].op) else {
+            return false;
+        };
+        let locks = |at: usize| {
+            let next = code.get(at + 1).map(|one| &one.op);
+            let what = Compute::Monitor;
+            matches!(next, Some(Op::Compute { what: one, .. }) if *one == what)
+        };
+        let own = self.webs.accesses[at - 1];
+        let mut stores = (0..code.len()).filter(|&one| {
+            matches!(code[one].op, Op::Store(to, _) if to == *slot)
+                && self.webs.accesses[one] == own
+        });
+        own.is_some() && stores.clone().count() > 0 && stores.all(locks)
     }
 
     /// The number on top divides: by zero it fails.
@@ -236,6 +269,17 @@ impl Translator<'_, '_> {
         }
         self.warn("a division: runs end where it is by zero and nobody catches that".to_string());
         Ok(())
+    }
+
+    /// Whether a new array gets its elements at once, or has none.
+    fn fills_array(&self, at: usize) -> bool {
+        let code = &self.body.instructions;
+        let op = |at: usize| code.get(at).map(|one| &one.op);
+        let fills = matches!(
+            (op(at + 1), op(at + 2)),
+            (Some(Op::Dup { count: 1, below: 0 }), Some(Op::Push(..)))
+        );
+        fills || self.number_before() == Some(0)
     }
 
     /// The lengths of a new array are on top: none must be negative.
@@ -313,7 +357,33 @@ impl Translator<'_, '_> {
     /// A value that is not modelled is taken not to be null, unless somebody catches what happens then.
     pub(super) fn may_be_null(&mut self, operand: Operand) -> Result<(), String> {
         match operand {
-            Operand::Local(_) | Operand::Unknown => self.raise_or(Some(exceptions::OF_NULL), None),
+            Operand::Local(_) => {
+                let handlers = self.handlers()?;
+                let leaves = self.graph.escapes[self.block];
+                self.raises |= leaves;
+                let escapes = leaves && self.builder.follows;
+                if handlers.is_empty() && !escapes {
+                    return Ok(());
+                }
+                let (null, rest) = (self.new_piece(), self.new_piece());
+                let condition = Condition {
+                    left: operand,
+                    right: Operand::Null,
+                    equal: true,
+                };
+                self.emit(Statement::Branch {
+                    condition,
+                    yes: null,
+                    no: rest,
+                });
+                self.piece = null;
+                // Null that is modelled ends here.
+                self.require(operand)?;
+                self.raise(Some(exceptions::OF_NULL), handlers, escapes);
+                self.piece = rest;
+                Ok(())
+            }
+            Operand::Unknown => self.raise_or(Some(exceptions::OF_NULL), None),
             _ => Ok(()),
         }
     }

@@ -474,6 +474,7 @@ impl Task {
             noted: FxHashMap::default(),
             references: FxHashMap::default(),
             described: FxHashSet::default(),
+            unruled: FxHashSet::default(),
             blind: Vec::new(),
             stored: Vec::new(),
         }
@@ -526,6 +527,11 @@ impl Task {
                 names.blind.extend(missing);
             }
         }
+        let ruled = super::ruled(grammar);
+        let unruled = names.types.iter().copied();
+        names.unruled = unruled
+            .filter(|&one| self.ruled_above(&ruled, one).is_some())
+            .collect();
         names.blind.sort_unstable();
         names.blind.dedup();
         let statements = self.program.methods.iter().flat_map(|method| &method.code);

@@ -60,6 +60,7 @@ impl Setting {
                 compat: false,
                 hierarchical: true,
                 leaks: false,
+                hands: false,
                 concrete: false,
                 max_heap: 50,
                 max_states: 100_000,

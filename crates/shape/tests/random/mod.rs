@@ -211,6 +211,7 @@ impl World {
                 compat: false,
                 hierarchical: false,
                 leaks: false,
+                hands: false,
                 concrete: false,
                 max_heap: 30,
                 max_states: 20_000,
