@@ -38,7 +38,7 @@ use super::prepare::Prepared;
 use super::{Obstacle, PreparedQuery};
 use context::{Context, Explored};
 
-/// More threads than this are not looked at one configuration at a time, unless they are [`counted`].
+/// More threads than this are not looked at one configuration at a time, unless they are [`mod@counted`].
 pub(super) const MOST_THREADS: usize = 7;
 
 /// More configurations than this are not few.
@@ -113,7 +113,7 @@ struct Tables<W> {
     stacks: Interner<(u32, W)>,
     /// Sets of at least two stacks, sorted.
     sets: Interner<Box<[u32]>>,
-    /// Slots and stacks, or stacks and how often each is there ([`counted`]). Number 0 is empty.
+    /// Slots and stacks, or stacks and how often each is there ([`mod@counted`]). Number 0 is empty.
     starts: Interner<Box<[(u32, u32)]>>,
     /// By stack: what else may be below its frame, because it was folded.
     folded: FxHashMap<u32, Vec<u32>>,
@@ -167,7 +167,7 @@ struct Few<'a, W: Words> {
     restarts: usize,
     /// Started threads may be active up to this level, unless all are kept.
     capacity: usize,
-    /// Switches are not counted, and started threads are: up to this number exactly ([`counted`]).
+    /// Switches are not counted, and started threads are: up to this number exactly ([`mod@counted`]).
     counts: Option<u32>,
 }
 
