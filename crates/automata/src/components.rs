@@ -8,6 +8,9 @@ pub struct Components {
     pub of: Vec<u32>,
     /// How many there are.
     pub count: u32,
+    /// The nodes that are reachable, in the order in which the search left them: most edges lead to
+    /// earlier ones.
+    pub postorder: Vec<u32>,
 }
 
 /// Not reachable.
@@ -22,6 +25,7 @@ pub fn components<T: Copy>(
 ) -> Components {
     let mut of = vec![NONE; nodes];
     let mut low = vec![NONE; nodes];
+    let mut postorder = Vec::new();
     let mut count = 0;
     let mut number = 0;
     let mut open: Vec<u32> = Vec::new();
@@ -57,6 +61,7 @@ pub fn components<T: Copy>(
             }
             edges.truncate(begin as usize);
             path.pop();
+            postorder.push(node);
             if low[node as usize] == index {
                 while let Some(member) = open.pop() {
                     of[member as usize] = count;
@@ -71,7 +76,11 @@ pub fn components<T: Copy>(
             }
         }
     }
-    Components { of, count }
+    Components {
+        of,
+        count,
+        postorder,
+    }
 }
 
 /// Whether, from `start`, some cycle can be reached whose edges together have all the marks `all`.

@@ -6,9 +6,10 @@
 //! callees first; a piece is one procedure, or several that call each other. Where a callee's summary is
 //! zero, what is behind its calls is not looked at, and neither are procedures that are not entered.
 //!
-//! If the summaries that a piece uses are known, [its weights](crate::weighing) are computed at once
-//! by elimination. If it uses its own, its out-nodes get [expressions](crate::expression), which are
-//! [evaluated](crate::evaluate) until nothing changes.
+//! [The weights](crate::weighing) of a piece are computed at once, one strongly connected part after the
+//! other. Where a piece uses its own out-nodes, they are in the part that uses them, and are iterated
+//! there. Only where weights may fall for ever would that not end. Then out-nodes get
+//! [expressions](crate::expression), which are [evaluated](crate::evaluate) until nothing changes.
 //!
 //! Other weights can be [lazy](LazyAutomaton): out-nodes, and what they are made of, are evaluated at once,
 //! any other weight when somebody asks for it. If a pre* is asked for the weight of one transition alone,
@@ -28,7 +29,7 @@ use crate::domain::Domain;
 use crate::domains::Boolean;
 use crate::evaluate::{Known, Meaning, evaluate};
 use crate::expression::{ExprId, Expressions};
-use crate::paths::{Edge, paths_from_source};
+use crate::paths::{Call, Edge, paths_from_source};
 use crate::pre::called;
 use crate::procedures::Procedures;
 use crate::saturate::{Goal, HeadNames, NONE, Options, Order, Table};
@@ -99,6 +100,8 @@ pub(crate) struct Solution<'a, 's, D: Domain> {
     /// For each transition its vertex in its piece.
     place: Vec<u32>,
     wanted: Wanted,
+    /// See [`Options::rounds`].
+    rounds: Option<u32>,
     /// The pieces with weights that are wanted later.
     kept: Vec<Piece<'a, D::Weight>>,
     /// See [`Options::found`].
@@ -128,6 +131,7 @@ impl<'a, 's, D: Domain> Solution<'a, 's, D> {
             values: Vec::new(),
             place: Vec::new(),
             wanted,
+            rounds: options.rounds,
             kept: Vec::new(),
             found: options.found.clone(),
         }
@@ -227,21 +231,11 @@ impl<'a, 's, D: Domain> Solution<'a, 's, D> {
             let members = piece.members.iter().map(|&id| wanted(self, id));
             std::iter::once(false).chain(members).collect()
         });
-        let values = if piece.is_recursive {
+        // Where weights may fall for ever, iterating might not end.
+        let values = if piece.is_recursive && self.domain.bottom().is_some() {
             self.by_expressions(&piece, wanted.as_deref(), guard)?
         } else {
-            let known = piece.edges.iter().filter_map(|edge| match &edge.path {
-                Label::Known(path) => Some(Edge {
-                    from: edge.from,
-                    to: edge.to,
-                    path: path.clone(),
-                }),
-                Label::Inside(..) => None,
-            });
-            let edges: Vec<Edge<Path<'a, D::Weight>>> = known.collect();
-            let vertices = piece.members.len() as u32 + 1;
-            let mut weights = Weights::new(self.domain, &self.one, self.side);
-            paths_from_source(vertices, &edges, wanted.as_deref(), &mut weights, guard)?
+            self.at_once(&piece, wanted.as_deref(), guard)?
         };
         let mut all = true;
         for (&id, value) in piece.members.iter().zip(values.into_iter().skip(1)) {
@@ -257,7 +251,43 @@ impl<'a, 's, D: Domain> Solution<'a, 's, D> {
         Ok(())
     }
 
-    /// The weights of the vertices of a piece that uses its own out-nodes.
+    /// The weights of the vertices of a piece, computed by elimination. Where it uses its own
+    /// out-nodes, what is left is iterated.
+    fn at_once(
+        &self,
+        piece: &Piece<'a, D::Weight>,
+        wanted: Option<&[bool]>,
+        guard: &mut Guard,
+    ) -> Result<Vec<Option<Path<'a, D::Weight>>>, StopReason> {
+        let (mut edges, mut calls, mut labels) = (Vec::new(), Vec::new(), Vec::new());
+        for &Edge { from, to, ref path } in &piece.edges {
+            match path {
+                Label::Known(path) => edges.push(Edge {
+                    from,
+                    to,
+                    path: path.clone(),
+                }),
+                Label::Inside(rule, out) => {
+                    calls.push(Call {
+                        from,
+                        to,
+                        out: self.place[*out as usize],
+                        number: labels.len() as u32,
+                    });
+                    labels.push((*rule, self.table.get(*out).to));
+                }
+            }
+        }
+        let vertices = piece.members.len() as u32 + 1;
+        let of_calls = self.calls();
+        let call =
+            |number: u32, out: &Path<'a, D::Weight>| of_calls.path(labels[number as usize], out);
+        let weights = Weights::new(self.domain, &self.one, self.side, self.rounds);
+        let mut weights = weights.with_calls(&call);
+        paths_from_source(vertices, (&edges, &calls), wanted, &mut weights, guard)
+    }
+
+    /// The same by expressions, for weights that may fall for ever.
     fn by_expressions(
         &self,
         piece: &Piece<'a, D::Weight>,
@@ -270,7 +300,7 @@ impl<'a, 's, D: Domain> Solution<'a, 's, D> {
             Label::Inside(..) => None,
         })?;
         let vertices = piece.members.len() as u32 + 1;
-        let paths = paths_from_source(vertices, &edges, wanted, &mut expressions, guard)?;
+        let paths = paths_from_source(vertices, (&edges, &[]), wanted, &mut expressions, guard)?;
         let path = |place: usize| paths[place].unwrap_or(Expressions::EMPTY);
         let meaning = Meaning {
             fixed: |label: u32| match &piece.edges[label as usize].path {

@@ -7,6 +7,7 @@ use droste_base::interner::Interner;
 use droste_base::{Guard, StopReason};
 use rustc_hash::FxHashMap;
 
+use crate::paths::iteration::Knot;
 use crate::paths::{Algebra, Knots};
 
 /// An expression.
@@ -124,13 +125,19 @@ impl Algebra for Expressions {
         self.defined.insert(vertex, path);
     }
 
+    fn call(&self, _: u32, _: &ExprId) -> Result<ExprId, StopReason> {
+        // A call is a label here.
+        Ok(Self::EMPTY)
+    }
+
     fn iterate(
         &mut self,
-        _: &[Vec<(u32, ExprId)>],
+        _: &Knot<ExprId>,
         _: &mut [ExprId],
+        _: usize,
         _: &mut Guard,
-    ) -> Result<(), StopReason> {
+    ) -> Result<bool, StopReason> {
         // Names are given until nothing is left.
-        Ok(())
+        Ok(true)
     }
 }

@@ -3,25 +3,26 @@
 //!
 //! Strongly connected parts are taken one after the other. The expression of a vertex that is a part of its
 //! own is the sum over the edges that lead there, each multiplied once with the expression of the vertex
-//! where it starts. Inside a larger part vertices are eliminated, as in Gauss's method for sparse matrices:
-//! next is the vertex with the fewest ways through it (Markowitz, 1957), and those where the part is entered
-//! come last. So a loop becomes one star at its head, whatever is inside.
+//! where it starts. Larger parts are [eliminated](elimination): a loop becomes one star at its head,
+//! whatever is inside.
 //!
-//! In irreducible graphs, eliminating any of the vertices that are left may add edges. What is left is then
-//! called a *knot*. In expressions one of its vertices gets a name, and its expression becomes an equation.
-//! Where weights are computed at once, they are iterated on the knot, which is much smaller than the part
-//! was.
+//! Where weights are computed at once, a larger part is [iterated](iteration) first, for a few rounds:
+//! most loops change nothing after two or three, and then elimination would cost more than it saves.
+//! Parts that go on changing are eliminated. So neither a loop that goes on for very long nor a graph that
+//! elimination makes dense can cost much more than with the better of the two methods.
 //!
 //! The FWPDS paper cuts graphs along dominators instead (Tarjan, Fast algorithms for solving path
 //! problems, 1981). For graphs without loops that takes several products for each edge, where one is
 //! enough.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+mod elimination;
+pub(crate) mod iteration;
 
 use droste_automata::components::{NONE as NOWHERE, components};
 use droste_base::{Guard, StopReason};
-use rustc_hash::FxHashSet;
+
+use elimination::Elimination;
+use iteration::{Knot, KnotCall};
 
 /// What expressions are made with: expressions, or at once the weights that they stand for.
 pub(crate) trait Algebra {
@@ -41,7 +42,7 @@ pub(crate) trait Algebra {
 
     fn star(&mut self, a: &Self::Path) -> Result<Self::Path, StopReason>;
 
-    /// What is done with a knot: a part in which each vertex that goes would add edges.
+    /// How strongly connected parts are solved.
     fn knots(&self) -> Knots;
 
     /// A name for a vertex.
@@ -50,24 +51,29 @@ pub(crate) trait Algebra {
     /// Says what a vertex with a name is. The path may contain the name itself: it is an equation.
     fn define(&mut self, vertex: u32, path: Self::Path);
 
-    /// Solves a knot. `next` has the edges of each of its vertices, by place; `solved` what leads to
-    /// each from outside, and then all that leads there.
+    /// What a [`Call`] multiplies with, if this is what leads to its out-node.
+    fn call(&self, call: u32, out: &Self::Path) -> Result<Self::Path, StopReason>;
+
+    /// Iterates on a knot. `solved` has what leads to each of its vertices from outside, and then all that
+    /// leads there. Gives up, and says `false`, after following that many edges.
     fn iterate(
         &mut self,
-        next: &[Vec<(u32, Self::Path)>],
+        knot: &Knot<Self::Path>,
         solved: &mut [Self::Path],
+        most: usize,
         guard: &mut Guard,
-    ) -> Result<(), StopReason>;
+    ) -> Result<bool, StopReason>;
 }
 
 /// See [`Algebra::knots`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Knots {
-    /// A vertex gets a name, and the others are made of it.
+    /// By elimination. Where it would add edges, a vertex gets a name, and the others are made of it.
     Name,
-    /// It is solved by iteration.
-    Iterate,
-    /// Vertices go nevertheless.
+    /// By iteration. If each edge has been followed that often, by elimination, and where that would add
+    /// edges, by iteration again.
+    Iterate(u32),
+    /// By elimination, whatever it adds.
     Eliminate,
 }
 
@@ -79,41 +85,56 @@ pub(crate) struct Edge<P> {
     pub(crate) path: P,
 }
 
+/// An edge that multiplies with something made of what leads to another vertex, its out-node. Only
+/// [`Knots::Iterate`] can deal with them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Call {
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+    pub(crate) out: u32,
+    /// What the [algebra](Algebra::call) knows it by.
+    pub(crate) number: u32,
+}
+
 /// For each vertex, all paths from vertex 0. Where `wanted` says which vertices somebody asks for,
 /// others may be left out, if they are not needed on the way.
 pub(crate) fn paths_from_source<A: Algebra>(
     vertices: u32,
-    edges: &[Edge<A::Path>],
+    (edges, calls): (&[Edge<A::Path>], &[Call]),
     wanted: Option<&[bool]>,
     algebra: &mut A,
     guard: &mut Guard,
 ) -> Result<Vec<Option<A::Path>>, StopReason> {
     let leaving = Sorted::new(vertices, edges.iter().map(|edge| edge.from));
+    let calls = Calls::new(vertices, calls);
+    let to = |&edge: &u32| edges[edge as usize].to;
     let found = components(
         vertices as usize,
         [0],
         |vertex, out: &mut Vec<(u32, ())>| {
-            let to = |&edge: &u32| (edges[edge as usize].to, ());
-            out.extend(leaving.of(vertex).iter().map(to));
+            out.extend(leaving.of(vertex).iter().map(|edge| (to(edge), ())));
+            out.extend(calls.leaving(vertex).map(|call| (call.to, ())));
         },
     );
     let into = Sorted::new(vertices, edges.iter().map(|edge| edge.to));
     let part_of = |vertex: u32| found.of[vertex as usize];
-    // Vertices that are not reachable are in the last list.
-    let list = (0..vertices).map(|vertex| part_of(vertex).min(found.count));
-    let parts = Sorted::new(found.count + 1, list);
+    // The members of parts, so that most edges lead forwards (reverse postorder).
+    let order: Vec<u32> = found.postorder.iter().rev().copied().collect();
+    let parts = Sorted::new(found.count, order.iter().map(|&vertex| part_of(vertex)));
     let mut solved = vec![algebra.empty(); vertices as usize];
     // Those that are left out.
     let mut left_out = vec![false; vertices as usize];
-    let mut elimination =
-        Elimination::new(if found.count < vertices { vertices } else { 0 }, algebra);
+    let is_simple = found.count as usize == order.len() && calls.all.is_empty();
+    let mut elimination = Elimination::new(if is_simple { 0 } else { vertices }, algebra);
     // For each vertex, whether its paths are needed.
     let needed = wanted.map(|wanted| {
         let mut needed = wanted.to_vec();
         let mut work: Vec<u32> = (0..vertices).filter(|&v| needed[v as usize]).collect();
         while let Some(vertex) = work.pop() {
-            for &edge in into.of(vertex) {
-                let from = edges[edge as usize].from;
+            let through = into.of(vertex).iter();
+            let through = through.map(|&edge| edges[edge as usize].from);
+            let called = calls.arriving(vertex);
+            for from in through.chain(called.flat_map(|call| [call.from, call.out])) {
                 if !std::mem::replace(&mut needed[from as usize], true) {
                     work.push(from);
                 }
@@ -122,18 +143,22 @@ pub(crate) fn paths_from_source<A: Algebra>(
         needed
     });
     let is_needed = |vertex: u32| needed.as_ref().is_none_or(|needed| needed[vertex as usize]);
+    let mut members: Vec<u32> = Vec::new();
+    // For each vertex its place among the members of its part.
+    let mut place = vec![0; vertices as usize];
     // Edges lead to the same part or to one with a smaller number.
     for part in (0..found.count).rev() {
         guard.check()?;
-        let members = parts.of(part);
+        members.clear();
+        members.extend(parts.of(part).iter().map(|&at| order[at as usize]));
         // All members lead to the same vertices.
         if !members.first().is_some_and(|&vertex| is_needed(vertex)) {
-            for &vertex in members {
+            for &vertex in &members {
                 left_out[vertex as usize] = true;
             }
             continue;
         }
-        for &vertex in members {
+        for &vertex in &members {
             let mut sum = if vertex == 0 {
                 algebra.epsilon()
             } else {
@@ -149,39 +174,85 @@ pub(crate) fn paths_from_source<A: Algebra>(
             }
             solved[vertex as usize] = sum;
         }
-        let inside = |vertex: u32| {
-            let edges = into.of(vertex).iter().map(|&edge| &edges[edge as usize]);
-            edges.filter(|edge| part_of(edge.from) == part)
-        };
-        match members {
-            [only] => {
-                let mut round = algebra.empty();
-                for edge in inside(*only) {
-                    round = algebra.either(&round, &edge.path)?;
-                }
-                if !algebra.is_empty(&round) {
-                    let round = algebra.star(&round)?;
-                    let place = &mut solved[*only as usize];
-                    *place = algebra.then(place, &round)?;
-                }
+        // A call whose out-node is known is an edge like others.
+        let (mut known, mut open): (Vec<Edge<A::Path>>, Vec<&Call>) = Default::default();
+        for call in members.iter().flat_map(|&vertex| calls.arriving(vertex)) {
+            let (from, out) = (part_of(call.from), part_of(call.out));
+            if from == NOWHERE || out == NOWHERE {
+                continue;
             }
-            members => {
-                // A vertex that only this part needs is not asked for.
-                let asked = |vertex: u32| {
-                    wanted.is_none_or(|wanted| {
-                        let mut next = leaving
-                            .of(vertex)
-                            .iter()
-                            .map(|&edge| edges[edge as usize].to);
-                        wanted[vertex as usize]
-                            || next.any(|to| part_of(to) != part && is_needed(to))
-                    })
-                };
-                let inside = members.iter().flat_map(|&vertex| inside(vertex));
-                let all = (&mut solved[..], &mut left_out[..]);
-                elimination.solve(members, inside, asked, all, algebra, guard)?;
+            if out == part {
+                open.push(call);
+                continue;
+            }
+            let path = algebra.call(call.number, &solved[call.out as usize])?;
+            if from == part {
+                let Call { from, to, .. } = *call;
+                known.push(Edge { from, to, path });
+            } else {
+                let through = algebra.then(&solved[call.from as usize], &path)?;
+                let sum = &mut solved[call.to as usize];
+                *sum = algebra.either(sum, &through)?;
             }
         }
+        let inside = members.iter().flat_map(|&vertex| leaving.of(vertex));
+        let inside = inside.map(|&edge| &edges[edge as usize]);
+        let inside = inside.filter(|edge| part_of(edge.to) == part).chain(&known);
+        if let [only] = *members
+            && open.is_empty()
+        {
+            let mut round = algebra.empty();
+            for edge in inside {
+                round = algebra.either(&round, &edge.path)?;
+            }
+            if !algebra.is_empty(&round) {
+                let round = algebra.star(&round)?;
+                let place = &mut solved[only as usize];
+                *place = algebra.then(place, &round)?;
+            }
+            continue;
+        }
+        if let Knots::Iterate(rounds) = algebra.knots() {
+            for (at, &vertex) in (0..).zip(&members) {
+                place[vertex as usize] = at;
+            }
+            let place = |vertex: u32| place[vertex as usize];
+            let edges = inside
+                .clone()
+                .map(|edge| (place(edge.from), place(edge.to), &edge.path));
+            let calls = open.iter().map(|call| KnotCall {
+                from: if part_of(call.from) == part {
+                    Ok(place(call.from))
+                } else {
+                    Err(solved[call.from as usize].clone())
+                },
+                to: place(call.to),
+                out: place(call.out),
+                number: call.number,
+                round: algebra.epsilon(),
+            });
+            let knot = Knot::new(members.len(), edges, calls.collect());
+            let values = members
+                .iter()
+                .map(|&vertex| solved[vertex as usize].clone());
+            let mut values: Vec<A::Path> = values.collect();
+            if algebra.iterate(&knot, &mut values, rounds as usize * knot.len(), guard)? {
+                for (&vertex, value) in members.iter().zip(values) {
+                    solved[vertex as usize] = value;
+                }
+                continue;
+            }
+        }
+        // A vertex that only this part needs is not asked for.
+        let asked = |vertex: u32| {
+            wanted.is_none_or(|wanted| {
+                let next = leaving.of(vertex).iter().map(to);
+                let mut next = next.chain(calls.leaving(vertex).map(|call| call.to));
+                wanted[vertex as usize] || next.any(|to| part_of(to) != part && is_needed(to))
+            })
+        };
+        let all = (&mut solved[..], &mut left_out[..]);
+        elimination.solve((&members, &open), inside, asked, all, algebra, guard)?;
     }
     let known = solved.into_iter().zip(left_out);
     Ok(known.map(|(path, left)| (!left).then_some(path)).collect())
@@ -219,317 +290,36 @@ impl Sorted {
     }
 }
 
-/// A vertex that is gone: what was before it, and the way round it.
-struct Gone<P> {
-    vertex: u32,
-    /// If it has a name, what others call it.
-    name: Option<P>,
-    round: P,
-    before: Vec<(u32, P)>,
+/// Calls by where they lead, and by what they depend on.
+struct Calls<'c> {
+    all: &'c [Call],
+    /// Sorted by where they start, by their out-nodes, and by where they lead; if there are any.
+    sorted: Option<[Sorted; 3]>,
 }
 
-/// What it costs to replace a vertex by the ways through it, and the vertex, in one number that is
-/// quickly compared. First it counts whether the part is entered there, then whether there would be
-/// more edges afterwards, then how many ways there are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct Cost(u64);
-
-impl Cost {
-    const ENTERED: u64 = 1 << 63;
-    const ADDS_EDGES: u64 = 1 << 62;
-
-    fn new(vertex: u32, is_entered: bool, before: usize, next: usize) -> Self {
-        let ways = (before * next).min((1 << 30) - 1) as u64;
-        let mut cost = ways << 32 | u64::from(vertex);
-        if is_entered {
-            cost |= Self::ENTERED;
-        }
-        if before.min(next) > 1 {
-            cost |= Self::ADDS_EDGES;
-        }
-        Cost(cost)
+impl<'c> Calls<'c> {
+    fn new(vertices: u32, all: &'c [Call]) -> Self {
+        let sorted = (!all.is_empty()).then(|| {
+            [
+                Sorted::new(vertices, all.iter().map(|call| call.from)),
+                Sorted::new(vertices, all.iter().map(|call| call.out)),
+                Sorted::new(vertices, all.iter().map(|call| call.to)),
+            ]
+        });
+        Calls { all, sorted }
     }
 
-    fn vertex(self) -> u32 {
-        self.0 as u32
+    /// The calls that start at a vertex, and those that have it as their out-node.
+    fn leaving(&self, vertex: u32) -> impl Iterator<Item = &'c Call> {
+        let lists = self.sorted.iter().flat_map(|[from, out, _]| [from, out]);
+        let numbers = lists.flat_map(move |list| list.of(vertex));
+        numbers.map(|&number| &self.all[number as usize])
     }
 
-    fn adds_edges(self) -> bool {
-        self.0 & Self::ADDS_EDGES != 0
-    }
-
-    /// The same where only the number of ways counts.
-    fn ways(self) -> Self {
-        Cost(self.0 & !(Self::ENTERED | Self::ADDS_EDGES))
-    }
-}
-
-/// Solves `x = start + x · edges` inside a strongly connected part.
-struct Elimination<P> {
-    /// For each vertex that is still there, where its edges lead, itself left out.
-    next: Vec<Vec<(u32, P)>>,
-    /// For each such vertex, where edges to it come from, itself left out.
-    before: Vec<Vec<u32>>,
-    /// For each such vertex, its edges to itself.
-    own: Vec<P>,
-    is_gone: Vec<bool>,
-    /// What each member of the part at hand costs that is still there.
-    costs: Vec<Cost>,
-    /// For each vertex of a knot, its place there.
-    place: Vec<u32>,
-}
-
-impl<P: Clone> Elimination<P> {
-    fn new<A: Algebra<Path = P>>(vertices: u32, algebra: &A) -> Self {
-        let count = vertices as usize;
-        Elimination {
-            next: vec![Vec::new(); count],
-            before: vec![Vec::new(); count],
-            own: vec![algebra.empty(); count],
-            is_gone: vec![false; count],
-            costs: vec![Cost::default(); count],
-            place: vec![0; count],
-        }
-    }
-
-    fn add<A: Algebra<Path = P>>(
-        &mut self,
-        from: u32,
-        to: u32,
-        way: P,
-        algebra: &mut A,
-    ) -> Result<(), StopReason> {
-        if algebra.is_empty(&way) {
-            return Ok(());
-        }
-        if from == to {
-            let known = &mut self.own[from as usize];
-            *known = algebra.either(known, &way)?;
-            return Ok(());
-        }
-        let next = &mut self.next[from as usize];
-        if let Some((_, known)) = next.iter_mut().find(|(other, _)| *other == to) {
-            *known = algebra.either(known, &way)?;
-        } else {
-            next.push((to, way));
-            self.before[to as usize].push(from);
-        }
-        Ok(())
-    }
-
-    /// What it costs to replace a vertex now.
-    fn cost<A: Algebra<Path = P>>(&self, vertex: u32, solved: &[P], algebra: &A) -> Cost {
-        let at = vertex as usize;
-        let is_entered = !algebra.is_empty(&solved[at]);
-        Cost::new(
-            vertex,
-            is_entered,
-            self.before[at].len(),
-            self.next[at].len(),
-        )
-    }
-
-    /// `solved` has for each member what leads there from outside, and then, if it is asked for, all
-    /// that leads there.
-    fn solve<'e, A: Algebra<Path = P>>(
-        &mut self,
-        members: &[u32],
-        inside: impl Iterator<Item = &'e Edge<P>>,
-        asked: impl Fn(u32) -> bool,
-        (solved, left_out): (&mut [P], &mut [bool]),
-        algebra: &mut A,
-        guard: &mut Guard,
-    ) -> Result<(), StopReason>
-    where
-        P: 'e,
-    {
-        for Edge { from, to, path } in inside {
-            self.add(*from, *to, path.clone(), algebra)?;
-        }
-        let knots = algebra.knots();
-        for &vertex in members {
-            self.costs[vertex as usize] = self.cost(vertex, solved, algebra);
-        }
-        let costs = members.iter().map(|&vertex| self.costs[vertex as usize]);
-        let mut cheapest: BinaryHeap<_> = costs.clone().map(Reverse).collect();
-        let mut dearest: BinaryHeap<Cost> = BinaryHeap::new();
-        if knots == Knots::Name {
-            dearest = costs.map(Cost::ways).collect();
-        }
-        let mut all_gone: Vec<Gone<P>> = Vec::with_capacity(members.len());
-        while let Some(&Reverse(cost)) = cheapest.peek() {
-            guard.check()?;
-            // What costs something else by now is there again.
-            let cheap = cost.vertex();
-            if self.is_gone[cheap as usize] || cost != self.costs[cheap as usize] {
-                cheapest.pop();
-                continue;
-            }
-            let (mut vertex, mut named) = (cheap, false);
-            if cost.adds_edges() && knots == Knots::Iterate {
-                // Unless it costs less some day, it stays.
-                cheapest.pop();
-                continue;
-            }
-            if cost.adds_edges() && knots == Knots::Name {
-                while let Some(cost) = dearest.pop() {
-                    let dear = cost.vertex();
-                    if !self.is_gone[dear as usize] && cost == self.costs[dear as usize].ways() {
-                        (vertex, named) = (dear, true);
-                        break;
-                    }
-                }
-            }
-            let gone = self.remove((vertex, named), solved, algebra, guard)?;
-            let next = std::mem::take(&mut self.next[vertex as usize]);
-            let touched = gone.before.iter().map(|&(from, _)| from);
-            for other in touched.chain(next.iter().map(|&(to, _)| to)) {
-                let cost = self.cost(other, solved, algebra);
-                if cost == std::mem::replace(&mut self.costs[other as usize], cost) {
-                    continue;
-                }
-                if !cost.adds_edges() || knots != Knots::Iterate {
-                    cheapest.push(Reverse(cost));
-                }
-                if knots == Knots::Name {
-                    dearest.push(cost.ways());
-                }
-            }
-            all_gone.push(gone);
-        }
-        self.iterate(members, solved, algebra, guard)?;
-        // Those that are asked for, and those that they are made of.
-        let mut asks = vec![false; all_gone.len()];
-        let mut is_asked: FxHashSet<u32> = FxHashSet::default();
-        for (asks, gone) in asks.iter_mut().zip(&all_gone) {
-            *asks = gone.name.is_some() || asked(gone.vertex) || is_asked.contains(&gone.vertex);
-            if *asks {
-                is_asked.extend(gone.before.iter().map(|(from, _)| *from));
-            }
-        }
-        // The last to go is known first.
-        for (gone, asks) in all_gone.into_iter().zip(asks).rev() {
-            if !asks {
-                left_out[gone.vertex as usize] = true;
-                continue;
-            }
-            let mut sum = solved[gone.vertex as usize].clone();
-            for (from, way) in gone.before {
-                let through = algebra.then(&solved[from as usize], &way)?;
-                sum = algebra.either(&sum, &through)?;
-            }
-            let whole = algebra.then(&sum, &gone.round)?;
-            solved[gone.vertex as usize] = match gone.name {
-                Some(name) => {
-                    algebra.define(gone.vertex, whole);
-                    name
-                }
-                None => whole,
-            };
-        }
-        Ok(())
-    }
-
-    /// Solves what is left: a knot.
-    fn iterate<A: Algebra<Path = P>>(
-        &mut self,
-        members: &[u32],
-        solved: &mut [P],
-        algebra: &mut A,
-        guard: &mut Guard,
-    ) -> Result<(), StopReason> {
-        let left = members
-            .iter()
-            .filter(|&&vertex| !self.is_gone[vertex as usize]);
-        let knot: Vec<u32> = left.copied().collect();
-        if knot.is_empty() {
-            return Ok(());
-        }
-        let (mut rounds, mut values) = (Vec::new(), Vec::new());
-        for (place, &vertex) in (0..).zip(&knot) {
-            self.place[vertex as usize] = place;
-            let own = &self.own[vertex as usize];
-            let round = if algebra.is_empty(own) {
-                algebra.epsilon()
-            } else {
-                algebra.star(own)?
-            };
-            values.push(algebra.then(&solved[vertex as usize], &round)?);
-            rounds.push(round);
-        }
-        let mut edges = Vec::new();
-        for &vertex in &knot {
-            let mut next = std::mem::take(&mut self.next[vertex as usize]);
-            for (to, way) in &mut next {
-                *to = self.place[*to as usize];
-                *way = algebra.then(way, &rounds[*to as usize])?;
-            }
-            edges.push(next);
-        }
-        algebra.iterate(&edges, &mut values, guard)?;
-        for (vertex, value) in knot.into_iter().zip(values) {
-            solved[vertex as usize] = value;
-        }
-        Ok(())
-    }
-
-    /// Replaces a vertex by the ways through it; or, if it is to be named, by its name for those
-    /// behind it.
-    fn remove<A: Algebra<Path = P>>(
-        &mut self,
-        (vertex, named): (u32, bool),
-        solved: &mut [P],
-        algebra: &mut A,
-        guard: &mut Guard,
-    ) -> Result<Gone<P>, StopReason> {
-        let at = vertex as usize;
-        let own = std::mem::replace(&mut self.own[at], algebra.empty());
-        let round = if algebra.is_empty(&own) {
-            algebra.epsilon()
-        } else {
-            algebra.star(&own)?
-        };
-        let next = std::mem::take(&mut self.next[at]);
-        for &(to, _) in &next {
-            self.before[to as usize].retain(|&other| other != vertex);
-        }
-        self.is_gone[at] = true;
-        let (start, name) = if named {
-            let name = algebra.name(vertex)?;
-            (name.clone(), Some(name))
-        } else {
-            (algebra.then(&solved[at], &round)?, None)
-        };
-        if !algebra.is_empty(&start) {
-            for (to, way) in &next {
-                let through = algebra.then(&start, way)?;
-                let place = &mut solved[*to as usize];
-                *place = algebra.either(place, &through)?;
-            }
-        }
-        let mut before = Vec::new();
-        for from in std::mem::take(&mut self.before[at]) {
-            guard.check()?;
-            let ways = &mut self.next[from as usize];
-            let Some(place) = ways.iter().position(|(to, _)| *to == vertex) else {
-                continue;
-            };
-            let (_, way) = ways.swap_remove(place);
-            if !named {
-                let around = algebra.then(&way, &round)?;
-                for (to, rest) in &next {
-                    let through = algebra.then(&around, rest)?;
-                    self.add(from, *to, through, algebra)?;
-                }
-            }
-            before.push((from, way));
-        }
-        self.next[at] = next;
-        Ok(Gone {
-            vertex,
-            name,
-            round,
-            before,
-        })
+    /// The calls that lead to a vertex.
+    fn arriving(&self, vertex: u32) -> impl Iterator<Item = &'c Call> {
+        let lists = self.sorted.iter().map(|[_, _, to]| to);
+        let numbers = lists.flat_map(move |list| list.of(vertex));
+        numbers.map(|&number| &self.all[number as usize])
     }
 }

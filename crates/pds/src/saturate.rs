@@ -87,6 +87,9 @@ pub struct Options {
     pub method: Method,
     /// Which transition is looked at next.
     pub order: Order,
+    /// How often path expressions may follow each edge of a loop before the loop becomes a star. If
+    /// nothing is said, 16 times: most loops are done after two or three.
+    pub rounds: Option<u32>,
     /// Whether [`reach`](crate::reach) gives a run, too.
     pub witness: bool,
     /// When to give up.

@@ -1,12 +1,12 @@
 //! The weights of paths, computed at once: what [expressions](crate::expression) would stand for,
 //! where all that they are made of is known.
 
-use std::marker::PhantomData;
 use std::rc::Rc;
 
 use droste_base::{Guard, StopReason};
 
 use crate::domain::Domain;
+use crate::paths::iteration::Knot;
 use crate::paths::{Algebra, Knots};
 use crate::worklist::Bits;
 
@@ -88,6 +88,9 @@ impl<'w, W: Clone> Path<'w, W> {
     }
 }
 
+/// How often each edge of a strongly connected part is followed before the part is eliminated.
+const ROUNDS: u32 = 16;
+
 /// Weights as an [`Algebra`].
 pub(crate) struct Weights<'w, 'a, D: Domain> {
     domain: &'a D,
@@ -95,18 +98,57 @@ pub(crate) struct Weights<'w, 'a, D: Domain> {
     side: Side,
     /// Whether weights may fall for ever. Iterating would not end.
     falls: bool,
-    paths: PhantomData<Path<'w, D::Weight>>,
+    /// See [`Options::rounds`](crate::Options::rounds).
+    rounds: u32,
+    call: &'a CallWeight<'a, Path<'w, D::Weight>>,
 }
 
-impl<'a, D: Domain> Weights<'_, 'a, D> {
-    pub(crate) fn new(domain: &'a D, one: &'a D::Weight, side: Side) -> Self {
+/// What a call multiplies with, by its number and by what leads to its out-node.
+pub(crate) type CallWeight<'a, P> = dyn Fn(u32, &P) -> Result<P, StopReason> + 'a;
+
+impl<'w, 'a, D: Domain> Weights<'w, 'a, D> {
+    pub(crate) fn new(domain: &'a D, one: &'a D::Weight, side: Side, rounds: Option<u32>) -> Self {
         Weights {
-            paths: PhantomData,
+            rounds: rounds.unwrap_or(ROUNDS),
             domain,
             one,
             side,
             falls: domain.bottom().is_some(),
+            call: &|_, _| Ok(Path::Zero),
         }
+    }
+
+    /// The same, where there are calls.
+    pub(crate) fn with_calls(self, call: &'a CallWeight<'a, Path<'w, D::Weight>>) -> Self {
+        Weights { call, ..self }
+    }
+
+    /// Adds a weight to what is known of a vertex and what is new there. Says whether there is any news.
+    fn learn(
+        &mut self,
+        known: &mut Path<'w, D::Weight>,
+        news: &mut Path<'w, D::Weight>,
+        through: Path<'w, D::Weight>,
+    ) -> Result<bool, StopReason> {
+        match (&*known, &through) {
+            (_, Path::Zero) | (Path::One, Path::One) => return Ok(false),
+            (Path::Zero, _) => {
+                *known = through.clone();
+                *news = through;
+            }
+            (old, through) => {
+                let old = old.weight().unwrap_or(self.one);
+                let weight = through.weight().unwrap_or(self.one);
+                let both = self.domain.combine(old, weight)?;
+                if self.domain.equal(&both, old) {
+                    return Ok(false);
+                }
+                let new = Path::made(self.domain, self.domain.diff(weight, old)?);
+                *news = self.either(news, &new)?;
+                *known = Path::made(self.domain, both);
+            }
+        }
+        Ok(true)
     }
 }
 
@@ -167,7 +209,7 @@ impl<'w, D: Domain> Algebra for Weights<'w, '_, D> {
         if self.falls {
             Knots::Eliminate
         } else {
-            Knots::Iterate
+            Knots::Iterate(self.rounds)
         }
     }
 
@@ -177,50 +219,68 @@ impl<'w, D: Domain> Algebra for Weights<'w, '_, D> {
 
     fn define(&mut self, _: u32, _: Self::Path) {}
 
+    fn call(&self, call: u32, out: &Self::Path) -> Result<Self::Path, StopReason> {
+        (self.call)(call, out)
+    }
+
     /// Chaotic iteration with differences, round by round.
     fn iterate(
         &mut self,
-        next: &[Vec<(u32, Self::Path)>],
+        knot: &Knot<Self::Path>,
         solved: &mut [Self::Path],
+        most: usize,
         guard: &mut Guard,
-    ) -> Result<(), StopReason> {
+    ) -> Result<bool, StopReason> {
         let mut news: Vec<Self::Path> = solved.to_vec();
-        let mut changed = Bits::new(next.len());
-        for (place, path) in solved.iter().enumerate() {
+        let mut changed = Bits::new(knot.size());
+        for (at, path) in solved.iter().enumerate() {
             if !self.is_empty(path) {
-                changed.set(place);
+                changed.set(at);
             }
         }
-        let mut from = 0;
+        // What the calls multiply with so far.
+        let mut labels = vec![Path::Zero; knot.calls().len()];
+        let (mut from, mut followed) = (0, 0);
         while let Some(at) = changed.next(from).or_else(|| changed.first()) {
             guard.check()?;
+            let (edges, begun, ended) = (knot.edges(at), knot.calls_from(at), knot.calls_of(at));
+            followed += edges.len() + begun.len() + ended.len();
+            if followed > most {
+                return Ok(false);
+            }
             from = at + 1;
             changed.clear(at);
             let new = std::mem::replace(&mut news[at], Path::Zero);
-            for (to, way) in &next[at] {
-                let to = *to as usize;
-                let through = self.then(&new, way)?;
-                match (&solved[to], &through) {
-                    (_, Path::Zero) | (Path::One, Path::One) => continue,
-                    (Path::Zero, _) => {
-                        solved[to] = through.clone();
-                        news[to] = through;
-                    }
-                    (known, through) => {
-                        let known = known.weight().unwrap_or(self.one);
-                        let weight = through.weight().unwrap_or(self.one);
-                        let both = self.domain.combine(known, weight)?;
-                        if self.domain.equal(&both, known) {
-                            continue;
-                        }
-                        let new = Path::made(self.domain, self.domain.diff(weight, known)?);
-                        news[to] = self.either(&news[to], &new)?;
-                        solved[to] = Path::made(self.domain, both);
-                    }
+            for (to, way) in edges {
+                let (to, through) = (*to as usize, self.then(&new, way)?);
+                if self.learn(&mut solved[to], &mut news[to], through)? {
+                    changed.set(to);
                 }
-                changed.set(to);
+            }
+            for &number in begun {
+                let call = &knot.calls()[number as usize];
+                let way = self.then(&labels[number as usize], &call.round)?;
+                let (to, through) = (call.to as usize, self.then(&new, &way)?);
+                if self.learn(&mut solved[to], &mut news[to], through)? {
+                    changed.set(to);
+                }
+            }
+            for &number in ended {
+                let call = &knot.calls()[number as usize];
+                let more = self.call(call.number, &new)?;
+                let label = &mut labels[number as usize];
+                *label = self.either(label, &more)?;
+                let way = self.then(&more, &call.round)?;
+                let start = match &call.from {
+                    Ok(place) => &solved[*place as usize],
+                    Err(outside) => outside,
+                };
+                let (to, through) = (call.to as usize, self.then(start, &way)?);
+                if self.learn(&mut solved[to], &mut news[to], through)? {
+                    changed.set(to);
+                }
             }
         }
-        Ok(())
+        Ok(true)
     }
 }

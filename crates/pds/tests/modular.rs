@@ -45,6 +45,7 @@ where
     let all = system(domain, &mut random);
     let options = Options {
         method: [Method::Chaotic, Method::Paths][random.below(2) as usize],
+        rounds: [None, Some(0), Some(1)][random.below(3) as usize],
         ..Options::default()
     };
     let mut modular = Modular::new(domain.clone(), all.states(), options.clone());

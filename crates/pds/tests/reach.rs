@@ -73,6 +73,7 @@ where
             let options = Options {
                 method,
                 witness,
+                rounds: [None, Some(0), Some(1)][random.below(3) as usize],
                 ..Options::default()
             };
             let found = reach(domain, &pds, &from, &to, way, &options);

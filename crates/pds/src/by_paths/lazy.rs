@@ -267,7 +267,8 @@ impl<'a, D: Domain> LazyAutomaton<'a, D> {
             let mut expressions = Expressions::with_room(ROOM * rest.len())?;
             let edges = labelled(&mut expressions, &rest, Some)?;
             let vertices = kept.piece.members.len() as u32 + 1;
-            let paths = paths_from_source(vertices, &edges, None, &mut expressions, &mut guard)?;
+            let paths =
+                paths_from_source(vertices, (&edges, &[]), None, &mut expressions, &mut guard)?;
             self.pieces[self.piece_of[id as usize] as usize].made = Some(Made {
                 expressions,
                 paths,
@@ -362,8 +363,8 @@ impl<'a, D: Domain> LazyAutomaton<'a, D> {
         for kept in &self.pieces {
             let edges = self.rest(&kept.piece)?;
             let vertices = kept.piece.members.len() as u32 + 1;
-            let mut weights = Weights::new(self.domain, &self.one, self.side);
-            let found = paths_from_source(vertices, &edges, None, &mut weights, &mut guard)?;
+            let mut weights = Weights::new(self.domain, &self.one, self.side, None);
+            let found = paths_from_source(vertices, (&edges, &[]), None, &mut weights, &mut guard)?;
             for (&id, value) in kept.piece.members.iter().zip(found.into_iter().skip(1)) {
                 let place = &mut self.values[id as usize];
                 if place.is_none() {
