@@ -121,15 +121,14 @@ pub fn recurse(bits: usize, error: Error) -> String {
 /// A ripple-carry adder of n bits: a procedure with 2n parameters and n results. The loop adds two
 /// for ever, so that the sum stays even.
 pub fn adder(bits: usize, error: Error) -> String {
-    let bad = match error {
-        Error::Safe | Error::Twin => "s0".to_owned(),
-        // The largest even number.
-        Error::Unsafe => (1..bits)
-            .map(|i| format!("s{i}"))
-            .collect::<Vec<_>>()
-            .join(" & "),
-    };
     let sum = names("s", bits);
+    let all = sum.replace(", ", " & ");
+    let bad = match error {
+        Error::Safe => "s0".to_owned(),
+        // The largest odd number, and the largest even one: both read all bits.
+        Error::Twin => all,
+        Error::Unsafe => format!("!{all}"),
+    };
     let mut text = format!(
         "void main()\nbegin\n  decl {sum};\n  {sum} := {};\n  while (*) do\n    {sum} := add({sum}, {});\n    \
          if ({bad}) then ERROR: skip; fi;\n  od;\nend\n\

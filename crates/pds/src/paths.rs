@@ -198,18 +198,7 @@ pub(crate) fn paths_from_source<A: Algebra>(
         let inside = members.iter().flat_map(|&vertex| leaving.of(vertex));
         let inside = inside.map(|&edge| &edges[edge as usize]);
         let inside = inside.filter(|edge| part_of(edge.to) == part).chain(&known);
-        if let [only] = *members
-            && open.is_empty()
-        {
-            let mut round = algebra.empty();
-            for edge in inside {
-                round = algebra.either(&round, &edge.path)?;
-            }
-            if !algebra.is_empty(&round) {
-                let round = algebra.star(&round)?;
-                let place = &mut solved[only as usize];
-                *place = algebra.then(place, &round)?;
-            }
+        if open.is_empty() && inside.clone().next().is_none() {
             continue;
         }
         if let Knots::Iterate(rounds) = algebra.knots() {
@@ -242,6 +231,18 @@ pub(crate) fn paths_from_source<A: Algebra>(
                 }
                 continue;
             }
+        }
+        if let [only] = *members
+            && open.is_empty()
+        {
+            let mut round = algebra.empty();
+            for edge in inside {
+                round = algebra.either(&round, &edge.path)?;
+            }
+            let round = algebra.star(&round)?;
+            let place = &mut solved[only as usize];
+            *place = algebra.then(place, &round)?;
+            continue;
         }
         // A vertex that only this part needs is not asked for.
         let asked = |vertex: u32| {
