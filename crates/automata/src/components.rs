@@ -1,7 +1,7 @@
 //! Strongly connected components: Tarjan's algorithm (SIAM J. Comput. 1972) with its own stack.
 
 /// The components of what is reachable from some nodes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Components {
     /// The component of each node, numbered so that edges lead to the same or a smaller number;
     /// [`NONE`] for nodes that are not reachable.

@@ -18,7 +18,7 @@
 mod elimination;
 pub(crate) mod iteration;
 
-use droste_automata::components::{NONE as NOWHERE, components};
+use droste_automata::components::{Components, NONE as NOWHERE, components};
 use droste_base::{Guard, StopReason};
 
 use elimination::Elimination;
@@ -105,49 +105,22 @@ pub(crate) fn paths_from_source<A: Algebra>(
     algebra: &mut A,
     guard: &mut Guard,
 ) -> Result<Vec<Option<A::Path>>, StopReason> {
-    let leaving = Sorted::new(vertices, edges.iter().map(|edge| edge.from));
-    let calls = Calls::new(vertices, calls);
-    let to = |&edge: &u32| edges[edge as usize].to;
-    let found = components(
-        vertices as usize,
-        [0],
-        |vertex, out: &mut Vec<(u32, ())>| {
-            out.extend(leaving.of(vertex).iter().map(|edge| (to(edge), ())));
-            out.extend(calls.leaving(vertex).map(|call| (call.to, ())));
-        },
-    );
-    let into = Sorted::new(vertices, edges.iter().map(|edge| edge.to));
-    let part_of = |vertex: u32| found.of[vertex as usize];
+    let graph = Graph::new(vertices, edges, calls);
     // The members of parts, so that most edges lead forwards (reverse postorder).
-    let order: Vec<u32> = found.postorder.iter().rev().copied().collect();
-    let parts = Sorted::new(found.count, order.iter().map(|&vertex| part_of(vertex)));
+    let order: Vec<u32> = graph.found.postorder.iter().rev().copied().collect();
+    let part_of = order.iter().map(|&vertex| graph.part_of(vertex));
+    let parts = Sorted::new(graph.found.count, part_of);
+    let needed = wanted.map(|wanted| graph.needed(wanted));
+    let is_needed = |vertex: u32| needed.as_ref().is_none_or(|needed| needed[vertex as usize]);
     let mut solved = vec![algebra.empty(); vertices as usize];
     // Those that are left out.
     let mut left_out = vec![false; vertices as usize];
-    let is_simple = found.count as usize == order.len() && calls.all.is_empty();
-    let mut elimination = Elimination::new(if is_simple { 0 } else { vertices }, algebra);
-    // For each vertex, whether its paths are needed.
-    let needed = wanted.map(|wanted| {
-        let mut needed = wanted.to_vec();
-        let mut work: Vec<u32> = (0..vertices).filter(|&v| needed[v as usize]).collect();
-        while let Some(vertex) = work.pop() {
-            let through = into.of(vertex).iter();
-            let through = through.map(|&edge| edges[edge as usize].from);
-            let called = calls.arriving(vertex);
-            for from in through.chain(called.flat_map(|call| [call.from, call.out])) {
-                if !std::mem::replace(&mut needed[from as usize], true) {
-                    work.push(from);
-                }
-            }
-        }
-        needed
-    });
-    let is_needed = |vertex: u32| needed.as_ref().is_none_or(|needed| needed[vertex as usize]);
+    let mut elimination = None;
     let mut members: Vec<u32> = Vec::new();
     // For each vertex its place among the members of its part.
     let mut place = vec![0; vertices as usize];
     // Edges lead to the same part or to one with a smaller number.
-    for part in (0..found.count).rev() {
+    for part in (0..graph.found.count).rev() {
         guard.check()?;
         members.clear();
         members.extend(parts.of(part).iter().map(|&at| order[at as usize]));
@@ -159,45 +132,13 @@ pub(crate) fn paths_from_source<A: Algebra>(
             continue;
         }
         for &vertex in &members {
-            let mut sum = if vertex == 0 {
-                algebra.epsilon()
-            } else {
-                algebra.empty()
-            };
-            for &edge in into.of(vertex) {
-                let Edge { from, path, .. } = &edges[edge as usize];
-                let from_part = part_of(*from);
-                if from_part != part && from_part != NOWHERE {
-                    let through = algebra.then(&solved[*from as usize], path)?;
-                    sum = algebra.either(&sum, &through)?;
-                }
-            }
-            solved[vertex as usize] = sum;
+            solved[vertex as usize] = graph.from_outside(vertex, &solved, algebra)?;
         }
-        // A call whose out-node is known is an edge like others.
-        let (mut known, mut open): (Vec<Edge<A::Path>>, Vec<&Call>) = Default::default();
-        for call in members.iter().flat_map(|&vertex| calls.arriving(vertex)) {
-            let (from, out) = (part_of(call.from), part_of(call.out));
-            if from == NOWHERE || out == NOWHERE {
-                continue;
-            }
-            if out == part {
-                open.push(call);
-                continue;
-            }
-            let path = algebra.call(call.number, &solved[call.out as usize])?;
-            if from == part {
-                let Call { from, to, .. } = *call;
-                known.push(Edge { from, to, path });
-            } else {
-                let through = algebra.then(&solved[call.from as usize], &path)?;
-                let sum = &mut solved[call.to as usize];
-                *sum = algebra.either(sum, &through)?;
-            }
-        }
-        let inside = members.iter().flat_map(|&vertex| leaving.of(vertex));
+        let (known, open) = graph.calls_inside(&members, &solved, algebra)?;
+        let inside = members.iter().flat_map(|&vertex| graph.leaving.of(vertex));
         let inside = inside.map(|&edge| &edges[edge as usize]);
-        let inside = inside.filter(|edge| part_of(edge.to) == part).chain(&known);
+        let inside = inside.filter(|edge| graph.part_of(edge.to) == part);
+        let inside = inside.chain(&known);
         if open.is_empty() && inside.clone().next().is_none() {
             continue;
         }
@@ -206,11 +147,10 @@ pub(crate) fn paths_from_source<A: Algebra>(
                 place[vertex as usize] = at;
             }
             let place = |vertex: u32| place[vertex as usize];
-            let edges = inside
-                .clone()
-                .map(|edge| (place(edge.from), place(edge.to), &edge.path));
+            let ends = |edge: &Edge<A::Path>| (place(edge.from), place(edge.to));
+            let edges = inside.clone().map(|edge| (ends(edge), &edge.path));
             let calls = open.iter().map(|call| KnotCall {
-                from: if part_of(call.from) == part {
+                from: if graph.part_of(call.from) == part {
                     Ok(place(call.from))
                 } else {
                     Err(solved[call.from as usize].clone())
@@ -221,10 +161,8 @@ pub(crate) fn paths_from_source<A: Algebra>(
                 round: algebra.epsilon(),
             });
             let knot = Knot::new(members.len(), edges, calls.collect());
-            let values = members
-                .iter()
-                .map(|&vertex| solved[vertex as usize].clone());
-            let mut values: Vec<A::Path> = values.collect();
+            let values = members.iter().map(|&vertex| &solved[vertex as usize]);
+            let mut values: Vec<A::Path> = values.cloned().collect();
             if algebra.iterate(&knot, &mut values, rounds as usize * knot.len(), guard)? {
                 for (&vertex, value) in members.iter().zip(values) {
                     solved[vertex as usize] = value;
@@ -246,17 +184,134 @@ pub(crate) fn paths_from_source<A: Algebra>(
         }
         // A vertex that only this part needs is not asked for.
         let asked = |vertex: u32| {
-            wanted.is_none_or(|wanted| {
-                let next = leaving.of(vertex).iter().map(to);
-                let mut next = next.chain(calls.leaving(vertex).map(|call| call.to));
-                wanted[vertex as usize] || next.any(|to| part_of(to) != part && is_needed(to))
-            })
+            let is_behind = |to: u32| graph.part_of(to) != part && is_needed(to);
+            wanted.is_none_or(|wanted| wanted[vertex as usize] || graph.next(vertex).any(is_behind))
         };
         let all = (&mut solved[..], &mut left_out[..]);
+        let elimination = elimination.get_or_insert_with(|| Elimination::new(vertices, algebra));
         elimination.solve((&members, &open), inside, asked, all, algebra, guard)?;
     }
     let known = solved.into_iter().zip(left_out);
     Ok(known.map(|(path, left)| (!left).then_some(path)).collect())
+}
+
+/// Edges and calls, and the strongly connected parts.
+struct Graph<'g, P> {
+    edges: &'g [Edge<P>],
+    /// The edges by where they start, and by where they lead.
+    leaving: Sorted,
+    arriving: Sorted,
+    calls: Calls<'g>,
+    /// A call leads on from its out-node, too.
+    found: Components,
+}
+
+impl<'g, P> Graph<'g, P> {
+    fn new(vertices: u32, edges: &'g [Edge<P>], calls: &'g [Call]) -> Self {
+        let mut graph = Graph {
+            edges,
+            leaving: Sorted::new(vertices, edges.iter().map(|edge| edge.from)),
+            arriving: Sorted::new(vertices, edges.iter().map(|edge| edge.to)),
+            calls: Calls::new(vertices, calls),
+            found: Components::default(),
+        };
+        graph.found = components(
+            vertices as usize,
+            [0],
+            |vertex, out: &mut Vec<(u32, ())>| {
+                out.extend(graph.next(vertex).map(|to| (to, ())));
+            },
+        );
+        graph
+    }
+
+    /// The part of a vertex, or [`NOWHERE`] if nothing leads there.
+    fn part_of(&self, vertex: u32) -> u32 {
+        self.found.of[vertex as usize]
+    }
+
+    /// The vertices that depend on one.
+    fn next(&self, vertex: u32) -> impl Iterator<Item = u32> {
+        let edges = self.leaving.of(vertex).iter();
+        let to = edges.map(|&edge| self.edges[edge as usize].to);
+        to.chain(self.calls.leaving(vertex).map(|call| call.to))
+    }
+
+    /// Which vertices are wanted, or needed by others that are.
+    fn needed(&self, wanted: &[bool]) -> Vec<bool> {
+        let mut needed = wanted.to_vec();
+        let all = 0..wanted.len() as u32;
+        let mut work: Vec<u32> = all.filter(|&vertex| needed[vertex as usize]).collect();
+        while let Some(vertex) = work.pop() {
+            let edges = self.arriving.of(vertex).iter();
+            let from = edges.map(|&edge| self.edges[edge as usize].from);
+            let called = self.calls.arriving(vertex);
+            for before in from.chain(called.flat_map(|call| [call.from, call.out])) {
+                if !std::mem::replace(&mut needed[before as usize], true) {
+                    work.push(before);
+                }
+            }
+        }
+        needed
+    }
+
+    /// What leads to a vertex from other parts, which are solved.
+    fn from_outside<A: Algebra<Path = P>>(
+        &self,
+        vertex: u32,
+        solved: &[P],
+        algebra: &mut A,
+    ) -> Result<P, StopReason> {
+        let is_outside =
+            |other: u32| ![self.part_of(vertex), NOWHERE].contains(&self.part_of(other));
+        let mut sum = match vertex {
+            0 => algebra.epsilon(),
+            _ => algebra.empty(),
+        };
+        for &edge in self.arriving.of(vertex) {
+            let Edge { from, path, .. } = &self.edges[edge as usize];
+            if is_outside(*from) {
+                let through = algebra.then(&solved[*from as usize], path)?;
+                sum = algebra.either(&sum, &through)?;
+            }
+        }
+        for call in self.calls.arriving(vertex) {
+            if is_outside(call.from) && is_outside(call.out) {
+                let path = algebra.call(call.number, &solved[call.out as usize])?;
+                let through = algebra.then(&solved[call.from as usize], &path)?;
+                sum = algebra.either(&sum, &through)?;
+            }
+        }
+        Ok(sum)
+    }
+
+    /// The calls inside a part: as edges, where the out-node is known, and the others.
+    fn calls_inside<A: Algebra<Path = P>>(
+        &self,
+        members: &[u32],
+        solved: &[P],
+        algebra: &A,
+    ) -> Result<(Vec<Edge<P>>, Vec<&'g Call>), StopReason> {
+        let (mut known, mut open) = (Vec::new(), Vec::new());
+        for &to in members {
+            for call in self.calls.arriving(to) {
+                let (from, out) = (self.part_of(call.from), self.part_of(call.out));
+                if from == NOWHERE || out == NOWHERE {
+                    continue;
+                }
+                if out == self.part_of(to) {
+                    open.push(call);
+                } else if from == self.part_of(to) {
+                    known.push(Edge {
+                        from: call.from,
+                        to,
+                        path: algebra.call(call.number, &solved[call.out as usize])?,
+                    });
+                }
+            }
+        }
+        Ok((known, open))
+    }
 }
 
 /// Numbers sorted by a key.

@@ -275,7 +275,7 @@ impl<P: Clone> Elimination<P> {
         }
         let edges = (0..).zip(&knot).flat_map(|(place, &vertex)| {
             let next = self.next[vertex as usize].iter();
-            next.map(move |(to, way)| (place, *to, way))
+            next.map(move |(to, way)| ((place, *to), way))
         });
         let calls = calls.iter().map(|call| {
             let (from, to) = (self.place[call.from as usize], self.place[call.to as usize]);

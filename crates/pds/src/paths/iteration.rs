@@ -31,7 +31,7 @@ impl<P: Clone> Knot<P> {
     /// The edges are sorted here.
     pub(crate) fn new<'e>(
         size: usize,
-        edges: impl Iterator<Item = (u32, u32, &'e P)> + Clone,
+        edges: impl Iterator<Item = ((u32, u32), &'e P)> + Clone,
         calls: Vec<KnotCall<P>>,
     ) -> Self
     where
@@ -40,7 +40,7 @@ impl<P: Clone> Knot<P> {
         let mut first = vec![0u32; size + 2];
         let mut sorted = true;
         let (mut last, mut count) = (0, 0);
-        for (from, ..) in edges.clone() {
+        for ((from, _), _) in edges.clone() {
             first[from as usize + 2] += 1;
             sorted &= last <= from;
             (last, count) = (from, count + 1);
@@ -50,10 +50,10 @@ impl<P: Clone> Knot<P> {
         }
         let edges = if sorted {
             first.remove(0);
-            edges.map(|(_, to, path)| (to, path.clone())).collect()
+            edges.map(|((_, to), path)| (to, path.clone())).collect()
         } else {
             let mut places: Vec<Option<(u32, &P)>> = vec![None; count];
-            for (from, to, path) in edges {
+            for ((from, to), path) in edges {
                 let place = &mut first[from as usize + 1];
                 places[*place as usize] = Some((to, path));
                 *place += 1;
