@@ -142,6 +142,10 @@ const LARGEST_COMPUTED: usize = 1 << 21;
 /// How many steps are taken between two looks at the limits.
 const CHECK_EVERY: u64 = 1 << 14;
 const FIRST_THRESHOLD: usize = 1 << 16;
+/// After a collection, tables have at most twice this many places for each node in use.
+const ROOM: usize = 4;
+/// Smaller tables are not made smaller.
+const SMALLEST_AFTER: usize = 1 << 17;
 
 #[inline]
 fn mix(a: u32, b: u32, c: u32) -> u64 {
@@ -352,13 +356,7 @@ impl Store {
         // The computed table grows with the number of nodes; what it knows is kept.
         let wanted = len.min(LARGEST_COMPUTED);
         if wanted > self.computed.len() {
-            let old = std::mem::replace(&mut self.computed, vec![NOTHING; wanted]);
-            for entry in old {
-                if entry.operation != Operation::None {
-                    let place = self.computed_place(entry.operation, entry.f, entry.g, entry.h);
-                    self.computed[place] = entry;
-                }
-            }
+            self.resize_computed(wanted);
         }
     }
 
@@ -450,7 +448,25 @@ impl Store {
                 *entry = NOTHING;
             }
         }
+        // Tables that are much too large are slow: they do not fit the caches.
+        let roomy = (self.used() * ROOM).next_power_of_two().max(SMALLEST_AFTER);
+        let len = self.unique.len();
+        if len > 2 * roomy {
+            self.unique = vec![0; roomy];
+            self.resize_computed(roomy.min(self.computed.len()));
+        }
         self.rehash(self.unique.len());
+    }
+
+    /// Gives the computed table another size. What it knows is kept, as far as there is room.
+    fn resize_computed(&mut self, len: usize) {
+        let old = std::mem::replace(&mut self.computed, vec![NOTHING; len]);
+        for entry in old {
+            if entry.operation != Operation::None {
+                let place = self.computed_place(entry.operation, entry.f, entry.g, entry.h);
+                self.computed[place] = entry;
+            }
+        }
     }
 
     /// Before the nodes of a diagram are marked in `visited`.

@@ -59,12 +59,13 @@ struct Merged {
     /// All conjuncts, at the last time.
     values: Vec<Bdd>,
     /// Which of them were the same as at the time before.
-    same: u64,
+    same: Vec<bool>,
     products: Vec<Part>,
 }
 
-/// The most nodes that a product of unchanging conjuncts may have.
-const LARGEST_PRODUCT: usize = 20_000;
+/// The most nodes that a product of unchanging conjuncts may have. Much larger ones cost more in every
+/// round than they save, and so do much smaller ones.
+const LARGEST_PRODUCT: usize = 2_000;
 
 /// The value of a relation, and when it changed.
 struct Current {
@@ -436,7 +437,7 @@ impl Engine {
 
     fn merge(&mut self, key: (TermId, u32), values: Vec<Bdd>) -> Result<Vec<Part>> {
         let parts = |values: Vec<Bdd>| Ok(values.into_iter().map(Part::new).collect());
-        if values.len() < 3 || values.len() > 64 {
+        if values.len() < 3 {
             return parts(values);
         }
         let Some(last) = self
@@ -446,32 +447,26 @@ impl Engine {
         else {
             let merged = Merged {
                 values: values.clone(),
-                same: 0,
+                same: Vec::new(),
                 products: Vec::new(),
             };
             self.merged.insert(key, merged);
             return parts(values);
         };
-        let mut same = 0u64;
-        for (i, (old, new)) in last.values.iter().zip(&values).enumerate() {
-            same |= u64::from(old == new) << i;
-        }
+        let known = last.values.iter().zip(&values);
+        let same: Vec<bool> = known.map(|(old, new)| old == new).collect();
         last.values.clone_from(&values);
-        if same.count_ones() < 2 {
-            last.same = 0;
+        if same.iter().filter(|&&same| same).count() < 2 {
+            last.same.clear();
             return parts(values);
         }
-        let is_same = |i: usize| same >> i & 1 != 0;
         if last.same != same {
             // A product is seldom smaller than its factors together, and one that takes more steps
             // than it may have nodes is too large.
             let steps = 4 * LARGEST_PRODUCT as u64;
             let small = |a: &Bdd, b: &Bdd| a.node_count() + b.node_count() <= LARGEST_PRODUCT;
             let mut products: Vec<Bdd> = Vec::new();
-            for (i, value) in values.iter().enumerate() {
-                if !is_same(i) {
-                    continue;
-                }
+            for (value, _) in values.iter().zip(&same).filter(|(_, same)| **same) {
                 if let Some(product) = products.last_mut()
                     && small(product, value)
                     && let Some(both) = self.manager.within(steps, || product.and(value))?
@@ -482,13 +477,13 @@ impl Engine {
                 }
                 products.push(value.clone());
             }
-            last.same = same;
+            last.same.clone_from(&same);
             last.products = products.into_iter().map(Part::new).collect();
         }
         let mut parts = last.products.clone();
-        let rest = values.into_iter().enumerate();
-        let rest = rest.filter(|(i, _)| !is_same(*i));
-        parts.extend(rest.map(|(_, value)| Part::new(value)));
+        let rest = values.into_iter().zip(same);
+        let rest = rest.filter(|(_, same)| !same);
+        parts.extend(rest.map(|(value, _)| Part::new(value)));
         Ok(parts)
     }
 

@@ -11,7 +11,7 @@
 //! put in place of `Step(p, s)`, and equal conjuncts become one. Then `Reach` is linear in itself,
 //! a round is the image of what is new, and `Cell` is computed once. The least solution is the same
 //! (Bekić). This is done where a recursion is not linear before and is linear afterwards, and
-//! nowhere else.
+//! nowhere else. If `Cell` is a conjunction, its conjuncts take its place, too.
 //!
 //! Within a recursion, `p assume g` and `p cofactor g` are `p & g` if they mention what is being
 //! computed. Their values outside of `g` are not defined, so this is one of the values they may have, and
@@ -31,6 +31,8 @@ use crate::theory::{Action, Theory, Variable};
 const MOST_TERMS: usize = 20_000;
 /// Neither is one that needs more bits.
 const MOST_BITS: u32 = 1 << 20;
+/// How deep they are put into each other.
+const DEEPEST: u32 = 16;
 /// Conjunctions are multiplied with disjunctions of at most this length.
 const MOST_DISJUNCTS: usize = 64;
 
@@ -146,7 +148,9 @@ pub(crate) fn unfold(theory: &mut Theory) {
             _ => {}
         }
     }
-    for members in recursive(theory) {
+    let components = recursive(theory);
+    let circular: FxHashSet<DefId> = components.iter().flatten().copied().collect();
+    for members in components {
         if members.len() == 1 || !is_sound(theory, &members) || is_linear(theory, &members) {
             continue;
         }
@@ -160,7 +164,7 @@ pub(crate) fn unfold(theory: &mut Theory) {
         for outer in wanted.collect::<Vec<DefId>>() {
             let bits = theory.bits;
             let variables = theory.variables.len();
-            if let Some((body, locals)) = direct(theory, outer, &set) {
+            if let Some((body, locals)) = direct(theory, outer, (&set, &circular)) {
                 let used = references(&theory.terms, body);
                 let definition = &mut theory.definitions[outer.0 as usize];
                 definition.body = Some(body);
@@ -212,7 +216,7 @@ fn is_linear(theory: &Theory, members: &[DefId]) -> bool {
 fn direct(
     theory: &mut Theory,
     outer: DefId,
-    members: &FxHashSet<DefId>,
+    (members, circular): (&FxHashSet<DefId>, &FxHashSet<DefId>),
 ) -> Option<(TermId, Vec<VarId>)> {
     let inner = |def: DefId| def != outer && members.contains(&def);
     let lists = components(&[outer], |def, out| {
@@ -229,9 +233,11 @@ fn direct(
     let mut unfolder = Unfolder {
         theory,
         members,
+        circular,
         bodies: FxHashMap::default(),
         locals: Vec::new(),
         count: 0,
+        depth: 0,
     };
     for def in lists.into_iter().flatten() {
         let body = unfolder.theory.definition(def).body?;
@@ -249,12 +255,16 @@ fn direct(
 struct Unfolder<'a> {
     theory: &'a mut Theory,
     members: &'a FxHashSet<DefId>,
+    /// All predicates that depend on themselves.
+    circular: &'a FxHashSet<DefId>,
     /// Bodies that mention no member but the outer one.
     bodies: FxHashMap<DefId, TermId>,
     /// New variables.
     locals: Vec<VarId>,
     /// Terms that have been made.
     count: usize,
+    /// How many conjunctions are being put into each other.
+    depth: u32,
 }
 
 /// Where the bits of a body's variables go.
@@ -294,9 +304,17 @@ impl Unfolder<'_> {
                             }
                         }
                     }
-                    match self.bodies.get(&def) {
-                        Some(&body) => self.applied(def, body, &arguments)?,
-                        None => self.theory.terms.add(Term::Apply(def, of, arguments)),
+                    match self.bodies.get(&def).copied() {
+                        Some(body) => self.applied(def, body, &arguments)?,
+                        None => match self.conjunction(def, of, &arguments) {
+                            Some(body) => {
+                                self.depth += 1;
+                                let applied = self.applied(def, body, &arguments);
+                                self.depth -= 1;
+                                applied?
+                            }
+                            None => self.theory.terms.add(Term::Apply(def, of, arguments)),
+                        },
                     }
                 }
                 (Term::Exists(vars, body), Some(places)) => {
@@ -313,6 +331,21 @@ impl Unfolder<'_> {
             new.insert(id, replaced);
         }
         Some(self.distributed(new[&root]))
+    }
+
+    /// The body of a predicate that is a conjunction, if it can be put in place of the application.
+    /// Multiplied out it would often be large, and its conjuncts are not: they are multiplied in one by
+    /// one, or a few together.
+    fn conjunction(&self, def: DefId, of: Of, arguments: &[Argument]) -> Option<TermId> {
+        let is_code = |argument: &Argument| matches!(argument, Argument::Code(_));
+        let body = self.theory.definition(def).body?;
+        let fits = of == Of::Value
+            && !self.circular.contains(&def)
+            && self.depth < DEEPEST
+            && !arguments.iter().any(is_code)
+            && matches!(self.theory.terms.get(body), Term::And(_))
+            && self.count + below_all(&self.theory.terms, body).len() <= MOST_TERMS;
+        fits.then_some(body)
     }
 
     /// The body of a predicate, applied.

@@ -41,6 +41,25 @@ fn error(text: &str) -> String {
 const TYPES: &str = "enum E { a, b, c }; enum R { 3 .. 7 }; class C { E e; bool f[2]; };\n";
 
 #[test]
+fn prototypes_may_be_repeated() {
+    let text = "mu bool r(bool x); mu bool r(bool y); mu bool r(bool x) x | r(x); mu bool r(bool x); r(true); r(false);";
+    assert_eq!(answers(text), ["true", "false"]);
+}
+
+/// A step that assumes what is being computed, made of conjunctions.
+#[test]
+fn conjunctions_take_the_place_of_a_step() {
+    let text = "class S { bool a, b, c; };
+bool Flip(bool x, bool y, bool z, bool w) (exists bool n. n != x & (y = n | y = x)) & (z | w);
+mu bool Reach(S s);
+mu bool Step(S s, S t) Flip(s.a, t.a, s.a, t.a) assume Reach(s) & Flip(s.b, t.b, s.a, s.c) assume Reach(s) & t.c = s.a;
+mu bool Reach(S s) (s.a & !s.b & !s.c) | (exists S p. Step(p, s) & Reach(p));
+#ons Reach;";
+    // All four with c, and the two with a and without c.
+    assert_eq!(answers(text), ["6"]);
+}
+
+#[test]
 fn operators_bind_as_documented() {
     let queries = [
         ("true | false & false", true),
@@ -372,6 +391,10 @@ fn errors_say_where_and_what() {
         (
             "enum E {a}; enum E {b};",
             "error: `E` is declared twice @t.mu:1:18",
+        ),
+        (
+            "mu bool p(bool x); nu bool p(bool x);",
+            "error: `p` is declared twice, and not in the same way @t.mu:1:28",
         ),
         ("exists X x. true;", "error: there is no type `X` @t.mu:1:8"),
         ("foo(true);", "error: there is no predicate `foo` @t.mu:1:1"),

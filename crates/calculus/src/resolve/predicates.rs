@@ -106,20 +106,15 @@ impl Resolver {
         };
         if let Some(def) = known {
             let definition = self.theory.definition(def);
-            if definition.body.is_some() || definition.broken || !has_body {
-                if definition.broken && definition.body.is_none() && has_body {
-                    return None;
-                }
-                let (message, what) = if has_body {
-                    (format!("`{text}` is defined twice"), "defined")
-                } else {
-                    (format!("`{text}` is declared twice"), "declared")
-                };
+            if definition.broken && definition.body.is_none() {
+                return None;
+            }
+            if has_body && (definition.body.is_some() || definition.broken) {
                 let before = definition.place;
-                let mut error = Diagnostic::error(name, message)
+                let mut error = Diagnostic::error(name, format!("`{text}` is defined twice"))
                     .help("one predicate has one definition; choose another name");
                 if before.file == self.file {
-                    error = error.also(before.span, format!("{what} here before"));
+                    error = error.also(before.span, "defined here before");
                 }
                 self.say(error);
                 return None;
@@ -134,16 +129,28 @@ impl Resolver {
             let known_parameters = definition.parameters.clone();
             if !same && !broken {
                 let place = definition.place;
-                let mut error = Diagnostic::error(
-                    name,
-                    format!("`{text}` is not defined as its prototype says"),
-                )
-                .help("types of parameters and `mu` or `nu` must be the same in both");
+                let (message, before) = if has_body {
+                    ("is not defined as its prototype says", "the prototype")
+                } else {
+                    (
+                        "is declared twice, and not in the same way",
+                        "declared here before",
+                    )
+                };
+                let mut error = Diagnostic::error(name, format!("`{text}` {message}"))
+                    .help("types of parameters and `mu` or `nu` must be the same in both");
                 if place.file == self.file {
-                    error = error.also(place.span, "the prototype");
+                    error = error.also(place.span, before);
                 }
                 self.say(error);
                 broken = true;
+            }
+            if !has_body && !broken {
+                // A prototype says it once more.
+                self.theory.definitions[def.0 as usize]
+                    .wishes
+                    .extend(wishes);
+                return Some(def);
             }
             if broken {
                 self.theory.definitions[def.0 as usize].broken = true;
