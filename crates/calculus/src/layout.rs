@@ -3,8 +3,8 @@
 //! As in MUCKE, variables that are `~+` share a block and are interleaved bit by bit. So are, by
 //! default, neighbours of equal type, unless they are `~-`. Blocks are sorted by `<`, from the
 //! back: of the blocks without successors, the one whose members were declared last on average goes
-//! last. A constraint that contradicts earlier ones is dropped. Answers do not depend on any of
-//! this, only speed does.
+//! last. A constraint that contradicts earlier ones is dropped. Speed depends on this layout,
+//! answers do not.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

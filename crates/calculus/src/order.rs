@@ -1,5 +1,5 @@
-//! One order of BDD variables for a whole theory. Answers do not depend on it; speed does, more
-//! than on anything else.
+//! One order of BDD variables for a whole theory. Answers do not depend on it, but speed depends on
+//! it more than on anything else.
 //!
 //! Bits that mean the same thing are put into one *cell*: bit `k` of all variables of one class,
 //! and bits that are passed as arguments, with the bits of the parameters they are passed to.

@@ -1,7 +1,7 @@
 //! From tokens to [`Syntax`]: commands, and everything in them except expressions, which
 //! [`crate::expressions`] reads.
 //!
-//! After an error, reading goes on behind the `;` that ends the command, so that one mistake is one
+//! After an error, reading goes on after the `;` that ends the command, so that one mistake is one
 //! message.
 
 #![allow(

@@ -8,6 +8,9 @@
 //! What is known of a term is a list of *leaves*, parts of variables that have no parts, as in
 //! [`crate::types`]; only leaves that have meaningless codes are listed. Forgetting some is sound,
 //! so lists are cut at [`MOST`].
+//!
+//! What keeps it honest: the random theories of `tests/random`, whose types do not fill their
+//! codes.
 
 use std::rc::Rc;
 

@@ -1,9 +1,9 @@
 //! From syntax to a [`Theory`]: names, types, and everything that can be wrong before anything is
 //! evaluated.
 //!
-//! Commands are taken in order, and a `#load`ed file is read in their middle, as MUCKE does. What
-//! is wrong is left out; a predicate with a mistake in its body stays known, so that its uses are
-//! not reported as well.
+//! Commands are taken in order, and a `#load`ed file is read in their middle, as MUCKE does. A
+//! command with a mistake is left out. A predicate with a mistake in its body stays known, so that
+//! its uses are not reported as well.
 
 mod declarations;
 mod predicates;

@@ -3,7 +3,7 @@
 //! The lexical rules are those of MUCKE 0.5.0, relaxed in two places: carriage returns are white
 //! space, and of a run of operator characters the longest known operator is taken (MUCKE wants the
 //! whole run to be one operator, so that `x &!y` is an error there). Every legal MUCKE text has the
-//! same tokens here. `#quit` is the last word of a file: what follows it is not looked at.
+//! same tokens here. `#quit` is the last word of a file: nothing after it is read.
 
 use droste_source::diagnostics::Diagnostic;
 use droste_source::{SourceFile, Span};

@@ -5,9 +5,12 @@
 //! so because the body holds of it with the relations of round `k - 1`. Following the body (one
 //! true disjunct, all conjuncts, one choice of values for `exists`) leads to tuples that came in
 //! earlier. The first of these is the tuple before on the path. If the body needed others as well,
-//! as the return of a procedure needs a summary, they are shown beside it. Why a tuple is not in a greatest
-//! fixpoint is the same question about the complement, a least one. A predicate that is not recursive
-//! itself holds because of the tuples that its body needs.
+//! as the return of a procedure needs a summary, they are shown beside it. Why a tuple is not in a
+//! greatest fixpoint is the same question about the complement, a least one. A predicate that is
+//! not recursive itself holds because of the tuples that its body needs.
+//!
+//! What keeps it honest: the paths of random theories are compared with the naive evaluator
+//! (`tests/random`).
 
 use droste_bdd::{Bdd, Var};
 use rustc_hash::{FxHashMap, FxHashSet};

@@ -1,9 +1,10 @@
 //! The question as a formula of the fixed-point calculus.
 //!
 //! The program becomes relations, an algorithm is a page of formulas over them (`droste-formula`),
-//! and `droste-calculus` solves both together. A formula that is true says that there is a
-//! violation, not which: the run comes from the symbolic engine, and that is a check of the
-//! formula, too.
+//! and `droste-calculus` solves both together. If the formula is true, there is a violation, but
+//! the formula does not say which one. The run comes from the symbolic engine; if there were none,
+//! the formula would be wrong, and Droste would say so. Unless an algorithm is asked for, one of
+//! two begins, and the other joins it if that takes long.
 //!
 //! What keeps it honest: random programs are compared with an oracle (`tests/engines.rs`), and those with
 //! threads with the explicit engine (`tests/calculus_threads.rs`).

@@ -1,4 +1,8 @@
-//! The explicit engine and the tableau. Both are the search of `droste_explicit`, for states of any width.
+//! The explicit engine and the tableau. Both are the search of `droste_explicit`, for states of any
+//! width.
+//!
+//! What keeps it honest: `tests/differential.rs` and `tests/ltl.rs` compare the answers with
+//! oracles on random programs.
 
 use droste_base::{Counterexample, Guard, Runs, Verdict};
 use droste_explicit::{Goal, Outcome, search as search_model};

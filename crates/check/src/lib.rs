@@ -1,10 +1,11 @@
 //! From a question about a program to an answer one can rely on.
 //!
-//! [`check`] is the one way. The question is prepared once (`prepared`): names are resolved, the
-//! automaton is made, the program is cleaned and compiled. An engine searches, or two of them race
-//! (`race`). What is found becomes a concrete execution of the program as it was written, and is
-//! replayed by an interpreter that shares nothing with the engines. Only then is a violation a
-//! verdict. `sequential` drives this for programs without threads, `threads` for programs with.
+//! [`check`] is the only way from the one to the other. The question is prepared once (`prepared`):
+//! names are resolved, the automaton is made, the program is cleaned and compiled. An engine
+//! searches, or two of them race (`race`). The run that is found becomes a concrete execution of
+//! the program as it was written, which is replayed by an interpreter that shares nothing with the
+//! engines. Only then is a violation reported. `sequential` drives this for programs without
+//! threads, `threads` for programs with.
 //!
 //! What keeps it honest: `tests` compares every engine with naive oracles on random programs, in both
 //! directions.

@@ -1,7 +1,11 @@
 //! Properties in temporal logic and ω-automata: their names resolved in a program, and what is searched for.
 //!
-//! A formula is violated by the runs that its negation's automaton accepts. The replayer gets the formula as it was
-//! written; an automaton of the user's is replayed as a monitor, whose states count the marks seen in turn.
+//! A formula is violated by the runs that its negation's automaton accepts. The replayer gets the
+//! formula as it was written; an automaton of the user's is replayed as a monitor, whose states
+//! count the marks seen in turn.
+//!
+//! What keeps it honest: `tests/ltl.rs` compares the answers of every engine with an oracle that
+//! shares nothing with them.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! A question, prepared once: names resolved, the automaton made, the program cleaned and compiled.
 //!
-//! The trial, the rivals, the search for runs of bounded stack, the search for a shorter run and
-//! the replay all use the same [`Prepared`]. Its parts are made when they are first asked for, and
-//! kept.
+//! All searches for one question use the same [`Prepared`]: the engines, alone or in a race, the
+//! search for runs of bounded stack and the search for a shorter run. So does the replay. The parts
+//! of a [`Prepared`] are made when they are first asked for, and kept.
 
 use std::sync::OnceLock;
 

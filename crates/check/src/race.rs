@@ -1,12 +1,12 @@
 //! Two engines side by side: the first answer wins.
 //!
-//! Small programs are decided by a short explicit search, the *trial*, so that nothing is started
-//! for them and the answer does not depend on who is faster. Then both engines run, each on a
-//! thread of its own, and the one that has not answered is stopped. An engine that reaches a bound
-//! of its own (more choices than it can store, more path edges than the trial has) hands over to
-//! the other. This is the only race there is. Programs without threads, programs with threads and temporal
-//! logic use it; so do two formulas for the same question (`calculus`), and two ways to find weights
-//! (`wpds`).
+//! Small programs are decided by a short explicit search, the *trial*. For these no second engine
+//! is started, and the answer does not depend on who is faster. For other programs both engines
+//! then run, each on a thread of its own, and when one has answered, the other is stopped. An
+//! engine that reaches a bound of its own (more choices than it can store, more path edges than the
+//! trial has) hands over to the other. All races of Droste are made here: for programs without
+//! threads, programs with threads and temporal logic, between two formulas for the same question
+//! (`calculus`), and between two ways to find weights (`wpds`).
 //!
 //! What keeps it honest: the tests below, and `tests/engines.rs`, which compares races with an oracle.
 

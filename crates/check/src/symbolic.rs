@@ -1,9 +1,13 @@
 //! The symbolic engine: sets of states as decision diagrams.
 //!
-//! That there is a run is known from sets of states; which run it is, is not. A long run that hardly
-//! branches is found state by state in a fraction of the time that going back through sets takes.
-//! So the explicit engine is asked first, and given about as much time as the search has taken.
-//! It is told values of the globals that are never written: those that they have in some run to the target.
+//! Sets of states show that there is a run, but not which one. A long run that hardly branches is
+//! found state by state in a fraction of the time that going back through sets takes. So the
+//! explicit engine looks for the run first, and gets about as much time as the search has taken. It
+//! also gets values for the globals that are never written: those that they have in some run to the
+//! target.
+//!
+//! What keeps it honest: `tests/engines.rs`, `tests/deadlock.rs` and `tests/automata.rs` compare
+//! the answers with an oracle or with the explicit engine.
 
 use std::sync::{Mutex, PoisonError};
 

@@ -4,9 +4,8 @@
 //! Following these back gives a path of the state graph. A summary edge names an exit. The callee's
 //! own parents, from the context that exits back to the entry, give the run inside. Runs are built
 //! once each, callees first, with an explicit stack. A context is found only after the exits that
-//! its summary edges name, so this is well-founded. States of chains, which the search has passed,
-//! are found again by asking the model. So are the calls that the search passed, whose exits it had
-//! found before.
+//! its summary edges name, so the construction ends. States of chains, which the search has passed
+//! and not stored, are found again by asking the model; so are the calls in chains.
 
 use droste_base::{
     CallId, Guard, Interner, Model, Position, PropId, Run, RunId, Step, Steps, StopReason, Trace,

@@ -4,7 +4,7 @@
 //! [`explore()`] runs the search of [`reach()`](crate::reach()) to its end. A [`Space`] is what one
 //! entry state leads to within its procedure: a component of the machine with a single entry. Its
 //! exits are the contract of that procedure for that entry. [`TopLevel`] applies these contracts:
-//! it is the outermost procedure alone.
+//! it is the outermost procedure alone. Heap programs use both (crate `shape`).
 
 use droste_base::{CallId, Model, PropId, Step, Steps, StopReason};
 use rustc_hash::FxHashMap;

@@ -5,12 +5,12 @@
 //! in which to go on. (A run has ended when its outermost procedure is left, or in a state that the
 //! caller of [`stuck()`] declares to be an end.)
 //!
-//! The search is that of [`reach`](mod@crate::reach). States without steps are met as targets are.
-//! For returns it keeps the pairs of a caller and an exit that lead nowhere, and the contexts that
-//! can do nothing but leave, with their exits. A run is stuck in such a context, called by such a
-//! caller, if the caller refuses *every* exit: where there is one that it accepts, the return
-//! happens. Whichever of the two comes first, caller or exit, the pair is looked at when both are
-//! known.
+//! The search is that of [`reach`](mod@crate::reach). States without steps take the place of
+//! targets. For returns the search keeps the pairs of a caller and an exit that lead nowhere, and
+//! the contexts that can do nothing but leave, with their exits. A run is stuck in such a context,
+//! called by such a caller, if the caller refuses *every* exit of the context: if it accepts one,
+//! that return happens. Whichever of the two comes first, caller or exit, the pair is looked at
+//! when both are known.
 //!
 //! Random machines are compared with a naive oracle, also for the length of the shortest run, and
 //! every trace is replayed (`tests/random.rs`).

@@ -8,8 +8,9 @@
 //! * [`scope`]: which variables matter where.
 //! * `stuck`: where nothing can happen.
 //!
-//! The engines that use them are compared with the explicit engine and the naive oracle on random
-//! programs.
+//! What keeps it honest: the engines that use the relations are compared with the explicit engine
+//! and the naive oracle on random programs (`check/tests/engines.rs`), and the laws of relations
+//! are tested in the crate `wpds` (`wpds/src/laws.rs`).
 
 pub mod compile;
 pub mod encode;

@@ -1,5 +1,5 @@
-//! Which variables matter where: what sets at a node know, what a callee is entered with, what it
-//! leaves behind.
+//! Which variables matter where: those whose values the sets at a node keep, those with which a
+//! callee is entered, and those that it leaves to its caller.
 
 use droste_program::effects::Effects;
 use droste_program::liveness::Liveness;

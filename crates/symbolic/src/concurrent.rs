@@ -1,6 +1,9 @@
-//! Programs with threads, context by context. There are three methods: lists of configurations without
-//! diagrams (`few`), sets of whole configurations (`product`), and tuples (`contexts`). This file drives
-//! them: the first two in turns, and tuples where these do not decide the question.
+//! Programs with threads, context by context. There are four methods: lists of configurations
+//! without diagrams (`few`), counts of started threads (`few/counted`), sets of whole
+//! configurations (`product`), and tuples (`contexts`). This file drives them. It begins with
+//! lists, or with counts if there are too many threads to list. If that takes long, sets of
+//! configurations run in turns with it. Tuples come last, if the other methods do not decide the
+//! question.
 //!
 //! **Tuples** are the predicate *Reach* of La Torre, Madhusudan and Parlato, *Analyzing Recursive Programs
 //! using a Fixed-point Calculus* (PLDI 2009), section 5.1, with control, thread, and the numbers of
@@ -20,15 +23,16 @@
 //!   a state it was not left in.)
 //! * A return joins callers of context *ec* with exits of context *c*.
 //!
-//! Contexts are explored one after the other; what is known about one is used for all later ones.
+//! Contexts are explored one after the other; what has been computed for one context is used for
+//! all later ones.
 //!
 //! **Threads that are started** are numbered in the order of their starts, as far as they ever
-//! become active. How many there are is one more shared global. The frame that number *j* begins
-//! with is a further vector that never changes. At a start, either the new thread will never be
-//! active, or the frame at the start is the *j*-th.
+//! become active. How many there are is one more shared global. The frame with which thread number
+//! *j* begins is a further vector that never changes. When a thread is started, either it will
+//! never be active, or its frame is this vector of the next number *j*.
 //!
-//! What is found is a schedule: threads, globals at the switches, frames of started threads. A
-//! concrete run is rebuilt from it (crate `threads`), and replayed.
+//! The answer to a violated question is a schedule: threads, globals at the switches, frames of
+//! started threads. The crate `threads` rebuilds a concrete run from it, which is replayed.
 //!
 //! What keeps it honest: `check/tests/concurrent.rs` compares each method, and all of them together, with
 //! all interleavings.

@@ -11,11 +11,13 @@
 //! * `search`: the fixed point, procedures along the call graph.
 //! * `stuck`: returns that a caller refuses.
 //! * `repeat`: infinite runs that an automaton accepts.
-//! * `trace`: a run to a target, a shortest one where it can be had. It comes from a second search
-//!   that goes in rounds and remembers them.
+//! * `concurrent`: programs with threads.
+//! * `trace`: a run to a target. It comes from a second search that goes in rounds and remembers
+//!   them; then it is a shortest run. If that search takes too long, another run is taken.
 //!
-//! The engine is compared with the explicit engine and the naive oracle on random programs, for
-//! every label. Every trace is replayed.
+//! What keeps it honest: on random programs, the engine is compared with the naive oracle for every
+//! label (`check/tests/engines.rs`), and with the explicit engine for infinite runs
+//! (`check/tests/automata.rs`). Every trace is replayed.
 
 pub mod concurrent;
 mod control;

@@ -6,14 +6,15 @@
 //! ([`walk`], [`back`]). A pair has a predecessor that was found in an earlier round; a return has
 //! two, the caller and the exit. A state is picked, its predecessors are computed for that one
 //! state, and so on to the entry. Inside a summary the same walk leads from the exit to the
-//! callee's entry. GETAFIX had no traces.
+//! callee's entry.
 //!
 //! The run is one with the fewest rounds. But states that are met after different numbers of steps
 //! are in different layers. Where branches of different lengths follow each other, layers can be
-//! far larger than the sets of the first search, which waits for all branches. When the rounds take
-//! much longer than the first search, that search is made again instead and remembers when it finds what.
-//! There, too, what leads to a pair was found before it, which is all that the walk relies on. The run is
-//! then not necessarily a shortest one.
+//! far larger than the sets of the first search, which waits for all branches. If the rounds take
+//! much longer than the first search, they are given up. The first search is made again, and
+//! remembers in which order it finds things. In this order, too, the predecessors of a pair come
+//! before the pair, which is all that the walk relies on. The run is then not necessarily a
+//! shortest one.
 //!
 //! What a call does inside is walked once for each exit met, however often it is used, so that a
 //! run of exponentially many steps still has a small trace. The walk costs a few operations on

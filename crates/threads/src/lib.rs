@@ -1,10 +1,17 @@
-//! Programs with threads, under a bound on the number of switches or of rounds.
+//! Programs with threads, state by state: under a bound on the number of switches or of rounds, or
+//! with any number of switches.
 //!
-//! `docs/CONCURRENCY.md` says what they mean. [`search()`] explores the schedules and has `space`
-//! explore one thread in one context at a time. It answers with a [`Schedule`], as every engine for
-//! threads does. [`rebuild()`] makes a concrete execution of a schedule: one sequential program per
-//! thread (`single`), whose runs are cut and put together. Nothing here has to be trusted:
-//! executions are replayed.
+//! `docs/CONCURRENCY.md` says what such programs mean. [`search()`] explores the schedules and has
+//! `space` explore one thread in one context at a time. It answers with a [`Schedule`], as every
+//! engine for threads does. [`rebuild()`] makes a concrete execution of a schedule: one sequential
+//! program per thread (`single`), whose runs are cut and put together.
+//!
+//! The method is that of S. Qadeer and J. Rehof (TACAS 2005); `watch` and `visible` follow P. Liu
+//! and T. Wahl (PLDI 2018) where the number of switches is not bounded.
+//!
+//! What keeps it honest: executions are replayed, so a violation need not be trusted. Which labels
+//! are reached, with how many switches, is compared with all interleavings on random programs
+//! (`check/tests/concurrent.rs`, `any_switches.rs`, `deadlock_threads.rs`).
 
 mod blocked;
 mod rebuild;

@@ -19,16 +19,17 @@
 //! becomes active, and the frame in which it was started. A node, with those on the way to it,
 //! fixes both for all threads. So each thread may be in any configuration of its parked set,
 //! whatever the others are in: the sets are independent of each other. When a context is left with
-//! certain shared globals, there is a run in which no thread can move if and only if the parked set
-//! of every thread has a configuration that cannot move with these globals, or the thread may have
-//! ended, and the former holds for at least one thread. It does not matter whether another switch
-//! would be within the bound: a thread that could make a step with one more switch can move.
+//! certain shared globals, there is a run in which no thread can move if and only if two things are
+//! true: the parked set of every thread has a configuration that cannot move with these globals, or
+//! the thread may have ended; and at least one thread has such a configuration. It does not matter
+//! whether another switch would be within the bound: a thread that could make a step with one more
+//! switch can move.
 //!
 //! Threads that are started and not remembered count, too: they are never active, and stay in the
 //! frames in which they were started. Of these, the set of frames is kept.
 //!
-//! Where the active thread cannot move and no other can become active (inside an atomic section, or
-//! in `init`), nothing else counts.
+//! If the active thread cannot move and no other can become active (inside an atomic section, or in
+//! `init`), the run is stuck, whatever the other threads could do.
 
 use droste_base::{Counters, Limits, Progress, PropId, StopReason};
 use droste_explicit::Stats;

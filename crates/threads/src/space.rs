@@ -5,8 +5,9 @@
 //! a procedure may have been entered in an earlier context. An entry made in an earlier context has
 //! all its callers already, because contexts are explored completely, one after the other;
 //! returning from it goes on in those callers. This is the relation of La Torre, Madhusudan and
-//! Parlato (PLDI 2009), section 5.1, whose tuples keep the number of the context in which a
-//! procedure was entered beside that of the current one, done explicitly and forwards only.
+//! Parlato (PLDI 2009), section 5.1, computed explicitly and forwards only. The tuples of that
+//! relation keep the number of the context in which a procedure was entered beside the number of
+//! the current one.
 //!
 //! All that matters about such an entry is which stacks are below it: its callers, theirs, and so on.
 //! So when a context is done, entries become sets of stacks ([`Stacks`]), which are canonical. A set

@@ -1,5 +1,5 @@
-//! Whether all visible states of a program have been seen: the claim of
-//! `droste_pds::concurrent::visible`, for a search without a bound.
+//! Whether all visible states of a program have been seen (P. Liu and T. Wahl, PLDI 2018): the
+//! claim that `droste_pds::concurrent::visible` proves, applied in a search without a bound.
 //!
 //! The abstraction that the claim needs is explored when the search has been running for some time,
 //! and takes about as much time as that. If it is too large, it is tried again later.

@@ -9,11 +9,11 @@
 //! mu bool All(State s) Start(s) | A(s) | B(s);
 //! ```
 //!
-//! Each of these includes each other one, so in the least solution they are equal. Taken as they
-//! stand, whatever one of them finds is handed to all the others, and is new to each. Here one of
-//! them, the one that is *kept*, has the bodies of all. What solves the one system solves the
-//! other, with all of them equal; so the least solutions are the same. Greatest fixpoints are least
-//! ones of complements here, and the same holds of them.
+//! Each of these predicates includes the others, so in the least solution they are equal. If they
+//! are taken as they stand, each tuple that one of them finds is handed to all the others, and is
+//! new to each. Here one of them, the one that is *kept*, has the bodies of all. What solves the
+//! one system solves the other, with all of them equal; so the least solutions are the same.
+//! Greatest fixpoints are least ones of complements here, and the same holds of them.
 //!
 //! What keeps it honest: the random theories of [`super`], some of which have such circles.
 

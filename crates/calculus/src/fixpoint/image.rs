@@ -9,10 +9,12 @@
 //! where `S` is being computed and `C` does not depend on it. They are multiplied out once: `C`
 //! becomes one relation, and a round is one relational product. `S` is stored over its parameters
 //! `p`. It is not renamed to `x` in every round: the relation is stored with `p` and `x` exchanged,
-//! and only what comes out is renamed. That is much less, because most rounds of most parts give
-//! nothing.
+//! and only what comes out is renamed. That saves most of the renaming, because most rounds of most
+//! parts give nothing.
 //!
 //! If the relation would be too large, the part is evaluated like any other term.
+//!
+//! What keeps it honest: the random theories of [`super`].
 
 use std::rc::Rc;
 

@@ -4,7 +4,10 @@
 //! Bodies are taken apart ([`bodies`](super::bodies)). Parts that distribute over union become
 //! [`tasks`](super::tasks), which see only what is new. The cheapest task that has something to do
 //! goes first, so that cheap steps run to their end before an expensive one looks at their results.
-//! The other parts are evaluated with all that has been found, whenever no task has anything left to do.
+//! The other parts are evaluated with all that has been found, whenever no task has anything left
+//! to do.
+//!
+//! What keeps it honest: the random theories of [`super`].
 
 use std::rc::Rc;
 

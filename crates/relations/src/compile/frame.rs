@@ -1,4 +1,5 @@
-//! Calls and returns between frames that lie side by side.
+//! Calls and returns between frames that lie side by side, as in the configurations of threads
+//! (`symbolic/src/concurrent/product.rs`).
 //!
 //! The frame of the callee has variables of its own beside those of the caller. So a call is a step
 //! that gives the parameters their values, and a return is a step that stores the results. Results

@@ -1,6 +1,11 @@
 //! One context after the other: the sets of tuples.
 //!
-//! What a context begins with is in `seeds`, how it ends in `park`.
+//! This is the predicate *Reach* of La Torre, Madhusudan and Parlato (PLDI 2009, section 5.1), as
+//! `concurrent` describes it. `seeds` makes the tuples with which a context begins, `park` collects
+//! those with which it ends.
+//!
+//! What keeps it honest: `check/tests/concurrent.rs` compares this method alone with all
+//! interleavings.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;

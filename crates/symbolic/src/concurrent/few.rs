@@ -8,16 +8,17 @@
 //! so this is found out once (`context`) and holds for whatever the other threads are doing.
 //! (S. Qadeer and J. Rehof, TACAS 2005, section 4: aggregates.)
 //!
-//! Where there are few configurations, making relations and diagrams takes longer than going through
-//! them. Where there are many, this search gets nowhere. Which is the case is not known beforehand. So the
-//! search can be interrupted, and takes turns with the one that has diagrams. It gives up for good where a
-//! step would multiply the list, because a variable with many values is read.
+//! Where there are few configurations, making relations and diagrams takes longer than going
+//! through them. Where there are many, this search gets nowhere. Nobody knows beforehand how many
+//! there are. So the search can be interrupted, and takes turns with the one that has diagrams. It
+//! gives up for good if a step would multiply the list, because it reads a variable with many
+//! values.
 //!
-//! **Stacks of any height** are folded, as in `product`: where a frame is pushed that is on the stack
-//! already, what lies above that one is forgotten, and a return from there may go on as after either push.
-//! When a new place is found where such a return may go on, the search begins again. There may be
-//! configurations then that the program does not have, but none are missing. So if no target is met, that is
-//! an answer; if one is met, it is not.
+//! **Stacks of any height** are folded, as in `product`: if a frame is pushed that is on the stack
+//! already, all frames above the earlier one are forgotten, and a return from it may go on as after
+//! either push. When a new place is found where such a return may go on, the search begins again.
+//! The list may then have configurations that the program does not have, but none are missing. So
+//! if no target is met, the question is answered; if one is met, it is not.
 //!
 //! What keeps it honest: `check/tests/concurrent.rs` compares it, alone and in turns, with all
 //! interleavings; every schedule becomes a run that is replayed.

@@ -1,4 +1,5 @@
-//! How a context ends: where its thread can be interrupted, or has ended.
+//! The end of a context, for the sets of tuples (`contexts`): the states in which the thread can be
+//! interrupted, or has ended.
 
 use droste_bdd::{Cube, Renaming, Var};
 use droste_program::{NodeId, Op, ProcId, Threads, VarRef};

@@ -1,4 +1,6 @@
-//! Turns what is special about threads into ordinary globals of the program.
+//! Makes atomic sections and the starts of threads explicit, as ordinary globals of the program: a
+//! flag says whether the active thread is inside a section, a number says how many threads have
+//! been started.
 
 use droste_program::{Expr, NodeId, Op, ProcId, Program, Threads, Type, VarRef, Variable};
 use droste_source::Span;

@@ -3,9 +3,9 @@
 //! A configuration is the globals and, for each thread, its place (a node and the calls that are
 //! open below it) and the locals of its frames. While a thread is active its place is explicit: for
 //! each place there is a set of configurations. The places of the other threads are bits of these
-//! sets. So a context is a search for one thread in which the others are data that nobody touches,
-//! and nothing of the contexts before has to be remembered. That is the difference to the tuples of
-//! `contexts`, which keep the shared globals of all switches.
+//! sets. So a context is a search for one thread, in which the other threads are data that do not
+//! change, and nothing of the contexts before has to be remembered. The tuples of `contexts`, by
+//! contrast, keep the shared globals of all switches.
 //!
 //! A level is a number of switches, or of rounds. In each level, each thread goes on from the
 //! configurations in which some thread may have been interrupted in an earlier level (with rounds:

@@ -1,5 +1,5 @@
-//! What a context begins with: threads that run for the first time, and those that go on where they
-//! were interrupted.
+//! The beginning of a context, for the sets of tuples (`contexts`): threads that run for the first
+//! time, and threads that go on where they were interrupted.
 
 use std::collections::BTreeMap;
 

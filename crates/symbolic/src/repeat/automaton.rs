@@ -6,9 +6,9 @@
 //! bits. The level is part of the automaton's state, where a few bits more cost little. An edge
 //! that meets several marks raises the level by as many.
 //!
-//! What cannot lead to acceptance is cut before anybody multiplies with it: a mark counts only on
-//! an edge inside a strongly connected component, and a state from which no such mark can be
-//! reached is useless.
+//! Moves and states that cannot lead to acceptance are cut before the product is made: a mark
+//! counts only on an edge inside a strongly connected component, and a state from which no such
+//! mark can be reached is useless.
 //!
 //! Monitors, and labels that are to be visited again and again, are automata as well
 //! ([`of_monitor`], [`of_nodes`]).

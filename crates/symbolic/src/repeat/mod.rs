@@ -11,9 +11,9 @@
 //!    met.
 //! 3. `hull` computes the fair hull of the graph of heads. If it is empty, no run is accepted.
 //!    Otherwise it finds one head on a fair cycle.
-//! 4. Two questions about reachability give a shortest stem to that head and a shortest cycle back
-//!    to it (`trace`, on two further products). A head is one valuation, so neither needs a second
-//!    copy of the variables.
+//! 4. Two questions about reachability give a stem to that head and a cycle back to it (`trace`, on
+//!    two further products), each as short as `trace` can make it. A head is one valuation, so
+//!    neither needs a second copy of the variables.
 //!
 //! It is compared with the explicit engine, whose search shares no code with it, on random programs and
 //! automata, for both kinds of runs; every lasso is made concrete and replayed.

@@ -1,8 +1,8 @@
 //! Where the edges of the graph of heads come from.
 //!
-//! The relations of `relation.rs` are read from right to left: what a step gives its variables is
-//! known, and the current values are asked for. No verdict depends on this: it only helps to find a
-//! head upstream of another.
+//! The relations of the crate `relations` are read from right to left: the values after a step are
+//! known, and the values before it are asked for. No verdict depends on this: it only helps to find
+//! a head upstream of another.
 
 use droste_bdd::{Bdd, Var};
 use droste_program::{NodeId, VarRef};

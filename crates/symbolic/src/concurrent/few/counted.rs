@@ -1,11 +1,12 @@
 //! A proof for any number of threads and of switches, by counting threads.
 //!
-//! Threads that are started are told apart by their stacks only. So a configuration is the globals, the
-//! stacks of the threads that exist from the start, and how many started threads have which stack. That
-//! number is exact up to a bound; more are *many*, and many stay many when one of them goes on. So there are
-//! finitely many configurations. They cover all that the program has, and perhaps more: if none meets the
-//! target, no run does, however many threads it has and however often it switches. If one does, the
-//! bound is raised a few times, and then this search gives up: a run is looked for by other means.
+//! Threads that are started are told apart by their stacks only. So a configuration is the globals,
+//! the stacks of the threads that exist from the start, and how many started threads have which
+//! stack. That number is exact up to a bound; more are *many*, and many stay many when one of them
+//! goes on. So there are finitely many configurations. They cover all that the program has, and
+//! perhaps more: if none meets the target, no run does, however many threads it has and however
+//! often it switches. If one does, the bound is raised a few times, and then this search gives up:
+//! other methods look for a run.
 //!
 //! More threads can do whatever fewer can. So a configuration that has the same globals and stacks as a known
 //! one, and nowhere more started threads, is left out.

@@ -1,9 +1,9 @@
 //! From configurations that meet a target to the schedule of a run.
 //!
-//! Backwards through the contexts. In each of them, the steps of the active thread are read from
-//! right to left until a configuration is met with which the context begins. That one was left by
-//! an earlier context: by the first that could leave it, so that there are no more switches than
-//! necessary.
+//! The search goes backwards through the contexts. In each of them it follows the steps of the
+//! active thread backwards, until it meets a configuration with which the context begins. An
+//! earlier context has left this configuration. The first one that could leave it is taken, so that
+//! there are no more switches than necessary.
 
 use droste_bdd::{Bdd, Var};
 use droste_blast::decode;

@@ -1,5 +1,5 @@
-//! What the steps of a thread are made of: relations for each of its frames, and the locals that are
-//! forgotten. Everything is made when it is first needed, and kept.
+//! What the steps of a thread are made of: the relations for each of its frames, and the sets of
+//! locals that are forgotten at a node. Each is made when it is first needed, and kept.
 
 use std::rc::Rc;
 

@@ -2,10 +2,10 @@
 //!
 //! If procedures do not call themselves, all places are known from the start. They are numbered in
 //! reverse postorder of the flow of control, calls and returns included. Otherwise there are two
-//! ways. Places are numbered when they are met, up to a bound. Or they are *folded*: where a call is
-//! open already and is made again, what is open in between is forgotten. A folded place stands for
-//! all stacks with these detours, so there are finitely many places. A return goes on after any call
-//! that was folded onto the one it returns from.
+//! ways. Places are numbered when they are met, up to a bound. Or they are *folded*: if a call is
+//! made that is open already, the calls between the two are forgotten. A folded place stands for
+//! all stacks with these detours, so there are finitely many places. A return goes on after any
+//! call that was folded onto the one it returns from.
 
 use droste_program::{NodeId, Op, Program};
 use rustc_hash::{FxHashMap, FxHashSet};
