@@ -14,9 +14,11 @@ use crate::{Algorithm, Effort, Weighing};
 /// An engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EngineId {
-    /// State by state, on the fly. Answers every property.
+    /// State by state, on the fly. Answers every property of programs without threads; with threads,
+    /// reachability and deadlocks.
     Explicit,
-    /// Sets of states as decision diagrams. Answers everything but monitors with targets.
+    /// Sets of states as decision diagrams. Answers everything but monitors with targets and critical
+    /// labels; with threads, reachability.
     Bdd,
     /// The question as a formula of the fixed-point calculus; reachability only.
     Calculus,

@@ -358,8 +358,8 @@ pub(crate) struct SearchArgs {
     /// Which engine searches
     #[arg(long, value_enum, default_value_t = Engine::Auto)]
     pub(crate) engine: Engine,
-    /// The formulas that `calculus` solves: simple, ef, ef-opt, procedures, or a file [default: ef,
-    /// and procedures beside it if that takes long]
+    /// The formulas that `calculus` solves: simple, ef, ef-opt, procedures, or a file [default:
+    /// procedures, and ef beside it if that takes long]
     ///
     /// docs/FORMULAS.md describes the relations that the program becomes, for those who write
     /// their own algorithm.

@@ -3,8 +3,8 @@
 //! Transitions are the vertices of a graph, the transition dependence graph. A step of a rule is an
 //! edge that multiplies. A call is an edge whose label has the weight of another transition in it,
 //! the callee's summary; that transition is an *out-node*. The graph is made and solved piece by piece,
-//! callees first; a piece is one procedure, or several that call each other. Where a callee's summary is
-//! zero, what is behind its calls is not looked at, and neither are procedures that are not entered.
+//! callees first; a piece is one procedure, or several that call each other. Only procedures that are
+//! entered are looked at, and a caller goes on behind a call only if the callee's summary is not zero.
 //!
 //! [The weights](crate::weighing) of a piece are computed at once, one strongly connected part after the
 //! other. Where a piece uses its own out-nodes, they are in the part that uses them, and are iterated
