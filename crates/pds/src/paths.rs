@@ -132,7 +132,7 @@ pub(crate) fn paths_from_source<A: Algebra>(
             continue;
         }
         for &vertex in &members {
-            solved[vertex as usize] = graph.from_outside(vertex, &solved, algebra)?;
+            solved[vertex as usize] = graph.outside(vertex, &solved, algebra)?;
         }
         let (known, open) = graph.calls_inside(&members, &solved, algebra)?;
         let inside = members.iter().flat_map(|&vertex| graph.leaving.of(vertex));
@@ -256,7 +256,7 @@ impl<'g, P> Graph<'g, P> {
     }
 
     /// What leads to a vertex from other parts, which are solved.
-    fn from_outside<A: Algebra<Path = P>>(
+    fn outside<A: Algebra<Path = P>>(
         &self,
         vertex: u32,
         solved: &[P],
